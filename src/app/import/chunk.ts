@@ -7,7 +7,7 @@ import { dayOf } from '../../lake/loads/imported-days.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage } from '../../sources/finances/api-v0/finances-page.js';
-import { numberedId, sharedEventIds, type EventIds } from '../../sources/finances/model/event-ids.js';
+import { HashedIds } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import {
   moveWarnings,
@@ -18,7 +18,6 @@ import {
 } from '../../sources/finances/model/slice-rows.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import { datesByPage } from './saved-pages.js';
-import { wordsOf } from './stored-ids.js';
 
 /** Some lines of an input, one behind the other. */
 export interface ChunkLines {
@@ -103,7 +102,7 @@ export class Chunk {
   readonly #rows = new SliceRows();
   readonly #tape = new Tape();
   #instants: readonly (bigint | undefined)[] = [];
-  #ids: EventIds = { contentHashes: [], eventIds: [] };
+  #ids = new HashedIds(this.#rows);
 
   /** Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten. */
   flatten({ bytes, ends }: ChunkLines): FlattenedChunk {
@@ -163,14 +162,13 @@ export class Chunk {
       received.source.set(row, number);
     }
     this.#instants = instants;
-    this.#ids = sharedEventIds(rows);
-    const { contentHashes, eventIds } = this.#ids;
+    this.#ids = new HashedIds(rows);
     const undated = new Map<number, UndatedEvent>();
     let first: bigint | undefined;
     let last: bigint | undefined;
     for (const [row, posted] of received.postedAt.entries()) {
       if (posted === undefined) {
-        undated.set(row, { contentHash: contentHashes[row] ?? '', eventId: eventIds[row] ?? '' });
+        undated.set(row, { contentHash: this.#ids.contentHash(row), eventId: this.#ids.eventId(row) });
         continue;
       }
       if (first === undefined || posted < first) first = posted;
@@ -180,7 +178,7 @@ export class Chunk {
       first === undefined || last === undefined
         ? undefined
         : { first: Number(first / 1000n), last: Number(last / 1000n) };
-    return { words: wordsOf(eventIds), days, undated, reach };
+    return { words: this.#ids.words(), days, undated, reach };
   }
 
   /**
@@ -190,9 +188,8 @@ export class Chunk {
    */
   async encode({ times, positions, months }: ChosenEvents): Promise<EncodedMonth[]> {
     const rows = this.#rows;
-    const eventIds = this.#ids.eventIds.map((id, row) => numberedId(id, times[row] ?? 1));
     for (const [row, position] of positions.entries()) rows.events.position.set(row, position);
-    const finished = { rows, ids: { ...this.#ids, eventIds }, effective: this.#instants };
+    const finished = { rows, ids: this.#ids.numbered(times), effective: this.#instants };
     const encoded: EncodedMonth[] = [];
     for (const { month, rows: chosen, metadata } of months) {
       const files = new Map<string, EncodedFile>();

@@ -8,17 +8,6 @@ import { type ParquetSource, parquetBatches } from '../../core/parquet/wasm.js';
 export const idWords = 4;
 const idDigits = 32;
 
-/** The words of ids in hex. Throws an Error for another text. */
-export function wordsOf(ids: readonly string[]): Int32Array<ArrayBuffer> {
-  const memory = new ArrayBuffer(ids.length * idWords * 4);
-  const bytes = Buffer.from(memory);
-  for (const [row, id] of ids.entries()) {
-    const length = id.length === idDigits ? bytes.write(id, row * idWords * 4, 'hex') : 0;
-    if (length !== idDigits / 2) throw new Error(`expected an id of ${idDigits} hex digits, found ${id}`);
-  }
-  return new Int32Array(memory);
-}
-
 /**
  * Reads the words of an id as it is stored, `-2` and further behind it being passed over; false where it is none of an event
  * by date, but has its group or order before it.

@@ -5,6 +5,7 @@ import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
 import { millionths } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
+import { tuneForSeconds } from '../../core/v8-flags.js';
 import type { Derivation } from '../../engine/run/derivation.js';
 import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
@@ -115,6 +116,7 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
     slices: 'files read',
     run: async (run) => {
       const { lake, account, families, limits, signal } = run;
+      tuneForSeconds();
       const rebuilt = families.flatMap((family) => {
         const derivation = pipelineNamed(family.pipeline)?.derivation;
         const [table] = family.derived;

@@ -14,7 +14,7 @@ import {
 } from 'apache-arrow';
 import { decimalPrecision, decimalScale } from '../numeric/decimal.js';
 import type { Dictionary } from './dictionary.js';
-import { ownMemory, type ColumnMemory } from './memory.js';
+import { Int32List, ownMemory, type ColumnMemory } from './memory.js';
 import type { Digits } from './table.js';
 
 const instantType = new Timestamp(TimeUnit.MICROSECOND, 'UTC');
@@ -34,6 +34,46 @@ export interface ByteRange {
   readonly end: number;
 }
 
+/** Where texts' bytes are, without an object for each. */
+export class ByteRanges {
+  readonly #pages: Uint8Array[] = [];
+  readonly #starts = new Int32List();
+  readonly #ends = new Int32List();
+
+  push(page: Uint8Array, start: number, end: number): void {
+    this.#pages.push(page);
+    this.#starts.push(start);
+    this.#ends.push(end);
+  }
+
+  size(row: number): number {
+    return this.#ends.get(row) - this.#starts.get(row);
+  }
+
+  bytes(row: number): Uint8Array {
+    const page = this.#pages[row];
+    if (page === undefined) throw new Error(`expected the bytes of row ${row}, they aren't kept`);
+    return page.subarray(this.#starts.get(row), this.#ends.get(row));
+  }
+
+  /** Copies of chosen texts; none is null. */
+  array(chosen: Int32Array, memory: ColumnMemory): Data {
+    const { length } = chosen;
+    const valueOffsets = memory.int32s(length + 1);
+    for (let row = 0, total = 0; row < length; row++) valueOffsets[row + 1] = total += this.size(chosen[row] ?? 0);
+    const data = memory.bytes(valueOffsets[length] ?? 0);
+    for (let row = 0; row < length; row++) data.set(this.bytes(chosen[row] ?? 0), valueOffsets[row]);
+    return makeData({ type: new Utf8(), length, nullCount: 0, valueOffsets, data });
+  }
+
+  /** Forgets what lies behind the first `length` ones. */
+  truncate(length: number): void {
+    this.#pages.length = length;
+    this.#starts.truncate(length);
+    this.#ends.truncate(length);
+  }
+}
+
 /** A column whose neighbouring rows share values: one value for each run, and how many rows it has, which is one at least. */
 export interface Runs {
   readonly values: Data;
@@ -41,18 +81,58 @@ export interface Runs {
 }
 
 /** Strings copied from where their bytes are; none is null. */
-export function bytesArray(length: number, at: (row: number) => ByteRange, memory: ColumnMemory = ownMemory): Data {
+export function bytesArray(texts: readonly ByteRange[]): Data {
+  const ranges = new ByteRanges();
+  for (const { page, start, end } of texts) ranges.push(page, start, end);
+  return ranges.array(Int32Array.from(texts.keys()), ownMemory);
+}
+
+const hexDigits = Buffer.from('0123456789abcdef');
+
+/** UTF-8 that stands around a value. */
+export interface Around {
+  readonly before: Uint8Array;
+  readonly behind: Uint8Array;
+}
+
+/**
+ * Chosen ones of values of `size` bytes in hex; none is null.
+ *
+ * @param around by a value's number; left out, and undefined: nothing
+ */
+export function hexArray(
+  values: Uint8Array,
+  size: number,
+  chosen: Int32Array,
+  memory: ColumnMemory = ownMemory,
+  around?: (value: number) => Around | undefined,
+): Data<Utf8> {
+  const { length } = chosen;
   const valueOffsets = memory.int32s(length + 1);
   for (let row = 0, total = 0; row < length; row++) {
-    const { start, end } = at(row);
-    valueOffsets[row + 1] = total += end - start;
+    const texts = around?.(chosen[row] ?? 0);
+    total += 2 * size;
+    if (texts !== undefined) total += texts.before.length + texts.behind.length;
+    valueOffsets[row + 1] = total;
   }
   const data = memory.bytes(valueOffsets[length] ?? 0);
-  for (let row = 0; row < length; row++) {
-    const { page, start, end } = at(row);
-    data.set(page.subarray(start, end), valueOffsets[row]);
+  for (let row = 0, place = 0; row < length; row++) {
+    const texts = around?.(chosen[row] ?? 0);
+    if (texts !== undefined) place = put(texts.before, data, place);
+    const start = (chosen[row] ?? 0) * size;
+    for (let at = start; at < start + size; at++) {
+      const byte = values[at] ?? 0;
+      data[place++] = hexDigits[byte >> 4] ?? 0;
+      data[place++] = hexDigits[byte & 15] ?? 0;
+    }
+    if (texts !== undefined) place = put(texts.behind, data, place);
   }
   return makeData({ type: new Utf8(), length, nullCount: 0, valueOffsets, data });
+}
+
+function put(text: Uint8Array, into: Uint8Array, place: number): number {
+  into.set(text, place);
+  return place + text.length;
 }
 
 /** Strings that hardly repeat, such as ids; none is null. */
@@ -178,10 +258,9 @@ export class GatheredArrays {
 
   /** Strings of which no two are equal: their own dictionary. */
   distinct(texts: Data<Utf8>): Data {
-    return this.numbered(
-      { data: () => texts },
-      Int32Array.from({ length: texts.length }, (_, row) => row),
-    );
+    const numbers = this.#memory.int32s(texts.length);
+    for (let row = 0; row < numbers.length; row++) numbers[row] = row;
+    return this.numbered({ data: () => texts }, numbers);
   }
 
   /** Strings by their number in a column of numbers, for chosen rows of that column: one for each run of equal ones. */
@@ -205,6 +284,14 @@ export class GatheredArrays {
   integers(numbers: Int32Array): Data {
     const validity = this.#negativesAsNull(numbers);
     return makeData({ type: new Int32(), length: numbers.length, data: numbers, ...validity.nulls });
+  }
+
+  /** The numbers themselves as 64-bit integers; none is null, and none below 0. */
+  positions(numbers: Int32Array): Data {
+    const halves = this.#memory.int32s(numbers.length * 2);
+    for (let row = 0; row < numbers.length; row++) halves[row * 2] = numbers[row] ?? 0;
+    const data = new BigInt64Array(halves.buffer, halves.byteOffset, numbers.length);
+    return makeData({ type: new Int64(), length: numbers.length, nullCount: 0, data });
   }
 
   /** Microseconds since 1970-01-01T00:00:00Z. */

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DistinctIds, IdLog, idWords, readId, wordsOf, type IdList } from '../../../src/app/import/stored-ids.js';
+import { DistinctIds, IdLog, idWords, readId, type IdList } from '../../../src/app/import/stored-ids.js';
 import { temporaryFolder } from '../lake-run.js';
 
 /** Ids of which many share their first words, as no hashes do. */
@@ -10,6 +10,10 @@ const id = fc
   .array(fc.constantFrom('00000000', '00000001', 'ffffffff', '0000000a', '9abcdef0'), { minLength: 4, maxLength: 4 })
   .map((words) => words.join(''));
 const anyId = fc.oneof(id, fc.stringMatching(/^[0-9a-f]{32}$/));
+
+function wordsOf(ids: readonly string[]): Int32Array {
+  return new Int32Array(Uint8Array.from(Buffer.from(ids.join(''), 'hex')).buffer);
+}
 
 test('ids are counted among others as a Map counts them', () => {
   fc.assert(
@@ -51,7 +55,6 @@ test.each([
 ])('an id that is %s is none of an event by date', (_, text) => {
   const page = Buffer.from(text);
   expect(readId({ page, start: 0, end: page.length }, new Int32Array(idWords), 0)).toBe(false);
-  if (text.length !== 32) expect(() => wordsOf([text])).toThrow('expected an id of 32 hex digits');
 });
 
 test('lists of ids come back as they went in', async () => {

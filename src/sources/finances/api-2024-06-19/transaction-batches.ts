@@ -1,11 +1,4 @@
-import {
-  bigintArray,
-  bytesArray,
-  GatheredArrays,
-  Int64Values,
-  textArray,
-  type Runs,
-} from '../../../core/columns/arrays.js';
+import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { type ColumnMemory, type Int32List, ownMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
@@ -52,7 +45,6 @@ export function transactionBatch(
   const { events, entries, sources } = slice;
   const chosen = Int32Array.from(order);
   const { length } = chosen;
-  const at = (row: number): number => chosen[row] ?? none;
   const source = arrays.gathered(events.source.values, chosen);
   const totals = arrays.gathered(total.values, chosen);
   const text = (values: Dictionary, numbers: Int32List) =>
@@ -66,8 +58,8 @@ export function transactionBatch(
   const requested = Int32Array.from(sources, ({ requestedOrderId }) => numberOf(orders, requestedOrderId));
   return new TableRows(table, length, {
     ...columns,
-    content_hash: textArray(length, (row) => ids.contentHashes[at(row)] ?? ''),
-    event_id: textArray(length, (row) => ids.eventIds[at(row)] ?? ''),
+    content_hash: ids.contentHashes(chosen, memory),
+    event_id: ids.eventIds(chosen, memory),
     posted_at: arrays.instants(new Int64Values(events.postedAt), chosen),
     effective_at: arrays.instants(new Int64Values(effective), chosen),
     total_amount: arrays.decimals(entries, totals),
@@ -77,8 +69,8 @@ export function transactionBatch(
     window_start: ofSource(({ windowStart }) => windowStart),
     window_end: ofSource(({ windowEnd }) => windowEnd),
     requested_order_id: arrays.numbered(orders, arrays.gathered(requested, source)),
-    position: bigintArray(length, (row) => BigInt(events.position.get(at(row)))),
-    raw: bytesArray(length, (row) => events.raw[at(row)] ?? { page: Buffer.alloc(0), start: 0, end: 0 }, memory),
+    position: arrays.positions(arrays.gathered(events.position.values, chosen)),
+    raw: events.raw.array(chosen, memory),
   });
 }
 
@@ -134,10 +126,7 @@ export function transactionEntryBatch(
   );
   return new TableRows(table, length, {
     ...shared,
-    event_id: {
-      values: arrays.distinct(textArray(event.length, (at) => ids.eventIds[event[at] ?? none] ?? '')),
-      lengths,
-    },
+    event_id: { values: arrays.distinct(ids.eventIds(event, memory)), lengths },
     posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
     effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
     entry: arrays.integers(entry),

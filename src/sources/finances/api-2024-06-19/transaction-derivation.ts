@@ -2,7 +2,7 @@ import { scan } from '../../../core/json/scan.js';
 import { Tape } from '../../../core/json/tape.js';
 import type { Derivation } from '../../../engine/run/derivation.js';
 import { newWarnings } from '../model/slice-rows.js';
-import { cellNumber, keepNothing, storedRows, storedSource, type StoredReader } from '../model/stored-events.js';
+import { cellNumber, storedRows, storedSource, type StoredReader } from '../model/stored-events.js';
 import { sharedColumns, transactionEntryBatch } from './transaction-batches.js';
 import { TransactionReader } from './transaction-reader.js';
 import { TransactionRows } from './transaction-rows.js';
@@ -15,7 +15,7 @@ export const transactionDerivation: Derivation = {
 };
 
 function storedTransactions(): StoredReader {
-  const rows = new TransactionRows(keepNothing);
+  const rows = new TransactionRows(false);
   const reader = new TransactionReader(rows, newWarnings());
   const { slice, texts } = rows;
   const tape = new Tape();

@@ -105,8 +105,7 @@ export class TransactionReader {
     }
     this.#addColumns(tape);
     this.#setPlaces(firstEntry);
-    const raw = { page: tape.bytes, start: tape.start(node), end: tape.end(node) };
-    slice.addEvent(slice.lists.addString(listName), firstEntry, raw);
+    slice.addEvent(slice.lists.addString(listName), firstEntry, tape.bytes, tape.start(node), tape.end(node));
     events.postedAt.push(this.#instant(tape, 'postedDate'));
     for (const path of this.#oddFields) countPlace(this.#warnings.oddFields, `${listName}: ${path}`);
   }

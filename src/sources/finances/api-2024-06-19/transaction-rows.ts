@@ -1,6 +1,6 @@
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { Int32List } from '../../../core/columns/memory.js';
-import { none, SliceRows, type AmountPlace, type KeepRaw } from '../model/slice-rows.js';
+import { none, SliceRows, type AmountPlace } from '../model/slice-rows.js';
 
 /** The columns of `transactions` that hold a text of the transaction's. */
 export const textColumns = [
@@ -84,9 +84,9 @@ export class TransactionRows {
   /** As `slice.amountPaths`. */
   readonly places: TransactionPlace[] = [];
 
-  /** @param keep left out: the transactions' pages stay in memory */
-  constructor(keep?: KeepRaw) {
-    this.slice = new SliceRows(keep);
+  /** @param keepsRaw whether the transactions' pages stay in memory */
+  constructor(keepsRaw = true) {
+    this.slice = new SliceRows(keepsRaw);
     this.texts = Object.fromEntries(textColumns.map((name) => [name, new TextColumn()])) as Record<
       TextName,
       TextColumn
@@ -123,9 +123,7 @@ export class TransactionRows {
 
   #isEqual(first: number, second: number): boolean {
     const { raw } = this.slice.events;
-    const [a, b] = [raw[first], raw[second]];
-    if (a === undefined || b === undefined) return false;
-    return a.page.subarray(a.start, a.end).equals(b.page.subarray(b.start, b.end));
+    return Buffer.compare(raw.bytes(first), raw.bytes(second)) === 0;
   }
 
   /** Number of a place that no amount had so far. */

@@ -1,11 +1,4 @@
-import {
-  bigintArray,
-  bytesArray,
-  textArray,
-  GatheredArrays,
-  Int64Values,
-  type Runs,
-} from '../../../core/columns/arrays.js';
+import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Int32List } from '../../../core/columns/memory.js';
 import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
@@ -68,7 +61,6 @@ export function eventBatch(
   const { events, sources } = rows;
   const chosen = Int32Array.from(order);
   const { length } = chosen;
-  const at = (row: number): number => chosen[row] ?? none;
   const source = arrays.gathered(events.source.values, chosen);
   const owners = new Dictionary();
   const text = (values: Dictionary, column: Int32List) =>
@@ -78,8 +70,8 @@ export function eventBatch(
   const groupIds = owner((of) => of.groupId);
   const requestedOrderIds = owner((of) => of.requestedOrderId);
   return new TableRows(table, length, {
-    event_id: textArray(length, (row) => ids.eventIds[at(row)] ?? ''),
-    content_hash: textArray(length, (row) => ids.contentHashes[at(row)] ?? ''),
+    event_id: ids.eventIds(chosen, memory),
+    content_hash: ids.contentHashes(chosen, memory),
     event_list: text(rows.lists, events.list),
     posted_at: arrays.instants(new Int64Values(events.postedAt), chosen),
     effective_at: arrays.instants(new Int64Values(effective), chosen),
@@ -91,8 +83,8 @@ export function eventBatch(
     window_start: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowStart))), source),
     window_end: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowEnd))), source),
     requested_order_id: arrays.numbered(owners, arrays.gathered(requestedOrderIds, source)),
-    position: bigintArray(length, (row) => BigInt(events.position.get(at(row)))),
-    raw: bytesArray(length, (row) => events.raw[at(row)] ?? { page: Buffer.alloc(0), start: 0, end: 0 }, memory),
+    position: arrays.positions(arrays.gathered(events.position.values, chosen)),
+    raw: events.raw.array(chosen, memory),
   });
 }
 
@@ -127,10 +119,7 @@ export function entryBatch(
   const groupNumbers = Int32Array.from(rows.sources, (source) => numberOf(groupIds, source.groupId));
   const group = arrays.gathered(groupNumbers, arrays.gathered(events.source.values, event));
   return new TableRows(table, length, {
-    event_id: {
-      values: arrays.distinct(textArray(event.length, (at) => ids.eventIds[event[at] ?? none] ?? '')),
-      lengths,
-    },
+    event_id: { values: arrays.distinct(ids.eventIds(event, memory)), lengths },
     event_list: ofEvent(rows.lists, events.list),
     posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
     effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },

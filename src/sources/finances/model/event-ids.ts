@@ -1,23 +1,26 @@
 import { hash } from 'node:crypto';
+import type { Data, Utf8 } from 'apache-arrow';
+import { hexArray, type Around } from '../../../core/columns/arrays.js';
+import type { ColumnMemory } from '../../../core/columns/memory.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { RowSource, SliceRows } from './slice-rows.js';
 
 /** Bytes that an instant and the zero before it take at most: years of more than four digits have a sign. */
 const windowLength = 32;
-/** The first 128 bits of a SHA-256 in hex. */
-const idLength = 32;
+/** The first 128 bits of a SHA-256. */
+const hashBytes = 16;
 
-/** Of each event, in order of receipt. */
+/** Of events, by their number. */
 export interface EventIds {
-  /** `content_hash`. */
-  readonly contentHashes: readonly string[];
-  /** `event_id`. */
-  readonly eventIds: readonly string[];
+  /** The `content_hash` of chosen ones. */
+  readonly contentHashes: (chosen: Int32Array, memory?: ColumnMemory) => Data<Utf8>;
+  /** The `event_id` of chosen ones. */
+  readonly eventIds: (chosen: Int32Array, memory?: ColumnMemory) => Data<Utf8>;
 }
 
 /** The `content_hash` of one event. */
 export function contentHashOf(list: string, raw: Buffer): string {
-  return hash('sha256', Buffer.concat([Buffer.from(`${list}\0`), raw]), 'hex').slice(0, idLength);
+  return hash('sha256', Buffer.concat([Buffer.from(`${list}\0`), raw]), 'hex').slice(0, 2 * hashBytes);
 }
 
 /**
@@ -28,52 +31,108 @@ export function contentHashOf(list: string, raw: Buffer): string {
  * @param leftOut rows that become no event: they take no number
  */
 export function eventIds(rows: SliceRows, leftOut: ReadonlySet<number> = new Set()): EventIds {
-  const { contentHashes, eventIds: ids } = sharedEventIds(rows);
+  const ids = new HashedIds(rows);
   const seen = new Map<string, number>();
-  const numbered = ids.map((id, row) => {
-    if (leftOut.has(row)) return id;
-    const times = (seen.get(id) ?? 0) + 1;
-    seen.set(id, times);
-    return numberedId(id, times);
+  const times = Int32Array.from({ length: rows.events.length }, (_, row) => {
+    if (leftOut.has(row)) return 1;
+    const id = ids.eventId(row);
+    const count = (seen.get(id) ?? 0) + 1;
+    seen.set(id, count);
+    return count;
   });
-  return { contentHashes, eventIds: numbered };
+  return ids.numbered(times);
 }
 
 /** The id of the how many-th event that would share it, from 1. */
 export function numberedId(id: string, times: number): string {
-  return times === 1 ? id : `${id}-${times}`;
+  return id + numberBehind(times);
 }
 
-/** The same without the numbers: identical events share an id. */
-export function sharedEventIds(rows: SliceRows): EventIds {
-  const { events, lists, sources } = rows;
-  const contentHashes: string[] = [];
-  const ids: string[] = [];
-  const prefixes = sources.map(prefix);
-  const names = Array.from({ length: lists.length }, (_, list) => Buffer.from(`${lists.value(list)}\0`));
-  let hashed = Buffer.alloc(1 << 16);
-  for (let row = 0; row < events.length; row++) {
-    const number = events.source.get(row);
-    const source = sources[number];
-    const raw = events.raw[row];
-    const name = names[events.list.get(row)];
-    if (source === undefined || raw === undefined || name === undefined) throw new Error(`event ${row} has no source`);
-    // One call over one piece of memory: a hash object for each event would cost as much again as the hashing.
-    const length = name.length + raw.end - raw.start;
-    if (length + windowLength > hashed.length) hashed = Buffer.alloc(2 * length + windowLength);
-    hashed.set(name);
-    hashed.set(raw.page.subarray(raw.start, raw.end), name.length);
-    const content = hash('sha256', hashed.subarray(0, length), 'hex').slice(0, idLength);
-    let id = content;
-    if (events.postedAt[row] === undefined && source.windowStart !== undefined) {
-      const end = length + hashed.write(`\0${isoInstant(source.windowStart)}`, length, 'latin1');
-      id = hash('sha256', hashed.subarray(0, end), 'hex').slice(0, idLength);
+function numberBehind(times: number): string {
+  return times === 1 ? '' : `-${times}`;
+}
+
+/** Ids as the hashes that they are, without the numbers: identical events share one. */
+export class HashedIds {
+  /** Of all events, one behind the other. */
+  readonly #contents: Uint8Array<ArrayBuffer>;
+  /** The same for ids, without what stands before them. */
+  readonly #hashes: Uint8Array<ArrayBuffer>;
+  readonly #rows: SliceRows;
+  /** What stands before the ids of each source. */
+  readonly #prefixes: readonly Buffer[];
+
+  constructor(rows: SliceRows) {
+    const { events, lists, sources } = rows;
+    this.#rows = rows;
+    this.#prefixes = sources.map((source) => Buffer.from(prefix(source)));
+    this.#contents = new Uint8Array(events.length * hashBytes);
+    this.#hashes = new Uint8Array(events.length * hashBytes);
+    const names = Array.from({ length: lists.length }, (_, list) => Buffer.from(`${lists.value(list)}\0`));
+    let hashed = Buffer.alloc(1 << 16);
+    for (let row = 0; row < events.length; row++) {
+      const source = sources[events.source.get(row)];
+      const name = names[events.list.get(row)];
+      if (source === undefined || name === undefined) throw new Error(`event ${row} has no source`);
+      // One call over one piece of memory: a hash object for each event would cost as much again as the hashing.
+      const length = name.length + events.raw.size(row);
+      if (length + windowLength > hashed.length) hashed = Buffer.alloc(2 * length + windowLength);
+      hashed.set(name);
+      hashed.set(events.raw.bytes(row), name.length);
+      const content = digestOf(hashed, length);
+      putDigest(content, this.#contents, row);
+      if (events.postedAt[row] === undefined && source.windowStart !== undefined) {
+        const end = length + hashed.write(`\0${isoInstant(source.windowStart)}`, length, 'latin1');
+        putDigest(digestOf(hashed, end), this.#hashes, row);
+      } else putDigest(content, this.#hashes, row);
     }
-    id = (prefixes[number] ?? '') + id;
-    contentHashes.push(content);
-    ids.push(id);
   }
-  return { contentHashes, eventIds: ids };
+
+  /** The ids' hashes as words of 32 bits, four an event. They are the caller's. */
+  words(): Int32Array<ArrayBuffer> {
+    return new Int32Array(this.#hashes.slice().buffer);
+  }
+
+  contentHash(row: number): string {
+    return hexOf(this.#contents, row);
+  }
+
+  eventId(row: number): string {
+    return String(this.#prefix(row)) + hexOf(this.#hashes, row);
+  }
+
+  /** @param times the how many-th of those with its id each event is, from 1 */
+  numbered(times: Int32Array): EventIds {
+    const around = (row: number): Around | undefined => {
+      const before = this.#prefix(row);
+      const count = times[row] ?? 1;
+      return before.length === 0 && count === 1 ? undefined : { before, behind: Buffer.from(numberBehind(count)) };
+    };
+    return {
+      contentHashes: (chosen, memory) => hexArray(this.#contents, hashBytes, chosen, memory),
+      eventIds: (chosen, memory) => hexArray(this.#hashes, hashBytes, chosen, memory, around),
+    };
+  }
+
+  #prefix(row: number): Buffer {
+    return this.#prefixes[this.#rows.events.source.get(row)] ?? nothing;
+  }
+}
+
+const nothing = Buffer.alloc(0);
+
+/** A character a byte: a buffer for each hash would cost as much as the hashing. */
+function digestOf(bytes: Buffer, length: number): string {
+  return hash('sha256', bytes.subarray(0, length), 'binary');
+}
+
+function putDigest(digest: string, into: Uint8Array, row: number): void {
+  const start = row * hashBytes;
+  for (let at = 0; at < hashBytes; at++) into[start + at] = digest.charCodeAt(at);
+}
+
+function hexOf(hashes: Uint8Array<ArrayBuffer>, row: number): string {
+  return Buffer.from(hashes.buffer, row * hashBytes, hashBytes).toString('hex');
 }
 
 /** Only by date is an event in one slice alone; elsewhere the group or the order is part of its id. */

@@ -81,7 +81,7 @@ export class DirectFlattener {
       items.truncate(firstItem);
       return none;
     }
-    this.#rows.addEvent(listNumber(this.#rows, list), firstEntry, { page: json.bytes, start, end: this.#at });
+    this.#rows.addEvent(listNumber(this.#rows, list), firstEntry, json.bytes, start, this.#at);
     const { slots, eventFields, eventEnds } = list;
     const { orders, places } = this.#rows;
     this.#addShared(events, slots, eventFields, eventEnds);

@@ -94,8 +94,8 @@ export class Flattener {
       this.#walkEvent(tape, node, paths.root);
     }
     if (this.#isNotable) this.#noticeAmounts(paths, firstEntry);
-    const raw = { page: tape.bytes, start: tape.start(node), end: tape.end(node) };
-    this.#rows.addEvent(listNumber(this.#rows, paths), firstEntry, raw);
+    const number = listNumber(this.#rows, paths);
+    this.#rows.addEvent(number, firstEntry, tape.bytes, tape.start(node), tape.end(node));
     this.#addAttributes(tape, paths.root);
     for (const place of this.#oddFields) countPlace(this.#warnings.oddFields, `${list}: ${place}`);
   }

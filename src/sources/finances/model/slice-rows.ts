@@ -1,4 +1,5 @@
 import { monthOf, type Window } from '../../../core/windows.js';
+import { ByteRanges } from '../../../core/columns/arrays.js';
 import { Int32List } from '../../../core/columns/memory.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Int64Halves } from '../../../core/numeric/decimal.js';
@@ -15,9 +16,6 @@ export interface RawEvent {
   readonly start: number;
   readonly end: number;
 }
-
-/** What is held of an event's bytes, which lie in its page. */
-export type KeepRaw = (page: Buffer, start: number, end: number) => RawEvent;
 
 /** The attributes that both events and items have: numbers in the dictionaries of `SliceRows`. */
 export class AttributeRows {
@@ -125,14 +123,14 @@ export class EventRows extends AttributeRows {
   readonly sellerOrderId = new Int32List();
   readonly marketplace = new Int32List();
   readonly store = new Int32List();
-  readonly raw: RawEvent[] = [];
+  readonly raw = new ByteRanges();
   /** Microseconds since 1970, undefined for an event without a date. */
   readonly postedAt: (bigint | undefined)[] = [];
   /** Number of the event's first row in `EntryRows`. */
   readonly firstEntry = new Int32List();
 
   get length(): number {
-    return this.raw.length;
+    return this.firstEntry.length;
   }
 
   override truncate(length: number): void {
@@ -141,7 +139,7 @@ export class EventRows extends AttributeRows {
     for (const column of [list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry]) {
       column.truncate(length);
     }
-    this.raw.length = length;
+    this.raw.truncate(length);
     this.postedAt.length = length;
   }
 }
@@ -219,12 +217,12 @@ export class SliceRows {
     ...[this.lists, this.orders, this.places, this.skus, this.fnskus, this.asins],
     ...[this.orderItems, this.names, this.currencies, this.amountTexts],
   ];
-  readonly #keep: KeepRaw;
+  readonly #keepsRaw: boolean;
   #firstEvent = 0;
 
-  /** @param keep left out: the events' pages are held */
-  constructor(keep: KeepRaw = (page, start, end) => ({ page, start, end })) {
-    this.#keep = keep;
+  /** @param keepsRaw whether the events' pages are held */
+  constructor(keepsRaw = true) {
+    this.#keepsRaw = keepsRaw;
   }
 
   /** What is added from now on comes from here. */
@@ -237,15 +235,16 @@ export class SliceRows {
    * Begins the row of an event, whose entries are added already.
    *
    * @param list its number in `lists`
+   * @param page where its bytes lie, from `start` to before `end`
    */
-  addEvent(list: number, firstEntry: number, { page, start, end }: RawEvent): void {
+  addEvent(list: number, firstEntry: number, page: Buffer, start: number, end: number): void {
     const { events } = this;
     events.list.push(list);
     events.source.push(this.sources.length - 1);
     events.position.push(this.position);
     events.page.push(this.pages);
     events.firstEntry.push(firstEntry);
-    events.raw.push(this.#keep(page, start, end));
+    if (this.#keepsRaw) events.raw.push(page, start, end);
   }
 
   /** How much there is by now. */

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../../../core/columns/arrays.js';
+import { textArray, type ByteRange } from '../../../core/columns/arrays.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
@@ -7,7 +7,7 @@ import { cellText, type Derivation, type StoredCells, type StoredRows } from '..
 import { entryBatch, netSums } from './event-batches.js';
 import type { EventIds } from './event-ids.js';
 import { Flattener } from './flatten.js';
-import { newWarnings, none, SliceRows, type RawEvent } from './slice-rows.js';
+import { newWarnings, none, SliceRows } from './slice-rows.js';
 
 /** Entries of events, from the events as they are stored. */
 export const eventDerivation: Derivation = {
@@ -56,7 +56,8 @@ export function storedRows({ slice, add, entries }: StoredReader): StoredRows {
     },
     finish: (table, memory) => {
       const order = eventIds.map((_, row) => row);
-      const rows = entries(table, { ids: { eventIds, contentHashes: [] }, effective }, order, memory);
+      const idArray = (chosen: Int32Array) => textArray(chosen.length, (at) => eventIds[chosen[at] ?? none] ?? '');
+      const rows = entries(table, { ids: { eventIds: idArray, contentHashes: idArray }, effective }, order, memory);
       return { rows, net: netSums(slice, order), sources: eventIds.length };
     },
   };
@@ -66,13 +67,6 @@ function rawBytes(cells: StoredCells, row: number): Buffer {
   const raw = cells.text('raw', row);
   if (raw === undefined) return Buffer.from('null');
   return Buffer.from(raw.page.buffer, raw.page.byteOffset + raw.start, raw.end - raw.start);
-}
-
-const nothing: RawEvent = { page: Buffer.alloc(0), start: 0, end: 0 };
-
-/** Keeps nothing of the bytes that are read: derived rows have none of them. */
-export function keepNothing(): RawEvent {
-  return nothing;
 }
 
 /** The rows of no source in particular: entries take nothing of it but the settlement. */
@@ -91,7 +85,7 @@ export function cellNumber(dictionary: Dictionary, range: ByteRange | undefined)
 }
 
 function storedEvents(): StoredReader {
-  const slice = new SliceRows(keepNothing);
+  const slice = new SliceRows(false);
   const flattener = new Flattener(slice, newWarnings());
   const { events, orders, places } = slice;
   let group: string | undefined;
