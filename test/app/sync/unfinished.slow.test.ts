@@ -11,6 +11,7 @@ import { forget } from '../../../src/app/forget/forget.js';
 import { status } from '../../../src/app/status/status.js';
 import { verify } from '../../../src/app/verify/verify.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { noteAskedRanges } from '../../../src/lake/upkeep/asked-ranges.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
@@ -169,6 +170,17 @@ describe.each(['v0', '2024-06-19'] as const)('a first sync of %s that leaves its
     expect((await verified({ root: given.lake, clock })).code).toBe(0);
     const lacking = `${given.lake} lacks ${api === 'v0' ? 3 : 2} ranges`;
     expect(await verdictOf(given.lake, clock, true)).toContain(`NOT WHOLE: ${lacking}`);
+    // What two commands were asked for is one range, with one command that loads it.
+    const part = { start: Date.parse('2025-12-21'), end: Date.parse('2025-12-22') };
+    await noteAskedRanges(
+      openStore(given.lake),
+      'shop',
+      'other',
+      [{ command: 'backfill', pipeline: dated, ...part }],
+      [],
+    );
+    expect(await verdictOf(given.lake, clock, true)).toContain(`NOT WHOLE: ${lacking}`);
+    await openStore(given.lake).remove('_asked/shop.other.json');
     expect(await verdictOf(given.lake, clock, false)).toMatch(
       /^WHOLE, but \d ranges that were asked for are not loaded: run the commands above; .* with --strict the exit code is 1/,
     );

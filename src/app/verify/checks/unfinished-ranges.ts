@@ -1,5 +1,5 @@
 import type { Emit } from '../../../core/events/run-event.js';
-import { uncovered, type Window } from '../../../core/windows.js';
+import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { importedWindows } from '../../../lake/loads/imported-days.js';
 import { readAskedRanges, type AskedNote, type AskedRange } from '../../../lake/upkeep/asked-ranges.js';
@@ -59,8 +59,9 @@ export function checkAsked(
   isRunning: boolean,
   certificate: Certificate,
 ): void {
-  certificate.count('asked-ranges', unfinished.length);
-  for (const { account, command: asking, pipeline, start, end, gaps } of unfinished) {
+  const all = byPipeline(unfinished);
+  certificate.count('asked-ranges', all.length);
+  for (const { account, asking, pipeline, start, end, gaps } of all) {
     const { table = '', isOwn } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
     const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
     // What loads a custom pipeline takes a folder too.
@@ -73,4 +74,27 @@ export function checkAsked(
       `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} isn't loaded${also}, though a ${asking} was asked for it${hint}`,
     );
   }
+}
+
+interface LackingRange extends Pick<UnfinishedRange, 'account' | 'pipeline' | 'gaps' | 'start' | 'end'> {
+  /** The commands that were asked for it. */
+  readonly asking: string;
+}
+
+/** What several runs were asked for, and lacks, once for each account and pipeline. */
+function byPipeline(unfinished: readonly UnfinishedRange[]): LackingRange[] {
+  const groups = new Map<string, UnfinishedRange[]>();
+  for (const range of unfinished) {
+    const key = `${range.account} ${range.pipeline}`;
+    groups.set(key, [...(groups.get(key) ?? []), range]);
+  }
+  return [...groups.values()].flatMap((ranges) => {
+    const [{ account, pipeline } = { account: '', pipeline: '' }] = ranges;
+    const gaps = joined(ranges.flatMap((range) => range.gaps));
+    const [first] = gaps;
+    const last = gaps.at(-1);
+    if (first === undefined || last === undefined) return [];
+    const asking = [...new Set(ranges.map(({ command }) => command))].toSorted().join(' and a ');
+    return [{ account, pipeline, asking, gaps, start: first.start, end: last.end }];
+  });
 }
