@@ -1,5 +1,6 @@
 import type { Lake } from '../../lake/lake.js';
 import { bankLines, type BankLine } from '../query/money-views.js';
+import { shellWord } from '../command-text.js';
 import { byDate, byGroup } from '../verify/checks/main-tables.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
 import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';
@@ -8,29 +9,37 @@ import type { FigureReader, FigureRow } from './report-statements.js';
 export type ReconciliationLine = FigureRow<'reconciliation'>;
 
 /**
- * The lines of the view `reconciliation` for the scope: events by date and settlements that opened in it. Empty where v0 was not read both
- * ways.
+ * The lines of the view `reconciliation`. Empty where v0 was not read both ways, and for a part of the lake: what a settlement pays was
+ * posted on other days.
  */
 export async function readReconciliation(
   { scope, sql, rows }: FigureReader,
   lake: Lake,
 ): Promise<ReconciliationLine[]> {
+  const isWhole = scope.from === undefined && scope.to === undefined;
   const isRead = [byDate, byGroup].every(
     ({ pipeline, table }) => lake.files(pipeline, table, scope.account).length > 0,
   );
-  return isRead ? rows(sql.reconciliation) : [];
+  return isWhole && isRead ? rows(sql.reconciliation) : [];
 }
 
 /** What each line is. */
 const meanings: Readonly<Record<BankLine, string>> = {
-  'by date': 'Net amounts of this time',
-  'in no loaded settlement': 'Of them in no settlement that opened in this time',
-  'in a settlement, not by date': 'In such a settlement, of another time',
+  'by date': 'Net amounts of all events',
+  'in no loaded settlement': 'Of them in no settlement of the lake',
+  'in a settlement, not by date': 'In such a settlement, of days that are not loaded',
   'in open settlements': 'The bank gets them when these close',
   'beginning balances': 'What earlier settlements were not paid',
   'closed, not paid out': 'The transfer failed or is on its way, or there was nothing to pay',
   total: 'What the bank got',
 };
+
+/** What stands in its place in a report of a part of the lake at `location`. */
+export function noReconciliation(location: string): Html {
+  return html`<p class="none">
+    It needs the whole lake, without --from and --to: <code>ledgerlake report --lake ${shellWord(location)}</code>.
+  </p>`;
+}
 
 /** From the sum by date to what the bank got, in one currency. */
 export function reconciliationSection(currency: string, lines: readonly ReconciliationLine[]): Html {

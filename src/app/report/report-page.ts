@@ -21,7 +21,7 @@ import {
   type CurrencyFigures,
 } from './money-section.js';
 import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
-import { reconciliationSection, type ReconciliationLine } from './reconciliation-section.js';
+import { noReconciliation, reconciliationSection, type ReconciliationLine } from './reconciliation-section.js';
 import { groupedBy } from './report-statements.js';
 import { isUnpaid, settlementSection, type SettlementFigures } from './settlement-section.js';
 import { style } from './style.js';
@@ -211,7 +211,10 @@ function chaptersOf(id: string, { currencies, settlements, reconciliation }: Acc
 }
 
 /** All figures of one currency. */
-function currencyChapter({ id, currency, figures, settlements, reconciliation }: CurrencyChapter): Html {
+function currencyChapter(
+  { id, currency, figures, settlements, reconciliation }: CurrencyChapter,
+  { location, isPart }: PageQuestion,
+): Html {
   const name = currencyName(currency);
   const of = currencyText(currency);
   const part = (key: string, title: string, content: Html) =>
@@ -227,10 +230,14 @@ function currencyChapter({ id, currency, figures, settlements, reconciliation }:
         : html`${part('months', 'Earned by month', monthSection(figures))}
           ${part('hundred', 'Where each 100 of sales goes', hundredSection(figures))}`
     }
-    ${part('settlements', 'Settlements', settlementSection(id, currency, settlements))}
+    ${part('settlements', 'Settlements', settlementSection(id, currency, settlements, isPart))}
     ${
       settlements.some(({ settlement }) => settlement.isClosed)
-        ? part('bank', 'Reconciliation with the bank', reconciliationSection(currency, reconciliation))
+        ? part(
+            'bank',
+            'Reconciliation with the bank',
+            isPart ? noReconciliation(location) : reconciliationSection(currency, reconciliation),
+          )
         : undefined
     }
     ${
@@ -274,10 +281,8 @@ export interface PageQuestion {
  * A report as one file: no script, no request, and a content security policy that forbids both. The same figures at the
  * same instant give the same bytes.
  */
-export function reportHtml(
-  accounts: readonly AccountFigures[],
-  { lastRun, location, now, isPart }: PageQuestion,
-): string {
+export function reportHtml(accounts: readonly AccountFigures[], question: PageQuestion): string {
+  const { lastRun, location, now, isPart } = question;
   const chapters = accounts.map((figures, at): AccountChapter => {
     const id = `a${at + 1}`;
     return { ...figures, id, chapters: chaptersOf(id, figures) };
@@ -287,7 +292,7 @@ export function reportHtml(
       html`<section id="${of.id}" aria-labelledby="${of.id}-h">
         <h2 id="${of.id}-h">Account ${lakeText(of.account)}</h2>
         ${rangeText(of, isPart)} ${basisSection(of.basis, location)} ${overview(of, lastRun)}
-        ${of.chapters.map(currencyChapter)} ${dataChapter(of, lastRun)}
+        ${of.chapters.map((chapter) => currencyChapter(chapter, question))} ${dataChapter(of, lastRun)}
       </section>`,
   );
   const links = chapters.map(

@@ -103,8 +103,7 @@ function statementsOf(scope: Scope) {
   const account = `account = ${literal(scope.account)}`;
   const opened = within(scope, 'started_at');
   // Materialized, all columns of the rows would be kept.
-  const narrowed = (table: string, to: string) => `${table} AS NOT MATERIALIZED (FROM main.${table} ${to})`;
-  const ofGroups = 'SEMI JOIN groups USING (account, group_id)';
+  const ofAccount = (table: string) => `${table} AS NOT MATERIALIZED (FROM main.${table} WHERE ${account})`;
   const netOf = (ids: readonly string[]) =>
     `FROM settled WHERE role = 'net' AND amount IS NOT NULL AND group_id IN (${list(ids)})`;
   return {
@@ -190,11 +189,10 @@ function statementsOf(scope: Scope) {
       `SELECT group_id, currency, ${netSums}, count(*) AS times FROM settled ` +
         'GROUP BY group_id, currency ORDER BY ALL',
     ),
-    /** The lines of the view `reconciliation`, of what is in the range and of settlements that opened in it. */
+    /** The lines of the view `reconciliation`, of the account. */
     reconciliation: query(
       { currency: 'text', line: 'text', amount: 'decimal' },
-      `WITH groups AS (FROM main.groups WHERE ${opened}), ${narrowed('events', `WHERE ${dated}`)}, ` +
-        `${narrowed('entries', `WHERE ${dated}`)}, ${narrowed('group_events', ofGroups)}, ${narrowed('group_entries', ofGroups)} ` +
+      `WITH ${['groups', 'events', 'entries', 'group_events', 'group_entries'].map(ofAccount).join(', ')} ` +
         `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${list(bankLines)}], line)`,
     ),
     brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),

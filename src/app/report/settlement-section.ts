@@ -209,8 +209,16 @@ const verdicts: Readonly<Record<Verdict, { readonly sign: string; readonly text:
   forgotten: { sign: '–', text: 'entries forgotten in part' },
 };
 
-/** The settlements of one currency: each held against its total, with what stands behind it. `id` makes anchors. */
-export function settlementSection(id: string, currency: string, settlements: readonly SettlementFigures[]): Html {
+/**
+ * The settlements of one currency: each held against its total, with what stands behind it. `id` makes anchors; `isPart`: they are those
+ * that opened in a part of what the lake holds.
+ */
+export function settlementSection(
+  id: string,
+  currency: string,
+  settlements: readonly SettlementFigures[],
+  isPart: boolean,
+): Html {
   if (settlements.length === 0)
     return html`<p class="none">No settlement in ${currencyText(currency)} opened in this time.</p>`;
   const amount = shownIn(currency);
@@ -233,9 +241,10 @@ export function settlementSection(id: string, currency: string, settlements: rea
   return html`${scrolling(
       html`<table class="settlements">
         <caption>
-          Settlements by their beginning, the newest first, in ${currencyText(currency)}
+          ${isPart ? 'Settlements that opened in this time' : 'Settlements by their beginning'}, the newest first, in
+          ${currencyText(currency)}
         </caption>
-        ${tableHead(columns)}${bodies}${comparedFoot(columns, settlements, currency)}
+        ${tableHead(columns)}${bodies}${comparedFoot(columns, settlements, currency, isPart)}
       </table>`,
     )}
     <p class="note">
@@ -255,6 +264,7 @@ function comparedFoot(
   columns: readonly TableColumn<SettlementFigures>[],
   settlements: readonly SettlementFigures[],
   currency: string,
+  isPart: boolean,
 ): Html | undefined {
   const compared = settlements.filter(({ verdict }) => verdict === 'adds-up' || verdict === 'differs');
   if (compared.length < 2) return undefined;
@@ -270,7 +280,7 @@ function comparedFoot(
   const paid = of(({ settlement }) => (isPaid(settlement) ? settlement.total : undefined));
   return html`<tfoot>
     ${tableRow(columns, [
-      isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`,
+      `${isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`}${isPart ? ' that opened in this time' : ''}`,
       amount(of(({ settlement }) => settlement.beginning)),
       amount(of(({ net }) => net)),
       amount(total),
