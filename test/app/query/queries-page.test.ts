@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { entryCategory } from '../../../src/app/query/categories.js';
+import { literal } from '../../../src/core/duckdb/literals.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { database, ran, serving, temporaryFolder } from '../lake-run.js';
+import { setClock } from '../sync/synced.js';
+
+const clock = setClock('2026-03-10T02:00:00Z');
+const page = await readFile('docs/queries.md', 'utf8');
+
+async function lakeOf(profile: 'plausible' | 'edge-cases') {
+  const endpoint = await serving({ ledger: createSeller({ seed: 5, events: 3000, profile }, clock), clock });
+  const lake = await temporaryFolder();
+  await ran({ lake, endpoint, account: 'shop', from: '2025-12-01', pipelines: ['financial-events'] }, { clock });
+  return database(lake, clock);
+}
+
+/** Names in backquotes, as a list in SQL. */
+const listed = (words: string) => [...words.matchAll(/`([^`]+)`/g)].map(([, name = '']) => literal(name)).join(', ');
+
+/** What a clause of the table means, in SQL; throws for one that this test can't read. */
+function conditionOf(clause: string): string {
+  const [, lists] = /^all of ((?:`\w+`(?:, | and )?)+)/.exec(clause) ?? [];
+  if (lists !== undefined) return `event_list IN (${listed(lists)})`;
+  const [, kinds] = /^`kind` ((?:`\w+`(?:, | and )?)+)$/.exec(clause) ?? [];
+  if (kinds !== undefined) return `kind IN (${listed(kinds)})`;
+  const [, list] = /^`charge` of (`\w+`)/.exec(clause) ?? [];
+  if (list !== undefined) return `kind = 'charge' AND event_list IN (${listed(list)})`;
+  const [, one, other, start] = /^`charge` where the name contains (`\w+`) or (`\w+`), or begins with (`\w+`)$/.exec(
+    clause,
+  ) ?? [undefined, undefined, undefined];
+  if (one === undefined || other === undefined || start === undefined) throw new Error(`no known clause: ${clause}`);
+  const contained = [one, other].map((name) => `contains(name, ${listed(name)})`);
+  return `kind = 'charge' AND (${contained.join(' OR ')} OR starts_with(name, ${listed(start)}))`;
+}
+
+const table = /The first row that applies decides:\n\n((?:\|.*\n)+)/.exec(page)?.[1] ?? '';
+
+/** The table "which column an amount is in", the first row first. */
+const rules = [...table.matchAll(/^\| `(\w+)` +\| (.+?) +\|$/gm)].map(([, column = '', text = '']) => ({
+  column,
+  where: text.split('; ').map(conditionOf),
+}));
+
+describe.each(['plausible', 'edge-cases'] as const)('of the profile %s', (profile) => {
+  test('the table of columns puts every amount where the view has it', async () => {
+    const lake = await lakeOf(profile);
+    const columns = rules.map(({ column }) => column);
+    expect(columns.toSorted()).toEqual([
+      'fees',
+      'loans_and_transfers',
+      'promotions',
+      'refunds',
+      'reimbursements',
+      'sales',
+      'taxes',
+    ]);
+    const whens = rules.flatMap(({ column, where }) => where.map((condition) => `WHEN ${condition} THEN '${column}'`));
+    const written = `(SELECT *, CASE ${whens.join(' ')} ELSE 'unknown' END AS in_column FROM entries WHERE role = 'net')`;
+    const named = `CASE ${entryCategory} WHEN 'charges' THEN 'sales' WHEN 'transfers' THEN 'loans_and_transfers' ELSE ${entryCategory} END`;
+    const apart = `SELECT event_list, kind, name, in_column, ${named} AS in_view FROM ${written} WHERE in_column <> in_view`;
+    expect(await lake.rows(`${apart} GROUP BY ALL ORDER BY ALL`)).toEqual([]);
+    // The view itself has these sums, and of each column some.
+    const pivoted = columns.map((column) => `coalesce(sum(amount) FILTER (in_column = '${column}'), 0) AS ${column}`);
+    const sums = `SELECT month, currency, ${pivoted.join(', ')} FROM ${written} GROUP BY ALL`;
+    const view = `SELECT month, currency, ${columns.join(', ')} FROM pnl_by_month`;
+    expect(await lake.rows(`(${sums}) EXCEPT (${view})`)).toEqual([]);
+    expect(await lake.rows(`(${view}) EXCEPT (${sums})`)).toEqual([]);
+    expect(
+      (await lake.rows(`SELECT DISTINCT in_column FROM ${written}`)).map(({ in_column: of }) => of).toSorted(),
+    ).toEqual(columns.toSorted());
+  });
+});
