@@ -50,8 +50,8 @@ export const categories: readonly Category[] = [
     id: 'taxes',
     label: 'Taxes',
     about:
-      'Tax that buyers paid, less what the marketplace withheld to remit it, and tax on its fees. What buyers paid and nobody withheld is the ' +
-      "seller's to remit.",
+      'Tax that buyers paid, less what the marketplace withheld to remit it, and tax on fees and advertising. Tax that was given back is part ' +
+      'of the refunds.',
     kinds: ['tax', 'tax_withheld'],
   },
   {

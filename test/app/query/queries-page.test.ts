@@ -43,6 +43,39 @@ const rules = [...table.matchAll(/^\| `(\w+)` +\| (.+?) +\|$/gm)].map(([, column
   where: text.split('; ').map(conditionOf),
 }));
 
+interface Taxes {
+  charged: bigint;
+  withheld: bigint;
+  refunded: bigint;
+}
+
+const refunds = ['RefundEventList', 'GuaranteeClaimEventList', 'ChargebackEventList'];
+const taken = ['RetrochargeEventList'];
+const withBuyers = [
+  ...['ShipmentEventList', 'ShipmentSettleEventList', 'RentalTransactionEventList', 'RemovalShipmentEventList'],
+  ...['RemovalShipmentAdjustmentEventList', ...taken, ...refunds],
+];
+
+/** Adds up what stands in the events as received, in millionths, wherever it stands in them. */
+function countTaxes(value: unknown, key: string, list: string, add: (part: keyof Taxes, money: unknown) => void): void {
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) countTaxes(item, key, list, add);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  const record = value as Readonly<Record<string, unknown>>;
+  const type = record['ChargeType'];
+  const isWithheld = key === 'TaxesWithheld' || key.startsWith('TaxWithheld') || taken.includes(list);
+  const isNamed = typeof type === 'string' && (/Tax|VAT|^TCS/.test(type) || key === 'TaxesWithheld');
+  const isTax = /^(?:BaseTax|ShippingTax|TaxAmount|TaxWithheld)/.test(key);
+  const money = isTax ? record : isNamed ? record['ChargeAmount'] : undefined;
+  const isTcs = typeof type === 'string' && type.startsWith('TCS');
+  if (money !== undefined)
+    add(refunds.includes(list) ? 'refunded' : isWithheld || isTcs ? 'withheld' : 'charged', money);
+  if (isTax || isNamed) return;
+  for (const [name, part] of Object.entries(record)) countTaxes(part, name, list, add);
+}
+
 describe.each(['plausible', 'edge-cases'] as const)('of the profile %s', (profile) => {
   test('the table of columns puts every amount where the view has it', async () => {
     const lake = await lakeOf(profile);
@@ -70,5 +103,33 @@ describe.each(['plausible', 'edge-cases'] as const)('of the profile %s', (profil
     expect(
       (await lake.rows(`SELECT DISTINCT in_column FROM ${written}`)).map(({ in_column: of }) => of).toSorted(),
     ).toEqual(columns.toSorted());
+  });
+
+  test('tax to remit is that of the events as received', async () => {
+    const lake = await lakeOf(profile);
+    const [, query = ''] = /## Tax to remit.*?```sql\n(.*?);\n```/s.exec(page) ?? [];
+    const rows = await lake.rows(query);
+    expect(rows.length).toBeGreaterThan(3);
+    const counted = new Map<string, Taxes>();
+    for (const { event_list: list, raw } of await lake.rows('SELECT event_list, raw FROM events')) {
+      if (!withBuyers.includes(String(list))) continue;
+      countTaxes(JSON.parse(String(raw)), '', String(list), (part, money) => {
+        const { CurrencyCode: currency = '', CurrencyAmount: amount } = money as Readonly<Record<string, unknown>>;
+        const taxes = counted.get(String(currency)) ?? { charged: 0n, withheld: 0n, refunded: 0n };
+        counted.set(String(currency), taxes);
+        taxes[part] += BigInt(Math.round(Number(amount) * 1e6));
+      });
+    }
+    const millionths = (amount: unknown) => BigInt(String(amount).replace('.', ''));
+    const read = rows.map(({ currency, charged, withheld, refunded, to_remit: toRemit }) => {
+      const taxes = { charged: millionths(charged), withheld: millionths(withheld), refunded: millionths(refunded) };
+      expect(millionths(toRemit)).toBe(taxes.charged + taxes.withheld + taxes.refunded);
+      return [currency, taxes];
+    });
+    expect(read).toEqual([...counted].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+    // Of each part some, and not all is withheld.
+    for (const part of ['charged', 'withheld', 'refunded', 'to_remit']) {
+      expect(rows.some((row) => Number(row[part]) !== 0)).toBe(true);
+    }
   });
 });
