@@ -80,6 +80,11 @@ export const categories: readonly Category[] = [
   },
 ];
 
+/** What a column of amounts of a category is called. */
+export function columnOf(id: CategoryId): string {
+  return id === 'charges' ? 'sales' : id === 'transfers' ? 'loans_and_transfers' : id;
+}
+
 /** What selling brought and cost: neither what was moved nor what is unknown. */
 export const tradeCategories = categories.filter(({ id }) => id !== 'transfers' && id !== 'unknown');
 

@@ -1,4 +1,4 @@
-import { entryCategory, categorySql, tradeCategories } from './categories.js';
+import { categories, columnOf, entryCategory, categorySql, tradeCategories } from './categories.js';
 
 /** A view over the views of a lake's tables. */
 export interface QueryView {
@@ -51,9 +51,7 @@ const sumWhere = (condition: string) => `coalesce(sum(amount) FILTER (${conditio
 const isEarned = "category NOT IN ('transfers', 'unknown')";
 const profit =
   `${lines} SELECT account, month, currency, ${sumWhere(isEarned)} AS earned, ` +
-  tradeCategories
-    .map(({ id }) => `${sumWhere(`category = '${id}'`)} AS ${id === 'charges' ? 'sales' : id}`)
-    .join(', ') +
+  tradeCategories.map(({ id }) => `${sumWhere(`category = '${id}'`)} AS ${columnOf(id)}`).join(', ') +
   `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown, ` +
   `coalesce(sum(amount), ${zero}) AS net_proceeds ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
@@ -71,10 +69,14 @@ const fees =
   `FROM lines_ WHERE category = 'fees' AND ${isNoWrapper('amount')} ` +
   'GROUP BY ALL ORDER BY account, currency, month, total';
 
+/** In SQL: the column of `pnl_by_month` that has a category. */
+const columnName =
+  `CASE ${entryCategory} ` + categories.map(({ id }) => `WHEN '${id}' THEN '${columnOf(id)}'`).join(' ') + ' END';
+
 const payoutLines =
   'SELECT account, group_id, started_at, ended_at, line.category, line.name, line.times, line.amount, line.currency, ' +
   'original_total, original_currency, processing_status, fund_transfer_status, fund_transfer_at FROM groups JOIN (' +
-  `SELECT account, group_id, ${entryCategory} AS category, ${amountName} AS name, count(*) AS times, sum(amount) AS amount, currency ` +
+  `SELECT account, group_id, ${columnName} AS category, ${amountName} AS name, count(*) AS times, sum(amount) AS amount, currency ` +
   "FROM group_entries WHERE role = 'net' GROUP BY ALL " +
   "UNION ALL SELECT account, group_id, 'beginning balance', NULL, 1, beginning_balance, beginning_currency " +
   'FROM groups WHERE beginning_balance <> 0) AS line USING (account, group_id) ' +

@@ -1,7 +1,7 @@
 import type { Column } from '../../core/text/rows.js';
 import type { Sheet } from '../../core/text/workbook.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { categories } from '../query/categories.js';
+import { categories, columnOf } from '../query/categories.js';
 import { earnedOf, rateText } from './money-section.js';
 import type { AccountFigures } from './report-page.js';
 import { skuColumns } from './report-statements.js';
@@ -48,13 +48,7 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     },
     {
       name: 'skus',
-      columns: [
-        ...of,
-        text('sku'),
-        count('orders'),
-        ...skuColumns.map((id) => amount(id === 'charges' ? 'sales' : id)),
-        amount('net'),
-      ],
+      columns: [...of, text('sku'), count('orders'), ...skuColumns.map((id) => amount(columnOf(id))), amount('net')],
       rows: figures.flatMap(({ account, currency, skus }) =>
         skus.map((sku) => [
           ...[account, currency, sku.sku ?? `${sku.skus} other SKUs`, sku.sku === null ? null : sku.orders],

@@ -61,6 +61,12 @@ test.each(['v0', 'both'] as const)('months, fees and payouts are the net amounts
     await number("SELECT count(*) AS n FROM payout_lines WHERE category = 'fees' AND name = 'ProductAdsPayment'"),
   ).toBeGreaterThan(3);
 
+  // Its categories are the columns of the profit.
+  const kinds = await lakes.rows("SELECT DISTINCT category FROM payout_lines WHERE category <> 'beginning balance'");
+  const [profit = {}] = await lakes.rows('SELECT * FROM pnl_by_month LIMIT 1');
+  expect(kinds.length).toBeGreaterThan(5);
+  expect(Object.keys(profit)).toEqual(expect.arrayContaining(kinds.map(({ category }) => category)));
+
   const settlements =
     'SELECT group_id, any_value(original_total) AS total, sum(amount) FILTER (currency = original_currency) AS lines ' +
     "FROM payout_lines WHERE processing_status = 'Closed' GROUP BY group_id";
