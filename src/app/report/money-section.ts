@@ -25,11 +25,16 @@ export interface CurrencyFigures extends FigureRow<'currencies'> {
   readonly months: readonly MonthFigures[];
   readonly fees: readonly FigureRow<'fees'>[];
   readonly skus: readonly FigureRow<'skus'>[];
+  /** For other programs only; else empty. */
+  readonly everySku: readonly FigureRow<'everySku'>[];
   readonly refunds: readonly FigureRow<'refunds'>[];
 }
 
-/** The figures of one scope, currency by currency: the one with most amounts first. */
-export async function readFigures({ database, signal, sql, rows }: FigureReader): Promise<CurrencyFigures[]> {
+/** The figures of one scope, currency by currency: the one with most amounts first. `isExport`: with all SKUs. */
+export async function readFigures(
+  { database, signal, sql, rows }: FigureReader,
+  isExport: boolean,
+): Promise<CurrencyFigures[]> {
   await database.execute(sql.makeAmounts, { signal });
   await database.execute(sql.makeTotals, { signal });
   await database.execute(sql.makeSkus, { signal });
@@ -38,6 +43,7 @@ export async function readFigures({ database, signal, sql, rows }: FigureReader)
   const months = byCurrency(await rows(sql.months));
   const fees = byCurrency(await rows(sql.fees));
   const skus = byCurrency(await rows(sql.skus));
+  const everySku = byCurrency(isExport ? await rows(sql.everySku) : []);
   const refunds = byCurrency(await rows(sql.refunds));
   return currencies.map((figures) => {
     const { currency } = figures;
@@ -51,6 +57,7 @@ export async function readFigures({ database, signal, sql, rows }: FigureReader)
       })),
       fees: fees.get(currency) ?? [],
       skus: skus.get(currency) ?? [],
+      everySku: everySku.get(currency) ?? [],
       refunds: refunds.get(currency) ?? [],
     };
   });

@@ -49,9 +49,9 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     {
       name: 'skus',
       columns: [...of, text('sku'), count('orders'), ...skuColumns.map((id) => amount(columnOf(id))), amount('net')],
-      rows: figures.flatMap(({ account, currency, skus }) =>
-        skus.map((sku) => [
-          ...[account, currency, sku.sku ?? `${sku.skus} other SKUs`, sku.sku === null ? null : sku.orders],
+      rows: figures.flatMap(({ account, currency, everySku }) =>
+        everySku.map((sku) => [
+          ...[account, currency, sku.sku ?? 'no SKU', sku.sku === null ? null : sku.orders],
           ...skuColumns.map((id) => sku[id]),
           sku.net,
         ]),

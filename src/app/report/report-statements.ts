@@ -165,6 +165,13 @@ function statementsOf(scope: Scope) {
         `${skuColumns.map((id) => `sum(${id}) AS ${id}`).join(', ')}, sum(net) AS net, ` +
         `min(rank) AS place FROM skus GROUP BY currency, CASE WHEN rank <= ${mostSkus} THEN sku END ORDER BY currency, place`,
     ),
+    /** All SKUs, and last what names none of them (`sku` null). */
+    everySku: query(
+      { currency: 'text', sku: 'textOrNull', orders: 'count', ...skuKinds, net: 'decimal' },
+      `SELECT currency, sku, orders, ${skuColumns.join(', ')}, net, rank FROM skus UNION ALL ` +
+        `SELECT ${currency}, NULL, NULL, ${skuSums}, sum(amount) AS net, NULL FROM amounts ` +
+        `WHERE role = 'net' AND sku IS NULL AND ${dated} GROUP BY ALL ORDER BY currency, rank NULLS LAST`,
+    ),
     /** Orders that were shipped and refunded, by month, and of all months (`ofMonth` null). */
     refunds: query(
       { currency: 'text', ofMonth: 'textOrNull', shipped: 'count', refunded: 'count' },

@@ -63,7 +63,8 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   if (format === 'csv' && path === '-') throw usageError('expected --output to name a folder for --format csv, got -');
   if (path !== '-') await refuseOther(path, format);
   const lake = await openExistingLake(options.lake, clock, log);
-  const written = await lakeReport({ ...options, lake, location: options.lake, clock, signal });
+  const isExport = format !== 'html';
+  const written = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal });
   const bytes = await writeReport(path, format, written, output);
   const emit = plainLog(log);
   for (const of of written.leftOut) {
@@ -199,13 +200,15 @@ export interface ReportQuestion {
   /** ISO 8601; undefined: all that the lake holds. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  /** Whether its tables are wanted, which have all SKUs. */
+  readonly isExport?: boolean;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Report {
   readonly html: string;
-  /** Its tables, exact, for other programs. */
+  /** Its tables, exact, for other programs; none unless it is an export. */
   readonly sheets: readonly Sheet[];
   readonly accounts: readonly string[];
   /** Currencies of the accounts, one by one. */
@@ -226,7 +229,7 @@ export interface Report {
  * none; LAKE_STORE, LAKE_LOG and SQL where the lake can't be read; STOPPED when the signal aborts
  */
 export async function lakeReport(question: ReportQuestion): Promise<Report> {
-  const { lake, location, account, from, to, clock, signal } = question;
+  const { lake, location, account, from, to, isExport = false, clock, signal } = question;
   const held = [...lake.accounts()].toSorted();
   if (account !== undefined && held.length > 0 && !held.includes(account)) {
     throw usageError(`expected --account to be one that ${location} holds (${held.join(', ')}), got ${account}`);
@@ -253,7 +256,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
           leftOut: leftOutDays(lake, name, range),
           compared: comparedDays(lake, name),
         },
-        currencies: await readFigures(reader),
+        currencies: await readFigures(reader, isExport),
         settlements: await readSettlements(reader, lake, Math.floor(detailed / names.length)),
         reconciliation: await readReconciliation(reader, lake),
         late: await readLate(reader),
@@ -265,7 +268,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const settlements = accounts.flatMap((of) => of.settlements);
   return {
     html: reportHtml(accounts, { lastRun, location, now, isPart: from !== undefined || to !== undefined }),
-    sheets: reportSheets(accounts),
+    sheets: isExport ? reportSheets(accounts) : [],
     accounts: names,
     currencies: accounts.reduce((sum, of) => sum + of.currencies.length, 0),
     settlements: settlements.length,

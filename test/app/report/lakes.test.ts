@@ -175,7 +175,7 @@ test('a file stays small whatever the lake holds, and says what it leaves out', 
     { to: '2025-02-20T03:00:00Z' },
     { pipelines: ['financial-event-groups', 'financial-events'] },
   ]);
-  const { page, html } = await reported(lake);
+  const { page, html, sheets } = await reported(lake);
   const usd = page.chapter('USD');
   expect(html.length).toBeLessThan(400_000);
   // The 150 newest ones, and the one that doesn't add up.
@@ -207,6 +207,12 @@ test('a file stays small whatever the lake holds, and says what it leaves out', 
     "SELECT sum(amount)::VARCHAR AS net FROM entries WHERE role = 'net' AND sku IS NOT NULL",
   );
   expect(sumOf(skus.map(({ Net = '' }) => read(Net)))).toBe(row?.['net']);
+
+  // For other programs all of them are listed.
+  const sheet = sheets.find(({ name }) => name === 'skus');
+  const exported = new Map(sheet?.rows.map((cells) => [cells[2], String(cells.at(-1))]));
+  expect([sheet?.rows.length, exported.size]).toEqual([484, 484]);
+  expect(sumOf([...exported.values()])).toBe(row?.['net']);
 });
 
 test('three years of months are charted and listed', async () => {

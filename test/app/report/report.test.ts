@@ -201,6 +201,12 @@ test('refund rate, SKUs and fees', async () => {
   ]);
   const skus = report.page.table(`${report.page.chapter('EUR')}-skus`);
   expect(skus).toMatchObject([{ SKU: longSku, Orders: '1', Sales: '10.00', Fees: '-1.10', Net: '8.90' }]);
+  // What names no SKU is the last line for other programs, so that they add up to the net proceeds.
+  const exported = report.sheets.find(({ name }) => name === 'skus')?.rows.filter(([, currency]) => currency === 'EUR');
+  expect(exported?.map((cells) => [...cells.slice(2, 4), cells.at(-1)])).toEqual([
+    [longSku, 1, '8.905000'],
+    ['no SKU', null, '-30.000000'],
+  ]);
   const [row] = await (
     await duckdb()
   ).rows(

@@ -122,7 +122,8 @@ export async function reported(
   question: Partial<ReportQuestion> = {},
 ): Promise<Reported> {
   const lake = await Lake.open(openStore(root), tables, clock);
-  const report = await lakeReport({ lake, location: 'data/lake', account: undefined, clock, ...question });
+  const defaults = { location: 'data/lake', account: undefined, isExport: true };
+  const report = await lakeReport({ lake, clock, ...defaults, ...question });
   return { ...report, page: new Page(report.html) };
 }
 
