@@ -23,7 +23,7 @@ import {
 import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
 import { noReconciliation, reconciliationSection, type ReconciliationLine } from './reconciliation-section.js';
 import { groupedBy } from './report-statements.js';
-import { isUnpaid, settlementSection, type SettlementFigures } from './settlement-section.js';
+import { isUnpaid, paidLater, settlementSection, type SettlementFigures } from './settlement-section.js';
 import { style } from './style.js';
 import { warningsSection, type WarningFigures } from './warnings-section.js';
 
@@ -121,16 +121,17 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
     const unloaded = settlements.filter(({ verdict }) => verdict === 'not-loaded' || verdict === 'forgotten').length;
     if (unloaded > 0) inSettlements(unloaded, 'could not be compared: not all entries are loaded');
     const unpaid = settlements.filter(isUnpaid);
-    if (unpaid.length > 0) {
-      const [{ total, paidAt } = { total: null, paidAt: null }] = unpaid.map(({ settlement }) => settlement);
-      const newest = [
+    const [newest] = unpaid;
+    if (newest !== undefined) {
+      const { total, paidAt } = newest.settlement;
+      const which = [
         paidAt !== null && html`of <span class="date">${instantText(paidAt).slice(0, 10)}</span>`,
         total !== null && html`over ${shownIn(currency)(total)} ${of}`,
       ].filter((part) => part !== false);
       concerns.push(
         html`<a href="#${chapter}-settlements">${formatCount(unpaid.length, 'payout')} in ${of} failed</a>: the bank did
           not take ${unpaid.length === 1 ? 'that' : 'the newest'}
-          ${newest.map((part, at) => html`${at === 0 ? '' : ' '}${part}`)}.`,
+          ${which.map((part, at) => html`${at === 0 ? '' : ' '}${part}`)}${paidLater(newest)}.`,
       );
     }
     const inexact = figures?.inexact ?? 0;

@@ -196,6 +196,11 @@ function statementsOf(scope: Scope) {
       `SELECT group_id, currency, ${netSums}, count(*) AS times FROM settled ` +
         'GROUP BY group_id, currency ORDER BY ALL',
     ),
+    /** Settlements whose money a later transfer paid. */
+    carried: query(
+      { groupId: 'text', paidBy: 'text', paidAt: 'textOrNull' },
+      `SELECT group_id, paid_by, paid_at FROM settlement_payouts WHERE ${account} AND paid_by <> group_id ORDER BY group_id`,
+    ),
     /** The lines of the view `reconciliation`, of the account. */
     reconciliation: query(
       { currency: 'text', line: 'text', amount: 'decimal' },

@@ -65,6 +65,8 @@ export interface SettlementFigures {
   /** Amounts behind it, net or not, and those of unknown role. */
   readonly times: number;
   readonly unknown: number;
+  /** The later settlement whose transfer paid what its own did not. */
+  readonly carried: FigureRow<'carried'> | undefined;
   /** Undefined where the report leaves them out. */
   readonly entries: SettlementEntries | undefined;
 }
@@ -90,9 +92,10 @@ export async function readSettlements(
   const broken = new Set((await rows(sql.brokenGroups)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupedBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(sql.nets));
+  const carried = new Map((await rows(sql.carried)).map((of) => [of.groupId, of]));
   const figures = settlements.map((settlement) => {
     const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
-    return figuresOf(settlement, nets.get(settlement.id) ?? [], verdict);
+    return figuresOf(settlement, nets.get(settlement.id) ?? [], carried.get(settlement.id), verdict);
   });
   const wanted = detailedOf(figures, detailed).map(({ settlement }) => settlement.id);
   if (wanted.length === 0) return figures;
@@ -122,6 +125,7 @@ function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean
 function figuresOf(
   settlement: Settlement,
   nets: readonly FigureRow<'nets'>[],
+  carried: FigureRow<'carried'> | undefined,
   known: Verdict | undefined,
 ): SettlementFigures {
   const main = settlement.currency ?? settlement.beginningCurrency ?? nets[0]?.currency ?? null;
@@ -141,6 +145,7 @@ function figuresOf(
     apart: apart !== undefined && signOf(apart) !== 0 ? apart : undefined,
     times: nets.reduce((all, { times }) => all + times, 0),
     unknown: nets.reduce((all, { unknown }) => all + unknown, 0),
+    carried,
     entries: undefined,
   };
 }
@@ -194,6 +199,14 @@ function payoutText(of: SettlementFigures): Html {
   return isUnpaid(of)
     ? html`<span class="payout bad"><span class="sign" aria-hidden="true">✗</span> ${text}</span>`
     : html`<span class="payout">${text}</span>`;
+}
+
+/** `, which was paid on 2026-09-21 with the settlement ID`; undefined where nothing has paid it. */
+export function paidLater({ carried }: SettlementFigures): Html | undefined {
+  if (carried === undefined) return undefined;
+  const { paidBy, paidAt } = carried;
+  const on = paidAt === null ? undefined : html` on <span class="date">${paidAt.slice(0, 10)}</span>`;
+  return html`, which was paid${on} with the settlement ${lakeCode(paidBy)}`;
 }
 
 function orDash(text: string | null | undefined, amount: AmountPart): Part {
@@ -312,7 +325,7 @@ function behind(of: SettlementFigures, amount: AmountPart): Html {
     <summary>${summary}${spoken}</summary>
     <p>
       Settlement
-      ${lakeCode(settlement.id)}${settlement.payoutStatus === null ? undefined : html`; payout: ${payoutText(of)}`}
+      ${lakeCode(settlement.id)}${settlement.payoutStatus === null ? undefined : html`; payout: ${payoutText(of)}${paidLater(of)}`}
     </p>
     ${fault === undefined ? undefined : html`<p class="fault">It doesn’t add up: ${fault}.</p>`}
     ${

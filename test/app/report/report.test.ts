@@ -154,6 +154,12 @@ test('the closed settlements are summed up below them', async () => {
   const { columns, rows } = sheets.find(({ name }) => name === 'settlements') ?? { columns: [], rows: [] };
   const at = columns.findIndex(({ name }) => name === 'paid_out');
   expect(rows.map((row) => row[at])).toEqual(['40.000000', '0.000000']);
+  // What the bank did not take leads to the settlement that paid it.
+  const paid = ', which was paid on 2025-02-25 with the settlement TWO';
+  expect(page.texts('.look li')).toContain(
+    `1 payout in USD failed: the bank did not take that of 2025-02-25 over 16.50 USD${paid}.`,
+  );
+  expect(page.texts(`#${section} details > p`)).toContain(`Settlement ONE; payout: ✗ Failed 2025-02-25${paid}`);
 });
 
 test('what became of a payout stands beside its settlement', () => {
