@@ -351,11 +351,25 @@ function accountsText(accounts: readonly AccountFigures[]): Html {
   return html`<p class="lead">The lake holds ${formatCount(accounts.length)} accounts, each by itself: ${names}.</p>`;
 }
 
-function rangeText({ status: { range } }: AccountFigures, isPart: boolean): Html {
+function rangeText({ id, status: { range, pipelines } }: AccountChapter, isPart: boolean): Html {
+  const lacking = pipelines.filter(({ days }) => days.some(({ state }) => state === 'missing'));
   const dates = `${instantText(range.start)} to ${instantText(range.end)}`;
   return html`<p class="lead">
-    ${isPart ? `What stands from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
-  </p>`;
+      ${isPart ? `What stands from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
+    </p>
+    ${
+      lacking.length === 0
+        ? undefined
+        : html`<p class="fault">
+            Days are missing:
+            ${separated(
+              lacking.map(
+                ({ pipeline, days }) =>
+                  html`<a href="#${id}-coverage">${lakeText(pipeline)}</a> has ${coverageText(days)}`,
+              ),
+            )}.
+          </p>`
+    }`;
 }
 
 /** What the figures are made of, so that each of them can be checked with a query. */

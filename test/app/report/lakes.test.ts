@@ -52,6 +52,11 @@ test('one day is a report too, and gaps stand in the calendar and as a list', as
     { from: '2025-02-26', to: '2025-02-27T06:00:00Z' },
   ]);
   const { page, html } = await reported(lake, { to: '2025-03-01' });
+  // It is said before any figure.
+  expect(page.texts('#a1 > .fault')).toEqual([
+    expect.stringContaining('Days are missing: financial-event-groups has 2 of 7 days loaded, 1 in part, 4 missing, '),
+  ]);
+  expect(html.indexOf('Days are missing')).toBeLessThan(html.indexOf('<table'));
   expect(page.table('a1-coverage', 1)).toEqual([
     { From: '2025-02-27T06:00:00Z', 'To, excluded': '2025-03-01', Days: '1.8' },
     { From: '2025-02-23', 'To, excluded': '2025-02-26', Days: '3' },
@@ -62,6 +67,7 @@ test('one day is a report too, and gaps stand in the calendar and as a list', as
   expect(page.texts('#a1-coverage pre')[0]).toMatch(/^ledgerlake backfill .* --from 2025-02-23 --to 2025-03-01$/);
   expect(html).toContain('Calendar: 2 of 7 days loaded, 1 in part, 4 missing.');
   const single = await reported(lake, { from: '2025-02-22', to: '2025-02-23' });
+  expect(single.page.texts('#a1 > .fault')).toEqual([]);
   expect(single.page.table(`${single.page.chapter('USD')}-months`)).toMatchObject([
     { Month: '2025-02', Earned: '21.34' },
   ]);
