@@ -109,6 +109,27 @@ test.each([360, 320])('a page of %i pixels never scrolls sideways, also with eve
   expect([await chart.nth(0).isVisible(), await chart.nth(1).isVisible()]).toEqual([false, true]);
 });
 
+test('a narrow page cuts no caption, leaves no band in headings, and says elsewhere what its columns do not', async () => {
+  const { page } = await open({ viewport: { width: 360, height: 740 } });
+  const captions = await page.evaluate<{ wide: number; room: number }[]>(
+    `[...document.querySelectorAll('section.chapter > section > .scroll > table > caption')].map((of) => ({ wide: of.offsetWidth, room: of.closest('.scroll').clientWidth }))`,
+  );
+  expect(captions.length).toBeGreaterThan(10);
+  for (const { wide, room } of captions) expect(wide).toBeLessThanOrEqual(room);
+  const heads = await page.evaluate<number[]>(
+    `[...document.querySelectorAll('[id$=-months] thead, [id$=-skus] thead, [id$=-fees] thead')].map((of) => of.offsetHeight)`,
+  );
+  expect(Math.max(...heads)).toBeLessThan(40);
+  const meaning = page.locator('[id$=-bank] td.x').first();
+  const failed = page.getByText('payout failed');
+  const label = page.locator('[id$=-hundred] svg.narrow text', { hasText: /^Reimbursements$/ });
+  expect(await meaning.isVisible()).toBe(true);
+  expect(await failed.isVisible()).toBe(true);
+  expect(await label.count()).toBe(1);
+  await page.setViewportSize({ width: 1200, height: 740 });
+  expect(await failed.isVisible()).toBe(false);
+});
+
 test('the keyboard opens a settlement', async () => {
   const { page } = await open();
   const closed = page.locator('.settlements details').first();

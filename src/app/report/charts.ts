@@ -146,11 +146,11 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
   const least = Math.min(0, ...ends);
   const most = Math.max(0, ...ends);
   return both(label, (fits) => {
-    const letters = fits === 'wide' ? 25 : 13;
+    const letters = fits === 'wide' ? 25 : 14;
     return Plot.plot({
       ...canvas(fits),
       height: 16 + steps.length * 26,
-      marginLeft: fits === 'wide' ? 200 : 116,
+      marginLeft: fits === 'wide' ? 200 : 126,
       marginRight: fits === 'wide' ? 130 : 84,
       marginTop: 4,
       marginBottom: 8,

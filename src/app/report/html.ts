@@ -116,6 +116,12 @@ export function lakeText(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }
 
+/** A name of several words, as `FBAPerUnitFulfillmentFee`: where it is too long for its line, it breaks between two of them. */
+export function lakeName(text: string): Html {
+  const words = text.split(/(?<=[a-z])(?=[A-Z])/);
+  return html`<bdi>${words.map((word, at) => (at === 0 ? word : html`<wbr />${word}`))}</bdi>`;
+}
+
 /** An identifier of the lake's. */
 export function lakeCode(text: string): Html {
   return html`<code><bdi>${text}</bdi></code>`;

@@ -2,7 +2,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
 import { categories, tradeCategories, type Category, type CategoryId } from '../query/categories.js';
 import { rateChart, stackedChart, stepsChart, type Step } from './charts.js';
-import { figureTable, html, lakeText, numberColumn, textColumn, type Html } from './html.js';
+import { figureTable, html, lakeName, lakeText, numberColumn, textColumn, type Html } from './html.js';
 import { amountsIn, currencyText, ofHundred, shownIn, signOf, sumOf } from './report-amounts.js';
 import { groupedBy, skuColumns, type FigureReader, type FigureRow } from './report-statements.js';
 
@@ -203,7 +203,7 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
       html`Fees by name, in ${currencyText(currency)}; those of refunds are part of the refunds`,
       fees,
       [
-        textColumn('Fee', (of) => (of.fee === null ? nameOf(of) : lakeText(of.fee))),
+        textColumn('Fee', (of) => (of.fee === null ? nameOf(of) : lakeName(of.fee))),
         textColumn('List', ({ list }) => (list === null ? '' : lakeText(list)), true),
         numberColumn('Times', ({ times }) => formatCount(times)),
         numberColumn('Amount', ({ total }) => amount(total)),

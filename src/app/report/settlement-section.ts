@@ -176,7 +176,7 @@ const columnsIn = (amount: AmountPart): TableColumn<SettlementFigures>[] => [
   ),
   numberColumn('Net of its entries', ({ net }) => orDash(net, amount), true),
   numberColumn('Total', ({ settlement: { total } }) => orDash(total, amount)),
-  textColumn('Adds up?', verdictText),
+  textColumn('Adds up?', (of) => html`${verdictText(of)}${isUnpaid(of) ? unpaidMark : undefined}`),
   textColumn('Payout', payoutText, true),
 ];
 
@@ -189,6 +189,9 @@ export function isPaid({ payoutStatus }: Settlement): boolean {
 export function isUnpaid({ settlement: { payoutStatus } }: SettlementFigures): boolean {
   return /^fail/i.test(payoutStatus ?? '');
 }
+
+/** Where the page is too narrow for the column of payouts. */
+const unpaidMark = html` <span class="narrow bad"><span class="sign" aria-hidden="true">✗</span> payout failed</span>`;
 
 /** `Failed 2026-09-21`: what became of the payout, in the service's word, and its date. */
 function payoutText(of: SettlementFigures): Html {

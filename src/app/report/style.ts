@@ -70,6 +70,7 @@ td.n { white-space: nowrap; }
 tfoot th, tfoot td { font-weight: 600; border-top: 1px solid var(--soft); border-bottom: 3px double var(--soft); }
 td bdi, th bdi { display: inline-block; min-width: min(8rem, 100%); max-width: 22rem; }
 td code bdi { max-width: 30rem; }
+span.narrow { display: none; }
 td .note bdi, .payout bdi { display: inline; }
 tbody th { min-width: 6.2rem; }
 .settlements > tbody > tr:first-child > * { border-bottom: 0; padding-top: .55rem; }
@@ -122,6 +123,19 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .settlements { font-size: .82rem; }
   .settlements .verdict { display: inline-block; vertical-align: top; min-width: 5rem; overflow-wrap: anywhere; }
   .settlements details[open] { padding: .4rem .5rem; }
+  thead th.n { white-space: nowrap; }
+  .settlements > thead th { white-space: normal; }
+}
+@media screen and (max-width: 40rem) {
+  .scroll { container-type: inline-size; }
+  caption { max-width: 100cqi; }
+  span.narrow { display: block; }
+  /* What each line is stands below it. */
+  [id$='-bank'] tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); }
+  [id$='-bank'] tr > * { border: 0; }
+  [id$='-bank'] tr > :first-child { flex: 1; }
+  [id$='-bank'] td.x { display: block; flex: 0 0 100%; padding: 0 0 .3rem; color: var(--soft); }
+  [id$='-bank'] td.x:empty { display: none; }
 }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
 @media print {

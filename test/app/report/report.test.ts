@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../../src/core/duckdb/connection.js';
+import { lakeName } from '../../../src/app/report/html.js';
 import { database } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 import { settlement, shipment, smallLedger } from '../verify/small-ledger.js';
@@ -234,6 +235,11 @@ test('what was noticed: unknown lists, amounts of no known role, amounts that di
   ]);
   expect(text).toContain('The last run, backfill of 2025-02-20 to 2025-03-08, was done at 2025-03-08 00:05 UTC');
   expect(text).toMatch(/financial-events: \d+ values of an unexpected type/);
+});
+
+test('a fee that is called by several words breaks between them', () => {
+  expect(report.html).toContain('<bdi>Commission</bdi>');
+  expect(lakeName('FBAPerUnitFulfillmentFee').text).toBe('<bdi>FBAPer<wbr />Unit<wbr />Fulfillment<wbr />Fee</bdi>');
 });
 
 test('nothing that the lake holds breaks out of the page, and the page asks for nothing', () => {
