@@ -27,7 +27,7 @@ import {
   type DoubtfulFile,
   type StoredRows,
   type StoredTable,
-} from './stored-files.js';
+} from './stored-rows.js';
 
 /** A table, and what is wrong with its log, in words. */
 export interface OpenedTable {

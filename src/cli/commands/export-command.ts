@@ -31,7 +31,7 @@ export const exportCommand: CommandDefinition = {
       throw usageError(`expected \`export ${exportFormats.join('` or `export ')}\`, got ${got}`);
     }
     if (given.flag('ddl') && format !== 'symlinks') throw usageError('expected --ddl with `export symlinks` only');
-    const { exportCommand: run, printRedshiftTables } = await import('../../app/export/export-command.js');
+    const { exportCommand: run, printRedshiftTables } = await import('../../app/export/export-tables.js');
     if (given.flag('ddl')) {
       await printRedshiftTables({ lake: await readLake(given) }, context);
       return 0;

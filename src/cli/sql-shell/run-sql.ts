@@ -1,5 +1,5 @@
 import { commandIn, type CommandPlace } from '../../app/command-text.js';
-import { readCatalog } from './suggestions.js';
+import { readCatalog } from './tab-completion.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
 import { Destination, Session, type SessionOptions } from './session.js';
 import { runShell, type ShellOptions } from './shell.js';

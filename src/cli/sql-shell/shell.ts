@@ -6,7 +6,7 @@ import { dotCommand } from './dot-commands.js';
 import { fileNames } from '../../core/io/files.js';
 import { openHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
-import { fileBegun, suggestions, type Catalog } from './suggestions.js';
+import { fileBegun, suggestions, type Catalog } from './tab-completion.js';
 import type { Readable, Writable } from 'node:stream';
 import type { Destination, Session } from './session.js';
 

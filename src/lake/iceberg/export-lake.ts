@@ -9,7 +9,7 @@ import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
 import { icebergFolder } from '../upkeep/vacuum.js';
 import { manifestEntries, manifestFile, manifestList, type Manifest } from './manifests.js';
-import { icebergFields, icebergSchema, nameMapping, partitionFields, type IcebergField } from './table-schema.js';
+import { icebergFields, icebergSchema, nameMapping, partitionFields, type IcebergField } from './iceberg-schema.js';
 
 /** What an export came to. */
 export interface IcebergExport {

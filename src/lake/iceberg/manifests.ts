@@ -2,7 +2,7 @@ import { readInstant } from '../../core/numeric/instant.js';
 import type { Add } from '../delta/actions.js';
 import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
 import { avroFile, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
-import { icebergSchema, partitionFields, type IcebergField } from './table-schema.js';
+import { icebergSchema, partitionFields, type IcebergField } from './iceberg-schema.js';
 
 /** A manifest as a table's metadata keeps it: the files of one account. */
 export interface Manifest {

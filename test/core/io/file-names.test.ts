@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fileNames } from '../../../src/core/io/files.js';
-import { fileBegun } from '../../../src/cli/sql-shell/suggestions.js';
+import { fileBegun } from '../../../src/cli/sql-shell/tab-completion.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
 test('names that begin as typed, folders with a slash, hidden ones only where they are asked for', async () => {

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { exportCommand, printRedshiftTables } from '../../../src/app/export/export-command.js';
+import { exportCommand, printRedshiftTables } from '../../../src/app/export/export-tables.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { suggestions, type Catalog } from '../../../src/cli/sql-shell/suggestions.js';
+import { suggestions, type Catalog } from '../../../src/cli/sql-shell/tab-completion.js';
 
 const catalog: Catalog = {
   tables: new Map([
