@@ -32,6 +32,16 @@ export async function describedTables(store: Store): Promise<readonly Table[]> {
   return [...kept.values()];
 }
 
+/** Those of pipelines that have a file in one of their tables: what a run has described, and loaded nothing of, binds nobody. */
+export async function begunTables(store: Store, described: readonly Table[]): Promise<readonly Table[]> {
+  const pipelines = new Set<string>();
+  for (const { name, ownPipeline = '' } of described) {
+    const { done } = await store.list(name)[Symbol.asyncIterator]().next();
+    if (done !== true) pipelines.add(ownPipeline);
+  }
+  return described.filter(({ ownPipeline = '' }) => pipelines.has(ownPipeline));
+}
+
 /**
  * Has the lake describe tables that are about to be filled for the first time, or have other columns: one file for all
  * that a pipeline fills.

@@ -8,7 +8,7 @@ import { noUpstream, type FinancesPipeline, type FinancesUpstream } from '../../
 import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
 import { type Findings, emptyFailure } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
-import { describeTables, describedTables } from '../../lake/table-descriptions.js';
+import { begunTables, describeTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { noteAskedRanges, readAskedRanges, type AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
@@ -92,13 +92,14 @@ export async function load(
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
-  const kept = await describedTables(store);
+  const described = await describedTables(store);
+  const kept = await begunTables(store, described);
   for (const { loaded } of custom) refuseChanged(loaded, kept, options.lake);
   const customTables = custom.flatMap((pipeline) => pipeline.tables);
 
   const comparing = { refresh, acceptEmpty: options.acceptEmpty === true, clock, store };
   await withRevisions(comparing, async (revisions) => {
-    const lake = await Lake.open(store, [...tables, ...customTables], clock, revisions, kept);
+    const lake = await Lake.open(store, [...tables, ...customTables], clock, revisions, described);
     refuseMixing(account, lake.accounts(), options.lake);
     const asked = withNeeds(job.pipelines).map(({ name }) => name);
     const lease = await acquireLease(lake.store, clock, { command, account, pipelines: asked });

@@ -5,7 +5,7 @@ import { pageSize } from '../../engine/run/slice-queue.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import { describedTables } from '../../lake/table-descriptions.js';
+import { begunTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { refuseMixing } from '../configuration/account.js';
@@ -57,7 +57,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const { endpoint, rate, burst } = options;
 
   const store = openStore(options.lake, { clock });
-  const described = custom.length === 0 ? [] : await describedTables(store);
+  const described = custom.length === 0 ? [] : await begunTables(store, await describedTables(store));
   for (const { loaded } of custom) refuseChanged(loaded, described, options.lake);
   const lake = await Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
   emitDamagedCheckpoints(lake, emit);

@@ -99,7 +99,7 @@ function customApi(
       const posted = sent === undefined ? undefined : scanned(Buffer.from(sent));
       const page: Page = { body, header, request: path, posted, window: asked(query) };
       const records: unknown = callDefinition(file, 'records', () =>
-        isTrial ? tried(file, () => definition.records(page)) : definition.records(page),
+        looked(file, isTrial, () => definition.records(page)),
       );
       if (!Array.isArray(records) || !records.every((record): record is Json => record instanceof JsonNode)) {
         throw definitionError(
@@ -121,13 +121,15 @@ function customApi(
   };
 }
 
-/** Calls what reads an answer, and blames the definition for what is missing there. */
-function tried<T>(file: string, read: () => T): T {
+/** Calls what reads an answer; where something is missing there, the definition is tried, or may be to blame. */
+function looked<T>(file: string, isTrial: boolean, read: () => T): T {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
-    throw definitionError(file, 'records', error.message);
+    if (isTrial) throw definitionError(file, 'records', error.message);
+    const hint = `where that is the API's usual answer, correct records of ${file}: backfill --dry-run tries it`;
+    throw new LedgerlakeError(error.code, `${error.message}; ${hint}`, { cause: error });
   }
 }
 

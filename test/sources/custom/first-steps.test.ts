@@ -72,6 +72,27 @@ test('a dry run fails at once where the definition looks for a list that the pag
   expect(asked).toHaveLength(2);
 });
 
+test('a load that stored nothing binds no later definition to its columns', async () => {
+  const folder = await temporaryFolder();
+  await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
+  const good = await exampleService(() => ({ body: pages[1] }));
+  const denying = await exampleService(() => ({ status: 401 }));
+  const denied = await builtCommand(backfill, { folder, environment: environmentOf(denying.url) });
+  expect([denied.code, await readdir(join(folder, 'data/lake/_pipelines'))]).toEqual([1, ['small-shop.json']]);
+  const file = join(folder, 'mine/small-shop.mjs');
+  const text = await readFile(file, 'utf8');
+  expect(text).toContain('decimal(18,2)');
+  await writeFile(file, text.replace('decimal(18,2)', 'decimal(18,4)'));
+  const run = { folder, environment: environmentOf(good.url) };
+  expect(await builtCommand([...backfill, '--quiet'], run)).toMatchObject({ code: 0, err: '' });
+  await writeFile(file, text);
+  const refused = await builtCommand(backfill, run);
+  expect([refused.code, refused.err]).toEqual([
+    2,
+    expect.stringContaining('expected the column amount as DECIMAL(18,4)'),
+  ]);
+});
+
 test('init names an account that is configured', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'ledgerlake.config.json'), '{"accounts":{"acme":{"region":"eu"}}}');
