@@ -4,7 +4,8 @@ import { printable } from '../../core/printable.js';
 import { grid, wrapped } from '../../core/text/width.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { instantText } from '../command-text.js';
+import { instantText, programCommand } from '../command-text.js';
+import { demoAccount } from '../configuration/account.js';
 import type { PipelinePlan, Plan } from './estimate.js';
 
 /** A plan with what it is of. */
@@ -110,7 +111,7 @@ function rowsOf({ pipelines, range }: PlanReport): string[][] {
     row('', ({ pipeline }) => printable(pipeline)),
     row('slices', (plan) => atLeast(plan, formatCount(plan.slices))),
     row('requests', (plan) => atLeast(plan, formatCount(plan.requests))),
-    row('time', (plan) => (plan.seconds === undefined ? '-' : atLeast(plan, formatSpan(plan.seconds * 1000)))),
+    row('time', timeText),
     row('events', ({ events }) => known(events, formatCount)),
     row('answers', ({ rawBytes }) => known(rawBytes, formatBytes)),
     row('files', ({ files }) => known(files, formatCount)),
@@ -120,6 +121,11 @@ function rowsOf({ pipelines, range }: PlanReport): string[][] {
     ),
     row('  events', ({ holding }) => formatCount(holding.results)),
   ];
+}
+
+function timeText(plan: PipelinePlan): string {
+  if (plan.seconds === undefined) return '-';
+  return plan.seconds === 0 && !plan.isKnown ? '?' : atLeast(plan, formatSpan(plan.seconds * 1000));
 }
 
 function atLeast({ isKnown }: PipelinePlan, text: string): string {
@@ -137,14 +143,14 @@ function formatDays(days: number): string {
 function totalLine({ requests, seconds, isKnown }: PlanReport): string {
   const all = `${isKnown ? '' : 'at least '}${formatCount(requests, 'request')}`;
   if (seconds === undefined) return `In all ${all}; without a quota it takes as long as the answers do.`;
-  if (seconds === 0) return `In all ${all}, for which the quota has tokens now.`;
+  if (seconds === 0 && !isKnown) return `In all ${all}.`;
   return `In all ${all}, in ${isKnown ? '' : 'at least '}${formatSpan(seconds * 1000)}.`;
 }
 
 /** An estimate is rough where there are more than so many days to load for each that it goes by. */
 const thin = 5;
 
-function notes({ pipelines, isKnown, probed, empty, range }: PlanReport): string[] {
+function notes({ pipelines, isKnown, probed, empty, range, lake, account }: PlanReport): string[] {
   const lines: string[] = [];
   for (const { pipeline, basis, holding } of pipelines) {
     const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
@@ -163,7 +169,7 @@ function notes({ pipelines, isKnown, probed, empty, range }: PlanReport): string
   }
   const unknown = pipelines.filter((plan) => !plan.isKnown).map(({ pipeline }) => pipeline);
   if (!isKnown) {
-    const how = probed === undefined ? ', or let `ledgerlake plan --probe` ask the service for a page or two' : '';
+    const how = probed === undefined ? ', or have the service asked for a few pages' : '';
     lines.push(
       `The lake can't tell how much there is of ${listOf(unknown)}: ≥ is the least it can be. ` +
         `To know more, load a week first${how}.`,
@@ -182,7 +188,12 @@ function notes({ pipelines, isKnown, probed, empty, range }: PlanReport): string
     const spans = windows.map(({ start, end }) => `${instantText(start)} to ${instantText(end)}`);
     lines.push(`The service has nothing of ${printable(pipeline)} for ${listOf(spans)}.`);
   }
-  return lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrapped(line, widest))];
+  if (account === demoAccount)
+    lines.push(`${demoAccount} is a made-up seller: --account names yours, once it is configured.`);
+  const span = ['--from', instantText(range.start), '--to', instantText(range.end)];
+  const probing = programCommand(['plan', '--probe', '--lake', lake, '--account', account, ...span]);
+  const command = !isKnown && probed === undefined ? [`  ${printable(probing)}`] : [];
+  return lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrapped(line, widest)), ...command];
 }
 
 function listOf(names: readonly string[]): string {
