@@ -179,6 +179,12 @@ async function runInTurn(
 
 /** yargs chooses the script and the form of what is offered by SHELL alone. */
 function printCompletion(shell: string): void {
+  if (shell === 'fish') {
+    // The package's own script leaves out the word that is being typed where it is empty.
+    const words = '(commandline -opc)[2..-1] (commandline -ct)';
+    process.stdout.write(`complete -f -c ledgerlake -a '(ledgerlake ${completionOption} ${words})'\n`);
+    return;
+  }
   process.env['SHELL'] = shell;
   yargs().scriptName('ledgerlake').showCompletionScript();
 }

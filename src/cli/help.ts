@@ -1,3 +1,4 @@
+import { program } from '../app/command-text.js';
 import { indented, textLines, wrapped } from '../core/text/width.js';
 import {
   commandShape,
@@ -14,20 +15,20 @@ const widestLeft = 32;
 /** `ledgerlake --help`: every command, on lines of up to `width` characters. */
 export function overallHelp(commands: readonly CommandDefinition[], width: number): string {
   return [
-    'ledgerlake COMMAND',
+    `${program} COMMAND`,
     '',
     "A seller's financial events as Parquet, exact to the cent.",
     '',
     'Commands:',
     ...columns(
-      commands.map((command) => [`ledgerlake ${commandShape(command)}`, command.about]),
+      commands.map((command) => [`${program} ${commandShape(command)}`, command.about]),
       width,
     ),
     '',
     'Options:',
     ...columns([...optionRows(everyOption), ['-v, --version', 'Show the version']], width),
     '',
-    ...wrapped('`ledgerlake help COMMAND` describes a command. Start with `ledgerlake backfill`.', width),
+    ...wrapped(`\`${program} help COMMAND\` describes a command. Start with \`${program} backfill\`.`, width),
   ].join('\n');
 }
 
@@ -36,7 +37,7 @@ export async function commandHelp(command: CommandDefinition, width: number): Pr
   const { positional, more, options, examples } = command;
   const text = typeof more === 'string' ? more : await more();
   return [
-    `ledgerlake ${commandShape(command)}`,
+    `${program} ${commandShape(command)}`,
     '',
     ...textLines(text, width),
     '',
@@ -45,7 +46,7 @@ export async function commandHelp(command: CommandDefinition, width: number): Pr
     ...columns([...optionRows(options), ...optionRows(everyOption)], width),
     '',
     'Examples:',
-    ...examples.flatMap(([line, does]) => [`  ledgerlake ${line}`, ...indented(does, 6, width)]),
+    ...examples.flatMap(([line, does]) => [`  ${program} ${line}`, ...indented(does, 6, width)]),
   ].join('\n');
 }
 
