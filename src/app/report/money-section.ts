@@ -3,7 +3,7 @@ import { printable } from '../../core/printable.js';
 import { categories, tradeCategories, type Category, type CategoryId } from '../query/categories.js';
 import { rateChart, stackedChart, stepsChart, type Step } from './charts.js';
 import { figureTable, html, lakeName, lakeText, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, ofHundred, shownIn, signOf, sumOf } from './report-amounts.js';
+import { amountsIn, currencyText, difference, ofHundred, shownIn, signOf, sumOf } from './report-amounts.js';
 import { groupedBy, skuColumns, type FigureReader, type FigureRow } from './report-statements.js';
 
 /** Amounts as decimal texts. */
@@ -41,7 +41,7 @@ export async function readFigures(
   const byCurrency = <T extends { currency: string }>(all: readonly T[]) => groupedBy(all, ({ currency }) => currency);
   const currencies = await rows(sql.currencies);
   const months = byCurrency(await rows(sql.months));
-  const fees = byCurrency(await rows(sql.fees));
+  const fees = byCurrency(await rows(isExport ? sql.everyFee : sql.fees));
   const skus = byCurrency(await rows(sql.skus));
   const everySku = byCurrency(isExport ? await rows(sql.everySku) : []);
   const refunds = byCurrency(await rows(sql.refunds));
@@ -217,25 +217,29 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
 }
 
 /** The SKUs with most charges, and what their fees took. */
-export function skuSection({ currency, skus }: CurrencyFigures): Html {
+export function skuSection({ currency, skus, months }: CurrencyFigures): Html {
   if (skus.length === 0) return html`<p class="none">No amount of this time names a SKU.</p>`;
+  const unnamed = difference(sumOf(months.map(({ net }) => net)), sumOf(skus.map(({ net }) => net)));
   const amount = shownIn(currency);
   const used = skuColumns.filter((id) => skus.some((of) => signOf(of[id]) !== 0));
   const listed = skus.filter(({ sku }) => sku !== null);
-  return figureTable(
-    listed.length === skus.length
-      ? html`SKUs by sales, in ${currencyText(currency)}`
-      : html`The ${listed.length} SKUs with most sales, in ${currencyText(currency)}`,
-    skus,
-    [
-      textColumn('SKU', ({ sku, skus: count }) => (sku === null ? `${formatCount(count)} other SKUs` : lakeText(sku))),
-      // One order may have several SKUs: a sum would count it more than once.
-      numberColumn('Orders', ({ sku, orders }) => (sku === null ? '' : formatCount(orders))),
-      ...used.map((id) => numberColumn<FigureRow<'skus'>>(labelOf(id), (of) => amount(of[id]))),
-      numberColumn('Net', ({ net }) => html`<b>${amount(net)}</b>`),
-      numberColumn('Fees of each 100', ({ fees, charges }) => ofHundred(fees, charges) ?? '–'),
-    ],
-  );
+  return html`${figureTable(
+      listed.length === skus.length
+        ? html`SKUs by sales, in ${currencyText(currency)}`
+        : html`The ${listed.length} SKUs with most sales, in ${currencyText(currency)}`,
+      skus,
+      [
+        textColumn('SKU', ({ sku, skus: count }) =>
+          sku === null ? `${formatCount(count)} other SKUs` : lakeText(sku),
+        ),
+        // One order may have several SKUs: a sum would count it more than once.
+        numberColumn('Orders', ({ sku, orders }) => (sku === null ? '' : formatCount(orders))),
+        ...used.map((id) => numberColumn<FigureRow<'skus'>>(labelOf(id), (of) => amount(of[id]))),
+        numberColumn('Net', ({ net }) => html`<b>${amount(net)}</b>`),
+        numberColumn('Fees of each 100', ({ fees, charges }) => ofHundred(fees, charges) ?? '–'),
+      ],
+    )}
+    <p>${amount(unnamed)} of the net proceeds name no SKU: advertising, storage and the like.</p>`;
 }
 
 function labelOf(id: CategoryId): string {

@@ -106,6 +106,15 @@ function statementsOf(scope: Scope) {
   const ofAccount = (table: string) => `${table} AS NOT MATERIALIZED (FROM main.${table} WHERE ${account})`;
   const netOf = (ids: readonly string[]) =>
     `FROM settled WHERE role = 'net' AND amount IS NOT NULL AND group_id IN (${list(ids)})`;
+  const feesOf = (most: number) =>
+    `WITH named AS (SELECT currency, ${amountName} AS fee, sum(times) AS times, sum(total) AS total, ` +
+    'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
+    `FROM totals WHERE category = 'fees' AND ${isNoWrapper('total')} GROUP BY ALL), ` +
+    'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
+    `SELECT currency, CASE WHEN rank <= ${most} THEN fee END AS fee, CASE WHEN min(rank) <= ${most} THEN min(list) END AS list, ` +
+    'count(*) AS fees, sum(times) AS times, ' +
+    `sum(total) AS total, min(rank) AS place FROM ranked GROUP BY currency, CASE WHEN rank <= ${most} THEN fee END ` +
+    'ORDER BY currency, place';
   return {
     /** The amounts of the account: of v0 until transactions are loaded, what these paid from then on. */
     makeAmounts: `CREATE OR REPLACE TEMP VIEW amounts AS SELECT * FROM (${accountAmounts}) WHERE ${account}`,
@@ -142,17 +151,8 @@ function statementsOf(scope: Scope) {
       'SELECT currency, month, category, sum(total) AS total FROM totals GROUP BY currency, month, category ORDER BY ALL',
     ),
     /** Fees by their own name: the largest ones, the others as one line without a name; `list`: null where there are several. */
-    fees: query(
-      { currency: 'text', fee: 'textOrNull', list: 'textOrNull', fees: 'count', times: 'count', total: 'decimal' },
-      `WITH named AS (SELECT currency, ${amountName} AS fee, sum(times) AS times, sum(total) AS total, ` +
-        'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
-        `FROM totals WHERE category = 'fees' AND ${isNoWrapper('total')} GROUP BY ALL), ` +
-        'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
-        `SELECT currency, CASE WHEN rank <= ${mostFees} THEN fee END AS fee, CASE WHEN min(rank) <= ${mostFees} THEN min(list) END AS list, ` +
-        'count(*) AS fees, sum(times) AS times, ' +
-        `sum(total) AS total, min(rank) AS place FROM ranked GROUP BY currency, CASE WHEN rank <= ${mostFees} THEN fee END ` +
-        'ORDER BY currency, place',
-    ),
+    fees: query(feeKinds, feesOf(mostFees)),
+    everyFee: query(feeKinds, feesOf(1_000_000)),
     makeSkus:
       `CREATE OR REPLACE TEMP TABLE skus AS SELECT *, row_number() OVER (PARTITION BY currency ORDER BY charges DESC, sku) AS rank ` +
       `FROM (SELECT ${currency}, sku, count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS orders, ` +
@@ -328,21 +328,17 @@ const mostLargest = 8;
 const mostLateRuns = 20;
 const mostLateEvents = 20;
 
-/** Categories that a SKU's amounts are told by. */
+const feeKinds = {
+  ...({ currency: 'text', fee: 'textOrNull', list: 'textOrNull' } as const),
+  ...({ fees: 'count', times: 'count', total: 'decimal' } as const),
+};
+
+/** Categories that a SKU's amounts are told by: all that there are, so that they make its net. */
 const skuKinds = {
-  charges: 'decimal',
-  promotions: 'decimal',
-  fees: 'decimal',
-  taxes: 'decimal',
-  refunds: 'decimal',
-} as const;
-export const skuColumns = [
-  'charges',
-  'promotions',
-  'fees',
-  'taxes',
-  'refunds',
-] as const satisfies readonly CategoryId[];
+  ...({ charges: 'decimal', promotions: 'decimal', fees: 'decimal', taxes: 'decimal', refunds: 'decimal' } as const),
+  ...({ reimbursements: 'decimal', transfers: 'decimal', unknown: 'decimal' } as const),
+} satisfies Record<CategoryId, 'decimal'>;
+export const skuColumns = Object.keys(skuKinds) as readonly (keyof typeof skuKinds)[];
 
 const currency = "coalesce(currency, '') AS currency";
 
