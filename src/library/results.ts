@@ -124,6 +124,9 @@ export interface RunSummary {
   readonly error?: Failure;
 }
 
+/** What a `sync` came to: it always has these. */
+export type SyncSummary = RunSummary & Required<Pick<RunSummary, 'changes' | 'emptied' | 'uncompared' | 'lag_seconds'>>;
+
 /** Why a run failed. */
 export interface Failure {
   /** Of `docs/errors.md`. */

@@ -3,7 +3,7 @@ import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { emittingStop } from '../core/events/run-event.js';
 import { accountKinds, checkOptions, textOf, type AccountOptions, type OptionKinds } from './options.js';
-import type { RunSummary } from './results.js';
+import type { RunSummary, SyncSummary } from './results.js';
 import { working } from './work.js';
 
 /** What {@link backfill} and {@link sync} have in common. Each option is that of the command, by its name there. */
@@ -108,7 +108,7 @@ export async function backfill(options: BackfillOptions = {}): Promise<RunSummar
  *
  * @throws as {@link backfill}
  */
-export async function sync(options: SyncOptions = {}): Promise<RunSummary> {
+export async function sync(options: SyncOptions = {}): Promise<SyncSummary> {
   checkOptions('sync', options, syncKinds);
   const [{ readOptions }, { sync: load }, { whole }] = await Promise.all([
     import('./read-options.js'),
@@ -119,7 +119,9 @@ export async function sync(options: SyncOptions = {}): Promise<RunSummary> {
   const { maxLag, lookBack: days } = options;
   const lookBack = days === undefined ? undefined : whole('--look-back', String(days), 0);
   const rules = settings.lookBack;
-  return summaryOf(options, (context) => load({ ...settings, ...jobOf(options), rules, lookBack, maxLag }, context));
+  return summaryOf<SyncSummary>(options, (context) =>
+    load({ ...settings, ...jobOf(options), rules, lookBack, maxLag }, context),
+  );
 }
 
 /** What of the options is no setting. */
@@ -129,15 +131,15 @@ function jobOf({ pipelines = [], orders, acceptEmpty = false }: RunOptions) {
 }
 
 /** Runs to the end, and gives what `--json` prints. */
-function summaryOf(
+function summaryOf<Summary extends RunSummary>(
   { signal: given, onEvent }: RunOptions,
   run: (context: RunContext) => Promise<void>,
-): Promise<RunSummary> {
+): Promise<Summary> {
   const advice = '; what was committed stays, and the same call goes on from there';
   return working({ signals: [given], onEvent, advice }, async ({ signal, emit }) => {
-    const printed: RunSummary[] = [];
+    const printed: Summary[] = [];
     const printJson = (summary: object): void => {
-      printed.push(summary as RunSummary);
+      printed.push(summary as Summary);
     };
     const context = { clock: systemClock, signal, emit: emittingStop(emit, signal), print: () => undefined, printJson };
     try {
