@@ -51,8 +51,7 @@ export function emitDamage(lake: Lake, emit: Emit): void {
 export function emitLostNote(lake: Lake, emit: Emit): void {
   if (lake.isNoted) return;
   const message =
-    '_versions.json was missing or damaged, and is written again: commits that were lost with it at the end of a log are not missed; ' +
-    'restore the lake from a copy if other files are gone too';
+    '_versions.json was missing or damaged, and is written again: commits that were lost with it at the end of a log are not missed';
   emit({ event: 'message', message });
 }
 

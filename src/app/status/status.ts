@@ -195,7 +195,7 @@ function notedText({ isNoted }: Lake, { lake, config }: StatusOptions): string {
   if (isNoted) return '';
   const text =
     '_versions.json is missing or damaged: commits that are lost at the end of a log are not missed; this says what to do:';
-  return `${wrapped(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n`;
+  return `${wrapped(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n\n`;
 }
 
 /** Says that the folders hold more than the tables. */

@@ -152,7 +152,7 @@ const sharedOptions = {
   },
   endpoint: { type: 'text', about: "The service's base address [default: the account's, else the embedded service]" },
   api: { type: 'text', choices: apis, about: 'Whose pipelines run where none is named [default: v0]' },
-  rate: { type: 'text', about: 'Requests a second for each operation [default: 0.5]' },
+  rate: { type: 'text', about: 'Requests a second for each operation, until the service names its own [default: 0.5]' },
   burst: { type: 'text', about: 'Requests at once for each operation [default: 30; 10 for 2024-06-19]' },
   journal: { type: 'text', about: 'Folder for pages of unfinished slices [default: LAKE/_journal; on S3 your cache]' },
   pipelines: { type: 'text', about: 'Folder with definitions of custom pipelines' },
