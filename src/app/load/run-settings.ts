@@ -77,7 +77,8 @@ export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
     credentials,
   });
   const isDemo = account === demoAccount && resolvedAccount.endpoint === undefined;
-  const isTheirs = isDemo && !configuration.accounts.has(account) && configuration.settings.lake !== undefined;
+  const { accounts, settings: configured } = configuration;
+  const isTheirs = isDemo && accounts.size > 0 && !accounts.has(account) && configured.lake !== undefined;
   if (isTheirs && settings.isUsualLake && texts['lake'] === undefined && sendsRequests) {
     throw usageError(
       `expected --lake beside --account ${demoAccount}, as ${settings.lake} is the lake of the configured accounts, and made-up events ` +
