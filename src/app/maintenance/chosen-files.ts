@@ -1,5 +1,5 @@
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
-import { windowOf, type StoredRows } from './stored-rows.js';
+import { windowOf, type StoredRows } from './recovered-files.js';
 
 /** Why a file is not taken, though its bytes are sound. */
 type Refusal = 'replaced' | 'repeated' | 'undecided';

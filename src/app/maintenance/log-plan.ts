@@ -27,7 +27,7 @@ import {
   type DoubtfulFile,
   type StoredRows,
   type StoredTable,
-} from './stored-rows.js';
+} from './recovered-files.js';
 
 /** A table, and what is wrong with its log, in words. */
 export interface OpenedTable {

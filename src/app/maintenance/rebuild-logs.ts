@@ -22,7 +22,7 @@ import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import type { RunContext } from '../context.js';
 import { monthRange, ordersCommand, type MendedLake } from '../reread-command.js';
 import { historyFamily } from '../reconcile/event-history.js';
-import { windowOf } from './stored-rows.js';
+import { windowOf } from './recovered-files.js';
 import {
   countByThemselves,
   openTables,
