@@ -34,21 +34,20 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** Reports the damaged checkpoints that were passed over when a lake was opened; every command that opens one does. */
-export function emitDamagedCheckpoints({ tables }: Pick<Lake, 'tables'>, emit: Emit): void {
+/**
+ * Reports the damaged checkpoints that were passed over when a lake was opened; every command that opens one does.
+ *
+ * @param rewritten whether the command writes new ones
+ */
+export function emitDamagedCheckpoints({ tables }: Pick<Lake, 'tables'>, emit: Emit, rewritten = false): void {
   for (const { path, fault = '' } of tables.flatMap(({ damagedCheckpoints }) => damagedCheckpoints)) {
-    emit({ event: 'checkpoint-damaged', file: path, reason: fault });
+    emit({ event: 'checkpoint-damaged', file: path, reason: fault, rewritten });
   }
 }
 
 /** The same before a command writes to the lake, which replaces the note of its tables' versions where that can't be read. */
-export function emitDamage(lake: Lake, emit: Emit): void {
-  emitDamagedCheckpoints(lake, emit);
-  emitLostNote(lake, emit);
-}
-
-/** Says that commits may have been lost unnoticed, as the run is about to write the note of the tables' versions again. */
-export function emitLostNote(lake: Lake, emit: Emit): void {
+export function emitDamage(lake: Lake, emit: Emit, rewritten = false): void {
+  emitDamagedCheckpoints(lake, emit, rewritten);
   if (lake.isNoted) return;
   const message =
     '_versions.json was missing or damaged, and is written again: commits that were lost with it at the end of a log are not missed';

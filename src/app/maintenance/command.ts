@@ -1,4 +1,4 @@
-import { emitLostNote, emitOtherRuns, type RunContext } from '../context.js';
+import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
@@ -105,11 +105,7 @@ export async function maintain(
     ...{ event: 'run-started', command, account: account ?? null, lake: options.lake },
     ...{ pipelines: families.map(({ pipeline }) => pipeline), from: null, to: null },
   });
-  for (const { path, fault = '' } of lake.tables.flatMap(({ damagedCheckpoints }) => damagedCheckpoints)) {
-    const message = `the checkpoint ${path} is damaged (${fault}): the commits were read instead, and a new one is written`;
-    emit({ event: 'message', message });
-  }
-  emitLostNote(lake, emit);
+  emitDamage(lake, emit, true);
   const end = (status: 'done' | 'failed'): void => {
     const seconds = (clock.now() - began) / 1000;
     emit({ event: 'run-ended', status, seconds });

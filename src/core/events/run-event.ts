@@ -254,6 +254,8 @@ interface RunEvents {
     /** Within the lake. */
     readonly file: string;
     readonly reason: string;
+    /** Whether the command writes a new one. */
+    readonly rewritten: boolean;
   };
   /** `compact --drop-damaged-history` has removed a file of `event_history`. */
   'history-dropped': {

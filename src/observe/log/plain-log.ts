@@ -133,8 +133,9 @@ const lines: Handlers<string | undefined> = {
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
   'note-passed-over': ({ file }) =>
     `passed over ${file}, which is no note of what a run was asked for: it may be deleted`,
-  'checkpoint-damaged': ({ file, reason }) =>
-    `the checkpoint ${file} is damaged (${reason}): the commits were read instead; \`ledgerlake compact\` writes a new one`,
+  'checkpoint-damaged': ({ file, reason, rewritten }) =>
+    `the checkpoint ${file} is damaged (${reason}): the commits were read instead` +
+    (rewritten ? ', and a new one is written' : '; `ledgerlake compact` writes a new one'),
   'history-dropped': ({ file, slice, rows, reason }) =>
     `removed ${file} (${reason}): ${formatCount(rows, 'row')} of the history of ${slice} ${rows === 1 ? 'is' : 'are'} lost`,
   'orphans-deleted': ({ table, files }) =>
