@@ -9,6 +9,7 @@ import {
   readAccountName,
   defaultTokenEndpoint,
 } from '../configuration/account.js';
+import { defaultLake } from '../configuration/settings.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
@@ -25,9 +26,6 @@ interface InitOptions {
   /** Asks the user; the answer, or undefined where there is none. Left out where there is nobody to ask. */
   readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
-
-/** Where commands look where nothing names a lake. */
-const demoLake = 'data/lake';
 
 const example: FirstAccount = { account: 'my-shop', region: 'eu' };
 
@@ -63,8 +61,11 @@ export async function init(
       `  2. npx ledgerlake accounts check${given}`,
       `  3. npx ledgerlake plan --probe${given}`,
       `  4. npx ledgerlake backfill${given}`,
-      ...(existsSync(demoLake)
-        ? ['', `Commands read the lake data/${chosen.account} from now on; --lake ${demoLake} is the one from before.`]
+      ...(existsSync(defaultLake)
+        ? [
+            '',
+            `Commands read the lake data/${chosen.account} from now on; --lake ${defaultLake} is the one from before.`,
+          ]
         : []),
     ].join('\n'),
   );

@@ -10,6 +10,9 @@ import { defaultLookBack } from '../sync/look-back.js';
 import { mostRetentionHours, type Configuration, type LookBack } from './configuration.js';
 import { readConfiguration } from './read-configuration.js';
 
+/** The lake of commands where nothing names one. */
+export const defaultLake = 'data/lake';
+
 /** What runs go by. */
 export interface Settings {
   readonly lake: string;
@@ -98,7 +101,7 @@ export function resolveSettings(
 ): Settings {
   const given = givenBy(options, environment);
   return {
-    lake: given('lake', asText) ?? seenFrom(folder, settings.lake) ?? 'data/lake',
+    lake: given('lake', asText) ?? seenFrom(folder, settings.lake) ?? defaultLake,
     from: given('from', asText) ?? settings.from,
     rate: given('rate', amount) ?? settings.rate ?? limits.rate,
     burst: given('burst', (name, text) => whole(name, text, 1)) ?? settings.burst,

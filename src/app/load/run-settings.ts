@@ -1,7 +1,7 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import type { Environment } from '../../core/environment.js';
+import { variableOf, type Environment } from '../../core/environment.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -13,7 +13,13 @@ import {
   type AccountOptions,
 } from '../configuration/resolve-account.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
-import { configuredSettings, resolveSettings, type GivenSettings, type Settings } from '../configuration/settings.js';
+import {
+  configuredSettings,
+  defaultLake,
+  resolveSettings,
+  type GivenSettings,
+  type Settings,
+} from '../configuration/settings.js';
 import { transactionViews } from '../query/transaction-views.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import type { EmbeddedService } from './connections.js';
@@ -21,6 +27,8 @@ import type { EmbeddedService } from './connections.js';
 /** What a run that asks the service is given. */
 export interface GivenRun
   extends GivenSettings, Pick<AccountOptions, 'sendsRequests' | 'takesEndpoint' | 'credentials'> {
+  /** Throws for what else is wrong: called before the account is resolved, so that credentials that are missing don't hide it. */
+  readonly check?: ((settings: Settings) => void) | undefined;
   /** Pipelines by name; empty where none is named. */
   readonly pipelines: readonly string[];
   /** The account in the place of the option's. */
@@ -63,6 +71,7 @@ export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
   const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
   // Before the account: of a mistyped custom pipeline it would be said that its account isn't one of the service's.
   refuseUnknown(named, own, new Set(configuration.accounts.keys()));
+  given.check?.(settings);
   if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
     const account = readOwnAccount(accountName(configuration, environment, { account: asked }));
     const variables = await accountEnvironment(configuration, environment, account);
@@ -77,12 +86,13 @@ export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
     credentials,
   });
   const isDemo = account === demoAccount && resolvedAccount.endpoint === undefined;
+  const isOfFile = texts['lake'] === undefined && variableOf(environment, 'LEDGERLAKE_LAKE') === undefined;
   const { accounts, settings: configured } = configuration;
-  const isTheirs = isDemo && accounts.size > 0 && !accounts.has(account) && configured.lake !== undefined;
-  if (isTheirs && settings.isUsualLake && texts['lake'] === undefined && sendsRequests) {
+  const isTheirs = isOfFile && configured.lake !== undefined && accounts.size > 0 && !accounts.has(account);
+  if (isDemo && isTheirs && sendsRequests) {
     throw usageError(
       `expected --lake beside --account ${demoAccount}, as ${settings.lake} is the lake of the configured accounts, and made-up events ` +
-        'never stand beside real ones: add --lake data/lake, for example',
+        `never stand beside real ones: add --lake ${defaultLake}, for example`,
     );
   }
   const resolved = { ...settings, account, signIn, ...resolvedAccount, startEmbedded, own };

@@ -10,9 +10,9 @@ import {
   type Given,
   readFormat,
 } from '../options/command-definition.js';
-import { readSettings, readStatePlace } from '../options/command-settings.js';
+import { readSettings } from '../options/command-settings.js';
 import { formats } from '../../core/text/formats.js';
-import { whole } from '../../app/configuration/settings.js';
+import { whole, type Settings } from '../../app/configuration/settings.js';
 
 const backfillPositional = { name: 'PIPELINE', many: true, about: 'What to load' };
 
@@ -82,12 +82,10 @@ export const backfillCommand: CommandDefinition = {
 /** Throws a USAGE error for what is wrong in the command line, the environment or a file of the user's */
 async function readBackfill(given: Given, now: number, sendsRequests: boolean) {
   const to = given.text('to');
-  // Before the account, so that a mistyped date is not hidden by credentials that are missing.
   const { readRange } = await import('../../app/configuration/range.js');
-  const { from, marginMinutes } = await readStatePlace(given);
-  readRange({ from, to, marginMinutes }, now);
   const orders = await readOrdersFile(given);
-  const settings = await readSettings(given, { sendsRequests });
+  const check = ({ from, marginMinutes }: Settings) => readRange({ from, to, marginMinutes }, now);
+  const settings = await readSettings(given, { sendsRequests, check });
   return { pipelines: given.all('PIPELINE'), ...settings, to, refresh: given.flag('refresh'), orders };
 }
 
@@ -170,11 +168,9 @@ export const syncCommand: CommandDefinition = {
   run: async (given, context) => {
     const [lookBackText, maxLag] = [given.text('look-back'), given.text('max-lag')];
     const lookBack = lookBackText === undefined ? undefined : whole('--look-back', lookBackText, 0);
-    // Before the account, as for a backfill.
     const { readMaxLag } = await import('../../app/sync/freshness.js');
-    readMaxLag(maxLag, (await readStatePlace(given)).marginMinutes);
     const orders = await readOrdersFile(given);
-    const settings = await readSettings(given);
+    const settings = await readSettings(given, { check: ({ marginMinutes }) => readMaxLag(maxLag, marginMinutes) });
     const options = {
       ...{ pipelines: given.all('PIPELINE'), ...settings, rules: settings.lookBack },
       ...{ lookBack, maxLag, acceptEmpty: given.flag('accept-empty'), orders },

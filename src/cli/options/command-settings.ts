@@ -1,7 +1,7 @@
 import { variableOf } from '../../core/environment.js';
 import type { Settings } from '../../app/configuration/settings.js';
 import type { EmbeddedService } from '../../app/load/connections.js';
-import type { RunSettings } from '../../app/load/run-settings.js';
+import type { GivenRun, RunSettings } from '../../app/load/run-settings.js';
 import type { Clock } from '../../core/clock.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { Given } from './command-definition.js';
@@ -13,7 +13,14 @@ import type { Given } from './command-definition.js';
  */
 export async function readSettings(
   given: Given,
-  { asked = given.text('account'), sendsRequests = true, takesEndpoint = true } = {},
+  {
+    asked = given.text('account'),
+    sendsRequests = true,
+    takesEndpoint = true,
+    check,
+  }: Partial<Pick<GivenRun, 'sendsRequests' | 'takesEndpoint' | 'check'>> & {
+    readonly asked?: string | undefined;
+  } = {},
 ): Promise<RunSettings> {
   const { readRunSettings } = await import('../../app/load/run-settings.js');
   return readRunSettings({
@@ -22,6 +29,7 @@ export async function readSettings(
     account: asked,
     sendsRequests,
     takesEndpoint,
+    check,
     startEmbedded,
   });
 }
@@ -81,14 +89,14 @@ export async function readKeptLake(given: Given): Promise<Pick<Settings, KeptLak
   return keptLake((await configuredSettings(givenSettings(given))).settings);
 }
 
-/** The same, where runs have left pages, from when on they load, and how far they stay behind the present. */
+/** The same, where runs have left pages, and how far they stay behind the present. */
 export async function readStatePlace(
   given: Given,
-): Promise<Pick<Settings, 'lake' | 'journal' | 'from' | 'marginMinutes' | 'export'>> {
+): Promise<Pick<Settings, 'lake' | 'journal' | 'marginMinutes' | 'export'>> {
   const { configuredSettings } = await import('../../app/configuration/settings.js');
   const { settings } = await configuredSettings(givenSettings(given));
-  const { lake, journal, from, marginMinutes, export: formats } = settings;
-  return { lake, journal, from, marginMinutes, export: formats };
+  const { lake, journal, marginMinutes, export: formats } = settings;
+  return { lake, journal, marginMinutes, export: formats };
 }
 
 /**
