@@ -1,4 +1,4 @@
-import { categories, columnOf, entryCategory, categorySql, tradeCategories } from './categories.js';
+import { categories, columnOf, entryCategory, categorySql } from './categories.js';
 
 /** A view over the views of a lake's tables. */
 export interface QueryView {
@@ -51,9 +51,8 @@ const sumWhere = (condition: string) => `coalesce(sum(amount) FILTER (${conditio
 const isEarned = "category NOT IN ('transfers', 'unknown')";
 const profit =
   `${lines} SELECT account, month, currency, ${sumWhere(isEarned)} AS earned, ` +
-  tradeCategories.map(({ id }) => `${sumWhere(`category = '${id}'`)} AS ${columnOf(id)}`).join(', ') +
-  `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown, ` +
-  `coalesce(sum(amount), ${zero}) AS net_proceeds ` +
+  categories.map(({ id }) => `${sumWhere(`category = '${id}'`)} AS ${columnOf(id)}`).join(', ') +
+  `, coalesce(sum(amount), ${zero}) AS net_proceeds ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
 /** What an amount is called: where its own name says no more than that money went or came, or it has none, after its list. */
@@ -104,15 +103,13 @@ const settlementPayouts =
   'paid_by, paid_at, payout, paid_.trace_id FROM closed_ LEFT JOIN next_ USING (account, group_id) ' +
   'LEFT JOIN paid_ USING (account, group_id) ORDER BY account, currency, started_at, group_id';
 
-/** The net amounts of the chosen events by what they say: the same in both tables. */
+/** The net amounts of the events that differ, by what they say: the same in both tables. */
 const byContent = (entries: string, events: string) =>
-  'SELECT account, currency, content_hash, any_value(event_list) AS event_list, min(effective_at) AS effective_at, ' +
-  'any_value(amazon_order_id) AS amazon_order_id, count(*) AS times, sum(amount) AS amount FROM ' +
-  '(SELECT account, event_id, content_hash, event_list, effective_at, amazon_order_id ' +
-  `FROM ${events} SEMI JOIN differing_ USING (account, content_hash)) ` +
-  'JOIN (SELECT account, currency, event_id, sum(amount) AS amount ' +
-  `FROM ${entries} SEMI JOIN (FROM ${events} SEMI JOIN differing_ USING (account, content_hash)) USING (account, event_id) ` +
-  "WHERE role = 'net' GROUP BY ALL) USING (account, event_id) GROUP BY account, currency, content_hash";
+  `SELECT account, currency, content_hash, any_value(${entries}.event_list) AS event_list, ` +
+  `min(${entries}.effective_at) AS effective_at, any_value(${entries}.amazon_order_id) AS amazon_order_id, ` +
+  'count(DISTINCT event_id) AS times, sum(amount) AS amount ' +
+  `FROM ${entries} JOIN (SELECT account, event_id, content_hash FROM ${events} SEMI JOIN differing_ USING (account, content_hash)) ` +
+  "USING (account, event_id) WHERE role = 'net' GROUP BY account, currency, content_hash";
 
 /** What events say that is not as often in both tables: few of many, so that the amounts of the others are not read. */
 const differing =

@@ -152,7 +152,7 @@ function statementsOf(scope: Scope) {
     ),
     /** Fees by their own name: the largest ones, the others as one line without a name; `list`: null where there are several. */
     fees: query(feeKinds, feesOf(mostFees)),
-    everyFee: query(feeKinds, feesOf(1_000_000)),
+    everyFee: query(feeKinds, feesOf(Number.MAX_SAFE_INTEGER)),
     makeSkus:
       `CREATE OR REPLACE TEMP TABLE skus AS SELECT *, row_number() OVER (PARTITION BY currency ORDER BY charges DESC, sku) AS rank ` +
       `FROM (SELECT ${currency}, sku, count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS orders, ` +
