@@ -93,7 +93,7 @@ export async function load(
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
   const described = await describedTables(store);
-  const kept = await begunTables(store, described);
+  const kept = custom.length === 0 ? [] : await begunTables(store, described);
   for (const { loaded } of custom) refuseChanged(loaded, kept, options.lake);
   const customTables = custom.flatMap((pipeline) => pipeline.tables);
 

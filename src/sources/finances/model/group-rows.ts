@@ -1,4 +1,10 @@
-import { bytesArray, decimalArray, dictionaryArray, instantArray } from '../../../core/columns/arrays.js';
+import {
+  bytesArray,
+  decimalArray,
+  dictionaryArray,
+  instantArray,
+  type ByteRange,
+} from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { digitsOf } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
@@ -6,7 +12,7 @@ import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js'
 import { readInstant } from '../../../core/numeric/instant.js';
 import { type Tape, kind } from '../../../core/json/tape.js';
 import { micros } from './event-ids.js';
-import { type EventWarnings, count, type RawEvent, none } from './slice-rows.js';
+import { type EventWarnings, count, none } from './slice-rows.js';
 import { groups } from './tables.js';
 
 interface Money {
@@ -24,7 +30,7 @@ export interface GroupRow {
   readonly fundTransferAt: bigint | undefined;
   readonly startedAt: bigint | undefined;
   readonly endedAt: bigint | undefined;
-  readonly raw: RawEvent;
+  readonly raw: ByteRange & { readonly page: Buffer };
 }
 
 type TextColumn = 'processing_status' | 'fund_transfer_status' | 'trace_id' | 'account_tail';

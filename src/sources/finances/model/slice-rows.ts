@@ -10,13 +10,6 @@ export const none = -1;
 /** Rows that there is room for at first. */
 const firstRoom = 1024;
 
-/** Where an event's bytes are. */
-export interface RawEvent {
-  readonly page: Buffer;
-  readonly start: number;
-  readonly end: number;
-}
-
 /** The attributes that both events and items have: numbers in the dictionaries of `SliceRows`. */
 export class AttributeRows {
   readonly sku = new Int32List();
