@@ -113,17 +113,20 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       };
       const held = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
       const emptyText = (of: Suggestion) => `${printable(held)} Load it with\n  ${suggestionText(of)}\n\n`;
+      const runsLines = runsText(runs);
       const texts = [
         ...(first === undefined ? statuses.map(text) : [emptyText(first)]),
         overviewText(statuses),
         ...notBegun.map(
           (of) => `${printable(of.account)}: nothing loaded yet. Load it with\n  ${suggestionText(of)}\n\n`,
         ),
-        runsText(runs),
+        runsLines,
         notedText(lake, options),
         retentionText(lake),
         // What died is the last word then.
-        lastRun === undefined && runs.died.length > 0 ? '' : lastRunText(lastRun, options.account),
+        lastRun === undefined && runs.died.length > 0
+          ? ''
+          : `${runsLines === '' ? '' : '\n'}${lastRunText(lastRun, options.account)}`,
       ];
       await writeText(output, texts, { isColoured: options.color });
       break;

@@ -37,6 +37,9 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
       'expected a query such as "SELECT count(*) FROM events", got an empty one; leave it out for the shell',
     );
   }
+  if (query?.startsWith('.')) {
+    throw usageError(`expected SQL, got ${query}: commands that begin with a point are the shell's, "ledgerlake sql" opens it`);
+  }
 
   const database = await openDatabase();
   const session = new Session({ ...options, database });

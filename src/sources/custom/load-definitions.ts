@@ -23,6 +23,8 @@ export interface TakenNames {
   readonly tables: readonly string[];
 }
 
+/** Faults of a definition that its error names. */
+const mostFaults = 3;
 const extensions = /\.(?:js|mjs|ts|mts)$/;
 
 /**
@@ -67,8 +69,9 @@ async function loadDefinition(file: string): Promise<LoadedDefinition> {
   const value = await defaultExport(file);
   const parsed = definitionSchema.safeParse(value);
   if (!parsed.success) {
-    const [first = 'it is no definition', ...others] = parsed.error.issues.map((issue) => faultLine(issue, value));
-    throw usageError(`${file}: ${first}${others.length === 0 ? '' : ` (and ${others.length} more)`}`);
+    const faults = parsed.error.issues.map((issue) => faultLine(issue, value));
+    const more = faults.length > mostFaults ? `; and ${faults.length - mostFaults} more` : '';
+    throw usageError(`${file}: ${faults.slice(0, mostFaults).join('; ')}${more}`);
   }
   // The schema has checked all of it but what the functions take and give.
   const definition = value as PipelineDefinition;

@@ -119,6 +119,8 @@ describe('a query', () => {
 
   test('without a statement is the user’s mistake', async () => {
     expect((await failure(sql({ query: ' ; -- ' }))).exitCode).toBe(2);
+    const { exitCode, message } = await failure(sql({ query: '.tables' }));
+    expect([exitCode, message]).toEqual([2, expect.stringMatching(/^expected SQL, got \.tables: .* the shell's/)]);
   });
 
   test('can write files; what it wrote stands on stderr', async () => {

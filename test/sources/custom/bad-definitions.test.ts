@@ -53,6 +53,11 @@ describe('a definition that is wrong is refused in one line that names the file 
       changed('  records: ({ body })', '  other: ({ body })'),
       'records: expected a function, got nothing',
     ],
+    [
+      'two faults',
+      changed('  records: ({ body })', '  wnidows: ({ body })'),
+      'records: expected a function, got nothing; expected no other keys than name',
+    ],
     ['a field too many', changed('  windows:', '  wnidows:'), 'got "wnidows"; did you mean windows?'],
     [
       'a name of ours',
