@@ -59,6 +59,11 @@ export class WorkerThread<Question, Answer> {
     return promise;
   }
 
+  /** Questions that it hasn't answered. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** Throws why it ended, where it did. */
   throwIfEnded(): void {
     if (this.#ended !== undefined) throw this.#ended.reason;

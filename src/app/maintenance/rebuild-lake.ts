@@ -1,12 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Table, Family } from '../../core/columns/table.js';
 import type { ParquetSource } from '../../core/parquet/wasm.js';
-import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
-import { millionths } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tuneForSeconds } from '../../core/v8-flags.js';
-import type { Derivation } from '../../engine/run/derivation.js';
 import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -24,9 +21,12 @@ import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file
 import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
-import { sharedTags, type NetSums } from '../../lake/files/new-file.js';
+import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
+import { isRewritten, sharedTags } from '../../lake/files/new-file.js';
+import { sortedFile } from '../../lake/files/sorted-file.js';
 import {
   defaultLimits,
+  handled,
   ownFiles,
   withThreads,
   withWorkspace,
@@ -37,15 +37,8 @@ import { maintain, type FamilySummary, type MaintenanceOptions, type Maintenance
 import { describeAgain, keepsRecords, rebuildCustom } from './rebuild-custom.js';
 import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import { rebuildLogs, type RebuildLogsOptions } from './rebuild-logs.js';
-import {
-  pageBytes,
-  rederive,
-  rederivedSums,
-  storedSums,
-  type RederivedEntries,
-  type RederivedSums,
-  type Rederiving,
-} from './rederived-entries.js';
+import { derivedTableOf, pageBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
+import { RederivingThreads } from './rederiving-threads.js';
 
 /** Entries are narrow: less is enough than for files of events. */
 const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
@@ -117,15 +110,13 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
     run: async (run) => {
       const { lake, account, families, limits, signal } = run;
       tuneForSeconds();
-      const rebuilt = families.flatMap((family) => {
-        const derivation = pipelineNamed(family.pipeline)?.derivation;
-        const [table] = family.derived;
-        return table === undefined || derivation === undefined ? [] : [{ family, table, derivation }];
-      });
-      await withWorkspace(limits, lake.store, (workspace) =>
-        withWriter(limits.thread, signal, async (writer) => {
-          const bundles = rebuilt.flatMap(({ family }) => bundlesOf(lake, family, account));
-          writer.expect(bundles.reduce((sum, { main }) => sum + pageBytes(main), 0));
+      const rebuilt = families.filter(({ pipeline }) => pipelineNamed(pipeline)?.derivation !== undefined);
+      const bytes = rebuilt
+        .flatMap((family) => bundlesOf(lake, family, account))
+        .reduce((sum, { main }) => sum + pageBytes(main), 0);
+      await withWorkspace(limits, lake.store, async (workspace) => {
+        const threads = new RederivingThreads(limits.thread, bytes, signal);
+        try {
           const mended = {
             lake,
             location: options.lake,
@@ -133,17 +124,19 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
             config: options.config,
           };
           const unread: UnreadFile[] = [];
-          for (const of of rebuilt) {
-            const family = new FamilyRebuild({ run, workspace, writer, ...of, summary: run.begin(of.family), mended });
-            unread.push(...(await family.rebuild()));
+          for (const family of rebuilt) {
+            const summary = run.begin(family);
+            unread.push(...(await new FamilyRebuild({ run, workspace, threads, family, summary, mended }).rebuild()));
           }
           for (const family of families.filter(keepsRecords)) {
             const loaded = own.find(({ name }) => name === family.pipeline)?.loaded;
             if (loaded !== undefined) await rebuildCustom(run, ownFiles(workspace), family, loaded);
           }
           refuseUnread(unread, { lake: options.lake, config: options.config });
-        }),
-      );
+        } finally {
+          await threads.close();
+        }
+      });
     },
   });
 }
@@ -171,74 +164,68 @@ interface Begun {
   readonly bundle: Bundle;
   /** Holds its files alone. */
   readonly workspace: Workspace;
-  readonly entries: Same | Written;
-}
-
-/** The stored entries come to the same. */
-interface Same {
-  readonly same: RederivedSums;
-}
-
-/** They don't, or nobody knows yet: those that are derived again are handed over to the writer. */
-interface Written {
-  /** Undefined where these aren't in the lake as their commit says, or were found to differ. */
-  readonly stored: readonly ParquetSource[] | undefined;
-  readonly rederiving: Rederiving;
+  /** Whether the stored entries were to be compared by their file's bytes. */
+  readonly isByBytes: boolean;
+  readonly entries: RederivedEntries;
 }
 
 interface RebuildContext {
   readonly run: MaintenanceRun;
   readonly workspace: Workspace;
-  readonly writer: SizedWriter;
+  readonly threads: RederivingThreads;
   readonly family: Family;
-  /** Of the family's entries. */
-  readonly table: Table;
-  readonly derivation: Derivation;
   readonly summary: FamilySummary;
   readonly mended: MendedLake;
 }
 
-/** The rebuild of one family: files are derived again one by one, and compared and committed in order. */
+/** The rebuild of one family: files are derived again side by side, and committed one after the other. */
 class FamilyRebuild {
   readonly #context: RebuildContext;
+  /** Of the family's entries. */
+  readonly #table: Table;
   /** Main files, with what they reference, whose entries are what they should be, or are being derived. */
   readonly #seen = new Set<string>();
   /** Whether the last file's entries differed: then those of the next one most likely do, and are written at once. */
   #isDiffering = false;
+  /** Whether a file had the rows that it should have, in other bytes: another version wrote it, and most likely the next ones too. */
+  #isEncodedOtherwise = false;
 
   constructor(context: RebuildContext) {
     this.#context = context;
+    this.#table = derivedTableOf(context.family.pipeline).table;
   }
 
   /** The files that could not be read. */
   async rebuild(): Promise<readonly UnreadFile[]> {
-    const { run, family, summary } = this.#context;
+    const { run, family, summary, threads } = this.#context;
     const { lake, clock, account, signal, emit } = run;
     const began = clock.now();
     const planned = bundlesOf(lake, family, account);
     const bytes = planned.map(({ main }) => main).reduce(addSize, 0);
     emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
     const unread: UnreadFile[] = [];
-    let before: Begun | undefined;
+    const underWay: { readonly bundle: Bundle; readonly begun: Promise<Begun> }[] = [];
     try {
-      for (let bundle = this.#next(); bundle !== undefined; bundle = this.#next()) {
-        signal.throwIfAborted();
-        const begun = await this.#begin(bundle).catch((error: unknown) => {
+      for (;;) {
+        while (underWay.length < threads.most) {
+          const bundle = this.#next();
+          if (bundle === undefined) break;
+          underWay.push({ bundle, begun: handled(this.#begin(bundle)) });
+        }
+        const first = underWay.shift();
+        if (first === undefined) break;
+        const { bundle } = first;
+        const begun = await whileLive(lake, family, [bundle], () => first.begun).catch((error: unknown) => {
           if (!(error instanceof DamagedFile)) throw error;
           unread.push(this.#reported(bundle, error));
           return undefined;
         });
-        const written = before;
-        before = begun;
-        // While this one was derived the writer was at the one before.
-        if (written !== undefined) await this.#finish(written);
+        if (begun !== undefined) await this.#finish(begun);
+        signal.throwIfAborted();
       }
-    } catch (error) {
-      // What is whole by now isn't lost because another file can't be read.
-      if (before !== undefined && !signal.aborted) await this.#finish(before);
-      throw error;
+    } finally {
+      await Promise.allSettled(underWay.map(({ begun }) => begun));
     }
-    if (before !== undefined) await this.#finish(before);
     summary.seconds = (clock.now() - began) / 1000;
     return unread;
   }
@@ -261,37 +248,33 @@ class FamilyRebuild {
     return bundle;
   }
 
-  /** Throws LAKE_STORE where the file of events is missing or was changed; undefined where another run has replaced it meanwhile. */
-  async #begin(bundle: Bundle): Promise<Begun | undefined> {
-    const { run, family, table, derivation, writer } = this.#context;
-    const { lake, signal } = run;
+  /** Throws LAKE_STORE where the file of events is missing or was changed. */
+  async #begin(bundle: Bundle): Promise<Begun> {
+    const { run, family, threads } = this.#context;
+    const { lake } = run;
+    const { main } = bundle;
     const workspace = ownFiles(this.#context.workspace);
-    const begun = await whileLive(lake, family, [bundle], async () => {
-      const file = await checkedSource(lake.store, lake.table(family.main.name), bundle.main, workspace);
-      const stored = await this.#storedEntries(bundle, workspace);
-      const derived = { table, derivation };
-      const isFirst = stored !== undefined && !this.#isDiffering;
-      if (isFirst) {
-        const same = await rederivedSums(workspace, derived, bundle.main, file, signal);
-        const isSame = (await this.#isStored(same, stored)) && hasNet(bundle, same.net);
-        if (isSame) return { bundle, workspace, entries: { same } };
-      }
-      const rederiving = await rederive(workspace, writer, derived, bundle.main, file, signal);
-      return { bundle, workspace, entries: { stored: isFirst ? undefined : stored, rederiving } };
-    });
-    if (begun === undefined) await workspace.clear();
-    return begun;
+    try {
+      const file = await checkedSource(lake.store, lake.table(family.main.name), main, workspace);
+      const stored = this.#isDiffering ? undefined : await this.#storedEntries(bundle, workspace);
+      const { rawBytes } = workspace.limits;
+      const folder = workspace.fresh();
+      const entries = await threads.entries({ pipeline: family.pipeline, main, file, stored, rawBytes, folder });
+      return { bundle, workspace, isByBytes: stored?.sha256 !== undefined, entries };
+    } catch (error) {
+      await workspace.clear();
+      throw error;
+    }
   }
 
   /** The files of a bundle's entries; undefined where not all of them are in the lake as their commit says. */
-  async #storedEntries(
-    { derived, isWhole }: Bundle,
-    workspace: Workspace,
-  ): Promise<readonly ParquetSource[] | undefined> {
+  async #storedEntries({ main, derived, isWhole }: Bundle, workspace: Workspace): Promise<StoredEntries | undefined> {
     if (!isWhole) return undefined;
-    const { run, table } = this.#context;
+    const { run } = this.#context;
+    const table = this.#table;
+    const adds = derived.filter((of) => of.table === table).map(({ add }) => add);
     const files: ParquetSource[] = [];
-    for (const { add } of derived.filter((of) => of.table === table)) {
+    for (const add of adds) {
       try {
         files.push(await checkedSource(run.lake.store, run.lake.table(table.name), add, workspace));
       } catch (error) {
@@ -300,24 +283,25 @@ class FamilyRebuild {
         return undefined;
       }
     }
-    return files;
+    const [only, ...others] = adds;
+    const isAsLanded = others.length === 0 && !isRewritten(main) && !this.#isEncodedOtherwise;
+    return { files, sha256: isAsLanded ? only?.tags?.['sha256'] : undefined };
   }
 
   /** Commits what differs, and takes the bundle's files out of the workspace. */
-  async #finish({ bundle, workspace, entries }: Begun): Promise<void> {
-    const { run, family, table, summary } = this.#context;
+  async #finish({ bundle, workspace, isByBytes, entries }: Begun): Promise<void> {
+    const { run, family, summary } = this.#context;
     const { lake, emit } = run;
-    const written = 'same' in entries ? undefined : await this.#differing(bundle, entries);
-    const rederived = 'same' in entries ? entries.same : await entries.rederiving.entries;
-    const isSame = written === undefined;
+    const isSame = entries.sameBy !== undefined;
     this.#isDiffering = !isSame;
-    if (!isSame && !(await this.#commit(bundle, written))) {
+    this.#isEncodedOtherwise ||= isByBytes && entries.sameBy === 'rows';
+    if (!isSame && !(await this.#commit(bundle, workspace, entries))) {
       // Another run has replaced it meanwhile.
       await lake.refresh();
     } else {
       summary.slices++;
-      summary.rows.set(family.main.name, (summary.rows.get(family.main.name) ?? 0) + rederived.events);
-      summary.rows.set(table.name, (summary.rows.get(table.name) ?? 0) + rederived.rows);
+      summary.rows.set(family.main.name, (summary.rows.get(family.main.name) ?? 0) + entries.events);
+      summary.rows.set(this.#table.name, (summary.rows.get(this.#table.name) ?? 0) + entries.rows);
       const main = lake.table(family.main.name);
       const live = main.snapshot.files.get(bundle.main.path);
       // It references other files of entries now, and these are what they should be.
@@ -330,33 +314,28 @@ class FamilyRebuild {
     await workspace.clear();
   }
 
-  /** Entries that were written and differ from the stored ones. */
-  async #differing(bundle: Bundle, { stored, rederiving }: Written): Promise<RederivedEntries | undefined> {
-    const entries = await rederiving.entries;
-    const isSame = stored !== undefined && (await this.#isStored(entries, stored)) && hasNet(bundle, entries.net);
-    return isSame ? undefined : entries;
-  }
-
-  /** Whether stored files hold these entries; what the log takes for one of them may be no Parquet file. */
-  async #isStored({ sums }: RederivedSums, stored: readonly ParquetSource[]): Promise<boolean> {
-    try {
-      return sums.equals(await storedSums(this.#context.table, stored));
-    } catch (error) {
-      this.#context.run.signal.throwIfAborted();
-      if (error instanceof LedgerlakeError) throw error;
-      return false;
-    }
+  /** All of a bundle's entries as one local file; undefined where there is none. */
+  #joined(
+    workspace: Workspace,
+    { files, metadata }: RederivedEntries,
+  ): Promise<LocalParquet> | LocalParquet | undefined {
+    if (files.length < 2) return files[0];
+    const paths = files.map(({ path }) => path);
+    const select = (range: string) => `SELECT * FROM ${rowsIn(paths)} WHERE ${range}`;
+    const { signal } = this.#context.run;
+    return sortedFile(workspace, this.#table, { paths, metadata, select }, { signal });
   }
 
   /** Commits the entries of a bundle in the place of the stored ones; false where another run replaced the bundle meanwhile. */
-  async #commit(bundle: Bundle, rederived: RederivedEntries): Promise<boolean> {
-    const { run, family, table, summary } = this.#context;
+  async #commit(bundle: Bundle, workspace: Workspace, rederived: RederivedEntries): Promise<boolean> {
+    const { run, family, summary } = this.#context;
     const { lake, clock } = run;
+    const table = this.#table;
     const { main } = bundle;
     const now = clock.now();
     const net = JSON.stringify(rederived.net);
     const files: NewFile[] = [];
-    const local = await rederived.file();
+    const local = await this.#joined(workspace, rederived);
     if (local !== undefined) {
       const bytes = await readFile(local.path);
       const content = contentOf(bytes);
@@ -392,21 +371,6 @@ class FamilyRebuild {
     summary.replacedBytes += bytesOf([bundle]) - main.size;
     return true;
   }
-}
-
-/** Whether the log has these net sums of a main file. */
-function hasNet({ main }: Bundle, net: NetSums): boolean {
-  try {
-    return netText(JSON.parse(main.tags?.['net'] ?? '{}') as NetSums) === netText(net);
-  } catch {
-    return false;
-  }
-}
-
-/** Net sums in one order, without those that are none. */
-function netText(net: NetSums): string {
-  const sums = Object.entries(net).filter(([, sum]) => millionths(sum) !== 0n);
-  return JSON.stringify(sums.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** A main file with what it references. */

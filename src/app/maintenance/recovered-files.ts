@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { sqlType, type Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { keyValueMetadata } from '../../core/parquet/wasm.js';
+import { footerTexts } from '../../core/parquet/wasm.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../core/windows.js';
 import { readWindow, windowKey } from '../../engine/slicing/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -78,7 +78,7 @@ export async function storedRows(
   const known = remains.files.get(relative);
   const logged = known?.add.size === content.size && known.add.tags?.['sha256'] === content.sha256 ? known : undefined;
   try {
-    const footer = parseNote(Buffer.from((await keyValueMetadata(bytes)).get('ledgerlake') ?? ''), (value) =>
+    const footer = parseNote(Buffer.from((await footerTexts(bytes)).metadata.get('ledgerlake') ?? ''), (value) =>
       footerSchema.parse(value),
     );
     if (footer?.account !== account || !pipelines.has(footer.pipeline)) {

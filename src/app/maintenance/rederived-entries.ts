@@ -1,18 +1,22 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
 import { instantCells, textCells } from '../../core/columns/column-data.js';
 import { ReusedMemory, type ColumnMemory } from '../../core/columns/memory.js';
 import { RowSums } from '../../core/columns/row-sums.js';
-import type { Table } from '../../core/columns/table.js';
+import { familiesOf, type Table } from '../../core/columns/table.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { millionths } from '../../core/numeric/decimal.js';
+import { encodeFile } from '../../core/parquet/encode-file.js';
+import { columnBytes } from '../../core/parquet/thread.js';
+import { footerTexts, parquetBatches, type ParquetSource } from '../../core/parquet/wasm.js';
 import type { Derivation, DerivedBatch, StoredCells } from '../../engine/run/derivation.js';
-import { columnBytes, type SizedWriter } from '../../core/parquet/thread.js';
-import { type ParquetSource, keyValueMetadata, parquetBatches } from '../../core/parquet/wasm.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
-import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import { addNets, type NetSums, fileMetadata } from '../../lake/files/new-file.js';
-import { sortedFile } from '../../lake/files/sorted-file.js';
-import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
+import type { LocalParquet } from '../../lake/files/local-parquet.js';
+import { addNets, fileMetadata, type NetSums } from '../../lake/files/new-file.js';
+import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 
 /** Bytes that are read at once: WASM holds them several times over, and never gives memory back. */
 const readBytes = 1_000_000;
@@ -21,14 +25,14 @@ const readBytes = 1_000_000;
  * Derives the entries of a file of events again from `raw`, in the order of the events, as they were derived when these were
  * received. In batches of about `batchBytes` of `raw`: they bound the memory, whatever the file's size.
  *
- * @param memory where a batch's columns lie; left out: each has its own
+ * @param memory where a batch's columns lie: clear it before the next one
  * @throws Error where the bytes are no Parquet file of events
  */
 async function* rederivedBatches(
   { table, derivation }: DerivedTable,
   file: ParquetSource,
   batchBytes: number,
-  memory?: ColumnMemory,
+  memory: ColumnMemory,
 ): AsyncGenerator<DerivedBatch> {
   let rows = derivation.begin();
   for await (const batch of parquetBatches(file, [...derivation.texts, ...derivation.instants], readBytes)) {
@@ -70,121 +74,166 @@ export interface DerivedTable {
   readonly derivation: Derivation;
 }
 
+/** How the entries of a pipeline follow from its events. Throws an Error for one whose entries don't. */
+export function derivedTableOf(name: string): DerivedTable {
+  const pipeline = pipelineNamed(name);
+  const [table] = familiesOf(pipeline === undefined ? [] : [pipeline]).flatMap(({ derived }) => derived);
+  if (table === undefined || pipeline?.derivation === undefined) throw new Error(`${name} derives no entries`);
+  return { table, derivation: pipeline.derivation };
+}
+
 /** About how many bytes of pages a file of events stands for. */
 export function pageBytes({ size }: Add): number {
   return size * 4;
 }
 
-/** What the entries of one file of events come to, derived again. */
-export interface RederivedSums {
+/** A file of events whose entries are derived again. Threads hand it over. */
+export interface StoredEvents {
+  /** Names the definition that says how entries follow from events. */
+  readonly pipeline: string;
+  /** Its commit. */
+  readonly main: Add;
+  readonly file: ParquetSource;
+  /** What the entries are compared with; undefined where they are written in any case. */
+  readonly stored: StoredEntries | undefined;
+  /** Bytes of `raw` that are derived at once. */
+  readonly rawBytes: number;
+  /** For the local files that are written: one that isn't there yet. */
+  readonly folder: string;
+}
+
+/** The stored entries of a file of events. */
+export interface StoredEntries {
+  readonly files: readonly ParquetSource[];
+  /** Of the only file, where its bytes most likely tell: they are compared first, which takes half of what rows take. */
+  readonly sha256: string | undefined;
+}
+
+/** The entries of a file of events, derived again. */
+export interface RederivedEntries {
   readonly events: number;
   readonly rows: number;
   readonly net: NetSums;
-  /** Sums of the rows' hashes. */
-  readonly sums: RowSums;
-}
-
-/** The same, with the entries. */
-export interface RederivedEntries extends RederivedSums {
-  /** All of them as one local file; undefined where there is none. */
-  readonly file: () => Promise<LocalParquet | undefined>;
-}
-
-/** Entries on their way: all of them are derived, some of their files may not be written yet. */
-export interface Rederiving {
-  /** Never unhandled where nobody waits for it any more. */
-  readonly entries: Promise<RederivedEntries>;
+  /** What showed that the stored ones are the same; undefined where they aren't, or weren't compared. */
+  readonly sameBy: 'bytes' | 'rows' | undefined;
+  /** Where they aren't: the local files that hold them, in order; none where there is no entry. */
+  readonly files: readonly LocalParquet[];
+  /** Of these. */
+  readonly metadata: ReadonlyMap<string, string>;
 }
 
 /**
- * Derives the entries of a file of events again, whose commit is `main`, for what they come to: nothing is written, which is
- * most of the work.
+ * Derives the entries of a file of events again, and writes them where they differ from the stored ones: in batches, so that
+ * memory doesn't grow with the file.
  *
- * @throws Error where the bytes are no Parquet file of events, or the signal's reason
+ * @throws Error where the bytes are no Parquet file of events, what the encoder throws, or the signal's reason
  */
-export async function rederivedSums(
-  workspace: Workspace,
+export async function rederivedEntries(
   derived: DerivedTable,
-  main: Add,
-  file: ParquetSource,
-  signal: AbortSignal,
-): Promise<RederivedSums> {
-  const memory = new ReusedMemory(columnBytes);
-  const tally = new Tally(derived.table);
-  for await (const batch of rederivedBatches(derived, file, batchBytesOf(workspace, main), memory)) {
-    signal.throwIfAborted();
-    tally.add(batch);
+  events: StoredEvents,
+  signal?: AbortSignal,
+): Promise<RederivedEntries> {
+  const { stored } = events;
+  if (stored !== undefined) {
+    const isSameBytes = stored.sha256 !== undefined && (await rederivedBytes(derived, events, stored.sha256, signal));
+    const same = isSameBytes || (await rederivedRows(derived, events, stored, signal));
+    if (same) return same;
+  }
+  const metadata = await metadataLike(events.main, events.file);
+  const files: LocalParquet[] = [];
+  await mkdir(events.folder, { mode: 0o700 });
+  const totals = await eachBatch(derived, events, signal, async ({ rows: batch }) => {
+    const { bytes, rows, stats } = await encodeFile(batch, metadata);
+    const path = join(events.folder, `${files.length}.parquet`);
+    await writeFile(path, bytes, { mode: 0o600 });
+    files.push({ path, rows, stats });
+  });
+  return { ...totals, sameBy: undefined, files, metadata };
+}
+
+/** Whether the only stored file comes out byte for byte, with what its own footer says of who wrote it. */
+async function rederivedBytes(
+  derived: DerivedTable,
+  events: StoredEvents,
+  sha256: string,
+  signal: AbortSignal | undefined,
+): Promise<RederivedEntries | false> {
+  const [stored] = events.stored?.files ?? [];
+  const footer = stored === undefined ? undefined : await footerTexts(stored).catch(() => undefined);
+  if (footer === undefined) return false;
+  const hashes: string[] = [];
+  const totals = await eachBatch(derived, events, signal, async ({ rows }) => {
+    const { bytes } = await encodeFile(rows, footer.metadata, footer.createdBy);
+    hashes.push(contentOf(bytes).sha256);
+  });
+  const isSame = hashes.length === 1 && hashes[0] === sha256 && hasNet(events.main, totals.net);
+  return isSame && { ...totals, sameBy: 'bytes', files: [], metadata: footer.metadata };
+}
+
+/** Whether the stored files hold the rows, in whatever order; what the log takes for one of them may be no Parquet file. */
+async function rederivedRows(
+  derived: DerivedTable,
+  events: StoredEvents,
+  stored: StoredEntries,
+  signal: AbortSignal | undefined,
+): Promise<RederivedEntries | false> {
+  const sums = new RowSums(derived.table);
+  const totals = await eachBatch(derived, events, signal, ({ rows }) => {
+    sums.add(rows.batch);
+  });
+  if (!hasNet(events.main, totals.net)) return false;
+  const storedRows = await storedSums(derived.table, stored.files).catch((error: unknown) => {
+    if (error instanceof LedgerlakeError) throw error;
+    return undefined;
+  });
+  const isSame = storedRows !== undefined && sums.equals(storedRows);
+  return isSame && { ...totals, sameBy: 'rows', files: [], metadata: new Map() };
+}
+
+/** Where the columns of a batch lie, on each thread. */
+const memory = new ReusedMemory(columnBytes);
+
+/** Hands on each batch that has entries. */
+async function eachBatch(
+  derived: DerivedTable,
+  { main, file, rawBytes }: StoredEvents,
+  signal: AbortSignal | undefined,
+  use: (batch: DerivedBatch) => Promise<void> | void,
+): Promise<Pick<RederivedEntries, 'events' | 'rows' | 'net'>> {
+  const nets: NetSums[] = [];
+  let events = 0;
+  let rows = 0;
+  // Several are in memory at once: what doesn't fit into one goes in smaller ones.
+  const batchBytes = pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
+  for await (const batch of rederivedBatches(derived, file, batchBytes, memory)) {
+    signal?.throwIfAborted();
+    events += batch.sources;
+    rows += batch.rows.length;
+    nets.push(batch.net);
+    if (batch.rows.length > 0) await use(batch);
     memory.clear();
   }
-  return tally.sums();
+  return { events, rows, net: addNets(nets) };
 }
 
-/**
- * Derives the entries of a file of events again, whose commit is `main`, and writes them: in batches, so that memory doesn't
- * grow with the file. Comes back once the writer has all of their rows.
- *
- * @throws Error where the bytes are no Parquet file of events, what the writer throws, or the signal's reason
- */
-export async function rederive(
-  workspace: Workspace,
-  writer: SizedWriter,
-  derived: DerivedTable,
-  main: Add,
-  file: ParquetSource,
-  signal: AbortSignal,
-): Promise<Rederiving> {
-  const { table } = derived;
-  const metadata = await metadataLike(main, file);
-  const files: Promise<LocalParquet>[] = [];
-  const tally = new Tally(table);
-  for await (const batch of rederivedBatches(derived, file, batchBytesOf(workspace, main), writer.memory)) {
-    signal.throwIfAborted();
-    tally.add(batch);
-    if (batch.rows.length === 0) continue;
-    const taken = await writer.take(batch.rows, metadata);
-    files.push(keptFile(taken, workspace.keep));
+/** Whether the log has these net sums of a main file. */
+function hasNet({ tags }: Add, net: NetSums): boolean {
+  try {
+    return netText(JSON.parse(tags?.['net'] ?? '{}') as NetSums) === netText(net);
+  } catch {
+    return false;
   }
-  const written = async (): Promise<RederivedEntries> => {
-    const locals = await Promise.all(files);
-    const paths = locals.map(({ path }) => path);
-    const select = (range: string) => `SELECT * FROM ${rowsIn(paths)} WHERE ${range}`;
-    const joined = () => sortedFile(workspace, table, { paths, metadata, select }, { signal });
-    return { ...tally.sums(), file: () => (locals.length > 1 ? joined() : Promise.resolve(locals[0])) };
-  };
-  return { entries: handled(written()) };
 }
 
-/** Several are in memory at once: what doesn't fit into one goes in smaller ones. */
-function batchBytesOf({ limits: { rawBytes } }: Workspace, main: Add): number {
-  return pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
-}
-
-/** Counts batches of entries. */
-class Tally {
-  readonly #sums: RowSums;
-  readonly #nets: NetSums[] = [];
-  #events = 0;
-  #rows = 0;
-
-  constructor(table: Table) {
-    this.#sums = new RowSums(table);
-  }
-
-  add({ rows, net, sources }: DerivedBatch): void {
-    this.#events += sources;
-    this.#rows += rows.length;
-    this.#nets.push(net);
-    if (rows.length > 0) this.#sums.add(rows.batch);
-  }
-
-  sums(): RederivedSums {
-    return { events: this.#events, rows: this.#rows, net: addNets(this.#nets), sums: this.#sums };
-  }
+/** Net sums in one order, without those that are none. */
+function netText(net: NetSums): string {
+  const sums = Object.entries(net).filter(([, sum]) => millionths(sum) !== 0n);
+  return JSON.stringify(sums.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** The metadata that the file's own slice gave it, by this version of the program. */
 async function metadataLike(main: Add, file: ParquetSource): Promise<ReadonlyMap<string, string>> {
-  const stored: unknown = JSON.parse((await keyValueMetadata(file)).get('ledgerlake') ?? '{}');
+  const stored: unknown = JSON.parse((await footerTexts(file)).metadata.get('ledgerlake') ?? '{}');
   const { window = loadKeysLabel(loadKeysOf(main)) } = stored as { window?: string };
   return fileMetadata(main.tags?.['pipeline'] ?? '', main.tags?.['account'] ?? '', window);
 }

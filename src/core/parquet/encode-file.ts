@@ -17,17 +17,22 @@ export interface EncodedFile {
  * Encodes the rows of a table as one Parquet file with `metadata` as key-value pairs. Tables of one's own go through
  * parquet-wasm, all others through the encoder that is made for them. The same rows and metadata give the same bytes.
  *
+ * @param createdBy what the footer names as its writer, where parquet-wasm isn't it
  * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold the rows that were handed over, ENCODER where none
  *   could be written
  */
-export async function encodeFile(rows: TableRows, metadata: ReadonlyMap<string, string>): Promise<EncodedFile> {
+export async function encodeFile(
+  rows: TableRows,
+  metadata: ReadonlyMap<string, string>,
+  createdBy = `${writerName}${version}`,
+): Promise<EncodedFile> {
   const { table, length } = rows;
   if (table.ownPipeline !== undefined) {
     const bytes = await parquetFile(table, [rows.batch], metadata);
     return { bytes, rows: length, stats: deltaStatistics(table, rows.batch) };
   }
   try {
-    const { bytes, stats } = await encodeTable(rows, metadata, `${writerName}${version}`);
+    const { bytes, stats } = await encodeTable(rows, metadata, createdBy);
     await expectRows(bytes, length, table.name, 'nothing was committed');
     return { bytes, rows: length, stats };
   } catch (error) {

@@ -241,11 +241,19 @@ export async function* parquetBatches(
   }
 }
 
-/** A Parquet file's key-value metadata. Throws an Error where the bytes are no Parquet file. */
-export function keyValueMetadata(source: ParquetSource): Promise<ReadonlyMap<string, string>> {
+/** What the footer of a Parquet file says in words. */
+export interface FooterTexts {
+  readonly createdBy: string;
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+/** Throws an Error where the bytes are no Parquet file. */
+export function footerTexts(source: ParquetSource): Promise<FooterTexts> {
   return withFile(source, (file) => {
-    const pairs: ReadonlyMap<unknown, unknown> = file.metadata().fileMetadata().keyValueMetadata();
-    return new Map([...pairs].map(([key, value]) => [String(key), String(value)]));
+    const footer = file.metadata().fileMetadata();
+    const pairs: ReadonlyMap<unknown, unknown> = footer.keyValueMetadata();
+    const metadata = new Map([...pairs].map(([key, value]) => [String(key), String(value)]));
+    return { createdBy: footer.createdBy() ?? '', metadata };
   });
 }
 

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
-import { threadLimits, threadLimitsOf, type ThreadLimits, type TakenRows } from '../../core/parquet/thread.js';
-import type { LocalParquet } from './local-parquet.js';
+import { threadLimits, threadLimitsOf, type ThreadLimits } from '../../core/parquet/thread.js';
 
 /** What work on files may hold in memory. */
 export interface Limits {
@@ -37,7 +36,7 @@ export interface Workspace {
   readonly limits: Limits;
   /** Takes bytes in as a local file; its name. */
   readonly keep: (bytes: Uint8Array) => Promise<string>;
-  /** A name for a file that is about to be written. */
+  /** A name for a file, or a folder of files, that is about to be written. */
   readonly fresh: () => string;
   /** Removes the files that are there by now. */
   readonly clear: () => Promise<void>;
@@ -124,7 +123,7 @@ export function ownFiles(workspace: Workspace): Workspace {
     fresh,
     keep: keeping(fresh),
     clear: async () => {
-      for (const path of own) await rm(path, { force: true });
+      for (const path of own) await rm(path, { recursive: true, force: true });
       own.clear();
     },
   };
@@ -144,15 +143,6 @@ function databaseWhenNeeded(open: () => Promise<Database>): Database {
       opened?.close();
     },
   };
-}
-
-/** A file that is being written as one of the workspace. Never unhandled where nobody waits for it any more. */
-export function keptFile({ file }: TakenRows, keep: Workspace['keep']): Promise<LocalParquet> {
-  const local = async (): Promise<LocalParquet> => {
-    const { bytes, rows, stats } = await file;
-    return { path: await keep(bytes), rows, stats };
-  };
-  return handled(local());
 }
 
 /** Whoever gives up waits for nothing more: what fails then is told by what it gave up for. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
-import { builtThread, scripted } from '../../core/parquet/built-thread.js';
+import { builtRederivingThread, scripted } from '../../core/parquet/built-thread.js';
 import { database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { flattenedOtherwise } from './earlier-entries.js';
 import { failingStore } from './failing-store.js';
@@ -108,7 +108,7 @@ describe('a rebuild after the flattening has changed', () => {
     const contents = await contentsOf(small.lake, clock);
     const first = await rebuilt({ lake: one, limits: { ...defaultLimits, thread: { from: Infinity } } }, { clock });
     const second = await rebuilt(
-      { lake: two, limits: { ...defaultLimits, thread: { from: 0, script: builtThread } } },
+      { lake: two, limits: { ...defaultLimits, thread: { from: 0, script: builtRederivingThread } } },
       { clock },
     );
     for (const { summary } of [first, second])
@@ -123,7 +123,7 @@ describe('a rebuild after the flattening has changed', () => {
     const lake = await copied(made.lake);
     const before = await everyHash(lake);
     const alone = await rebuilt({ lake }, { clock });
-    const limits = { ...defaultLimits, thread: { from: 0, script: builtThread } };
+    const limits = { ...defaultLimits, thread: { from: 0, script: builtRederivingThread } };
     const { printed, summary } = await rebuilt({ lake, limits }, { clock });
     expect(printed).toContain('Nothing to do');
     expect(summary.pipelines).toMatchObject(withoutSeconds(alone.summary.pipelines));

@@ -3,20 +3,23 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RowSums } from '../../../src/core/columns/row-sums.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
-import { eventDerivation } from '../../../src/sources/finances/model/stored-events.js';
 import { entries } from '../../../src/sources/finances/model/tables.js';
-import { rederive, storedSums } from '../../../src/app/maintenance/rederived-entries.js';
-import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
+import {
+  derivedTableOf,
+  rederivedEntries,
+  storedSums,
+  type StoredEntries,
+  type StoredEvents,
+} from '../../../src/app/maintenance/rederived-entries.js';
+import { contentOf } from '../../../src/lake/delta/file-tags.js';
+import { defaultLimits } from '../../../src/lake/files/workspace.js';
 import { type ParquetSource, parquetBatches } from '../../../src/core/parquet/wasm.js';
-import { withWriter } from '../../../src/core/parquet/thread.js';
-import { openStore } from '../../../src/lake/store/open-store.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clockAt, serving, temporaryFolder } from '../lake-run.js';
 import { fetchedBodies, fileOf, imported } from '../import/imported.js';
 
 const clock = clockAt('2025-06-01T00:05:00Z');
 const month = { PostedAfter: '2025-05-01T00:00:00Z', PostedBefore: '2025-06-01T00:00:00Z' };
-const { signal } = new AbortController();
 
 let database: Database;
 beforeAll(async () => {
@@ -69,29 +72,60 @@ async function sumsOf(file: Uint8Array, bytes: number): Promise<RowSums> {
   return sums;
 }
 
-const derived = { table: entries, derivation: eventDerivation };
+/** A file of events, as a thread is asked for its entries. */
+async function asked(file: Uint8Array, stored: StoredEntries | undefined, net = '{}'): Promise<StoredEvents> {
+  const main = {
+    path: '',
+    partitionValues: {},
+    size: file.length,
+    modificationTime: 0,
+    dataChange: true,
+    tags: { net },
+  };
+  const folder = join(await temporaryFolder(), 'written');
+  return { pipeline: 'financial-events', main, file, stored, rawBytes: defaultLimits.rawBytes, folder };
+}
+
+const derived = derivedTableOf('financial-events');
 
 /** The rows of a file of events and of its entries, derived again; undefined where the stored entries are others. */
-async function unchangedEntries(file: Uint8Array, stored: readonly ParquetSource[], signal: AbortSignal) {
-  const store = openStore(await temporaryFolder());
-  return withWorkspace(defaultLimits, store, (workspace) =>
-    withWriter({ from: Infinity }, signal, async (writer) => {
-      const main = { path: '', partitionValues: {}, size: file.length, modificationTime: 0, dataChange: true };
-      const { events, rows, sums } = await (await rederive(workspace, writer, derived, main, file, signal)).entries;
-      return sums.equals(await storedSums(entries, stored)) ? { events, rows } : undefined;
-    }),
-  );
+async function unchangedEntries(file: Uint8Array, stored: readonly ParquetSource[], signal?: AbortSignal) {
+  const { net } = await rederivedEntries(derived, await asked(file, undefined));
+  const compared = await asked(file, { files: stored, sha256: undefined }, JSON.stringify(net));
+  const { events, rows, sameBy } = await rederivedEntries(derived, compared, signal);
+  return sameBy === undefined ? undefined : { events, rows };
 }
 
 test('entries that are what they should be are found so, whoever wrote their file', async () => {
   // More than is made, and more than is read, at once.
   const { events, path, counts } = await files(6000);
   expect(counts.rows).toBeGreaterThan(20_000);
-  expect(await unchangedEntries(events, [await readFile(path)], signal)).toEqual(counts);
-  expect(await unchangedEntries(events, [path], signal)).toEqual(counts);
-  expect(await unchangedEntries(events, [await written(`SELECT * FROM '${path}'`)], signal)).toEqual(counts);
+  expect(await unchangedEntries(events, [await readFile(path)])).toEqual(counts);
+  expect(await unchangedEntries(events, [path])).toEqual(counts);
+  expect(await unchangedEntries(events, [await written(`SELECT * FROM '${path}'`)])).toEqual(counts);
   const stopped = AbortSignal.abort(new Error('enough'));
   await expect(unchangedEntries(events, [await readFile(path)], stopped)).rejects.toThrow('enough');
+});
+
+test('entries are compared by the bytes of the file that landed them, whichever version did, and else by their rows', async () => {
+  const { events, path, counts } = await files();
+  const again = await rederivedEntries(derived, await asked(events, undefined));
+  expect([again.sameBy, again.files.map(({ rows }) => rows)]).toEqual([undefined, [counts.rows]]);
+  const comparison = async (file: Uint8Array, net = again.net) => {
+    const compared = await asked(events, { files: [file], sha256: contentOf(file).sha256 }, JSON.stringify(net));
+    return (await rederivedEntries(derived, compared)).sameBy;
+  };
+  const stored = await readFile(path);
+  expect(await comparison(stored)).toBe('bytes');
+  // Of one length, so that nothing else of the footer changes.
+  const [older, unlike] = ['ledgerlake 0.0.9', 'ledgerlake-0.0.9'].map((writer) =>
+    Buffer.from(stored.toString('latin1').replace(/ledgerlake \d\.\d\.\d/, writer), 'latin1'),
+  );
+  for (const file of [older, unlike]) expect(await comparison(file ?? stored)).toBe('bytes');
+  expect(await comparison(await written(`SELECT * FROM '${path}'`))).toBe('rows');
+  expect(await comparison(await written(`SELECT * REPLACE ('x' AS name) FROM '${path}'`))).toBeUndefined();
+  expect(await comparison(stored, { USD: '0.000001' })).toBeUndefined();
+  expect(await comparison(Buffer.from('no Parquet file'))).toBeUndefined();
 });
 
 test('a single other value is found, in any column and row', async () => {
@@ -103,7 +137,7 @@ test('a single other value is found, in any column and row', async () => {
       const stored = await written(
         `SELECT * EXCLUDE (file_row_number) REPLACE (${value} AS ${name}) FROM read_parquet('${path}', file_row_number = true)`,
       );
-      expect(await unchangedEntries(events, [stored], signal), `${name} of row ${row}`).toBeUndefined();
+      expect(await unchangedEntries(events, [stored]), `${name} of row ${row}`).toBeUndefined();
     }
   }
 });
@@ -125,9 +159,9 @@ test('the same rows come to the same in any order, batches, files and arrays, an
     }
   }
   const halves = [await written(`${all} LIMIT 100`), await written(`${all} OFFSET 100`)];
-  expect(await unchangedEntries(events, halves, signal)).toEqual(counts);
+  expect(await unchangedEntries(events, halves)).toEqual(counts);
   const [half = path] = halves;
-  expect(await unchangedEntries(events, [half], signal)).toBeUndefined();
+  expect(await unchangedEntries(events, [half])).toBeUndefined();
 });
 
 test('other rows and other columns are found', async () => {
@@ -145,7 +179,7 @@ test('other rows and other columns are found', async () => {
     `SELECT * REPLACE (CASE WHEN entry = 1 THEN NULL ELSE name END AS name) FROM '${path}'`,
     `SELECT * REPLACE (CASE WHEN entry = 1 THEN NULL ELSE amount END AS amount) FROM '${path}'`,
   ]) {
-    expect(await unchangedEntries(events, [await written(select)], signal), select).toBeUndefined();
+    expect(await unchangedEntries(events, [await written(select)]), select).toBeUndefined();
   }
 });
 

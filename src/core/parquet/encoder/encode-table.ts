@@ -54,13 +54,13 @@ export interface EncodedTable {
  * Encodes rows as one Parquet file (parquet-format 2.11): dictionaries, runs and deltas straight from the arrays, zstd,
  * statistics, page indexes and Bloom filters. The same rows and metadata give the same bytes.
  *
- * @param writer begins `created_by`
+ * @param createdBy names the writer in the footer
  * @throws Error where an array isn't of its column's type, or a page would be beyond 2 GiB
  */
 export async function encodeTable(
   rows: TableRows,
   metadata: ReadonlyMap<string, string>,
-  writer: string,
+  createdBy: string,
 ): Promise<EncodedTable> {
   const { table, length: rowCount } = rows;
   const codecs = { compress: await zstd(), hash64: await xxHash64() };
@@ -111,7 +111,7 @@ export async function encodeTable(
     );
   const footer = put(
     written((to) => {
-      fileMetadata(to, table, rowCount, groups, metadata, writer);
+      fileMetadata(to, table, rowCount, groups, metadata, createdBy);
     }),
   );
   const end = new ByteBuffer(8);
@@ -180,7 +180,7 @@ function fileMetadata(
   rows: number,
   groups: readonly RowGroup[],
   metadata: ReadonlyMap<string, string>,
-  writer: string,
+  createdBy: string,
 ): void {
   to.i32(1, 1)
     .structs(2, [undefined, ...columns], (element, column) => {
@@ -190,7 +190,7 @@ function fileMetadata(
     .i64(3, rows)
     .structs(4, groups, rowGroup)
     .structs(5, [...metadata], (pair, [key, value]) => pair.text(1, key).text(2, value))
-    .text(6, writer)
+    .text(6, createdBy)
     // The order of each column's bounds: that of its type.
     .structs(7, columns, (order) => order.struct(1, () => undefined));
 }

@@ -1,0 +1,54 @@
+import type { ThreadLimits } from '../../core/parquet/thread.js';
+import { WorkerThread } from '../../core/worker-thread.js';
+import { derivedTableOf, rederivedEntries, type RederivedEntries, type StoredEvents } from './rederived-entries.js';
+
+const ownScript = new URL('./rederiving-thread-main.js', import.meta.url);
+
+/** Files that a thread has at once: it works on one while the next one is made ready for it. */
+const mostOfThread = 2;
+
+/** Derives the entries of files again: on their caller's thread where these are small, else side by side on threads of their own. */
+export class RederivingThreads {
+  readonly #limits: ThreadLimits;
+  readonly #signal: AbortSignal;
+  readonly #isThreaded: boolean;
+  readonly #threads: WorkerThread<StoredEvents, RederivedEntries>[] = [];
+
+  /** @param bytes about how many bytes of `raw` the files have */
+  constructor(limits: ThreadLimits, bytes: number, signal: AbortSignal) {
+    this.#limits = limits;
+    this.#signal = signal;
+    this.#isThreaded = bytes >= limits.from;
+  }
+
+  /** Files that may be under way at once. */
+  get most(): number {
+    return this.#isThreaded ? mostOfThread * this.#mostThreads : 1;
+  }
+
+  /**
+   * @returns never unhandled where nobody waits for it any more
+   * @throws what `rederivedEntries` throws, ENCODER where the thread ended
+   */
+  entries(events: StoredEvents): Promise<RederivedEntries> {
+    if (this.#isThreaded) return this.#next().ask(events);
+    return rederivedEntries(derivedTableOf(events.pipeline), events, this.#signal);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.close()));
+  }
+
+  /** The thread that has the fewest files. */
+  #next(): WorkerThread<StoredEvents, RederivedEntries> {
+    const [least] = this.#threads.toSorted((one, other) => one.waiting - other.waiting);
+    if (least !== undefined && (least.waiting === 0 || this.#threads.length === this.#mostThreads)) return least;
+    const thread = new WorkerThread<StoredEvents, RederivedEntries>(this.#limits.script ?? ownScript, this.#signal);
+    this.#threads.push(thread);
+    return thread;
+  }
+
+  get #mostThreads(): number {
+    return this.#limits.threads ?? 2;
+  }
+}
