@@ -1,8 +1,28 @@
+import { availableParallelism } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
 import { LedgerlakeError, messageOf, type ErrorCode } from './errors.js';
 
 /** The rows that a thread works on lie outside the heap: one that needs more than this has gone wrong, and dies alone. */
 export const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 6 };
+
+/** When threads are worth their start, and how many there are. */
+export interface ThreadLimits {
+  /** Bytes of input from which on some are used; Infinity: never. */
+  readonly from: number;
+  /** How many work side by side, where they do; left out: two. */
+  readonly threads?: number | undefined;
+  /** What each runs, where it isn't the program's own. */
+  readonly script?: URL | undefined;
+}
+
+/** Limits for so many threads: with one, the caller's does all. */
+export function threadLimitsOf(threads: number): ThreadLimits {
+  // Below, a thread gains nothing by the clock and costs half a CPU second: docs/performance.md.
+  return { from: threads > 1 ? 48_000_000 : Infinity, threads };
+}
+
+/** As many as there are cores. */
+export const threadLimits = threadLimitsOf(availableParallelism());
 
 /** What a thread is asked. */
 interface Message<Question> {
@@ -42,11 +62,10 @@ export class WorkerThread<Question, Answer> {
   /**
    * Asks a question.
    *
-   * @param transfer memory that goes over with it
    * @returns never unhandled where nobody waits for it any more
    * @throws LedgerlakeError what the thread refuses with, ENCODER where it ended, or the signal's reason
    */
-  ask(question: Question, transfer: readonly ArrayBuffer[] = []): Promise<Answer> {
+  ask(question: Question): Promise<Answer> {
     const { promise, resolve, reject } = settled<Answer>();
     if (this.#ended !== undefined) {
       reject(this.#ended.reason);
@@ -55,18 +74,13 @@ export class WorkerThread<Question, Answer> {
     this.#worker ??= this.#start();
     const id = this.#asked++;
     this.#waiting.set(id, { resolve, reject });
-    this.#worker.postMessage({ id, question } satisfies Message<Question>, [...transfer]);
+    this.#worker.postMessage({ id, question } satisfies Message<Question>);
     return promise;
   }
 
   /** Questions that it hasn't answered. */
   get waiting(): number {
     return this.#waiting.size;
-  }
-
-  /** Throws why it ended, where it did. */
-  throwIfEnded(): void {
-    if (this.#ended !== undefined) throw this.#ended.reason;
   }
 
   async close(): Promise<void> {

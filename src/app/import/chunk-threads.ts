@@ -1,4 +1,4 @@
-import type { ThreadLimits } from '../../core/parquet/thread.js';
+import type { ThreadLimits } from '../../core/worker-thread.js';
 import { WorkerThread } from '../../core/worker-thread.js';
 import {
   Chunk,

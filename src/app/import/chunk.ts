@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { ReusedMemory } from '../../core/columns/memory.js';
+import { columnBytes, ReusedMemory } from '../../core/columns/memory.js';
 import { Tape, kind } from '../../core/json/tape.js';
 import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js';
 import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
@@ -86,9 +86,6 @@ export interface EncodedMonth {
   /** Net sums by currency, as the log keeps them. */
   readonly net: string;
 }
-
-/** More than the columns of a chunk take. */
-const columnBytes = 16_000_000;
 
 /** For the columns of one file after the other. */
 const columnMemory = new ReusedMemory(columnBytes);

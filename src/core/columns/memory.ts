@@ -43,6 +43,9 @@ export class MemoryPiece {
   }
 }
 
+/** More than the columns take that a part of an input has, of some 10 MB. */
+export const columnBytes = 16_000_000;
+
 /** Bytes at whose multiples arrays begin: what Arrow recommends ("Buffer Alignment and Padding" of its format). */
 const alignment = 64;
 

@@ -11,14 +11,6 @@ export function isRuns(values: ColumnValues): values is Runs {
   return 'lengths' in values;
 }
 
-/** Some columns of rows: those with a value for each row, or those that have the same runs. */
-export interface RowsPart {
-  /** A row for each row, or for each run. */
-  readonly batch: RecordBatch;
-  /** Rows of each run; undefined where there is a value for each row. */
-  readonly lengths: Int32Array | undefined;
-}
-
 /** Rows of a table on their way to a file. */
 export class TableRows {
   readonly table: Table;
@@ -44,31 +36,6 @@ export class TableRows {
     const columns = table.columns.map(({ name }): [string, Data | undefined] => [name, columnData(batch, name)]);
     const found = columns.filter((column): column is [string, Data] => column[1] !== undefined);
     return new TableRows(table, batch.numRows, Object.fromEntries(found));
-  }
-
-  /** The rows that `parts` gave. */
-  static fromParts(table: Table, length: number, parts: readonly RowsPart[]): TableRows {
-    const columns = parts.flatMap(({ batch, lengths }) =>
-      batch.schema.fields.map(({ name }, at): [string, ColumnValues] => {
-        const values = batch.data.children[at];
-        if (values === undefined) throw new Error(`${table.name}.${name}: expected values, got none`);
-        return [name, lengths === undefined ? values : { values, lengths }];
-      }),
-    );
-    return new TableRows(table, length, Object.fromEntries(columns));
-  }
-
-  /** All columns, as batches. */
-  get parts(): readonly RowsPart[] {
-    const byLengths = new Map<Int32Array | undefined, Record<string, Data>>();
-    for (const [name, values] of Object.entries(this.#columns)) {
-      const [lengths, data] = isRuns(values) ? [values.lengths, values.values] : [undefined, values];
-      byLengths.set(lengths, { ...byLengths.get(lengths), [name]: data });
-    }
-    return [...byLengths].map(([lengths, arrays]) => {
-      const columns = this.table.columns.filter(({ name }) => Object.hasOwn(arrays, name));
-      return { lengths, batch: recordBatch({ ...this.table, columns }, lengths?.length ?? this.length, arrays) };
-    });
   }
 
   /** The values of one of the table's columns. */

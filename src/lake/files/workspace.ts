@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
-import { threadLimits, threadLimitsOf, type ThreadLimits } from '../../core/parquet/thread.js';
+import { threadLimits, threadLimitsOf, type ThreadLimits } from '../../core/worker-thread.js';
 
 /** What work on files may hold in memory. */
 export interface Limits {

@@ -9,7 +9,7 @@ import { clockAt, database, fileHashes, ran, serving, temporaryFolder } from '..
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { readLastRun, writeLastRun } from '../../../src/lake/upkeep/last-run.js';
 import { copied } from '../../lake/s3-run.js';
-import { builtChunkThread } from '../../core/parquet/built-thread.js';
+import { builtChunkThread } from '../../core/built-thread.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
 import { runningClock } from '../../running-clock.js';
 import { found, verified } from '../verify/verified.js';

@@ -5,7 +5,7 @@ import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../lake-run.js';
-import { threadLimits } from '../../../src/core/parquet/thread.js';
+import { threadLimits } from '../../../src/core/worker-thread.js';
 import { shipment } from '../sync/made-up-shop.js';
 import { eventsBody, fileOf } from './imported.js';
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { importLimits } from '../../../src/app/import/imported-day-files.js';
-import { threadLimitsOf } from '../../../src/core/parquet/thread.js';
+import { threadLimitsOf } from '../../../src/core/worker-thread.js';
 import { builtCommand } from '../built-command.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
-import { builtChunkThread, scripted } from '../../core/parquet/built-thread.js';
+import { builtChunkThread, scripted } from '../../core/built-thread.js';
 import { shipment } from '../sync/made-up-shop.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
-import { builtRederivingThread, scripted } from '../../core/parquet/built-thread.js';
+import { builtRederivingThread, scripted } from '../../core/built-thread.js';
 import { database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { flattenedOtherwise } from './earlier-entries.js';
 import { failingStore } from './failing-store.js';

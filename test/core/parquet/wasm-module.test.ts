@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import './built-thread.js';
+import '../built-thread.js';
 
 const built = new URL('../../../dist/src/core/parquet/wasm-module.js', import.meta.url);
 

@@ -1,16 +1,13 @@
 import { existsSync } from 'node:fs';
 
-/** What the program's own thread that writes Parquet runs: threads run JavaScript alone. */
-export const builtThread = built('core/parquet/thread-main.js');
-
-/** What the program's own threads run that take chunks of an import. */
+/** What the program's own threads run that take chunks of an import: threads run JavaScript alone. */
 export const builtChunkThread = built('app/import/chunk-thread-main.js');
 
 /** What the program's own threads run that derive entries again. */
 export const builtRederivingThread = built('app/maintenance/rederiving-thread-main.js');
 
 function built(file: string): URL {
-  const script = new URL(`../../../dist/src/${file}`, import.meta.url);
+  const script = new URL(`../../dist/src/${file}`, import.meta.url);
   if (!existsSync(script)) throw new Error(`expected ${script.href}: run \`npm run build\` first`);
   return script;
 }
