@@ -1,9 +1,9 @@
 // What a month came to, by currency and kind, with every digit.
 //
-//   node query-month.mjs 2026-01 [LAKE]
+//   node query-month.mjs [2026-01] [LAKE]
 import { openLake } from 'ledgerlake';
 
-const [, , month, path = 'data/lake'] = process.argv;
+const [, , month = new Date().toISOString().slice(0, 7), path = 'data/lake'] = process.argv;
 
 const lake = await openLake(path);
 try {

@@ -26,9 +26,9 @@ export async function readReconciliation(
 /** What each line is. */
 const meanings: Readonly<Record<BankLine, string>> = {
   'by date': 'Net amounts of all events',
-  'in no loaded settlement': 'Of them in no settlement of the lake',
+  'in no loaded settlement': 'Events whose settlement is not loaded',
   'in a settlement, not by date':
-    'In such a settlement, and not loaded by date, or posted after the last event that is',
+    'Events of settlements that are not loaded by date, or are newer than the last one that is',
   'in open settlements': 'The bank gets them when these close',
   'beginning balances': 'What earlier settlements were not paid',
   'closed, not paid out': 'The transfer failed or is on its way, or there was nothing to pay',

@@ -383,7 +383,10 @@ function words(): Html {
     <h2 class="small" id="words-h">What the words mean</h2>
     <dl>
       <dt>Earned</dt>
-      <dd>Sales, promotions, fees, taxes, refunds and reimbursements together: what selling brought and cost.</dd>
+      <dd>
+        Sales, promotions, fees, taxes, refunds and reimbursements together: what selling brought and cost. Tax that you
+        remit yourself is still in it.
+      </dd>
       <dt>Net proceeds</dt>
       <dd>
         The sum of all amounts whose role is net, in the month in which their event stands: what was earned, and loans
