@@ -113,7 +113,8 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
     return { month, value: Number(text), title: `${month}, earned: ${amount(text)} ${currency}` };
   });
   const keys = traded.map(({ id, label }) => html`<li><span class="key ${id}"></span>${label}</li>`);
-  const left = traded.length === used.length ? undefined : 'The table also has what was not earned, such as loans and transfers. ';
+  const left =
+    traded.length === used.length ? undefined : 'The table also has what was not earned, such as loans and transfers. ';
   const older = months.length > shown.length ? `The chart has the last ${shown.length} months. ` : undefined;
   return html`<figure>
     <ul class="keys">
