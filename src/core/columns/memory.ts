@@ -10,71 +10,53 @@ export const ownMemory: ColumnMemory = {
   bytes: (length) => new Uint8Array(length),
 };
 
-/**
- * A piece of memory that is given out from its beginning on, again and again. Memory that comes and goes by the megabyte leaves
- * holes behind in the C library's heap, which a process keeps.
- */
-export class MemoryPiece {
-  readonly #size: number;
-  #all: ArrayBuffer | undefined;
-  #used = 0;
-
-  /** @param size bytes */
-  constructor(size: number) {
-    this.#size = size;
-  }
-
-  /** All of it. Pages that were never written to take no memory: the size is a limit, and no expense. */
-  get buffer(): ArrayBuffer {
-    return (this.#all ??= new ArrayBuffer(this.#size));
-  }
-
-  /** Where the next bytes begin; undefined where there is no room for so many. */
-  take(bytes: number): number | undefined {
-    const start = this.#used;
-    if (start + bytes > this.#size) return undefined;
-    this.#used = start + bytes;
-    return start;
-  }
-
-  /** Gives the memory out anew: nobody may use what lies in it any more. */
-  clear(): void {
-    this.#used = 0;
-  }
-}
-
 /** More than the columns take that a part of an input has, of some 10 MB. */
 export const columnBytes = 16_000_000;
 
 /** Bytes at whose multiples arrays begin: what Arrow recommends ("Buffer Alignment and Padding" of its format). */
 const alignment = 64;
 
-/** One piece of memory for the arrays of one batch after the other. */
+/**
+ * One piece of memory for the arrays of one batch after the other. Memory that comes and goes by the megabyte leaves holes
+ * behind in the C library's heap, which a process keeps.
+ */
 export class ReusedMemory implements ColumnMemory {
-  readonly #piece: MemoryPiece;
+  readonly #size: number;
+  #all: ArrayBuffer | undefined;
+  #used = 0;
 
   /** @param size bytes; arrays beyond it have memory of their own */
   constructor(size: number) {
-    this.#piece = new MemoryPiece(size);
+    this.#size = size;
   }
 
   int32s(length: number): Int32Array<ArrayBuffer> {
     const start = this.#room(length * Int32Array.BYTES_PER_ELEMENT);
-    return start === undefined ? ownMemory.int32s(length) : new Int32Array(this.#piece.buffer, start, length).fill(0);
+    return start === undefined ? ownMemory.int32s(length) : new Int32Array(this.#buffer, start, length).fill(0);
   }
 
   bytes(length: number): Uint8Array<ArrayBuffer> {
     const start = this.#room(length);
-    return start === undefined ? ownMemory.bytes(length) : new Uint8Array(this.#piece.buffer, start, length).fill(0);
+    return start === undefined ? ownMemory.bytes(length) : new Uint8Array(this.#buffer, start, length).fill(0);
   }
 
   /** Gives the memory out anew: nobody may use the arrays that lie in it any more. */
   clear(): void {
-    this.#piece.clear();
+    this.#used = 0;
   }
 
+  /** All of it. Pages that were never written to take no memory: the size is a limit, and no expense. */
+  get #buffer(): ArrayBuffer {
+    return (this.#all ??= new ArrayBuffer(this.#size));
+  }
+
+  /** Where an array begins; undefined where there is no room for it. */
   #room(bytes: number): number | undefined {
-    return this.#piece.take(Math.ceil(bytes / alignment) * alignment);
+    const start = this.#used;
+    const end = start + Math.ceil(bytes / alignment) * alignment;
+    if (end > this.#size) return undefined;
+    this.#used = end;
+    return start;
   }
 }
 
