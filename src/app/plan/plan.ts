@@ -1,5 +1,5 @@
-import type { Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
-import { dayStart, type Window } from '../../core/windows.js';
+import type { Collector, Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
+import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
 import { pageSize } from '../../engine/run/slice-queue.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
@@ -167,7 +167,7 @@ async function probe(
   for (const one of pipelines.flatMap((pipeline) => pipeline.probes?.(job) ?? [])) {
     const { name } = one.pipeline;
     if (pages.has(name)) continue;
-    pages.set(name, await firstFilled(one, job.range, { upstream, account: job.account, counts, priority: 0, signal }));
+    pages.set(name, await firstFilled(one, { upstream, account: job.account, counts, priority: 0, signal }));
     const latency = one.pipeline.pace(upstream)?.latency;
     if (latency !== undefined) latencies.set(name, latency);
   }
@@ -177,25 +177,35 @@ async function probe(
 type Asking = Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>;
 
 /** The first page of a window, or where it is empty of one further on. */
-async function firstFilled(probe: Probe<FinancesUpstream>, { end }: Window, asking: Asking): Promise<ProbedPage> {
+async function firstFilled(probe: Probe<FinancesUpstream>, asking: Asking): Promise<ProbedPage> {
+  const { gap } = probe;
+  const { end } = gap;
   const length = probe.window.end - probe.window.start;
   const empty: Window[] = [];
   for (let { window } = probe; ;) {
-    const page = await firstPage({ ...probe, window }, asking);
-    if (page.results > 0) return { ...page, empty };
-    empty.push(window);
+    const { first, ...page } = await firstPage({ ...probe, window }, asking);
+    const begun = lateBeginning(window, first, page.reach);
+    if (page.results > 0 && begun === undefined) return { ...page, window, gap, empty };
+    empty.push({ start: window.start, end: begun ?? window.end });
+    if (begun !== undefined) return { ...page, window: { start: begun, end: window.end }, gap, empty };
     // Halfway to the end, and then the end itself; nothing twice.
     const wanted = empty.length === 1 ? dayStart((window.start + end) / 2) : end - length;
     const start = Math.max(window.end, wanted);
-    if (start >= end || empty.length === mostProbes) return { ...page, empty };
+    if (start >= end || empty.length === mostProbes) return { ...page, window, gap, empty };
     window = { start, end: Math.min(end, start + length) };
   }
 }
 
-async function firstPage(
-  { pipeline, window }: Probe<FinancesUpstream>,
-  reading: Asking,
-): Promise<Omit<ProbedPage, 'empty'>> {
+/** The day on which a window's results begin, where it is empty for longer before it than the page lasts. */
+function lateBeginning({ start }: Window, first: number | undefined, reach: number | undefined): number | undefined {
+  if (first === undefined || reach === undefined) return undefined;
+  return first - start > Math.max(dayMs, reach - first) ? dayStart(first) : undefined;
+}
+
+/** A page, and the earliest date on it. */
+type FirstPage = Omit<ProbedPage, 'empty' | 'window' | 'gap'> & Pick<Collector<unknown>, 'first'>;
+
+async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading: Asking): Promise<FirstPage> {
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
   const committed = (then: () => Promise<void>): void => {
@@ -209,5 +219,5 @@ async function firstPage(
   }
   for (const then of afterwards) await then();
   const isWhole = results < (pipeline.perPage ?? pageSize);
-  return { window, results, isWhole, reach: collector.reach, batches: collector.finish() };
+  return { results, isWhole, reach: collector.reach, first: collector.first, batches: collector.finish() };
 }
