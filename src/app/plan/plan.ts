@@ -23,6 +23,7 @@ import { customAddress, customQuotaFile, withUpstream, type UpstreamOptions } fr
 import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
+import type { CommandPlace } from '../command-text.js';
 import { readJob, type JobOptions } from '../load/chosen-job.js';
 import { firstPages, pagesJson, writePages } from '../load/first-page.js';
 
@@ -35,6 +36,9 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   readonly json?: boolean;
   /** Ask for the first page of each custom pipeline, and show its rows. */
   readonly showsFirstPages?: boolean;
+  readonly pipelineFolder?: string | undefined;
+  /** On the command line, for commands that are printed. */
+  readonly said?: Pick<CommandPlace, 'config' | 'endpoint'>;
 }
 
 /**
@@ -106,6 +110,12 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     lake: options.lake,
     account,
     range,
+    asked: {
+      ...{ pipelines: options.pipelines, pipelineFolder: options.pipelineFolder },
+      ...{ config: options.said?.config, endpoint: options.said?.endpoint },
+      api: options.pipelines.length > 0 || options.api === 'v0' ? undefined : options.api,
+    },
+    showsFirstPages: options.showsFirstPages === true,
     probed: options.probe ? probed.requests : undefined,
     empty: new Map(
       [...probed.pages].filter(([, { empty }]) => empty.length > 0).map(([name, page]) => [name, page.empty]),
