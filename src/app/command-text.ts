@@ -43,13 +43,13 @@ export function backfillCommand(given: LoadArguments & { readonly range: Window 
   return loadCommand('backfill', given);
 }
 
-/** The same of a backfill or a sync; without a range it takes its own. */
+/** The same of a command that takes the options of a backfill; without a range it takes its own. */
 export function loadCommand(
-  command: 'backfill' | 'sync',
+  command: 'backfill' | 'backfill --dry-run' | 'plan --probe' | 'sync',
   { pipelines, api, lake, account, range, endpoint, pipelineFolder, config }: LoadArguments,
 ): string {
   const words = [
-    ...[command, ...pipelines, '--lake', lake, '--account', account],
+    ...[...command.split(' '), ...pipelines, '--lake', lake, '--account', account],
     ...(api === undefined ? [] : ['--api', api]),
     ...(pipelineFolder === undefined ? [] : ['--pipelines', pipelineFolder]),
     ...(endpoint === undefined ? [] : ['--endpoint', endpoint]),

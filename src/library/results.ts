@@ -22,7 +22,7 @@ export interface PipelineSummary {
   readonly bytes: number;
   /** From the pipeline's beginning to its end. */
   readonly seconds: number;
-  /** Rows read, by table. */
+  /** Rows of the slices, by table; a slice that the run read twice counts once. */
   readonly rows: Readonly<Record<string, number>>;
   /** What was unexpected in the data: how often, by kind and place. */
   readonly warnings: Readonly<Record<string, Readonly<Record<string, number>>>>;

@@ -44,6 +44,12 @@ export function readRange({ from, to, marginMinutes }: RangeOptions, now: number
   return { start, end };
 }
 
+/** What to tell of an end in the future, which `readRange` draws back to `end`; undefined where it is none. */
+export function futureEndText({ to }: RangeOptions, { end }: Window, now: number): string | undefined {
+  if (to === undefined || instant('--to', to) <= now) return undefined;
+  return `--to ${to} is in the future: the range ends at ${isoInstant(end)}`;
+}
+
 /** The latest instant, to the second, that a run at `now` asks for; both in milliseconds since 1970. */
 export function latestBound(now: number, marginMinutes: number = rangeMarginMs / 60_000): number {
   return Math.floor((now - marginMinutes * 60_000) / 1000) * 1000;

@@ -1,7 +1,7 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import { readRange, type RangeOptions } from '../configuration/range.js';
+import { futureEndText, readRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, nothingCame, summaryObject, summaryText } from './run-summary.js';
 import type { RunContext } from '../context.js';
 import { readJob } from './chosen-job.js';
@@ -19,10 +19,13 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
  * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, its summary printed
  */
 export async function backfill(options: BackfillOptions, context: RunContext): Promise<void> {
-  const { clock, print, printJson } = context;
+  const { clock, emit, print, printJson } = context;
   const { refresh } = options;
   const job = readJob(options);
-  const range = readRange({ ...options, marginMinutes: job.marginMinutes }, clock.now());
+  const now = clock.now();
+  const range = readRange({ ...options, marginMinutes: job.marginMinutes }, now);
+  const note = futureEndText(options, range, now);
+  if (note !== undefined) emit({ event: 'message', message: note });
   /** Whether the lake held nothing before this run. */
   let isFirst = false;
   await load(

@@ -4,6 +4,7 @@ import { planConcurrency, maxPages, type Quota } from '../../engine/run/concurre
 import type { Job } from '../../engine/run/pipeline.js';
 import type { Basis } from '../../engine/slicing/volume-estimate.js';
 import { mainTable, type Forecast, type Holding, type ProbedPage } from '../../engine/slicing/slicing.js';
+import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { fileSizes, pageBytes, rawSize, type FilesOfSlice } from './file-estimate.js';
@@ -13,6 +14,8 @@ export interface PipelinePlan {
   readonly pipeline: string;
   /** False: slices, requests and seconds are the least that it can be, and what hangs on the data is undefined. */
   readonly isKnown: boolean;
+  /** Who can tell more of it: a probe, or the first page of a custom pipeline; undefined: nobody but the lake. */
+  readonly toldBy: 'probe' | 'first page' | undefined;
   readonly slices: number;
   readonly requests: number;
   /** From its first request to its last answer; undefined without a quota. */
@@ -117,6 +120,7 @@ async function estimatePipeline(
   return {
     pipeline: name,
     isKnown,
+    toldBy: isCustom(pipeline) ? 'first page' : pipeline.probes && 'probe',
     slices,
     requests,
     seconds: found && secondsFor({ requests, longest, atOnce }, found, latency),

@@ -4,7 +4,7 @@ import { printable } from '../../core/printable.js';
 import { grid, wrapped } from '../../core/text/width.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { instantText, programCommand } from '../command-text.js';
+import { instantText, loadCommand, type LoadArguments } from '../command-text.js';
 import { demoAccount } from '../configuration/account.js';
 import type { PipelinePlan, Plan } from './estimate.js';
 
@@ -14,6 +14,10 @@ export interface PlanReport extends Plan {
   readonly lake: string;
   readonly account: string;
   readonly range: Window;
+  /** What else the user has said, for a command that tells more. */
+  readonly asked: Omit<LoadArguments, 'lake' | 'account' | 'range'>;
+  /** Whether the first pages of custom pipelines follow. */
+  readonly showsFirstPages: boolean;
   /** Requests that were sent to know more; undefined: nothing was to be asked. */
   readonly probed: number | undefined;
   /** Windows that these found empty, by pipeline. */
@@ -148,18 +152,19 @@ function totalLine({ requests, seconds, isKnown }: PlanReport): string {
 }
 
 /** An estimate is rough where there are more than so many days to load for each that it goes by. */
-const thin = 5;
+const thin = 2;
 
-function notes({ pipelines, isKnown, probed, empty, range, lake, account }: PlanReport): string[] {
+function notes(report: PlanReport): string[] {
+  const { pipelines, isKnown, probed, empty, range, account } = report;
   const lines: string[] = [];
-  for (const { pipeline, basis, holding } of pipelines) {
+  for (const { pipeline, basis, holding, toldBy } of pipelines) {
     const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
     if (basis === undefined || (basis.emptyBefore === undefined && basis.days * thin >= left)) continue;
     const { days, emptyBefore } = basis;
     const why = emptyBefore === undefined ? '' : `, as those loaded before ${instantText(emptyBefore)} are empty`;
     lines.push(
       `Rough: ${printable(pipeline)} is estimated from ${formatDays(days)} loaded ${days === 1 ? 'day' : 'days'}${why}, for ${formatDays(left)} days to ` +
-        'load. Load a week near their end to know more.',
+        `load. Load a week near their end${toldBy === 'probe' && probed === undefined ? ', or run plan --probe,' : ''} to know more.`,
     );
   }
   for (const { unlisted, slices } of pipelines) {
@@ -167,11 +172,13 @@ function notes({ pipelines, isKnown, probed, empty, range, lake, account }: Plan
     const those = `${formatCount(unlisted)} of ${formatCount(slices, 'group')}`;
     lines.push(`Estimated: ${those}, as the listed ones follow each other; nobody has listed them yet.`);
   }
-  const unknown = pipelines.filter((plan) => !plan.isKnown).map(({ pipeline }) => pipeline);
+  const unknown = pipelines.filter((plan) => !plan.isKnown);
+  const toProbe = probed === undefined ? unknown.filter(({ toldBy }) => toldBy === 'probe') : [];
+  const toShow = report.showsFirstPages ? [] : unknown.filter(({ toldBy }) => toldBy === 'first page');
   if (!isKnown) {
-    const how = probed === undefined ? ', or have the service asked for a few pages' : '';
+    const how = toProbe.length > 0 ? ', or have the service asked for a few pages' : '';
     lines.push(
-      `The lake can't tell how much there is of ${listOf(unknown)}: ≥ is the least it can be. ` +
+      `The lake can't tell how much there is of ${listOf(namesOf(unknown))}: ≥ is the least it can be. ` +
         `To know more, load a week first${how}.`,
     );
   } else if (pipelines.some(({ slices, fileBytes }) => slices > 0 && fileBytes === undefined)) {
@@ -180,7 +187,7 @@ function notes({ pipelines, isKnown, probed, empty, range, lake, account }: Plan
   if (probed !== undefined) {
     lines.push(
       probed === 0
-        ? 'Nothing was asked of the service: the lake could tell.'
+        ? `Nothing was asked of the service${isKnown ? ': the lake could tell' : ''}.`
         : `${formatCount(probed, 'request')} sent to know this: from one page it is a rough estimate.`,
     );
   }
@@ -189,11 +196,39 @@ function notes({ pipelines, isKnown, probed, empty, range, lake, account }: Plan
     lines.push(`The service has nothing of ${printable(pipeline)} for ${listOf(spans)}.`);
   }
   if (account === demoAccount)
-    lines.push(`${demoAccount} is a made-up seller: --account names yours, once it is configured.`);
-  const span = ['--from', instantText(range.start), '--to', instantText(range.end)];
-  const probing = programCommand(['plan', '--probe', '--lake', lake, '--account', account, ...span]);
-  const command = !isKnown && probed === undefined ? [`  ${printable(probing)}`] : [];
-  return lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrapped(line, widest)), ...command];
+    lines.push(
+      `${demoAccount} is a made-up seller with about 100 days of sales: --account names yours, once it is configured.`,
+    );
+  const { pipelines: asked } = report.asked;
+  const named = toProbe.filter(({ pipeline }) => asked.includes(pipeline));
+  // One that was named may need another one.
+  const chosen = asked.length > 0 && named.length === 0 ? toProbe : named;
+  return [
+    ...(lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrapped(line, widest))]),
+    ...(toProbe.length > 0 ? [commandFor('plan --probe', chosen, report)] : []),
+    ...(toShow.length === 0
+      ? []
+      : [
+          ...wrapped(
+            `A custom pipeline cannot be probed; this shows the first page of ${listOf(namesOf(toShow))}:`,
+            widest,
+          ),
+          commandFor('backfill --dry-run', toShow, report),
+        ]),
+  ];
+}
+
+/** A command that tells more of pipelines that were named; none: of the default set. */
+function commandFor(
+  command: 'plan --probe' | 'backfill --dry-run',
+  plans: readonly PipelinePlan[],
+  { lake, account, range, asked }: PlanReport,
+): string {
+  return `  ${printable(loadCommand(command, { ...asked, pipelines: namesOf(plans), lake, account, range }))}`;
+}
+
+function namesOf(plans: readonly PipelinePlan[]): string[] {
+  return plans.map(({ pipeline }) => pipeline);
 }
 
 function listOf(names: readonly string[]): string {

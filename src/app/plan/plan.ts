@@ -1,5 +1,5 @@
-import type { Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
-import { dayStart, type Window } from '../../core/windows.js';
+import type { Collector, Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
+import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
 import { pageSize } from '../../engine/run/slice-queue.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
@@ -23,6 +23,7 @@ import { customAddress, customQuotaFile, withUpstream, type UpstreamOptions } fr
 import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
+import type { CommandPlace } from '../command-text.js';
 import { readJob, type JobOptions } from '../load/chosen-job.js';
 import { firstPages, pagesJson, writePages } from '../load/first-page.js';
 
@@ -35,6 +36,9 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   readonly json?: boolean;
   /** Ask for the first page of each custom pipeline, and show its rows. */
   readonly showsFirstPages?: boolean;
+  readonly pipelineFolder?: string | undefined;
+  /** On the command line, for commands that are printed. */
+  readonly said?: Pick<CommandPlace, 'config' | 'endpoint'>;
 }
 
 /**
@@ -106,6 +110,12 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     lake: options.lake,
     account,
     range,
+    asked: {
+      ...{ pipelines: options.pipelines, pipelineFolder: options.pipelineFolder },
+      ...{ config: options.said?.config, endpoint: options.said?.endpoint },
+      api: options.pipelines.length > 0 || options.api === 'v0' ? undefined : options.api,
+    },
+    showsFirstPages: options.showsFirstPages === true,
     probed: options.probe ? probed.requests : undefined,
     empty: new Map(
       [...probed.pages].filter(([, { empty }]) => empty.length > 0).map(([name, page]) => [name, page.empty]),
@@ -167,7 +177,7 @@ async function probe(
   for (const one of pipelines.flatMap((pipeline) => pipeline.probes?.(job) ?? [])) {
     const { name } = one.pipeline;
     if (pages.has(name)) continue;
-    pages.set(name, await firstFilled(one, job.range, { upstream, account: job.account, counts, priority: 0, signal }));
+    pages.set(name, await firstFilled(one, { upstream, account: job.account, counts, priority: 0, signal }));
     const latency = one.pipeline.pace(upstream)?.latency;
     if (latency !== undefined) latencies.set(name, latency);
   }
@@ -177,25 +187,35 @@ async function probe(
 type Asking = Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>;
 
 /** The first page of a window, or where it is empty of one further on. */
-async function firstFilled(probe: Probe<FinancesUpstream>, { end }: Window, asking: Asking): Promise<ProbedPage> {
+async function firstFilled(probe: Probe<FinancesUpstream>, asking: Asking): Promise<ProbedPage> {
+  const { gap } = probe;
+  const { end } = gap;
   const length = probe.window.end - probe.window.start;
   const empty: Window[] = [];
   for (let { window } = probe; ;) {
-    const page = await firstPage({ ...probe, window }, asking);
-    if (page.results > 0) return { ...page, empty };
-    empty.push(window);
+    const { first, ...page } = await firstPage({ ...probe, window }, asking);
+    const begun = lateBeginning(window, first, page.reach);
+    if (page.results > 0 && begun === undefined) return { ...page, window, gap, empty };
+    empty.push({ start: window.start, end: begun ?? window.end });
+    if (begun !== undefined) return { ...page, window: { start: begun, end: window.end }, gap, empty };
     // Halfway to the end, and then the end itself; nothing twice.
     const wanted = empty.length === 1 ? dayStart((window.start + end) / 2) : end - length;
     const start = Math.max(window.end, wanted);
-    if (start >= end || empty.length === mostProbes) return { ...page, empty };
+    if (start >= end || empty.length === mostProbes) return { ...page, window, gap, empty };
     window = { start, end: Math.min(end, start + length) };
   }
 }
 
-async function firstPage(
-  { pipeline, window }: Probe<FinancesUpstream>,
-  reading: Asking,
-): Promise<Omit<ProbedPage, 'empty'>> {
+/** The day on which a window's results begin, where it is empty for longer before it than the page lasts. */
+function lateBeginning({ start }: Window, first: number | undefined, reach: number | undefined): number | undefined {
+  if (first === undefined || reach === undefined) return undefined;
+  return first - start > Math.max(dayMs, reach - first) ? dayStart(first) : undefined;
+}
+
+/** A page, and the earliest date on it. */
+type FirstPage = Omit<ProbedPage, 'empty' | 'window' | 'gap'> & Pick<Collector<unknown>, 'first'>;
+
+async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading: Asking): Promise<FirstPage> {
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
   const committed = (then: () => Promise<void>): void => {
@@ -209,5 +229,5 @@ async function firstPage(
   }
   for (const then of afterwards) await then();
   const isWhole = results < (pipeline.perPage ?? pageSize);
-  return { window, results, isWhole, reach: collector.reach, batches: collector.finish() };
+  return { results, isWhole, reach: collector.reach, first: collector.first, batches: collector.finish() };
 }

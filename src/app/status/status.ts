@@ -151,17 +151,20 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
   }
   for (const of of statuses) {
-    const remedy = `${remedyText(nextSync(of, where))}, ${allowMore}`;
+    const remedy = `${atWorkText(runs, of.account)}${remedyText(nextSync(of, where))}, ${allowMore}`;
     const about = { whose: `account ${of.account}`, remedy, unfinished: of.behind };
     const failure = lagFailure(of.coveredTo, maxLagMs, now, about);
     if (failure !== undefined) throw failure;
   }
   for (const of of notBegun) {
-    const about = { whose: `account ${of.account}`, remedy: `${remedyText(of)}, ${allowMore}` };
+    const about = {
+      whose: `account ${of.account}`,
+      remedy: `${atWorkText(runs, of.account)}${remedyText(of)}, ${allowMore}`,
+    };
     const failure = lagFailure(undefined, maxLagMs, now, about);
     if (failure !== undefined) throw failure;
   }
-  const remedy = `${known === undefined ? 'load it first' : remedyText(known)}, ${allowMore}`;
+  const remedy = `${atWorkText(runs, options.account)}${known === undefined ? 'load it first' : remedyText(known)}, ${allowMore}`;
   const failure = statuses.length === 0 ? lagFailure(undefined, maxLagMs, now, { remedy }) : undefined;
   if (failure !== undefined) throw failure;
 }
@@ -171,6 +174,16 @@ function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake)
   const held = lake.accounts();
   if (held.size === 0 || held.has(demoAccount)) return [];
   return expected.filter((name) => !held.has(name) && (account === undefined || account === name));
+}
+
+/** Before what would help: that a run is at it, of this account, if one is named; empty where none is. */
+function atWorkText({ active }: Runs, account: string | undefined): string {
+  const loading = active.find(
+    ({ purpose }) =>
+      (purpose?.command === 'sync' || purpose?.command === 'backfill') &&
+      (account === undefined || purpose.account === account),
+  );
+  return loading === undefined ? '' : `a run is at work (${leaseText(loading)}): wait for it, or `;
 }
 
 function runsText({ active, died }: Runs): string {

@@ -86,7 +86,8 @@ async function readBackfill(given: Given, now: number, sendsRequests: boolean) {
   const orders = await readOrdersFile(given);
   const check = ({ from, marginMinutes }: Settings) => readRange({ from, to, marginMinutes }, now);
   const settings = await readSettings(given, { sendsRequests, check });
-  return { pipelines: given.all('PIPELINE'), ...settings, to, refresh: given.flag('refresh'), orders };
+  const said = { config: given.text('config'), endpoint: given.text('endpoint') };
+  return { pipelines: given.all('PIPELINE'), ...settings, to, refresh: given.flag('refresh'), orders, said };
 }
 
 /** A file of the user's, or standard input for `-`. */
@@ -108,7 +109,7 @@ export const planCommand: CommandDefinition = {
   more: [
     'Estimates what a backfill with the same options would do: slices, requests, time under the quota, bytes and files, and',
     'what the lake holds already. The estimate comes from the lake, and with --probe from a few requests, three for each',
-    'pipeline at most. Without it no request is sent. Nothing changes.',
+    'pipeline at most; a custom pipeline is not probed. Without it no request is sent. Nothing changes.',
   ].join('\n'),
   options: {
     ...backfillOptions,
@@ -116,7 +117,10 @@ export const planCommand: CommandDefinition = {
       type: 'text',
       about: 'Account to estimate; several, one after the other [default: all that are configured, else demo]',
     },
-    probe: { type: 'flag', about: "Ask the service for a few pages where the lake can't tell" },
+    probe: {
+      type: 'flag',
+      about: 'Ask the service for a few pages where four weeks or more are not loaded, or nothing is',
+    },
     format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
   },
   takesAccounts: true,

@@ -7,7 +7,7 @@ import { encodeFile } from '../../core/parquet/encode-file.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
-import { addSlice, type PipelineSummary } from './pipeline-summary.js';
+import { addSlice, type PipelineSummary, type SliceResult } from './pipeline-summary.js';
 import type { Batch, Collector, Job, Pipeline, Reading, Verdict } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
@@ -36,6 +36,8 @@ interface Pass<Upstream> extends RunOptions<Upstream> {
   readonly queue: SliceQueue;
   readonly scheduler: Scheduler<Slice>;
   readonly summary: PipelineSummary;
+  /** What slices have added to the summary, by name: one that is read twice replaces it. */
+  readonly counted: Map<string, Pick<SliceResult, 'rows' | 'warnings'>>;
 }
 
 /**
@@ -58,7 +60,7 @@ export async function loadSlices<Upstream>(
   const { upstream, clock, signal, closing, openSlices } = options;
   const pace = () => pipeline.pace(upstream);
   const scheduler = new Scheduler({ queue, pace, unpaced: openSlices, clock, signal, closing });
-  const pass: Pass<Upstream> = { ...options, pipeline, queue, scheduler, summary };
+  const pass: Pass<Upstream> = { ...options, pipeline, queue, scheduler, summary, counted: new Map() };
   let conflicts = 0;
   await streamPipeline(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
@@ -224,7 +226,7 @@ async function* encoded(
 
 /** Commits a slice and counts it; `conflict` where another run has loaded some of it meanwhile. */
 async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<'done' | 'conflict'> {
-  const { pipeline, queue, summary, job, split, acceptsEmpty } = pass;
+  const { pipeline, queue, summary, counted, job, split, acceptsEmpty } = pass;
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
   const { name, loadKeys, excludes, splits, retires, noted } = slice;
@@ -244,7 +246,9 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
       return 'conflict';
     }
     const counts = { files: committed.files, bytes: committed.bytes };
-    addSlice(summary, { ...counts, rows, warnings: collector.warnings });
+    const { warnings } = collector;
+    addSlice(summary, { ...counts, rows, warnings }, counted.get(name));
+    counted.set(name, { rows, warnings });
     const committedRows = { rows: Object.fromEntries(rows), ...counts, left: queue.left };
     pass.emit({ event: 'slice-committed', ...placeOf(slice, pass), ...committedRows });
   } catch (error) {

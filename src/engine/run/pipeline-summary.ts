@@ -7,7 +7,7 @@ export interface PipelineSummary extends RequestCounts {
   slices: number;
   /** Slices that another run has loaded meanwhile: what was read of them is dropped. */
   conflicts: number;
-  /** Rows read, by table. */
+  /** Rows of the slices that are in the lake, by table; those of one that was read twice count once. */
   readonly rows: Map<string, number>;
   files: number;
   bytes: number;
@@ -52,19 +52,37 @@ export function newSummary(pipeline: string): PipelineSummary {
   };
 }
 
-export function addSlice(summary: PipelineSummary, { rows, files, bytes, warnings }: SliceResult): void {
+/** Counts a slice; `earlier` is what it added when the run read it before, in whose place it comes. */
+export function addSlice(
+  summary: PipelineSummary,
+  { rows, files, bytes, warnings }: SliceResult,
+  earlier?: Pick<SliceResult, 'rows' | 'warnings'>,
+): void {
   summary.slices++;
   summary.files += files;
   summary.bytes += bytes;
-  for (const [table, count] of rows) summary.rows.set(table, (summary.rows.get(table) ?? 0) + count);
+  addCounts(summary.rows, rows);
   addWarnings(summary, warnings);
+  if (earlier === undefined) return;
+  addCounts(summary.rows, earlier.rows, -1);
+  addWarnings(summary, earlier.warnings, -1);
 }
 
-export function addWarnings(summary: PipelineSummary, warnings: Warnings): void {
+export function addWarnings(summary: PipelineSummary, warnings: Warnings, factor: 1 | -1 = 1): void {
   for (const [kind, places] of Object.entries(warnings)) {
     const counts = summary.warnings.get(kind) ?? new Map<string, number>();
-    for (const [place, times] of places) counts.set(place, (counts.get(place) ?? 0) + times);
+    addCounts(counts, places, factor);
     if (counts.size > 0) summary.warnings.set(kind, counts);
+    else summary.warnings.delete(kind);
+  }
+}
+
+/** Adds counts to a sum, or takes them away: what comes to nothing then is not in it any more. */
+function addCounts(sum: Map<string, number>, counts: ReadonlyMap<string, number>, factor: 1 | -1 = 1): void {
+  for (const [name, count] of counts) {
+    const total = (sum.get(name) ?? 0) + factor * count;
+    if (total === 0 && factor === -1) sum.delete(name);
+    else sum.set(name, total);
   }
 }
 

@@ -101,6 +101,8 @@ export interface Collector<Page> {
   add(page: Page): number;
   /** The latest date taken in, in milliseconds since 1970; undefined where there is none. */
   readonly reach: number | undefined;
+  /** The earliest one; left out: nobody asks for it. */
+  readonly first?: number | undefined;
   /** Every row taken in, once there are no more pages. */
   finish(): readonly Batch[];
   /** What was unexpected in the data. */

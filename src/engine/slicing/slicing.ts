@@ -43,11 +43,14 @@ export interface Coverage {
 export interface Probe<Upstream> {
   readonly pipeline: Definition<Upstream>;
   readonly window: Window;
+  /** The stretch that it is to tell of, of which nothing is loaded. */
+  readonly gap: Window;
 }
 
 /** What came of a probe. */
 export interface ProbedPage {
   readonly window: Window;
+  readonly gap: Window;
   /** Windows that were asked for and hold nothing: those before it, and it itself where it is so. */
   readonly empty: readonly Window[];
   readonly results: number;

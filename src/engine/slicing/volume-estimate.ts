@@ -69,6 +69,47 @@ export function densityFromStart(
   };
 }
 
+/** Days of what is loaded that a page counts for, where it was asked for: it is of the stretch itself. */
+const probedDays = 28;
+
+/** So many results are too many for a window that was found empty to be so by chance. */
+const tooMany = 3;
+
+/** What was asked of a stretch of which nothing is loaded. */
+export interface Probed {
+  readonly gap: Window;
+  /** What was found, windows without a result included. */
+  readonly samples: readonly Sample[];
+}
+
+/**
+ * How many results such a stretch has: as many as were found in it, and as days near it had. What was found empty though days
+ * behind it are not tells that the business began after it, so that nothing behind it says what was before.
+ */
+export function densityOfGap(held: readonly Sample[], { gap, samples }: Probed): (window: Window) => number {
+  const asked = samples.filter(({ window }) => window.end > window.start).map(weighted);
+  const filled = [...held, ...asked].filter(({ results }) => results > 0);
+  const first = filled.reduce((least, { window }) => Math.min(least, window.start), Infinity);
+  const usual = new Density(filled);
+  const isDecisive = ({ window, results }: Sample) => results === 0 && (usual.expected(window) ?? 0) >= tooMany;
+  const begun = samples.filter(isDecisive).reduce((last, { window }) => Math.max(last, window.end), -Infinity);
+  const before = new Density([
+    ...held.filter(({ window }) => window.end <= gap.start),
+    ...asked.filter(({ window }) => window.start < begun),
+  ]);
+  const after = new Density([
+    ...held.filter(({ window }) => window.end > first && window.start >= begun),
+    ...asked.filter(({ window }) => window.start >= begun),
+  ]);
+  return (window) => ((window.start + window.end) / 2 < begun ? before : after).expected(window) ?? 0;
+}
+
+/** A sample as if it were of the days that it counts for. */
+function weighted({ window: { start, end }, results }: Sample): Sample {
+  const factor = Math.max(1, (probedDays * dayMs) / (end - start));
+  return { window: { start, end: start + (end - start) * factor }, results: results * factor };
+}
+
 /** What a slice of a pipeline is expected to hold. Both are means, and need not be whole. */
 export interface Expectation<S extends Slice = Slice> {
   /** Undefined where only its requests can be told. */

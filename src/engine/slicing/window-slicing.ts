@@ -3,7 +3,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
-import { densityFromStart, meanPages, type Expectation, type Sample } from './volume-estimate.js';
+import { densityFromStart, densityOfGap, meanPages, type Expectation, type Sample } from './volume-estimate.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from './window-slices.js';
 import { partedOnce } from './parted-windows.js';
@@ -44,8 +44,11 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
       const samples = loadedSamples(lake, pipeline, table, account);
       const page = question.probed.get(pipeline);
       const probed = page === undefined ? [] : samplesOf(page, page.reach);
-      const first = instants === undefined ? undefined : firstInstant(lake.files(pipeline, table, account), instants);
-      const forecast = windowForecast(question, options, windowExpectation([...samples, ...probed], perPage, first));
+      const first =
+        instants === undefined ? undefined : firstInstant(lake.files(pipeline, table, account), instants, page);
+      const near = windowExpectation([...samples, ...probed], perPage, first);
+      const expectation = near && page ? probedExpectation(near, samples, page, perPage) : near;
+      const forecast = windowForecast(question, options, expectation);
       for (const { window, results } of probed) {
         forecast.work.learn(windowSlice(window), { pages: 1, results, reach: window.end, isWhole: true });
       }
@@ -128,19 +131,31 @@ export function windowCoverage(
   return { days: dayStates(range, gaps, filled, imported), gaps };
 }
 
+/** Days of a stretch that isn't loaded, from which on it is asked for also where other days tell what it may hold. */
+const longDays = 28;
+
+/** The longest stretch of a range that isn't loaded; undefined where there is none, or where it is short and others tell of it. */
+export function gapToProbe(range: Window, loaded: readonly Window[], isTold: boolean): Window | undefined {
+  const lengthOf = ({ start, end }: Window): number => end - start;
+  const [longest] = uncovered(range, loaded).toSorted((a, b) => lengthOf(b) - lengthOf(a));
+  return longest && isTold && lengthOf(longest) < longDays * dayMs ? undefined : longest;
+}
+
 /**
- * What to ask where no result of a pipeline is loaded: the middle day of the range and what follows it, neither when a business
+ * What to ask of the longest stretch that isn't loaded: its middle day and what follows it, neither when a business
  * began nor what isn't posted yet.
  */
 export function windowProbes<Upstream>(
   pipeline: Definition<Upstream>,
-  { lake, account, range: { start, end } }: Job,
+  { lake, account, range }: Job,
   days = 28,
 ): Probe<Upstream>[] {
-  const samples = loadedSamples(lake, pipeline.name, mainTable(pipeline).name, account);
-  if (samples.some(({ results }) => results > 0)) return [];
-  const middle = Math.max(start, dayStart((start + end) / 2));
-  return [{ pipeline, window: { start: middle, end: Math.min(end, middle + days * dayMs) } }];
+  const { name } = mainTable(pipeline);
+  const isTold = loadedSamples(lake, pipeline.name, name, account).some(({ results }) => results > 0);
+  const gap = gapToProbe(range, loadedWindows(lake, pipeline.name, name, account), isTold);
+  if (gap === undefined) return [];
+  const middle = Math.max(gap.start, dayStart((gap.start + gap.end) / 2));
+  return [{ pipeline, gap, window: { start: middle, end: Math.min(gap.end, middle + days * dayMs) } }];
 }
 
 /** What a page that was asked for tells of its window, which it holds up to `reach`. */
@@ -154,10 +169,11 @@ export function samplesOf(page: ProbedPage, reach: number | undefined): Sample[]
   return [...before.map((window) => ({ window, results: 0 })), sampleOf(page, reach)];
 }
 
-/** The first instant of a column in these files; undefined where none says it. */
-export function firstInstant(adds: readonly Add[], column: string): number | undefined {
+/** The first instant of a column in these files, or of a page that holds something; undefined where no file says it. */
+export function firstInstant(adds: readonly Add[], column: string, page?: ProbedPage): number | undefined {
   const starts = adds.flatMap((add) => spanIn(add, column).map(({ start }) => start));
-  return starts.length === 0 ? undefined : starts.reduce((first, start) => Math.min(first, start));
+  if (starts.length === 0) return undefined;
+  return starts.reduce((first, start) => Math.min(first, start), page?.results ? page.window.start : Infinity);
 }
 
 function windowsIn(add: Add): Window[] {
@@ -185,6 +201,20 @@ export function windowExpectation(
   const loaded = new Map(samples.map(({ window, results }) => [keyOf(window), results]));
   const results = ({ window }: WindowSlice): number => loaded.get(keyOf(window)) ?? expected(window) ?? 0;
   return { results, pages: (slice) => meanPages(results(slice), perPage), basis };
+}
+
+/** The same where a stretch was asked for: what was found there tells most of it. */
+function probedExpectation(
+  near: Expectation<WindowSlice>,
+  samples: readonly Sample[],
+  page: ProbedPage,
+  perPage?: number,
+): Expectation<WindowSlice> {
+  const { gap } = page;
+  const expected = densityOfGap(samples, { gap, samples: samplesOf(page, page.reach) });
+  const isInside = ({ start, end }: Window): boolean => start >= gap.start && end <= gap.end;
+  const results = (slice: WindowSlice) => (isInside(slice.window) ? expected(slice.window) : near.results(slice));
+  return { ...near, results, pages: (slice) => meanPages(results(slice) ?? 0, perPage) };
 }
 
 function keyOf({ start, end }: Window): string {

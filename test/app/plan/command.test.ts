@@ -46,6 +46,22 @@ test.each([
   expect(await readdir(folder)).toEqual([]);
 });
 
+test('the probing command that a plan prints is of the same pipelines, and works', async () => {
+  const folder = await temporaryFolder();
+  const { out } = await builtCommand(['plan', 'group-events', ...range], { folder });
+  const command = / {2}(?:npx )?ledgerlake (.+)\n$/.exec(out)?.[1] ?? '';
+  expect(command).toBe(`plan --probe group-events --lake data/lake --account demo ${range.join(' ')}`);
+  expect(await builtCommand(command.split(' '), { folder })).toMatchObject({ code: 0, err: '' });
+  const there = ['--endpoint', 'http://127.0.0.1:9', '--account', 'shop', '--api', 'both'];
+  const named = await builtCommand(['plan', ...there, ...range], { folder });
+  expect(named.out).toContain('plan --probe --lake data/lake --account shop --api both --endpoint http://127.0.0.1:9 ');
+  // What the configuration says it says to the printed command too.
+  await builtCommand(['init', '--account', 'shop', '--region', 'eu'], { folder });
+  expect((await builtCommand(['plan', ...range], { folder })).out).toMatch(
+    /plan --probe --lake \S+ --account shop --from/,
+  );
+});
+
 test('where no request is sent, no credentials are needed', async () => {
   const folder = await temporaryFolder();
   expect(await builtCommand(['init', '--account', 'shop', '--region', 'eu'], { folder })).toMatchObject({ code: 0 });

@@ -67,3 +67,46 @@ test('a lake that holds empty days only lets a probe ask', async () => {
     probe_requests: 1,
   });
 });
+
+test('of a year before the loaded months a probe asks what is there, and the estimate goes by that', async () => {
+  const given = await lateBusiness();
+  await ran({ ...given, ...fast, from: '2026-04-20', to: '2026-06-13' }, { clock });
+  const range = { from: '2025-06-01', to: '2026-06-13' };
+  const blind = await planned({ ...given, ...range }, clock);
+  expect(Number(of(blind, 'financial-events')['events'])).toBeGreaterThan(9000);
+  const rough = (await planText({ ...given, ...range, format: 'table' }, clock)).replaceAll('\n', ' ');
+  expect(rough).toContain(
+    'estimated from 54 loaded days, for 323 days to load. Load a week near their end, or run plan --probe,',
+  );
+
+  const before = await readdir(given.lake, { recursive: true });
+  const plan = await planned({ ...given, ...range, probe: true }, clock);
+  expect(plan.known).toBe(true);
+  // One for the list of settlements, three for the events: the middle, halfway to the end, and the end.
+  expect(plan.probe_requests).toBe(4);
+  const events = Number(of(plan, 'financial-events')['events']);
+  // 30 days of them; of the 23 between what was found empty and what was not, nobody knows.
+  expect(events).toBeGreaterThan(29 * perDay);
+  expect(events).toBeLessThan(54 * perDay);
+  // The settlements of the year before the business began are none.
+  expect(Number(of(plan, 'group-events')['slices'])).toBeLessThan(5);
+  const text = await planText({ ...given, ...range, probe: true, format: 'table' }, clock);
+  expect(text).not.toContain('the lake could tell');
+  expect(await readdir(given.lake, { recursive: true })).toEqual(before);
+});
+
+test('what the page of a long stretch tells counts more there than the loaded days behind it', async () => {
+  // 30 events a day from March on; the lake holds days of another density, before it.
+  const service = await startService({ ledger: evenLedger(begun, 91, perDay, 14), clock });
+  onTestFinished(() => service.close());
+  const given = { lake: await temporaryFolder(), endpoint: service.url, account: 'shop' };
+  const dense = await startService({ ledger: evenLedger('2026-01-01', 170, 5, 14), clock });
+  onTestFinished(() => dense.close());
+  const events = { ...given, pipelines: ['financial-events'] };
+  await ran({ ...events, ...fast, endpoint: dense.url, from: '2026-01-01', to: '2026-04-01' }, { clock });
+  const plan = await planned({ ...events, from: '2026-01-01', to: '2026-06-01', probe: true }, clock);
+  expect(plan.probe_requests).toBe(1);
+  const expected = 61 * perDay;
+  expect(Number(of(plan, 'financial-events')['events'])).toBeGreaterThan(expected * 0.6);
+  expect(Number(of(plan, 'financial-events')['events'])).toBeLessThan(expected * 1.1);
+});

@@ -278,6 +278,9 @@ describe('runs', () => {
     expect(text).toMatch(
       /^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next run clears the rest$/m,
     );
+    await expect(shown(extra, { maxLag: '1h' })).rejects.toThrow(
+      /; a run is at work \(backfill of shop, .*\): wait for it, or run `?ledgerlake sync /,
+    );
     const json = JSON.parse(await shown(extra, { format: 'json' })) as { runs: object[] };
     expect(json.runs).toMatchObject([
       { state: 'active', ...purpose, pid: process.pid },

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { RunEvent } from '../../../src/core/events/run-event.js';
 import { status } from '../../../src/app/status/status.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { startEmulator } from '../../../src/emulator/emulator.js';
@@ -83,9 +84,15 @@ test('the first settlement of all is found, where a listing leaves it out, and a
     onTestFinished(() => service.close());
     const lake = await temporaryFolder();
     const given = { lake, endpoint: service.url, account: 'shop', pipelines };
-    const { printed } = await ran({ ...given, from }, { clock });
+    const emitted: RunEvent[] = [];
+    const { printed, summary } = await ran({ ...given, from }, { clock, emitted });
     expect(struck).toBe(hidden === 1 ? 1 : 2);
-    expect((await held(lake, clock)).length).toBe(items.length - (hidden === 1 ? 0 : 1));
+    const count = items.length - (hidden === 1 ? 0 : 1);
+    expect((await held(lake, clock)).length).toBe(count);
+    // Also those of the windows that were listed twice.
+    expect(summary.pipelines['financial-event-groups']?.['rows']).toEqual({ groups: count });
+    expect(emitted).toContainEqual(expect.objectContaining({ event: 'pipeline-ended', rows: { groups: count } }));
+    expect(printed).toContain(` ${count} groups `);
     // Four months, and January and February once more: before each row's first settlement one may have opened there.
     expect(requestsOf(service)).toBe(6);
     expect(printed).not.toContain('Noticed');

@@ -48,6 +48,30 @@ test('init writes a definition that loads, a dry run shows its first page and le
   expect([loaded.code, JSON.parse(loaded.out)]).toMatchObject([0, { pipelines: { 'small-shop': { pages: 2 } } }]);
 });
 
+test('a plan of a custom pipeline names the dry run that shows its first page, and not a probe, which asks nothing of it', async () => {
+  const folder = await temporaryFolder();
+  await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
+  const { url, asked } = await exampleService(() => ({ body: pages[1] }));
+  const run = { folder, environment: environmentOf(url) };
+  const [, ...job] = backfill;
+  const plan = await builtCommand(['plan', ...job], run);
+  const probe = await builtCommand(['plan', '--probe', ...job], run);
+  expect(asked).toHaveLength(0);
+  for (const { code, err, out } of [plan, probe]) {
+    expect([code, err]).toEqual([0, '']);
+    expect(out).not.toMatch(/could tell|plan --probe/);
+    expect(out).toContain('A custom pipeline cannot be probed; this shows the first page of small-shop:\n');
+  }
+  expect(probe.out).toContain('Nothing was asked of the service.\n');
+  const command = / {2}(?:npx )?ledgerlake (.+)\n$/.exec(plan.out)?.[1] ?? '';
+  expect(command).toMatch(/^backfill --dry-run small-shop --lake data\/lake --account my-shop --pipelines mine --from/);
+  const dry = await builtCommand(command.split(' '), run);
+  expect([dry.code, dry.err]).toEqual([0, '']);
+  expect(dry.out).toContain('small-shop: the first page of 2025-01-01');
+  expect(dry.out).not.toMatch(/cannot be probed|plan --probe/);
+  expect(asked).toHaveLength(1);
+});
+
 test('a dry run fails at once where the definition looks for a list that the page lacks, and shows a few rows of many', async () => {
   const folder = await temporaryFolder();
   await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });

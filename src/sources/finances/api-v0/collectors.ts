@@ -41,10 +41,14 @@ export function eventCollector(
   const warnings = newWarnings();
   const flattener = new Flattener(rows, warnings);
   let reach: bigint | undefined;
+  let first: bigint | undefined;
   return {
     warnings: warnings,
     get reach() {
-      return reach === undefined ? undefined : Number(reach / 1000n);
+      return milliseconds(reach) ?? undefined;
+    },
+    get first() {
+      return milliseconds(first) ?? undefined;
     },
     add: ({ page, source }) => {
       if (rows.sources.at(-1) !== source) rows.begin(source);
@@ -58,7 +62,9 @@ export function eventCollector(
         flattener.add(page.tape, list, event);
       });
       for (const posted of rows.events.postedAt.slice(before)) {
-        if (posted !== undefined && (reach === undefined || posted > reach)) reach = posted;
+        if (posted === undefined) continue;
+        if (reach === undefined || posted > reach) reach = posted;
+        if (first === undefined || posted < first) first = posted;
       }
       return rows.events.length - before;
     },

@@ -91,12 +91,19 @@ const mostInRow = 1000;
 
 /**
  * Settlements that opened where nobody has looked yet, as the known ones let expect: one follows the other, and each is
- * as long as the one beside it. `known`: spans of closed ones. `unseen`: where they weren't listed, in order.
+ * as long as the one beside it. `known`: spans of closed ones. `unseen`: where they weren't listed, in order; `seen`:
+ * where they were.
  */
-export function settlementsAhead(known: readonly Window[], unseen: readonly Window[]): Window[] {
+export function settlementsAhead(
+  known: readonly Window[],
+  unseen: readonly Window[],
+  seen: readonly Window[] = [],
+): Window[] {
   const rows = known.filter(({ start, end }) => end - start > slackMs);
   const first = Math.min(...known.map(({ start }) => start));
   const isUnseen = (at: number): boolean => unseen.some(({ start, end }) => at >= start && at < end);
+  const listed = joined(seen);
+  const isSeen = (at: number): boolean => listed.some(({ start, end }) => start <= at - slackMs && at + slackMs <= end);
   const last = Math.max(...unseen.map(({ end }) => end));
   const ahead: Window[] = [];
   const begins = known.map(({ start }) => start);
@@ -117,6 +124,8 @@ export function settlementsAhead(known: readonly Window[], unseen: readonly Wind
         at >= (unseen[0]?.start ?? Infinity) && count < mostInRow;
         at -= length
       ) {
+        // It would be listed: the row begins behind it.
+        if (isSeen(at)) break;
         if (isUnseen(at) && at < first) ahead.push({ start: at, end: at + length });
         count++;
       }

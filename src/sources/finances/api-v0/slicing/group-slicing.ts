@@ -59,7 +59,7 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
       const { name: events } = mainTable(byDate);
       const dated = loadedSamples(lake, byDate.name, events, account);
       if (page !== undefined) dated.push(...samplesOf(page, page.reach));
-      const first = firstInstant(lake.files(byDate.name, events, account), 'effective_at');
+      const first = firstInstant(lake.files(byDate.name, events, account), 'effective_at', page);
       const samples = loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events }));
       return {
         work: workOf(wanted.toSorted((a, b) => a.opened - b.opened)),

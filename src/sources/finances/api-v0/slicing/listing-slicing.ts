@@ -6,7 +6,13 @@ import { windowQueue, type WindowSource } from '../../../../engine/slicing/windo
 import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import type { Definition, ForecastQuestion, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
 import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
-import { sampleOf, syncedWindows, windowCoverage, windowForecast } from '../../../../engine/slicing/window-slicing.js';
+import {
+  gapToProbe,
+  sampleOf,
+  syncedWindows,
+  windowCoverage,
+  windowForecast,
+} from '../../../../engine/slicing/window-slicing.js';
 import { groups } from '../../model/tables.js';
 import type { GroupSpan } from '../collectors.js';
 import { groupSlice, listedGroups, type GroupSlice } from '../group-slices.js';
@@ -18,7 +24,7 @@ import {
   settlementsAhead,
 } from '../settlement-rows.js';
 
-/** Days before the end of a range of which a plan asks for settlements: far fewer than a page of them. */
+/** Days before the end of a stretch of which a plan asks for settlements: far fewer than a page of them. */
 const probedDays = 90;
 
 /** Days after its end for which a settlement's missing total is looked for. */
@@ -139,11 +145,12 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
   };
 }
 
-/** What to ask where nothing is listed: the end of the range. */
+/** What to ask of the longest stretch that isn't listed: its end. */
 export function listingProbes<Upstream>(pipeline: Definition<Upstream>, job: Job): Probe<Upstream>[] {
-  const { start, end } = job.range;
-  if (listedWindows(job, pipeline.name).length > 0) return [];
-  return [{ pipeline, window: { start: Math.max(start, end - probedDays * dayMs), end } }];
+  const listed = listedWindows(job, pipeline.name);
+  const gap = gapToProbe(job.range, listed, listed.length > 0);
+  if (gap === undefined) return [];
+  return [{ pipeline, gap, window: { start: Math.max(gap.start, gap.end - probedDays * dayMs), end: gap.end } }];
 }
 
 /** Every settlement that is listed, oldest first. */
@@ -190,7 +197,7 @@ export function settlementsOf({ job, now, probed }: ForecastQuestion, listing: s
     listed.map(({ group }) => group),
     now,
   );
-  const spans = settlementsAhead(known, uncovered(range, seen));
+  const spans = settlementsAhead(known, uncovered(range, seen), seen);
   const ahead = spans.map(({ start, end }, at) =>
     groupSlice({ group: { id: `not listed yet ${at + 1}`, start, end }, listedFrom: start }),
   );
