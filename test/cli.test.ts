@@ -255,7 +255,7 @@ describe('a first run', () => {
     expect(ran.err).toMatch(told);
     const synced = await ledgerlake(['sync', '--lake', lake, '--look-back', '0']);
     expect(synced.err).toMatch(told);
-    const [next] = /npx ledgerlake (sql .*)/.exec(ran.out)?.slice(1) ?? [];
+    const [next] = /^ {2}ledgerlake (sql .*)/m.exec(ran.out)?.slice(1) ?? [];
     const [, query = ''] = /"(.*)"/.exec(next ?? '') ?? [];
     const answered = await ledgerlake(['sql', '--lake', lake, '--format', 'ndjson', query]);
     expect(answered.code).toBe(0);

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
-import { shellWord } from '../command-text.js';
+import { programCommand } from '../command-text.js';
 import type { CommandContext } from '../context.js';
 import { createFile } from './configuration-template.js';
 
@@ -30,7 +30,7 @@ export async function initPipeline(
   const file = join(folder, `${name}.mjs`);
   await mkdir(folder, { recursive: true });
   await createFile(file, definitionTemplate(name), { option: '--pipelines' });
-  const run = `npx ledgerlake backfill ${name} --pipelines ${printable(shellWord(folder))} --account ${account ?? 'my-shop'}`;
+  const run = printable(programCommand(['backfill', name, '--pipelines', folder, '--account', account ?? 'my-shop']));
   print(
     [
       `Wrote ${printable(file)}. Next:`,

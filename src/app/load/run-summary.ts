@@ -6,7 +6,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
 import type { Store } from '../../lake/store/store.js';
-import { shellWord } from '../command-text.js';
+import { program, shellWord } from '../command-text.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import type { Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -86,7 +86,7 @@ export function nextSteps(
   const at = isUsualLake ? '' : `--lake ${printable(shellWord(lake))} `;
   const entries = ['entries', 'transaction_entries'].find((name) => tables.includes(name));
   if (table !== undefined && entries === undefined) {
-    return `Next:\n  npx ledgerlake sql ${at}"SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
+    return `Next:\n  ${program} sql ${at}"SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
   }
   const name = entries ?? 'entries';
   const counts = name === 'entries' ? "role = 'net'" : "role = 'net' AND status = 'RELEASED'";
@@ -94,8 +94,8 @@ export function nextSteps(
   const folder = printable(near.startsWith('..') ? lake : near);
   return [
     'Next, what was earned by month, and a report:',
-    `  npx ledgerlake sql ${at}"SELECT month, currency, earned, sales FROM pnl_by_month"`,
-    `  npx ledgerlake report ${at}`.trimEnd(),
+    `  ${program} sql ${at}"SELECT month, currency, earned, sales FROM pnl_by_month"`,
+    `  ${program} report ${at}`.trimEnd(),
     'or net proceeds by month and kind with DuckDB itself:',
     '  duckdb -c "SELECT month, currency, kind, sum(amount) AS net',
     `    FROM read_parquet('${folder}/${name}/account=*/*/*.parquet')`,
