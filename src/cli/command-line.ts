@@ -136,8 +136,8 @@ async function runOnce(
   };
   process.once('uncaughtException', crash);
   try {
-    const { print, printJson } = summary;
-    const code = await command.run(given, { ...surroundings, print, printJson, log, emit, printCompletion });
+    const { print, printJson, beginJson } = summary;
+    const code = await command.run(given, { ...surroundings, print, printJson, beginJson, log, emit, printCompletion });
     summary.end();
     return code;
   } catch (error) {
@@ -281,7 +281,7 @@ function failureIn(place: CommandPlace, error: unknown): Failure {
 type Failure = ReturnType<typeof failureOf>;
 
 /** What a command prints of its end: text for people, or one JSON object, which has the failure too. */
-interface Summary extends Pick<CommandContext, 'print' | 'printJson'> {
+interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 'beginJson'>> {
   /** Prints the object, if there is one. */
   end(): void;
   /** The same for a command that failed; nothing for one that the command line stopped before it began, unless others go on. */
@@ -292,6 +292,11 @@ interface Summary extends Pick<CommandContext, 'print' | 'printJson'> {
 function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
   const isJson = given.flag('json');
   let object: Readonly<Record<string, unknown>> | undefined;
+  const places = (['account', 'lake'] as const).map((name) => [name, given.text(name)] as const);
+  let known = (): Readonly<Record<string, unknown>> => ({
+    ...Object.fromEntries(places.filter(([, value]) => value !== undefined)),
+    pipelines: {},
+  });
   const end = (): void => {
     if (isJson && object !== undefined) printResult(JSON.stringify(object));
   };
@@ -303,12 +308,13 @@ function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
     printJson: (summary) => {
       object = summary;
     },
+    beginJson: (begun) => {
+      known = begun;
+    },
     end,
     fail: ({ code, message, exitCode }) => {
       if (exitCode !== 2 || isOneOfSeveral) {
-        const account = given.text('account');
-        const nothing = { ...(account !== undefined && { account }), pipelines: {} };
-        object = { ...(object ?? nothing), status: 'failed', error: { code, message } };
+        object = { ...(object ?? known()), status: 'failed', error: { code, message } };
       }
       end();
     },

@@ -61,6 +61,12 @@ export interface ForgetContext extends CommandContext {
  */
 export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
   const before = options.before === undefined ? undefined : readBefore(options.before);
+  const known = {
+    account: options.account,
+    lake: options.lake,
+    before: before === undefined ? null : isoInstant(before),
+  };
+  context.beginJson?.(() => known);
   await forgetIn(await existingLake(options.lake, tables, context.clock), before, options, context);
 }
 

@@ -14,7 +14,7 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { refuseMixing } from '../configuration/account.js';
-import { type RunReport, noteRun } from '../load/run-summary.js';
+import { begunObject, type RunReport, noteRun } from '../load/run-summary.js';
 
 export interface ImportPagesOptions extends ExportOptions {
   readonly account: string;
@@ -41,6 +41,7 @@ export interface ImportPagesOptions extends ExportOptions {
 export async function importPages(options: ImportPagesOptions, context: RunContext): Promise<void> {
   const { account, skipBroken } = options;
   const { clock, signal, emit } = context;
+  context.beginJson?.(begunObject({ account, lake: options.lake, from: null, to: null }, clock));
   const inputs = await inputsOf(options.files, options.stdin);
   const store = options.store ?? openStore(options.lake, { clock });
   const lake = await Lake.open(store, tables, clock);

@@ -65,6 +65,8 @@ interface Load {
   readonly job: ChosenJob;
   /** Whether something that the lake holds is read again. */
   readonly refresh: boolean;
+  /** Takes the lake as soon as it is open. */
+  readonly opened?: (lake: Lake) => void;
   /** What to load, given the lake as it is once the run holds its lease, and what earlier runs were asked for and isn't loaded. */
   readonly plan: (lake: Lake, unfinished: readonly AskedRange[]) => LoadPlan | Promise<LoadPlan>;
   /** What is wrong with the lake after a run that came to its end; undefined where nothing is. */
@@ -84,7 +86,7 @@ const openSlices = 4;
  * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, told by then
  */
 export async function load(
-  { command, options, job, refresh, plan, judge, present }: Load,
+  { command, options, job, refresh, opened, plan, judge, present }: Load,
   context: RunContext,
 ): Promise<void> {
   const { clock, signal, closing, emit } = context;
@@ -101,6 +103,7 @@ export async function load(
   await withRevisions(comparing, async (revisions) => {
     const lake = await Lake.open(store, [...tables, ...customTables], clock, revisions, described);
     refuseMixing(account, lake.accounts(), options.lake);
+    opened?.(lake);
     const asked = withNeeds(job.pipelines).map(({ name }) => name);
     const lease = await acquireLease(lake.store, clock, { command, account, pipelines: asked });
     try {
