@@ -167,6 +167,18 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       backfill('order-events', '--orders', '/no/such/file', ...endpoint),
       /expected a file that can be read, got \/no\/such\/file \(there is none\)/,
     ],
+    [
+      'a file in the place of the lake',
+      2,
+      ['plan', '--lake', import.meta.filename],
+      /expected a lake at .*, it is a file/,
+    ],
+    [
+      'a file in the place of the lake of an import',
+      2,
+      ['import', '--account', 'demo', '--lake', import.meta.filename, import.meta.filename],
+      /expected a lake at .*, it is a file/,
+    ],
     ['a port that is none', 2, ['serve', '--port', 'http'], /--port/],
     [
       'a format that is none',

@@ -10,6 +10,7 @@ import { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { withThreads } from '../../lake/files/workspace.js';
+import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
@@ -44,6 +45,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
   context.beginJson?.(begunObject({ account, lake: options.lake, from: null, to: null }, clock));
   const inputs = await inputsOf(options.files, options.stdin);
   const store = options.store ?? openStore(options.lake, { clock });
+  if (options.store === undefined) await refuseFile(options.lake);
   const lake = await Lake.open(store, tables, clock);
   refuseMixing(account, lake.accounts(), options.lake);
 

@@ -12,6 +12,7 @@ import { begunTables, describeTables, describedTables } from '../../lake/table-d
 import { Lake } from '../../lake/lake.js';
 import { noteAskedRanges, readAskedRanges, type AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
+import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
@@ -94,6 +95,7 @@ export async function load(
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
+  if (options.store === undefined) await refuseFile(options.lake);
   const described = await describedTables(store);
   const kept = custom.length === 0 ? [] : await begunTables(store, described);
   for (const { loaded } of custom) refuseChanged(loaded, kept, options.lake);

@@ -7,6 +7,7 @@ import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/
 import { tables } from '../../sources/finances/lake-tables.js';
 import { begunTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
+import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
@@ -57,6 +58,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const { endpoint, rate, burst } = options;
 
   const store = openStore(options.lake, { clock });
+  await refuseFile(options.lake);
   const described = custom.length === 0 ? [] : await begunTables(store, await describedTables(store));
   for (const { loaded } of custom) refuseChanged(loaded, described, options.lake);
   const lake = await Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
