@@ -186,7 +186,7 @@ function printCompletion(shell: string): void {
     return;
   }
   process.env['SHELL'] = shell;
-  yargs().scriptName('ledgerlake').showCompletionScript();
+  yargs().scriptName('ledgerlake').completion(`completion ${shell}`, false).showCompletionScript();
 }
 
 /** Values that a completion offers and no definition knows, by the name of option or positional. */
