@@ -292,9 +292,8 @@ interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 
 function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
   const isJson = given.flag('json');
   let object: Readonly<Record<string, unknown>> | undefined;
-  const places = (['account', 'lake'] as const).map((name) => [name, given.text(name)] as const);
   let known = (): Readonly<Record<string, unknown>> => ({
-    ...Object.fromEntries(places.filter(([, value]) => value !== undefined)),
+    ...{ account: given.text('account'), lake: given.text('lake') },
     pipelines: {},
   });
   const end = (): void => {

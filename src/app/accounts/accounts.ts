@@ -113,7 +113,7 @@ const timeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 20_000, bodyTimeo
 /**
  * `ledgerlake accounts check`: signs each account in and sends one request, the cheapest that there is. Returns the exit code:
  * 0 when all of them went well, 2 where an account is configured wrong, as for every command, and else 1. `table` is a line for
- * each account, `json` an array of `account`, `ok`, `endpoint`, `code`, `message`. Throws a USAGE error for an account that isn't configured, or the signal's reason
+ * each account, `json` an array of `Checked`. Throws a USAGE error for an account that isn't configured, or the signal's reason
  */
 export async function checkAccounts(options: CheckOptions, context: ReadingContext): Promise<number> {
   const { clock, signal, output, log } = context;

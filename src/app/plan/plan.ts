@@ -42,9 +42,8 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
  * `ledgerlake plan` and `ledgerlake backfill --dry-run`: what a backfill would do. Reads the lake and sends no request,
  * but for those of `--probe`, and for the first page of custom pipelines where it is to be shown; changes nothing.
  *
- * `table` is for people. `json` is one object: `lake`, `account`, `from`, `to`, `known`, `requests`, `seconds`,
- * `probe_requests` and `pipelines`, each with the fields of `planColumns`; `csv` and `ndjson` have a row for each
- * pipeline, with `account` too. What isn't known is null. Where `known` is false, `slices`, `requests` and `seconds` are the least.
+ * `table` is for people. `json` is one object, whose `pipelines` have the fields of `planColumns`; `csv` and `ndjson` have a row for
+ * each, with `account` too. What isn't known is null. Where `known` is false, `slices`, `requests` and `seconds` are the least.
  *
  * @throws LedgerlakeError USAGE for what a backfill would refuse, LAKE_STORE and LAKE_LOG where the lake can't be read,
  * and what the service has against a probe
