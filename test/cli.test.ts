@@ -167,6 +167,18 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       backfill('order-events', '--orders', '/no/such/file', ...endpoint),
       /expected a file that can be read, got \/no\/such\/file \(there is none\)/,
     ],
+    [
+      'a file in the place of the lake',
+      2,
+      ['plan', '--lake', import.meta.filename],
+      /expected a lake at .*, it is a file/,
+    ],
+    [
+      'a file in the place of the lake of an import',
+      2,
+      ['import', '--account', 'demo', '--lake', import.meta.filename, import.meta.filename],
+      /expected a lake at .*, it is a file/,
+    ],
     ['a port that is none', 2, ['serve', '--port', 'http'], /--port/],
     [
       'a format that is none',
@@ -255,7 +267,7 @@ describe('a first run', () => {
     expect(ran.err).toMatch(told);
     const synced = await ledgerlake(['sync', '--lake', lake, '--look-back', '0']);
     expect(synced.err).toMatch(told);
-    const [next] = /npx ledgerlake (sql .*)/.exec(ran.out)?.slice(1) ?? [];
+    const [next] = /^ {2}ledgerlake (sql .*)/m.exec(ran.out)?.slice(1) ?? [];
     const [, query = ''] = /"(.*)"/.exec(next ?? '') ?? [];
     const answered = await ledgerlake(['sql', '--lake', lake, '--format', 'ndjson', query]);
     expect(answered.code).toBe(0);

@@ -136,8 +136,8 @@ async function runOnce(
   };
   process.once('uncaughtException', crash);
   try {
-    const { print, printJson } = summary;
-    const code = await command.run(given, { ...surroundings, print, printJson, log, emit, printCompletion });
+    const { print, printJson, beginJson } = summary;
+    const code = await command.run(given, { ...surroundings, print, printJson, beginJson, log, emit, printCompletion });
     summary.end();
     return code;
   } catch (error) {
@@ -186,7 +186,7 @@ function printCompletion(shell: string): void {
     return;
   }
   process.env['SHELL'] = shell;
-  yargs().scriptName('ledgerlake').showCompletionScript();
+  yargs().scriptName('ledgerlake').completion(`completion ${shell}`, false).showCompletionScript();
 }
 
 /** Values that a completion offers and no definition knows, by the name of option or positional. */
@@ -281,7 +281,7 @@ function failureIn(place: CommandPlace, error: unknown): Failure {
 type Failure = ReturnType<typeof failureOf>;
 
 /** What a command prints of its end: text for people, or one JSON object, which has the failure too. */
-interface Summary extends Pick<CommandContext, 'print' | 'printJson'> {
+interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 'beginJson'>> {
   /** Prints the object, if there is one. */
   end(): void;
   /** The same for a command that failed; nothing for one that the command line stopped before it began, unless others go on. */
@@ -292,6 +292,10 @@ interface Summary extends Pick<CommandContext, 'print' | 'printJson'> {
 function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
   const isJson = given.flag('json');
   let object: Readonly<Record<string, unknown>> | undefined;
+  let known = (): Readonly<Record<string, unknown>> => ({
+    ...{ account: given.text('account'), lake: given.text('lake') },
+    pipelines: {},
+  });
   const end = (): void => {
     if (isJson && object !== undefined) printResult(JSON.stringify(object));
   };
@@ -303,12 +307,13 @@ function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
     printJson: (summary) => {
       object = summary;
     },
+    beginJson: (begun) => {
+      known = begun;
+    },
     end,
     fail: ({ code, message, exitCode }) => {
       if (exitCode !== 2 || isOneOfSeveral) {
-        const account = given.text('account');
-        const nothing = { ...(account !== undefined && { account }), pipelines: {} };
-        object = { ...(object ?? nothing), status: 'failed', error: { code, message } };
+        object = { ...(object ?? known()), status: 'failed', error: { code, message } };
       }
       end();
     },

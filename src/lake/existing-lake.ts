@@ -29,6 +29,12 @@ export async function existingLake(location: string, tables: readonly Table[], c
   throw noLake(location, 'what is there is no lake', lakeBelow);
 }
 
+/** @throws LedgerlakeError USAGE where a file stands in the place of a lake's folder */
+export async function refuseFile(location: string): Promise<void> {
+  const folder = lakeFolder(location);
+  if (folder !== undefined && (await foundAt(folder)) === 'file') throw noLake(location, 'it is a file');
+}
+
 /** @throws LedgerlakeError USAGE where a lake on disk has no folder */
 export async function refuseWithoutFolder(location: string): Promise<void> {
   const folder = lakeFolder(location);

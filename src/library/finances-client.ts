@@ -65,7 +65,7 @@ export async function createFinancesClient(options: AccountOptions = {}): Promis
   ]);
   const { account, endpoint, rate, burst, signIn, tokenLifeMinutes, startEmbedded } = await readOptions(options);
   const closing = new AbortController();
-  const client = beginWork({ signals: [closing.signal], onEvent: options.onEvent });
+  const client = beginWork({ outer: closing.signal, onEvent: options.onEvent });
   const embedded = endpoint === undefined ? await startEmbedded(systemClock) : undefined;
   const connection = connectFinances({
     clock: systemClock,
@@ -86,7 +86,7 @@ export async function createFinancesClient(options: AccountOptions = {}): Promis
     return read();
 
     async function* read(): AsyncGenerator<FinancesPage> {
-      const work = beginWork({ signals: [client.signal, given.signal] });
+      const work = beginWork({ outer: client.signal, signal: given.signal });
       try {
         work.signal.throwIfAborted();
         yield* query({

@@ -102,7 +102,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   ]);
   const place = { texts: { lake: path, config }, environment: process.env, workingFolder: process.cwd() };
   const { marginMinutes } = (await configuredSettings(place)).settings;
-  const reader = await working({ signals: [], onEvent }, ({ emit }) =>
+  const reader = await working({ onEvent }, ({ emit }) =>
     openLakeReader(path, systemClock, logTo(emit), { lake: path, config }),
   );
   const database = await openDatabase();
@@ -120,7 +120,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     signal: AbortSignal | undefined,
     read: (context: Omit<ReadingContext, 'output'>, emit: Emit) => Promise<T>,
   ): Promise<T> =>
-    working({ signals: [signal], onEvent }, (work) =>
+    working({ signal, onEvent }, (work) =>
       read({ clock: systemClock, signal: work.signal, log: logTo(work.emit) }, work.emit),
     );
 

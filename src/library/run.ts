@@ -67,7 +67,10 @@ const runKinds: OptionKinds<RunOptions> = {
 const backfillKinds: OptionKinds<BackfillOptions> = { ...runKinds, from: 'instant', to: 'instant', refresh: 'flag' };
 const syncKinds: OptionKinds<SyncOptions> = { ...runKinds, lookBack: 'number', maxLag: 'text' };
 
-/** Why a run ended before it was done, and what it had come to by then. `cause` is the failure itself. */
+/**
+ * Why a run ended before it was done, and what it had come to by then. `cause` is the failure itself, of STOPPED the reason of
+ * the signal.
+ */
 export class RunError extends LedgerlakeError {
   /** What was committed, which stays: the object that `--json` prints. */
   readonly summary: RunSummary;
@@ -76,7 +79,7 @@ export class RunError extends LedgerlakeError {
   constructor(failure: LedgerlakeError, summary: RunSummary) {
     const { code, message, status, details } = failure;
     super(code, message, {
-      cause: failure,
+      cause: code === 'STOPPED' ? failure.cause : failure,
       ...(status !== undefined && { status }),
       ...(details !== undefined && { details }),
     });
@@ -136,7 +139,7 @@ function summaryOf<Summary extends RunSummary>(
   run: (context: RunContext) => Promise<void>,
 ): Promise<Summary> {
   const advice = '; what was committed stays, and the same call goes on from there';
-  return working({ signals: [given], onEvent, advice }, async ({ signal, emit }) => {
+  return working({ signal: given, onEvent, advice }, async ({ signal, emit }) => {
     const printed: Summary[] = [];
     const printJson = (summary: object): void => {
       printed.push(summary as Summary);

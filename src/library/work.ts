@@ -14,25 +14,28 @@ export interface Work {
 }
 
 interface WorkOptions {
-  /** Each of them stops it. */
-  readonly signals: readonly (AbortSignal | undefined)[];
+  /** The caller's: it stops the work with STOPPED, whose cause is the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** That of the work which this is a part of: it stops this for the same reason. */
+  readonly outer?: AbortSignal;
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
   /** What STOPPED says beside why. */
   readonly advice?: string;
 }
 
-/** Begins something that is stopped by signals, with STOPPED as by Ctrl-C, and by what its listener throws. */
-export function beginWork({ signals, onEvent, advice = '' }: WorkOptions): Work {
+/** Begins something that is stopped by signals, and by what its listener throws. */
+export function beginWork({ signal: given, outer, onEvent, advice = '' }: WorkOptions): Work {
   const stopping = new AbortController();
   const thrown: Error[] = [];
-  const watched = signals.filter((signal) => signal !== undefined);
   const stop = (): void => {
-    const cause: unknown = watched.find((signal) => signal.aborted)?.reason;
+    const cause: unknown = given?.reason;
     const message = `stopped by its AbortSignal${advice}`;
-    stopping.abort(cause instanceof LedgerlakeError ? cause : new LedgerlakeError('STOPPED', message, { cause }));
+    stopping.abort(outer?.aborted === true ? outer.reason : new LedgerlakeError('STOPPED', message, { cause }));
   };
-  for (const signal of watched) signal.addEventListener('abort', stop, { once: true });
-  if (watched.some((signal) => signal.aborted)) stop();
+  for (const signal of [outer, given]) {
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted === true) stop();
+  }
   return {
     signal: stopping.signal,
     emit: (event) => {
@@ -49,7 +52,7 @@ export function beginWork({ signals, onEvent, advice = '' }: WorkOptions): Work 
       if (thrown[0] !== undefined) throw thrown[0];
     },
     end: () => {
-      for (const signal of watched) signal.removeEventListener('abort', stop);
+      for (const signal of [outer, given]) signal?.removeEventListener('abort', stop);
     },
   };
 }

@@ -52,6 +52,8 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
 
     first.type('SELECT\r');
     await first.shows(/\.\.\.> /);
+    first.type('.quit\r');
+    await first.shows(/That is now a part of the statement: ; ends it, Ctrl-C cancels it\.\s.*\.\.\.> /s);
     first.type(`half a statement${ctrlC}`);
     await first.shows(/\^C\s.*ledgerlake> /s);
 

@@ -74,7 +74,39 @@ describe('--json prints one object and nothing else', () => {
     await writeFile(join(folder, 'data/lake/events/_delta_log/00000000000000000000.json'), 'damaged');
     const stopped = await builtCommand(['sync', '--json'], { folder });
     expect(stopped.code).toBe(1);
-    expect(onlyObject(stopped.out)).toMatchObject({ status: 'failed', pipelines: {}, error: { code: 'LAKE_LOG' } });
+    expect(onlyObject(stopped.out)).toMatchObject({
+      ...{ status: 'failed', account: 'demo', lake: 'data/lake', from: null, pipelines: {}, lag_seconds: null },
+      ...{ to: expect.any(String) as string, seconds: expect.any(Number) as number, error: { code: 'LAKE_LOG' } },
+    });
+  });
+
+  test('also where nothing can be written, with the age of the lake and all else that is known', async () => {
+    const folder = await loadedFolder();
+    await rm(join(folder, 'data/lake/_runs'), { recursive: true, force: true });
+    await writeFile(join(folder, 'data/lake/_runs'), 'no folder');
+    await writeFile(join(folder, 'pages.ndjson'), '{"payload":{"FinancialEvents":{}}}\n');
+    const instant = expect.stringMatching(/^2\d{3}-.*Z$/) as string;
+    const run = { account: 'demo', seconds: expect.any(Number) as number };
+    for (const [command, known] of [
+      ['backfill --refresh', { ...run, from: instant, to: instant }],
+      ['sync', { ...run, from: null, to: instant, lag_seconds: expect.any(Number) as number }],
+      ['import pages.ndjson', { ...run, from: null, to: null }],
+      ['compact', { seconds: run.seconds }],
+      ['rebuild', { seconds: run.seconds }],
+      ['rebuild financial-events --log --yes', { seconds: run.seconds }],
+    ] as const) {
+      const { code, out } = await builtCommand([...command.split(' '), '--json', '--quiet'], { folder });
+      const error = { code: 'LAKE_STORE', message: expect.any(String) as string };
+      const expected = { ...known, status: 'failed', lake: 'data/lake', pipelines: {}, error };
+      expect([command, code, onlyObject(out)]).toEqual([command, 1, expected]);
+    }
+    const forgotten = await builtCommand(['forget', '--account', 'demo', '--yes', '--json'], { folder });
+    expect(onlyObject(forgotten.out)).toMatchObject({
+      status: 'failed',
+      account: 'demo',
+      lake: 'data/lake',
+      before: null,
+    });
   });
 
   test('and none for a command line that is wrong', async () => {

@@ -29,6 +29,11 @@ function environment(folder: string): Record<string, string> {
   return { HOME: folder, PATH: [join(folder, 'bin'), process.env['PATH'] ?? ''].join(delimiter) };
 }
 
+test.each(['bash', 'zsh'])('the script for %s says how it is printed', async (shell) => {
+  const { out } = await builtCommand(['completion', shell], { folder: await temporaryFolder() });
+  expect(out).toContain(`# Installation: ledgerlake completion ${shell} >> ~/.`);
+});
+
 describe.runIf(has('bash'))('bash completes', () => {
   /** What Tab offers behind each of the words: in one bash, as each takes a moment. */
   async function offered(lines: readonly (readonly string[])[]): Promise<string[][]> {

@@ -121,6 +121,7 @@ describe('what stops a run', () => {
     const shop = await servedShop();
     const stopping = new AbortController();
     const events: string[] = [];
+    const why = new Error('too long');
     let committed = 0;
     const stopped = await failureOf(
       backfill({
@@ -128,12 +129,13 @@ describe('what stops a run', () => {
         ...{ pipelines, from: early, to, signal: stopping.signal },
         onEvent: ({ event }) => {
           events.push(event);
-          if (event === 'slice-committed' && ++committed === 1) stopping.abort(new Error('too long'));
+          if (event === 'slice-committed' && ++committed === 1) stopping.abort(why);
         },
       }),
     );
     expect(stopped).toBeInstanceOf(RunError);
     expect(stopped).toMatchObject({ code: 'STOPPED', exitCode: 1 });
+    expect(stopped.cause).toBe(why);
     const summary = summaryOf(stopped);
     expect(summary).toMatchObject({ status: 'failed', error: { code: 'STOPPED', message: stopped.message } });
     expect(summary?.pipelines['financial-events']?.slices).toBe(committed);
@@ -157,8 +159,10 @@ describe('what stops a run', () => {
 
   test('before it begins nothing is touched', async () => {
     const shop = await servedShop();
-    const stopped = await failureOf(backfill({ ...shop, signal: AbortSignal.abort() }));
-    expect(stopped.code).toBe('STOPPED');
+    for (const why of [new Error('too late'), new LedgerlakeError('USAGE', 'another call failed'), 'a text', null]) {
+      const stopped = await failureOf(backfill({ ...shop, signal: AbortSignal.abort(why) }));
+      expect(stopped).toMatchObject({ code: 'STOPPED', cause: why });
+    }
     expect(await fileHashes(shop.lake)).toEqual(new Map());
   });
 

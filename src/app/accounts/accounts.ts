@@ -30,6 +30,8 @@ import { dayMs } from '../../core/windows.js';
 interface AccountsOptions {
   readonly config: Configuration;
   readonly environment: Environment;
+  /** Which; empty: all. */
+  readonly accounts: readonly string[];
   readonly format: 'table' | 'json';
 }
 
@@ -39,14 +41,13 @@ const names = ['account', 'region', 'endpoint', 'token_endpoint', 'client_id', '
 /**
  * `ledgerlake accounts`: which accounts are configured, where they are read, and from where each secret of their sign-in
  * comes: never its value. A line for each, or as JSON, where null is what isn't set. Throws a USAGE error for a variable
- * with a value that isn't one
+ * with a value that isn't one, and for an account that isn't configured
  */
-export async function accounts(
-  { config, environment, format }: AccountsOptions,
-  { output, log }: ReadingContext,
-): Promise<void> {
+export async function accounts(options: AccountsOptions, { output, log }: ReadingContext): Promise<void> {
+  const { config, environment, accounts, format } = options;
   checkVariables(environment);
-  const all = listedAccounts(config, environment).map((account) => accountSettings(config, environment, account));
+  const chosen = accounts.length === 0 ? listedAccounts(config, environment) : chosenAccounts(options);
+  const all = chosen.map((account) => accountSettings(config, environment, account));
   if (format === 'json') {
     const columns = names.map((name): Column => ({ name, kind: 'text' }));
     await writeRows(output, format, columns, chunksOf(all.map((settings) => cellsOf(settings, ({ place }) => place))));
@@ -92,8 +93,6 @@ function shownAddress(endpoint: string): string {
 }
 
 interface CheckOptions extends AccountsOptions {
-  /** Which; empty: all. */
-  readonly accounts: readonly string[];
   readonly verbose: boolean;
 }
 
@@ -114,7 +113,7 @@ const timeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 20_000, bodyTimeo
 /**
  * `ledgerlake accounts check`: signs each account in and sends one request, the cheapest that there is. Returns the exit code:
  * 0 when all of them went well, 2 where an account is configured wrong, as for every command, and else 1. `table` is a line for
- * each account, `json` an array of `account`, `ok`, `endpoint`, `code`, `message`. Throws a USAGE error for an account that isn't configured, or the signal's reason
+ * each account, `json` an array of `Checked`. Throws a USAGE error for an account that isn't configured, or the signal's reason
  */
 export async function checkAccounts(options: CheckOptions, context: ReadingContext): Promise<number> {
   const { clock, signal, output, log } = context;
@@ -140,7 +139,7 @@ const howToName =
   'name its file with --config, write one with `ledgerlake init`, or name an account with LEDGERLAKE_ACCOUNT';
 
 /** An account that is set up by its own variables alone isn't listed, but can be named. */
-function chosenAccounts({ config, environment, accounts }: CheckOptions): readonly string[] {
+function chosenAccounts({ config, environment, accounts }: AccountsOptions): readonly string[] {
   const listed = listedAccounts(config, environment);
   if (accounts.length === 0 && listed.length === 0) {
     const place = config.file === undefined ? withoutFile(config) : `${config.file} configures none`;

@@ -1,4 +1,4 @@
-import { shellWord } from '../command-text.js';
+import { programCommand } from '../command-text.js';
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -52,15 +52,16 @@ export async function init(
     option: '--config',
     instead: 'add a further account to its "accounts"',
   });
-  const given = file === configurationFile ? '' : ` --config ${printable(shellWord(file))}`;
+  const given = file === configurationFile ? [] : ['--config', file];
+  const command = (...words: readonly string[]): string => printable(programCommand([...words, ...given]));
   print(
     [
       `Wrote ${printable(file)}. Next:`,
       '',
       `  1. set ${secretVariables(chosen.account).join(',\n     ')}`,
-      `  2. npx ledgerlake accounts check${given}`,
-      `  3. npx ledgerlake plan --probe${given}`,
-      `  4. npx ledgerlake backfill${given}`,
+      `  2. ${command('accounts', 'check')}`,
+      `  3. ${command('plan', '--probe')}`,
+      `  4. ${command('backfill')}`,
       ...(existsSync(defaultLake)
         ? [
             '',

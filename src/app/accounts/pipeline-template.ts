@@ -1,8 +1,9 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
-import { shellWord } from '../command-text.js';
+import { programCommand } from '../command-text.js';
+import { refuseProgramsFolder } from '../../sources/custom/load-definitions.js';
 import type { CommandContext } from '../context.js';
 import { createFile } from './configuration-template.js';
 
@@ -16,7 +17,7 @@ interface PipelineInit {
 
 /**
  * `ledgerlake init pipeline NAME`: writes a definition of a custom pipeline to begin with, and tells what to do next. Throws a
- * USAGE error for a name that isn't one, and for a file that is there already or can't be written
+ * USAGE error for a name that isn't one, for the folder of the program's own pipelines, and for a file that is there already or can't be written
  */
 export async function initPipeline(
   { name, folder, account }: PipelineInit,
@@ -28,9 +29,10 @@ export async function initPipeline(
     );
   }
   const file = join(folder, `${name}.mjs`);
+  refuseProgramsFolder(folder, await readdir(folder).catch(() => []));
   await mkdir(folder, { recursive: true });
   await createFile(file, definitionTemplate(name), { option: '--pipelines' });
-  const run = `npx ledgerlake backfill ${name} --pipelines ${printable(shellWord(folder))} --account ${account ?? 'my-shop'}`;
+  const run = printable(programCommand(['backfill', name, '--pipelines', folder, '--account', account ?? 'my-shop']));
   print(
     [
       `Wrote ${printable(file)}. Next:`,

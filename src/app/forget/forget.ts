@@ -48,10 +48,9 @@ export interface ForgetContext extends CommandContext {
  * `ledgerlake forget`: removes an account's rows, raw bytes, journals and replaced files for good, and prints what went.
  * Other accounts' files stay as they are.
  *
- * Without `before` the lake is as if the account had never been loaded, and a next backfill loads it again. With it rows
- * before that instant go, and files that hold others too are made anew without them. The windows that were read stay
- * loaded, so that the next backfill doesn't ask for the forgotten rows again (`--refresh` does, of whole windows); a
- * group that ended before and an order whose rows all went don't count as read any more.
+ * Without `before` the lake is as if the account had never been loaded. With it rows before that instant go, and files that hold
+ * others too are made anew without them. The windows that were read stay loaded; a group that ended before and an order whose
+ * rows all went don't.
  *
  * Killed at any instant it leaves a lake that can be read, and the same command goes on from there.
  *
@@ -61,6 +60,12 @@ export interface ForgetContext extends CommandContext {
  */
 export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
   const before = options.before === undefined ? undefined : readBefore(options.before);
+  const known = {
+    account: options.account,
+    lake: options.lake,
+    before: before === undefined ? null : isoInstant(before),
+  };
+  context.beginJson?.(() => known);
   await forgetIn(await existingLake(options.lake, tables, context.clock), before, options, context);
 }
 

@@ -10,11 +10,12 @@ import { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { withThreads } from '../../lake/files/workspace.js';
+import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { refuseMixing } from '../configuration/account.js';
-import { type RunReport, noteRun } from '../load/run-summary.js';
+import { begunObject, type RunReport, noteRun } from '../load/run-summary.js';
 
 export interface ImportPagesOptions extends ExportOptions {
   readonly account: string;
@@ -41,8 +42,10 @@ export interface ImportPagesOptions extends ExportOptions {
 export async function importPages(options: ImportPagesOptions, context: RunContext): Promise<void> {
   const { account, skipBroken } = options;
   const { clock, signal, emit } = context;
+  context.beginJson?.(begunObject({ account, lake: options.lake, from: null, to: null }, clock));
   const inputs = await inputsOf(options.files, options.stdin);
   const store = options.store ?? openStore(options.lake, { clock });
+  if (options.store === undefined) await refuseFile(options.lake);
   const lake = await Lake.open(store, tables, clock);
   refuseMixing(account, lake.accounts(), options.lake);
 

@@ -2,7 +2,7 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readRange, type RangeOptions } from '../configuration/range.js';
-import { nextSteps, nothingCame, summaryObject, summaryText } from './run-summary.js';
+import { begunObject, nextSteps, nothingCame, summaryObject, summaryText } from './run-summary.js';
 import type { RunContext } from '../context.js';
 import { readJob } from './chosen-job.js';
 import { load, type LoadOptions } from './load.js';
@@ -26,6 +26,8 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
   const range = readRange({ ...options, marginMinutes: job.marginMinutes }, now);
   const note = futureEndText(options, range, now);
   if (note !== undefined) emit({ event: 'message', message: note });
+  const { account } = job;
+  context.beginJson?.(begunObject({ account, lake: options.lake, from: range.start, to: range.end }, clock));
   /** Whether the lake held nothing before this run. */
   let isFirst = false;
   await load(

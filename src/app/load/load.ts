@@ -12,6 +12,7 @@ import { begunTables, describeTables, describedTables } from '../../lake/table-d
 import { Lake } from '../../lake/lake.js';
 import { noteAskedRanges, readAskedRanges, type AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
+import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
@@ -65,6 +66,8 @@ interface Load {
   readonly job: ChosenJob;
   /** Whether something that the lake holds is read again. */
   readonly refresh: boolean;
+  /** Takes the lake as soon as it is open. */
+  readonly opened?: (lake: Lake) => void;
   /** What to load, given the lake as it is once the run holds its lease, and what earlier runs were asked for and isn't loaded. */
   readonly plan: (lake: Lake, unfinished: readonly AskedRange[]) => LoadPlan | Promise<LoadPlan>;
   /** What is wrong with the lake after a run that came to its end; undefined where nothing is. */
@@ -84,7 +87,7 @@ const openSlices = 4;
  * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, told by then
  */
 export async function load(
-  { command, options, job, refresh, plan, judge, present }: Load,
+  { command, options, job, refresh, opened, plan, judge, present }: Load,
   context: RunContext,
 ): Promise<void> {
   const { clock, signal, closing, emit } = context;
@@ -92,6 +95,7 @@ export async function load(
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
+  if (options.store === undefined) await refuseFile(options.lake);
   const described = await describedTables(store);
   const kept = custom.length === 0 ? [] : await begunTables(store, described);
   for (const { loaded } of custom) refuseChanged(loaded, kept, options.lake);
@@ -101,6 +105,7 @@ export async function load(
   await withRevisions(comparing, async (revisions) => {
     const lake = await Lake.open(store, [...tables, ...customTables], clock, revisions, described);
     refuseMixing(account, lake.accounts(), options.lake);
+    opened?.(lake);
     const asked = withNeeds(job.pipelines).map(({ name }) => name);
     const lease = await acquireLease(lake.store, clock, { command, account, pipelines: asked });
     try {

@@ -2,11 +2,12 @@ import { isAbsolute, relative } from 'node:path';
 import { countsOf, hasOthers } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { codeOf, messageOf } from '../../core/errors.js';
+import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
 import type { Store } from '../../lake/store/store.js';
-import { shellWord } from '../command-text.js';
+import { program, shellWord } from '../command-text.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import type { Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -86,7 +87,7 @@ export function nextSteps(
   const at = isUsualLake ? '' : `--lake ${printable(shellWord(lake))} `;
   const entries = ['entries', 'transaction_entries'].find((name) => tables.includes(name));
   if (table !== undefined && entries === undefined) {
-    return `Next:\n  npx ledgerlake sql ${at}"SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
+    return `Next:\n  ${program} sql ${at}"SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
   }
   const name = entries ?? 'entries';
   const counts = name === 'entries' ? "role = 'net'" : "role = 'net' AND status = 'RELEASED'";
@@ -94,14 +95,31 @@ export function nextSteps(
   const folder = printable(near.startsWith('..') ? lake : near);
   return [
     'Next, what was earned by month, and a report:',
-    `  npx ledgerlake sql ${at}"SELECT month, currency, earned, sales FROM pnl_by_month"`,
-    `  npx ledgerlake report ${at}`.trimEnd(),
+    `  ${program} sql ${at}"SELECT month, currency, earned, sales FROM pnl_by_month"`,
+    `  ${program} report ${at}`.trimEnd(),
     'or net proceeds by month and kind with DuckDB itself:',
     '  duckdb -c "SELECT month, currency, kind, sum(amount) AS net',
     `    FROM read_parquet('${folder}/${name}/account=*/*/*.parquet')`,
     `    WHERE ${counts} GROUP BY ALL ORDER BY ALL"`,
     '',
   ].join('\n');
+}
+
+/** The summary for programs of a run that begins now, should it fail before it has read anything; null: not known by then. */
+export function begunObject(
+  { account, lake, from, to }: { account: string; lake: string; from: number | null; to: number | null },
+  clock: Clock,
+): () => Readonly<Record<string, unknown>> {
+  const began = clock.now();
+  const textOf = (instant: number | null) => (instant === null ? null : isoInstant(instant));
+  return () => ({
+    account,
+    lake,
+    from: textOf(from),
+    to: textOf(to),
+    seconds: (clock.now() - began) / 1000,
+    pipelines: {},
+  });
 }
 
 /** The summary for programs; `more` stands behind what every run tells. */

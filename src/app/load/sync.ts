@@ -2,8 +2,9 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
 import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 import { latestBound } from '../configuration/range.js';
-import { summaryObject, summaryText } from './run-summary.js';
+import { begunObject, summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from '../command-text.js';
@@ -64,6 +65,18 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
   /** Whether any of it has been read before. */
   let isRereading = false;
   const covered = (lake: Lake) => lakeCoveredTo(lake, account, used, ranges, end);
+  const lagSeconds = (lake: Lake): number | null => {
+    const at = covered(lake);
+    return at === undefined ? null : Math.round((clock.now() - at) / 1000);
+  };
+  let opened: Lake | undefined;
+  const startOf = (): number => Math.min(end, ...[...ranges.values()].map(({ start }) => start));
+  const known = begunObject({ account, lake: options.lake, from: null, to: end }, clock);
+  context.beginJson?.(() => ({
+    ...known(),
+    ...(ranges.size > 0 && { from: isoInstant(startOf()) }),
+    lag_seconds: opened === undefined ? null : lagSeconds(opened),
+  }));
 
   await load(
     {
@@ -86,9 +99,15 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
             emit({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
           }
         }
-        const start = Math.min(end, ...[...ranges.values()].map((range) => range.start));
         const begun = { lake, account, ranges, unfinished, end };
-        return { pipelines: syncedPipelines(chosen, plan), range: { start, end }, asked: firstAsked(chosen, begun) };
+        return {
+          pipelines: syncedPipelines(chosen, plan),
+          range: { start: startOf(), end },
+          asked: firstAsked(chosen, begun),
+        };
+      },
+      opened: (lake) => {
+        opened = lake;
       },
       judge: (lake) => lagFailure(covered(lake), maxLagMs, clock.now()),
       present: async ({ lake, report, findings }) => {
@@ -111,8 +130,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
           ? lagFailure(at, maxLagMs, clock.now(), { remedy: 'the failure that ended this run is why' })
           : undefined;
         if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
-        const lagSeconds = at === undefined ? null : Math.round((clock.now() - at) / 1000);
-        printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));
+        printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds(lake) }));
       },
     },
     inTurns === undefined ? context : { ...context, emit: noting(read, emit) },

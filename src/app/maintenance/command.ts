@@ -86,6 +86,9 @@ export async function maintain(
 ): Promise<void> {
   const { clock, print, printJson, emit, signal } = context;
   const { account } = options;
+  const began = clock.now();
+  const secondsSince = (): number => (clock.now() - began) / 1000;
+  context.beginJson?.(() => ({ lake: options.lake, seconds: secondsSince(), pipelines: {} }));
   const lake = await (options.store === undefined
     ? existingLake(options.lake, tables, clock)
     : Lake.open(options.store, tables, clock));
@@ -93,7 +96,6 @@ export async function maintain(
   const known = [...pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
   const families = chosenFamilies(options.pipelines, known, accounts);
   refuseUnheld(account, accounts, options.lake);
-  const began = clock.now();
   const summaries: FamilySummary[] = [];
   const begin = ({ pipeline }: Family): FamilySummary => {
     const none = { slices: 0, files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };
@@ -107,7 +109,7 @@ export async function maintain(
   });
   emitDamage(lake, emit, true);
   const end = (status: 'done' | 'failed'): void => {
-    const seconds = (clock.now() - began) / 1000;
+    const seconds = secondsSince();
     emit({ event: 'run-ended', status, seconds });
     const written = summaries.filter(({ files }) => files > 0);
     if (status === 'done' && written.length === 0) print(nothing(summaries));

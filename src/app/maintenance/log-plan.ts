@@ -51,6 +51,8 @@ export async function openTables(store: Store, schemas: readonly Table[], clock:
       if (version < noted) fault = 'commits are missing at its end';
       else if (version < 0 && (await firstDataFile(store, schema.name)) !== undefined) fault = 'there is none';
       else if (note === undefined && (await holdsUnnamed(store, table))) fault = 'commits may be missing at its end';
+      // Every other command reads a checkpoint in its place, until it needs this very commit.
+      else fault = (await table.replay()).commits[0]?.fault;
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') throw error;
       fault = messageOf(error);

@@ -63,6 +63,9 @@ export interface RebuildOptions extends MaintenanceOptions {
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
   if (options.log === undefined) return rebuildEntries(options, context);
   if (options.account !== undefined) throw usageError('expected --log without --account: a log has all accounts');
+  const began = context.clock.now();
+  const known = () => ({ lake: options.lake, seconds: (context.clock.now() - began) / 1000, pipelines: {} });
+  context.beginJson?.(known);
   const logs = await rebuildLogs({ ...options, ...options.log }, context);
   const printJson: RunContext['printJson'] = (summary) => {
     context.printJson({ ...summary, logs });
@@ -71,7 +74,7 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   if (logs.tables.length === 0) await rebuildEntries(options, { ...context, printJson });
   else if (logs.pipelines.length === 0) {
     const unexported = await exportAgain(options, context);
-    printJson({ status: unexported === undefined ? 'done' : 'failed', lake: options.lake, pipelines: {} });
+    printJson({ status: unexported === undefined ? 'done' : 'failed', ...known() });
     if (unexported !== undefined) throw unexported;
   } else await rebuildEntries({ ...options, pipelines: logs.pipelines }, { ...context, printJson });
 }

@@ -57,10 +57,8 @@ export interface RebuiltLogs {
 }
 
 /**
- * `ledgerlake rebuild --log`: writes the logs of tables anew whose own can't be read, from what is left of them and from the data
- * files. The bytes of each file of a main table must be those that its name and its footer tell, and no row comes in twice: of
- * files that claim the same rows the one counts that the log named last, or any where the rows are the same, and else none. What
- * can't be shown to be loaded isn't loaded any more. Derived tables come out empty. Nothing is deleted: old logs, derived
+ * `ledgerlake rebuild --log`: writes the logs of tables anew that can't be read, or a commit of them, from what is left of them and
+ * from the data files: docs/lake.md, "A damaged log", has the rules. Derived tables come out empty. Nothing is deleted: old logs, derived
  * files and files that don't count are moved to a folder.
  *
  * @throws LedgerlakeError USAGE where there is no lake or nobody confirms, STOPPED where the answer is no, LAKE_CONFLICT while another run is at

@@ -7,6 +7,7 @@ import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/
 import { tables } from '../../sources/finances/lake-tables.js';
 import { begunTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
+import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
@@ -45,9 +46,8 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
  * `ledgerlake plan` and `ledgerlake backfill --dry-run`: what a backfill would do. Reads the lake and sends no request,
  * but for those of `--probe`, and for the first page of custom pipelines where it is to be shown; changes nothing.
  *
- * `table` is for people. `json` is one object: `lake`, `account`, `from`, `to`, `known`, `requests`, `seconds`,
- * `probe_requests` and `pipelines`, each with the fields of `planColumns`; `csv` and `ndjson` have a row for each
- * pipeline, with `account` too. What isn't known is null. Where `known` is false, `slices`, `requests` and `seconds` are the least.
+ * `table` is for people. `json` is one object, whose `pipelines` have the fields of `planColumns`; `csv` and `ndjson` have a row for
+ * each, with `account` too. What isn't known is null. Where `known` is false, `slices`, `requests` and `seconds` are the least.
  *
  * @throws LedgerlakeError USAGE for what a backfill would refuse, LAKE_STORE and LAKE_LOG where the lake can't be read,
  * and what the service has against a probe
@@ -61,6 +61,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const { endpoint, rate, burst } = options;
 
   const store = openStore(options.lake, { clock });
+  await refuseFile(options.lake);
   const described = custom.length === 0 ? [] : await begunTables(store, await describedTables(store));
   for (const { loaded } of custom) refuseChanged(loaded, described, options.lake);
   const lake = await Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);

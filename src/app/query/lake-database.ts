@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { LedgerlakeError } from '../../core/errors.js';
 import type { Cell, Rows } from '../../core/text/rows.js';
 import { createViews, lostFile, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import type { Database, QueryResult } from '../../core/duckdb/connection.js';
@@ -58,7 +59,7 @@ export class LakeDatabase {
     try {
       return await use(await this.#query(statement, { signal, ...(parameters && { parameters }) }));
     } catch (error) {
-      throw await this.#faultOf(error);
+      throw readOnlyFault(await this.#faultOf(error));
     }
   }
 
@@ -77,6 +78,18 @@ export class LakeDatabase {
       return started(await database.query(statement, options));
     }
   }
+}
+
+/** What DuckDB says of a statement that would change a view. */
+const changesView =
+  /^(?:Catalog Error: (?:Existing object .* is of type View|.* is not an table|Can only modify view|View with name .* already exists)|Binder Error: Can only (?:update|delete from) base table)/;
+
+/** Of a change to a table of the lake an error that says why it can't be; any other error as it is. */
+function readOnlyFault(error: unknown): unknown {
+  if (!(error instanceof LedgerlakeError) || error.code !== 'SQL' || !changesView.test(error.message)) return error;
+  return new LedgerlakeError('SQL', `the lake is read only here, and its tables are views: ${error.message}`, {
+    cause: error,
+  });
 }
 
 interface RunOptions {

@@ -1,6 +1,6 @@
 import type { Lake } from '../../lake/lake.js';
 import { bankLines, type BankLine } from '../query/money-views.js';
-import { shellWord } from '../command-text.js';
+import { programCommand } from '../command-text.js';
 import { byDate, byGroup } from '../verify/checks/main-tables.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
 import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';
@@ -38,7 +38,7 @@ const meanings: Readonly<Record<BankLine, string>> = {
 /** What stands in its place in a report of a part of the lake at `location`. */
 export function noReconciliation(location: string): Html {
   return html`<p class="none">
-    It needs the whole lake, without --from and --to: <code>ledgerlake report --lake ${shellWord(location)}</code>.
+    It needs the whole lake, without --from and --to: <code>${programCommand(['report', '--lake', location])}</code>.
   </p>`;
 }
 

@@ -3,7 +3,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { version } from '../../core/version.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
-import { instantText, shellWord } from '../command-text.js';
+import { instantText, programCommand } from '../command-text.js';
 import { coverageText, type AccountStatus } from '../status/lake-status.js';
 import { categories } from '../query/categories.js';
 import { basisSection, type BasisFigures } from './basis-section.js';
@@ -418,7 +418,7 @@ function words(): Html {
 
 function nothing(location: string): Html {
   return html`<p>The lake ${lakeText(location)} holds nothing yet. Load it with</p>
-    <pre tabindex="0"><code>ledgerlake backfill --lake ${shellWord(location)}</code></pre>
+    <pre tabindex="0"><code>${programCommand(['backfill', '--lake', location])}</code></pre>
     <p>
       which loads a made-up seller, unless an account is configured, or named by <code>--account</code> and
       <code>--endpoint</code>.

@@ -60,14 +60,8 @@ const defaultWidth = 80;
  * and nothing else. The range is from the first loaded instant to now less the margin, unless it is given; where less than
  * a day has gone by since the last loaded instant it ends there, as what a lake can't hold yet is no gap.
  *
- * `table` is for people. `json` is one object: `lake`, `at`, `runs` (at work or died: `state`, `command`, `account`, `pipelines`,
- * `host`, `pid`, `started_at`, `renewed_at`), `last_run` (as in `_last-run.json`, or null), `retention_hours`, `command` (null
- * unless nothing is loaded) and `accounts`, each with `account`, `from`, `to`, `command` (null without gaps), `pipelines`
- * (`pipeline`, `unit`, `loaded`, `gaps` as `{from, to}`, `days` as `{day, state}` with `full`, `empty`, `partial`,
- * `imported` or `missing`), `not_loaded`, `unfinished`, `lag_seconds` (null: nothing has a date), `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`),
- * `missing_settlements` (`at`, `side`: `after` or `before`, `group_id`) and `tables` (`table`,
- * `files`, `bytes`, `rows`). `csv` and `ndjson` have a row for each account, pipeline and day: `account`, `pipeline`, `day`,
- * `state`.
+ * `table` is for people, `json` is a `LakeStatus` of the library, with `retention_hours`. `csv` and `ndjson` have a row
+ * for each account, pipeline and day: `account`, `pipeline`, `day`, `state`.
  *
  * @throws LedgerlakeError USAGE for a range that is none, where there is no lake, and for an account that it lacks and no run has begun, while it holds others, LAKE_STORE and LAKE_LOG where the lake can't be read,
  * LAKE_LAG after all is written where an account's data is older than `maxLag`, or a run was asked for settlements that aren't

@@ -124,7 +124,7 @@ async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
       const command = isCertain ? 'ledgerlake compact' : undefined;
       add(path, `expected the checkpoint to say what its commits say, ${fault}; ${whatToDo}`, command);
     }
-    for (const { path, fault } of commits) add(path, fault);
+    for (const { path, fault } of commits) add(path, `${fault}; restore the file from a copy, or write the log anew`);
   }
 }
 

@@ -34,10 +34,8 @@ export interface VerifyOptions {
  * `ledgerlake verify`: proves the lake and writes a certificate of completeness. The exit code: 1 where something is
  * wrong with the lake itself, or `strict` and with what upstream gave.
  *
- * `table` is for people. `json` is one object: `lake`, `account` (null: all), `verified_at`, `verdict` (`whole`,
- * `findings`, `broken`), `checks` (each `check`, `about`, `checked`, `counts`, `result`, `found`) and `problems` (each
- * `check`, `kind`, `table`, `file`, `slice`, `problem` and `mend`, a command or null; of one check the first 200). `csv` and `ndjson` have a row for
- * each problem, and one for each check without any, whose `kind` and what follows is null.
+ * `table` is for people, `json` is a `Certificate` of the library. `csv` and `ndjson` have a row for each problem, and one for each check
+ * without any, whose `kind` and what follows is null.
  *
  * @throws LedgerlakeError USAGE where there is no lake, and for an account that it lacks, while it holds others, LAKE_STORE where the lake can't be read, LAKE_LOG where its log is damaged, cut off or from a
  * newer program

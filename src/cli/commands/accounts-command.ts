@@ -11,6 +11,7 @@ export const accountsCommand: CommandDefinition = {
     'values. `accounts check` signs each in, sends one small request, and says what to check; exit 1 if one\n' +
     'fails, 2 if one is configured wrong.',
   options: {
+    account: { type: 'text', about: 'The only account to list or to check' },
     ...shared('config'),
     format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'How it is written' },
   },
@@ -19,7 +20,8 @@ export const accountsCommand: CommandDefinition = {
     ['accounts check my-shop', 'whether my-shop can be read'],
   ],
   run: async (given, context) => {
-    const [action, ...accounts] = given.all('ACTION');
+    const [action, ...named] = given.all('ACTION');
+    const accounts = [...named, ...given.repeated('account')];
     if (action !== undefined && action !== 'check') {
       const near = nearestName(action, ['check', 'list']);
       const meant = near === 'list' ? 'accounts' : `accounts ${near ?? `check ${action}`}`;
@@ -32,7 +34,7 @@ export const accountsCommand: CommandDefinition = {
     const format = given.required('format') === 'json' ? 'json' : 'table';
     if (action === undefined) {
       const { accounts: list } = await import('../../app/accounts/accounts.js');
-      await list({ config, environment: process.env, format }, readingContext(given, context));
+      await list({ config, environment: process.env, accounts, format }, readingContext(given, context));
       return 0;
     }
     const { checkAccounts } = await import('../../app/accounts/accounts.js');

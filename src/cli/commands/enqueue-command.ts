@@ -1,3 +1,4 @@
+import { program } from '../../app/command-text.js';
 import { usageError } from '../../core/errors.js';
 import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readFleetAccounts } from '../options/command-settings.js';
@@ -41,7 +42,7 @@ export const enqueueCommand: CommandDefinition = {
     const known = actions.find((name) => name === action);
     if (known === undefined) {
       throw usageError(
-        `expected \`enqueue ${actions.join('`, `enqueue ')}\`, got \`enqueue ${action}\`; see ledgerlake enqueue --help`,
+        `expected \`enqueue ${actions.join('`, `enqueue ')}\`, got \`enqueue ${action}\`; see ${program} enqueue --help`,
       );
     }
     const [{ readRedisAddress }, { readNight }, { enqueue }, { readRange }] = await Promise.all([

@@ -24,6 +24,8 @@ export interface ShellOptions {
 }
 
 const prompt = 'ledgerlake> ';
+/** For a command that was typed into a statement. */
+const goesOn = 'That is now a part of the statement: ; ends it, Ctrl-C cancels it.\n';
 
 /** The names of files and columns that a terminal may be shown as they are: the others aren't offered. */
 const isPrintable = (name: string): boolean => printable(name) === name;
@@ -157,11 +159,13 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     if (interactive) await writeText(screen, ['DuckDB over the lake: .help for commands, .quit to leave.\n']);
     ask();
     for await (const line of asked) {
-      const command = reader.pending ? undefined : commandIn(line);
+      const typedCommand = commandIn(line);
+      const command = reader.pending ? undefined : typedCommand;
       if (command === undefined) {
         const statements = reader.push(line);
         await remember(line, !reader.pending);
         for (const statement of statements) if (!(await attempt(() => run(statement)))) return 0;
+        if (interactive && reader.pending && typedCommand !== undefined) await writeText(screen, [goesOn]);
       } else {
         await remember(line, true);
         const [, name = '', argument = ''] = /^(\S*)\s*(.*)$/.exec(command.replace(/[\s;]+$/, '')) ?? [];

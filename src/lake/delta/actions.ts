@@ -59,6 +59,11 @@ export type Action =
 /** What can be done about a file of a log. */
 export const restoreLog = 'restore the file from a copy, or run `ledgerlake rebuild --log`';
 
+/** Why a file of a log can't be read, without what can be done about it. */
+export function logFault(error: unknown): string {
+  return messageOf(error).replace(`; ${restoreLog}`, '');
+}
+
 /** Which commit a file is. */
 interface CommitId {
   readonly table: string;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { messageOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { isChecked, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
+import { isChecked, logFault, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
 import { isReadable, type DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 
 /** A checkpoint that says something else than the commits that it stands for. */
@@ -15,7 +14,7 @@ interface WrongCheckpoint extends SkippedCheckpoint {
 interface DamagedCommit {
   /** Within the lake. */
   readonly path: string;
-  /** The whole message. */
+  /** Why; it does not say what to do. */
   readonly fault: string;
 }
 
@@ -75,7 +74,7 @@ async function readCommit(
     const actions = await log.commit(version);
     return actions && { actions };
   } catch (error) {
-    return { path: log.commitPath(version), fault: messageOf(error) };
+    return { path: log.commitPath(version), fault: logFault(error) };
   }
 }
 

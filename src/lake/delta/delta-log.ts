@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import { decodeActions, restoreLog, type Action, type Remove } from './actions.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { decodeActions, logFault, restoreLog, type Action, type Remove } from './actions.js';
 import { checksumOf, withChecksum } from './checkpoint.js';
 import { decodeCheckpoint, decodeUnchecked } from './checkpoint.js';
 import { compareBytes } from '../store/store.js';
@@ -317,7 +317,7 @@ export class DeltaLog {
     try {
       return { actions: await decodeCheckpoint(bytes, `${this.#store.location}/${path}`) };
     } catch (error) {
-      return { version, path, fault: messageOf(error).slice(0, 200) };
+      return { version, path, fault: logFault(error).slice(0, 200) };
     }
   }
 
@@ -380,7 +380,7 @@ function withFaults(error: unknown, location: string, skipped: readonly SkippedC
   return new LedgerlakeError(
     'LAKE_LOG',
     `expected the checkpoint ${location}/${damaged.path} as it was written, ${damaged.fault ?? ''}, and its commits ` +
-      `can't stand in for it (${messageOf(error)}); ${restoreLog}`,
+      `can't stand in for it (${logFault(error)}); ${restoreLog}`,
   );
 }
 

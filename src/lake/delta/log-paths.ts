@@ -69,7 +69,7 @@ function strayPath(place: string, path: string, fault: string): LedgerlakeError 
   return new LedgerlakeError(
     'LAKE_LOG',
     `expected paths within the table in ${place}, found ${JSON.stringify(path.slice(0, 200))}: ${fault}; ` +
-      `the log was changed by somebody else: ${restoreLog}`,
+      `the log was changed by somebody else; ${restoreLog}`,
   );
 }
 

@@ -33,7 +33,9 @@ const extensions = /\.(?:js|mjs|ts|mts)$/;
  * @throws LedgerlakeError USAGE naming the file, and the field that is wrong in it
  */
 export async function loadDefinitions(folder: string, taken: TakenNames): Promise<readonly LoadedDefinition[]> {
-  const names = (await namesIn(folder)).filter((name) => extensions.test(name) && !/\.d\.m?ts$/.test(name));
+  const files = await namesIn(folder);
+  refuseProgramsFolder(folder, files);
+  const names = files.filter((name) => extensions.test(name) && !/\.d\.m?ts$/.test(name));
   if (names.length === 0) {
     throw usageError(
       `expected definitions of pipelines (.js, .mjs, .ts or .mts) in --pipelines ${folder}, it has none`,
@@ -46,6 +48,15 @@ export async function loadDefinitions(folder: string, taken: TakenNames): Promis
     loaded.push(one);
   }
   return loaded;
+}
+
+/** Throws a USAGE error for the folder of this program's own pipelines, which a checkout has; `files` are the names in it */
+export function refuseProgramsFolder(folder: string, files: readonly string[]): void {
+  if (!files.some((name) => /^all-pipelines\.[jt]s$/.test(name))) return;
+  throw usageError(
+    `expected a folder of your own for --pipelines, got ${folder}, which has the program's pipelines: name another, such as ` +
+      '--pipelines my-pipelines',
+  );
 }
 
 async function namesIn(folder: string): Promise<string[]> {

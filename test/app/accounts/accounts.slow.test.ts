@@ -115,7 +115,6 @@ describe('accounts', () => {
     [['accounts', 'check'], /got none, and there is no ledgerlake\.config\.json in \/\S+: name its file with --config/],
     [['accounts', '--config', 'none.json'], /none\.json, which --config names, there is no such file in \//],
     [['accounts', '--client-secret', 'x'], /client-secret/],
-    [['accounts', 'check', '--account', 'a'], /got --account; did you mean `ledgerlake accounts check a`\?/],
     [['enqueue', 'retry', '--account=a'], /did you mean `ledgerlake enqueue retry a`\?/],
   ])('%j is refused', async (words, message) => {
     const ended = await builtCommand(words, { folder: await temporaryFolder() });
@@ -181,6 +180,10 @@ describe('accounts check', () => {
     ]);
     await expectNoSecret(ended, folder);
     expect(await builtCommand(['accounts', 'check', 'good'], { folder })).toMatchObject({ code: 0 });
+    const named = await builtCommand(['accounts', 'check', '--account', 'good'], { folder });
+    expect([named.code, named.out]).toEqual([0, expect.stringMatching(/^good: ok, .*\n$/)]);
+    const listed = await builtCommand(['accounts', '--account', 'open', '--format', 'json'], { folder });
+    expect(JSON.parse(listed.out)).toMatchObject([{ account: 'open' }]);
     expect(await builtCommand(['accounts', 'check', 'good', 'open'], { folder })).toMatchObject({ code: 1 });
     const synced = await builtCommand(['sync', '--account', 'not-set', '--lake', 'lake'], { folder });
     expect(synced).toMatchObject({ code: 2, out: '' });

@@ -30,6 +30,27 @@ test('it says that commands no longer read the lake of the made-up seller, where
   expect(out).toMatch(/^Commands read the lake data\/acme from now on; --lake data\/lake is the one from before\.$/m);
 });
 
+test('the next steps call the program as it was started', async () => {
+  const byNpx = { npm_command: 'exec', npm_lifecycle_script: 'ledgerlake' };
+  for (const [environment, program] of [
+    [{}, 'ledgerlake'],
+    [byNpx, 'npx ledgerlake'],
+  ] as const) {
+    const folder = await temporaryFolder();
+    const { out } = await builtCommand(['init', '--config', 'my config.json'], { folder, environment });
+    const commands = ['accounts check', 'plan --probe', 'backfill'].map((words) => `${program} ${words}`);
+    expect(out.match(/^ {2}[2-4]\. .*$/gm)).toEqual(
+      commands.map((command, at) => `  ${at + 2}. ${command} --config 'my config.json'`),
+    );
+    const run = { folder: await temporaryFolder(), environment };
+    const pipeline = await builtCommand(['init', 'pipeline', 'shipments', '--pipelines', 'mine'], run);
+    expect(pipeline.out).toContain(`  4. ${program} backfill shipments --pipelines mine --account my-shop\n`);
+    const from = new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10);
+    const loaded = await builtCommand(['backfill', 'financial-events', '--lake', 'lake', '--from', from], run);
+    expect(loaded.out).toContain(`\n  ${program} report --lake lake\n`);
+  }
+});
+
 test('a wrong date, lag or file is reported before credentials that are missing', async () => {
   const folder = await temporaryFolder();
   expect((await builtCommand(['init'], { folder })).code).toBe(0);

@@ -107,9 +107,9 @@ test('transactions are counted, and what to try next reads what was loaded', () 
   );
   const both = { ...report, summaries: [{ ...of, rows: new Map([['entries', 7], ...rows]) }] };
   expect(nextSteps(both)).toContain(
-    'npx ledgerlake sql --lake data/lake "SELECT month, currency, earned, sales FROM pnl_by_month"\n',
+    '\n  ledgerlake sql --lake data/lake "SELECT month, currency, earned, sales FROM pnl_by_month"\n',
   );
-  expect(nextSteps(both)).toContain('npx ledgerlake report --lake data/lake\n');
+  expect(nextSteps(both)).toContain('\n  ledgerlake report --lake data/lake\n');
   expect(nextSteps(both)).toMatch(/FROM read_parquet\('data\/lake\/entries\/.*\n +WHERE role = 'net' GROUP/);
   // Where the lake need not be named they fit a terminal of 80 characters.
   for (const one of [both, { ...both, summaries: [of] }]) {

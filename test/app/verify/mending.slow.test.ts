@@ -122,6 +122,15 @@ function loaded(start: string, end: string): Damage {
   };
 }
 
+/** Commits nothing to `events` until a checkpoint stands for its first commits. */
+async function checkpointed(root: string): Promise<void> {
+  const schema = tables.find(({ name }) => name === 'events');
+  if (schema === undefined) throw new Error('no table');
+  const table = new DeltaTable(schema, openStore(root), whole.clock);
+  await table.refresh();
+  for (let at = 0; at < 25; at++) await table.commit('FENCE', () => []);
+}
+
 const firstCommit = (root: string, table: string) => join(root, table, '_delta_log', `${'0'.repeat(20)}.json`);
 
 const reread = /^ledgerlake backfill .* --refresh$/;
@@ -226,11 +235,7 @@ const cases: readonly (readonly [what: string, mend: RegExp, damage: Damage])[] 
     'a checkpoint that was changed',
     /^ledgerlake compact /,
     async (root) => {
-      const schema = tables.find(({ name }) => name === 'events');
-      if (schema === undefined) throw new Error('no table');
-      const table = new DeltaTable(schema, openStore(root), whole.clock);
-      await table.refresh();
-      for (let at = 0; at < 25; at++) await table.commit('FENCE', () => []);
+      await checkpointed(root);
       const hint = JSON.parse(readFileSync(join(root, 'events/_delta_log/_last_checkpoint'), 'utf8')) as {
         version: number;
       };
@@ -238,6 +243,14 @@ const cases: readonly (readonly [what: string, mend: RegExp, damage: Damage])[] 
       const bytes = readFileSync(join(root, 'events/_delta_log', name));
       bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
       writeFileSync(join(root, 'events/_delta_log', name), bytes);
+    },
+  ],
+  [
+    'a commit that was cut off and that a checkpoint stands for',
+    log,
+    async (root) => {
+      await checkpointed(root);
+      truncateSync(firstCommit(root, 'events'), 200);
     },
   ],
   [

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Action } from '../../../src/lake/delta/actions.js';
@@ -7,7 +7,8 @@ import { encodeCheckpoint } from '../../../src/lake/delta/checkpoint.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { compacted } from '../maintenance/kept-lake.js';
+import { compacted, rebuilt } from '../maintenance/kept-lake.js';
+import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
 import { addsOf } from './damage.js';
 import { loadedLake } from './loaded-lake.js';
 import { found, verified } from './verified.js';
@@ -57,4 +58,31 @@ test('a checkpoint with a right checksum that lacks a file is found by verify, a
   const after = await verified({ root, clock });
   expect([found(after), after.code]).toEqual([[], 0]);
   expect(after.checks.find(({ check }) => check === 'unique-ids')).toMatchObject({ checked: events });
+});
+
+test('of a damaged commit that a checkpoint stands for one command is named, and a rebuild of the logs takes it', async () => {
+  const lake = await loadedLake(undefined, [{ pipelines: ['financial-events'], from: '2025-03-01' }]);
+  onTestFinished(() => {
+    lake.remove();
+  });
+  const { root, clock } = lake;
+  const schema = tables.find(({ name }) => name === 'events');
+  if (schema === undefined) throw new Error('no table');
+  const table = new DeltaTable(schema, openStore(root), clock);
+  await table.refresh();
+  for (let at = 0; at < 25; at++) await table.commit('FENCE', () => []);
+  const commit = `events/_delta_log/${'0'.repeat(20)}.json`;
+  truncateSync(join(root, commit), 200);
+
+  const { problems } = await verified({ root, clock });
+  expect(problems.filter(({ kind }) => kind === 'lake')).toMatchObject([
+    {
+      file: commit,
+      problem: expect.stringMatching(/; restore the file from a copy, or write the log anew$/) as string,
+      mend: `ledgerlake rebuild financial-events --log --lake ${root}`,
+    },
+  ]);
+  // Errors of other commands name it without a pipeline.
+  await rebuilt({ lake: root, log: { confirm: true } }, { clock });
+  expect((await verified({ root, clock })).problems.filter(({ kind }) => kind === 'lake')).toEqual([]);
 });

@@ -110,6 +110,25 @@ describe('a query', () => {
     expect((await sql({ query })).out).toBe('a\n;\n');
   });
 
+  test.each([
+    'DROP TABLE entries',
+    'INSERT INTO entries FROM entries',
+    'UPDATE entries SET amount = 1',
+    'DELETE FROM entries',
+    'TRUNCATE entries',
+    'ALTER TABLE entries ADD COLUMN x INTEGER',
+    'CREATE TABLE entries (x INTEGER)',
+  ])('%s says that the lake is read only', async (query) => {
+    const { code, message } = await failure(sql({ query }));
+    expect([code, message]).toEqual([
+      'SQL',
+      expect.stringMatching(/^the lake is read only here, and its tables are views: (?:Catalog|Binder) Error: /),
+    ]);
+    expect(
+      (await sql({ query: 'CREATE TABLE mine AS SELECT 1 AS x; INSERT INTO mine VALUES (2); FROM mine' })).out,
+    ).toBe('x\n1\n2\n');
+  });
+
   test('that fails is DuckDB’s error, and nothing is printed', async () => {
     const output = new Kept();
     const error = await failure(sql({ query: 'SELECT nothing FROM entries', output, format: 'json' }));

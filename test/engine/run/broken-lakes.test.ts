@@ -30,8 +30,12 @@ async function place(): Promise<{ lake: string; upstream: WatchedService }> {
 
 /** The one line that a run ends with which can't go on. */
 async function failure(lake: string, upstream: WatchedService, ...more: string[]): Promise<string> {
+  return failureOf(1, lake, upstream, ...more);
+}
+
+async function failureOf(exit: number, lake: string, upstream: WatchedService, ...more: string[]): Promise<string> {
   const { code, errors } = await childRun(words(lake, upstream, ...more)).ended;
-  expect(code, errors).toBe(1);
+  expect(code, errors).toBe(exit);
   const lines = errors.split('\n').filter((line) => line.startsWith('ledgerlake: '));
   expect(lines, errors).toHaveLength(1);
   expect(errors).not.toMatch(/\n\s+at /);
@@ -39,12 +43,12 @@ async function failure(lake: string, upstream: WatchedService, ...more: string[]
 }
 
 test.each([
-  ['is a file', ''],
-  ['lies below a file', '/below'],
-])('a lake that %s is refused before anything is asked for', async (_what, below) => {
+  ['is a file', '', 2, /USAGE: expected a lake at \S+, it is a file: name another with --lake$/],
+  ['lies below a file', '/below', 1, /expected (a )?folder|a part of the path is a file/],
+])('a lake that %s is refused before anything is asked for', async (_what, below, code, message) => {
   const { lake, upstream } = await place();
   await writeFile(lake, 'a file');
-  expect(await failure(`${lake}${below}`, upstream)).toMatch(/expected (a )?folder|a part of the path is a file/);
+  expect(await failureOf(code, `${lake}${below}`, upstream)).toMatch(message);
   expect(upstream.asked).toEqual([]);
   expect(await readFile(lake, 'utf8')).toBe('a file');
 });

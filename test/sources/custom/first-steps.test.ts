@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtCommand } from '../../app/built-command.js';
@@ -122,6 +122,23 @@ test('init names an account that is configured', async () => {
   await writeFile(join(folder, 'ledgerlake.config.json'), '{"accounts":{"acme":{"region":"eu"}}}');
   const { out } = await builtCommand(['init', 'pipeline', 'small-shop'], { folder });
   expect(out).toMatch(/--pipelines pipelines --account acme\n$/);
+});
+
+test('the folder of the program’s own pipelines is none of the user’s', async () => {
+  const folder = await temporaryFolder();
+  await cp('pipelines', join(folder, 'pipelines'), { recursive: true });
+  const before = await readdir(join(folder, 'pipelines'));
+  for (const words of ['init pipeline shipments', 'backfill shipments --pipelines pipelines --account my-shop']) {
+    expect(await builtCommand(words.split(' '), { folder })).toMatchObject({
+      code: 2,
+      err:
+        "ledgerlake: USAGE: expected a folder of your own for --pipelines, got pipelines, which has the program's pipelines: " +
+        'name another, such as --pipelines my-pipelines\n',
+    });
+  }
+  expect(await readdir(join(folder, 'pipelines'))).toEqual(before);
+  const own = ['init', 'pipeline', 'shipments', '--pipelines', 'my-pipelines'];
+  expect(await builtCommand(own, { folder })).toMatchObject({ code: 0 });
 });
 
 test.each([
