@@ -83,7 +83,8 @@ export function nextSteps(
   { isUsualLake = false }: { readonly isUsualLake?: boolean } = {},
 ): string {
   const tables = summaries.flatMap(({ rows }) => [...rows.keys()]);
-  const [table] = tables;
+  // The main one of a pipeline is its last.
+  const table = tables.at(-1);
   const at = isUsualLake ? '' : `--lake ${printable(shellWord(lake))} `;
   const entries = ['entries', 'transaction_entries'].find((name) => tables.includes(name));
   if (table !== undefined && entries === undefined) {

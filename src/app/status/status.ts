@@ -183,7 +183,9 @@ function atWorkText({ active }: Runs, account: string | undefined): string {
 function runsText({ active, died }: Runs): string {
   const lines = [
     ...active.map((lease) => `At work: ${leaseText(lease)}\n`),
-    ...died.map((lease) => `Died: ${leaseText(lease)}; what it committed stays, and the next run clears the rest\n`),
+    ...died.map(
+      (lease) => `Died: ${leaseText(lease)}; what it committed stays, and the next run that is done clears the rest\n`,
+    ),
   ];
   return lines.map((line) => printableLines(line)).join('');
 }

@@ -72,7 +72,7 @@ async function loadDefinition(file: string): Promise<LoadedDefinition> {
   if (/\.m?ts$/.test(file) && !runsTypeScript()) {
     throw usageError(
       `${file}: expected Node 22.18 or later for a definition in TypeScript, this is ${process.versions.node}: use a ` +
-        `newer Node, or compile it (npx -p typescript tsc --module preserve --target es2023 --outDir built ${file}) and ` +
+        `newer Node, or compile it (npx --yes -p typescript tsc --module preserve --target es2023 --outDir built ${file}) and ` +
         'name the output folder: --pipelines built',
     );
   }
@@ -98,7 +98,9 @@ async function defaultExport(file: string): Promise<unknown> {
     const isCommonJs = error instanceof SyntaxError && /\.[jt]s$/.test(file) && /export|import/.test(error.message);
     const hint = isCommonJs
       ? `; name it ${file.replace(/\.([jt]s)$/, '.m$1')}, as its package.json says that .${file.slice(-2)} is no module`
-      : '';
+      : error instanceof SyntaxError
+        ? `; \`node ${file}\` shows the line`
+        : '';
     throw usageError(`${file}: expected a module that loads, it threw ${JSON.stringify(messageOf(error))}${hint}`);
   } finally {
     shown();

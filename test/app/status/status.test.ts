@@ -276,7 +276,7 @@ describe('runs', () => {
       '\nTo load the gaps, where the run that is at work leaves any:\n  ledgerlake backfill --lake ',
     );
     expect(text).toMatch(
-      /^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next run clears the rest$/m,
+      /^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next run that is done clears the rest$/m,
     );
     await expect(shown(extra, { maxLag: '1h' })).rejects.toThrow(
       /; a run is at work \(backfill of shop, .*\): wait for it, or run `?ledgerlake sync /,

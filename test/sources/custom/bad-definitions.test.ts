@@ -143,7 +143,7 @@ describe('a definition that is wrong is refused in one line that names the file 
     const told = messageOf(await loading.catch((error: unknown) => error));
     expect(told).toMatch(/shipments\.ts: expected Node 22\.18 or later/);
     // What it says to do is done.
-    const [, words = ''] = /\(npx -p typescript tsc (.*)\) and name the output folder/.exec(told) ?? [];
+    const [, words = ''] = /\(npx --yes -p typescript tsc (.*)\) and name the output folder/.exec(told) ?? [];
     const compiler = resolve('node_modules/typescript/bin/tsc');
     // It finds no types here, and says so.
     spawnSync(process.execPath, [compiler, ...words.split(' ')], { cwd: folder });
@@ -157,6 +157,13 @@ test('a definition that its package says is no module is refused with a name tha
   const words = ['plan', 'shipments', '--pipelines', folder, '--account', 'depot'];
   const { code, err } = await builtCommand(words, { folder: await temporaryFolder() });
   expect([code, err]).toEqual([2, expect.stringMatching(/; name it \S+shipments\.mjs, as its package\.json says/)]);
+});
+
+test('a definition with a fault of syntax is refused with what shows its line', async () => {
+  const folder = await folderWith({ 'mine.mjs': 'export default {\n  name: a b\n};\n' });
+  const words = ['plan', 'mine', '--pipelines', folder, '--account', 'depot'];
+  const { code, err } = await builtCommand(words, { folder: await temporaryFolder() });
+  expect([code, err]).toEqual([2, expect.stringMatching(/; `node \S+mine\.mjs` shows the line$/m)]);
 });
 
 test('the command exits with 2 and touches nothing', async () => {
