@@ -134,9 +134,9 @@ export async function rederivedEntries(
 ): Promise<RederivedEntries> {
   const { stored } = events;
   if (stored !== undefined) {
-    const isSameBytes = stored.sha256 !== undefined && (await rederivedBytes(derived, events, stored.sha256, signal));
-    const same = isSameBytes || (await rederivedRows(derived, events, stored, signal));
-    if (same) return same;
+    const same =
+      (await sameByBytes(derived, events, stored, signal)) ?? (await sameByRows(derived, events, stored, signal));
+    if (same !== undefined) return same;
   }
   const metadata = await metadataLike(events.main, events.file);
   const files: LocalParquet[] = [];
@@ -150,43 +150,44 @@ export async function rederivedEntries(
   return { ...totals, sameBy: undefined, files, metadata };
 }
 
-/** Whether the only stored file comes out byte for byte, with what its own footer says of who wrote it. */
-async function rederivedBytes(
+/** Where the only stored file comes out byte for byte, with what its own footer says of who wrote it; else undefined. */
+async function sameByBytes(
   derived: DerivedTable,
   events: StoredEvents,
-  sha256: string,
+  { files: [stored], sha256 }: StoredEntries,
   signal: AbortSignal | undefined,
-): Promise<RederivedEntries | false> {
-  const [stored] = events.stored?.files ?? [];
-  const footer = stored === undefined ? undefined : await footerTexts(stored).catch(() => undefined);
-  if (footer === undefined) return false;
+): Promise<RederivedEntries | undefined> {
+  if (stored === undefined || sha256 === undefined) return undefined;
+  // What the log takes for a file of entries may be no Parquet file.
+  const footer = await footerTexts(stored).catch(() => undefined);
+  if (footer === undefined) return undefined;
   const hashes: string[] = [];
   const totals = await eachBatch(derived, events, signal, async ({ rows }) => {
     const { bytes } = await encodeFile(rows, footer.metadata, footer.createdBy);
     hashes.push(contentOf(bytes).sha256);
   });
   const isSame = hashes.length === 1 && hashes[0] === sha256 && hasNet(events.main, totals.net);
-  return isSame && { ...totals, sameBy: 'bytes', files: [], metadata: footer.metadata };
+  return isSame ? { ...totals, sameBy: 'bytes', files: [], metadata: footer.metadata } : undefined;
 }
 
-/** Whether the stored files hold the rows, in whatever order; what the log takes for one of them may be no Parquet file. */
-async function rederivedRows(
+/** Where the stored files hold the same rows, in whatever order; else undefined. */
+async function sameByRows(
   derived: DerivedTable,
   events: StoredEvents,
-  stored: StoredEntries,
+  { files }: StoredEntries,
   signal: AbortSignal | undefined,
-): Promise<RederivedEntries | false> {
+): Promise<RederivedEntries | undefined> {
   const sums = new RowSums(derived.table);
   const totals = await eachBatch(derived, events, signal, ({ rows }) => {
     sums.add(rows.batch);
   });
-  if (!hasNet(events.main, totals.net)) return false;
-  const storedRows = await storedSums(derived.table, stored.files).catch((error: unknown) => {
+  if (!hasNet(events.main, totals.net)) return undefined;
+  const stored = await storedSums(derived.table, files).catch((error: unknown) => {
     if (error instanceof LedgerlakeError) throw error;
     return undefined;
   });
-  const isSame = storedRows !== undefined && sums.equals(storedRows);
-  return isSame && { ...totals, sameBy: 'rows', files: [], metadata: new Map() };
+  const isSame = stored !== undefined && sums.equals(stored);
+  return isSame ? { ...totals, sameBy: 'rows', files: [], metadata: new Map() } : undefined;
 }
 
 /** Where the columns of a batch lie, on each thread. */
