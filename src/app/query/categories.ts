@@ -50,8 +50,8 @@ export const categories: readonly Category[] = [
     id: 'taxes',
     label: 'Taxes',
     about:
-      'Tax that buyers paid, less what the marketplace withheld to remit it, and tax on fees and advertising. Tax that was given back is part ' +
-      'of the refunds.',
+      'Tax that buyers paid, less what the marketplace withheld to remit it, and tax on advertising, coupons and deals. Tax that was given ' +
+      'back is part of the refunds, and a fee that is a tax one of the fees.',
     kinds: ['tax', 'tax_withheld'],
   },
   {

@@ -274,8 +274,9 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
         : ['All', formatCount(all.shipped), formatCount(all.refunded), percentText(rateText(all))],
     )}
     <p class="note">
-      An order counts in each month in which it was shipped or refunded, and once in
-      all.${
+      An order counts in each month in which it was shipped or refunded, and once in all; it may be refunded in a later
+      month, and its shipment may lie before the loaded
+      time.${
         share === undefined ? undefined : ` Refunds came to ${share.replace('-', '')} of each 100 ${currency} of sales.`
       }
     </p>`;

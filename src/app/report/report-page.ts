@@ -399,7 +399,10 @@ function words(): Html {
         counts when it is released.
       </dd>
       <dt>Refund rate</dt>
-      <dd>Orders with a refund, of each 100 orders with a shipment.</dd>
+      <dd>
+        Orders that were refunded in a time, for each 100 that were shipped in it. Refunds of earlier sales are among
+        them, so the first months of a lake have more than their own.
+      </dd>
       <dt>Settlement</dt>
       <dd>
         What the marketplace pays out at once, mostly for two weeks: the balance that it begins with and the net of its

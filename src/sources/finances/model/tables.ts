@@ -63,7 +63,12 @@ export function repeated(of: Column): Column {
   return { ...of, encoding: 'dictionary' };
 }
 
-const marketplace = nullable('marketplace', 'text', 'dictionary', 'The marketplace of the sale.');
+const marketplace = nullable(
+  'marketplace',
+  'text',
+  'dictionary',
+  'The marketplace of the sale, as the event has it: `Amazon.com`, or an id.',
+);
 const groupId = nullable(
   'group_id',
   'text',
