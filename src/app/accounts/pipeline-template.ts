@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { usageError } from '../../core/errors.js';
@@ -5,6 +6,7 @@ import { printable } from '../../core/printable.js';
 import { programCommand } from '../command-text.js';
 import { refuseProgramsFolder } from '../../sources/custom/load-definitions.js';
 import type { CommandContext } from '../context.js';
+import { defaultLake } from '../configuration/settings.js';
 import { createFile } from './configuration-template.js';
 
 interface PipelineInit {
@@ -32,7 +34,10 @@ export async function initPipeline(
   refuseProgramsFolder(folder, await readdir(folder).catch(() => []));
   await mkdir(folder, { recursive: true });
   await createFile(file, definitionTemplate(name), { option: '--pipelines' });
-  const run = printable(programCommand(['backfill', name, '--pipelines', folder, '--account', account ?? 'my-shop']));
+  const known = account ?? 'my-shop';
+  // Where the made-up seller has been loaded, no other account goes into its lake.
+  const lake = account === undefined && existsSync(defaultLake) ? ['--lake', `data/${known}`] : [];
+  const run = printable(programCommand(['backfill', name, '--pipelines', folder, '--account', known, ...lake]));
   print(
     [
       `Wrote ${printable(file)}. Next:`,

@@ -44,11 +44,8 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
       await lake.refresh();
       await restoreSwapped(lake.tables, Infinity, clock.now());
     }
-    const found = chosen();
-    const broken = found.find(({ isWhole }) => !isWhole);
-    if (broken !== undefined) throw notSplit(lake, family, broken.main);
-    if (found.length === 0) return;
-    const damaged: DamagedFile[] = [];
+    const found = chosen().filter(({ isWhole }) => isWhole);
+    const damaged = chosen().flatMap((bundle) => (bundle.isWhole ? [] : [halfLogged(lake, family, bundle)]));
     await withWorkspace(limits, lake.store, async (workspace) => {
       const files: NewFile[] = [];
       const pieces = new Set<string>();
@@ -98,9 +95,15 @@ function notSplit(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
   const file = lake.store.address(lake.table(main.name).pathOf(add));
   return new LedgerlakeError(
     'LAKE_CONFLICT',
-    `expected to part ${file}, which holds more than what is read again, but its rows can't be told apart, or what belongs ` +
-      'to it is missing from the log: `ledgerlake verify` tells; nothing was replaced',
+    `expected to part ${file}, which holds more than what is read again, but its rows can't be told apart: ` +
+      '`ledgerlake verify` tells; nothing was replaced',
   );
+}
+
+/** A file of which other files are missing from the log. */
+function halfLogged(lake: Lake, { main: table }: Family, { main }: Bundle): DamagedFile {
+  const file = lake.store.address(lake.table(table.name).pathOf(main));
+  return new DamagedFile(file, 'a log lacks what belongs to it', 'run the command that `ledgerlake verify` names');
 }
 
 /**

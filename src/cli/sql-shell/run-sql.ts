@@ -50,7 +50,7 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
     if (outputFile !== undefined) await destination.to(outputFile);
     if (fileCount(await session.refresh()) === 0) {
       await writeText(errorOutput, [
-        `The lake ${printable(place.lake)} is empty: run \`${printable(commandIn(place, 'ledgerlake backfill'))}\` to load it.\n`,
+        `The lake ${printable(place.lake)} is empty: \`${printable(commandIn(place, 'ledgerlake status'))}\` names the command that loads it.\n`,
       ]);
     }
     let code: 0 | 1 = 0;

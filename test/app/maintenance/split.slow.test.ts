@@ -1,8 +1,10 @@
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { splitter } from '../../../src/app/maintenance/split.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
+import { addOf, pathOf, removeByHand } from '../verify/damage.js';
 import { makeLake, type MadeLake } from './made-lake.js';
 import { compacted, contentsOf, copied, dataFiles, loaded, rebuilt, steppingClock } from './kept-lake.js';
 import { load, open, shipment, shipments, smallLake, window, within } from './small-lake.js';
@@ -147,6 +149,18 @@ describe('reading again what compact has merged', () => {
     const opened = await open(lake, clock);
     await expect(load(opened, 2, [], { refresh: true })).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
     expect(await contents.differences()).toEqual({});
+  });
+
+  test('of a file whose entries the log lacks takes it for damaged, as what it holds has to be read again', async () => {
+    const lake = await copied(small.lake);
+    await compacted({ lake }, { clock });
+    rmSync(pathOf(lake, 'events', addOf(lake, 'events')));
+    removeByHand(lake, 'entries', addOf(lake, 'entries'));
+    const opened = await open(lake, clock);
+    const split = splitter(opened, clock);
+    const failed = load(opened, 2, shipments(2), { refresh: true, split });
+    await expect(failed).rejects.toMatchObject({ code: 'LAKE_STORE' });
+    await expect(failed).rejects.toThrow(/a log lacks what belongs to it; nothing took its place, as it holds what/);
   });
 
   test('of several windows of one file at once parts each', async () => {

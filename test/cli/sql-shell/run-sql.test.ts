@@ -213,7 +213,7 @@ describe('the lake', () => {
     ).toEqual({
       code: 0,
       out: 'n\n0\n',
-      err: 'The lake data/lake is empty: run `ledgerlake backfill --lake data/lake` to load it.\n',
+      err: 'The lake data/lake is empty: `ledgerlake status --lake data/lake` names the command that loads it.\n',
     });
   });
 
