@@ -57,8 +57,17 @@ interface Surroundings {
   readonly emit: Emit;
 }
 
-/** What runs with connections: it may `sweep` once all is loaded, then pages that dead runs have left are forgotten. */
-type Use<T, Connected> = (connected: Connected, sweep: () => Promise<void>) => Promise<T>;
+/** The pages that aren't in the lake, when a run ends. */
+export interface KeptPages {
+  /** Once all is loaded: forgets those that dead runs have left. */
+  sweep(): Promise<void>;
+  /** Forgets all of them: they are another account's. */
+  clear(): Promise<void>;
+}
+
+type Use<T, Connected> = (connected: Connected, pages: KeptPages) => Promise<T>;
+
+export const noPages: KeptPages = { sweep: () => Promise.resolve(), clear: () => Promise.resolve() };
 
 /** Runs with the upstream at an address, or with the embedded service, which is started for the run and not throttled. */
 export async function withUpstream<T>(
@@ -74,7 +83,7 @@ export async function withUpstream<T>(
     if (options.startEmbedded === undefined) throw usageError('expected --endpoint: there is no embedded service here');
     const service = await options.startEmbedded(clock);
     const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
-    return use(connection.upstream, () => Promise.resolve()).finally(async () => {
+    return use(connection.upstream, noPages).finally(async () => {
       await connection.close();
       await service.close();
     });
@@ -88,7 +97,7 @@ export async function withUpstream<T>(
   const path = largeGroupsFile(options, account, endpoint);
   const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
   const connection = connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state, largeGroups });
-  return use(connection.upstream, () => connection.sweep()).finally(() => connection.close());
+  return use(connection.upstream, connection).finally(() => connection.close());
 }
 
 /**
@@ -123,8 +132,13 @@ export async function withCustomConnections<T>(
   try {
     const connected: FinancesPipeline[] = [];
     for (const pipeline of pipelines) connected.push(isCustom(pipeline) ? await connect(pipeline) : pipeline);
-    return await use(connected, async () => {
-      for (const connection of connections) await connection.sweep();
+    return await use(connected, {
+      sweep: async () => {
+        for (const connection of connections) await connection.sweep();
+      },
+      clear: async () => {
+        for (const connection of connections) await connection.clear();
+      },
     });
   } finally {
     for (const connection of connections) await connection.close();

@@ -6,7 +6,7 @@ import { exportAfterRun, type ExportOptions } from '../export/export-after-run.j
 import { tables } from '../../sources/finances/lake-tables.js';
 import { noUpstream, type FinancesPipeline, type FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
-import { type Findings, emptyFailure } from '../reconcile/findings.js';
+import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { begunTables, describeTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
@@ -28,7 +28,14 @@ import { emittingWatermarks } from '../sync/freshness.js';
 import { leftOutDays, leftOutText } from '../query/left-out-days.js';
 import { isLoaded, unfinishedRanges } from '../verify/checks/unfinished-ranges.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
-import { customAddress, withCustomConnections, withUpstream, type UpstreamOptions } from './connections.js';
+import {
+  customAddress,
+  noPages,
+  withCustomConnections,
+  withUpstream,
+  type KeptPages,
+  type UpstreamOptions,
+} from './connections.js';
 import type { ChosenJob, JobOptions } from './chosen-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -150,14 +157,18 @@ export async function load(
           split: splitter(lake, clock),
           acceptsEmpty: options.acceptEmpty === true,
         });
-      const loadFrom = (upstream: FinancesUpstream, sweep: () => Promise<void>) =>
-        withCustomConnections(pipelines, options, account, context, async (connected, sweepCustom) => {
+      const loadFrom = (upstream: FinancesUpstream, pages: KeptPages) =>
+        withCustomConnections(pipelines, options, account, context, async (connected, customPages) => {
           const ran = await run(upstream, connected);
-          if (ran.failure === undefined) await Promise.all([sweep(), sweepCustom()]);
+          for (const of of [pages, customPages]) {
+            if (ran.failure === undefined) await of.sweep();
+            // Else the next run would take them for the answers of this account.
+            else if (isOtherAccount(ran.failure)) await of.clear();
+          }
           return ran;
         });
       const { summaries, failure: broken } = job.isCustomOnly
-        ? await loadFrom(noUpstream, () => Promise.resolve())
+        ? await loadFrom(noUpstream, noPages)
         : await withUpstream(options, account, context, loadFrom);
       if (broken === undefined) {
         await vacuumLake(lake, lease, { clock, emit, account });

@@ -140,6 +140,11 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
   );
 }
 
+/** Whether a run failed as its answers seem to be another account's. */
+export function isOtherAccount(failure: unknown): boolean {
+  return failure instanceof LedgerlakeError && failure.code === 'UPSTREAM_ACCOUNT';
+}
+
 /** The failure of a run whose answers seem to be another account's: of the orders that the lake holds hardly any came. */
 export function otherAccountFailure(
   {

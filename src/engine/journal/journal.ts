@@ -55,6 +55,8 @@ export interface Journal {
    * dropping the pages.
    */
   sweep(isOver: (query: string) => boolean): Promise<void>;
+  /** Forgets every page of dead runs, and of this one: they are of no use, as they are another account's. */
+  clear(): Promise<void>;
 }
 
 /**
@@ -123,6 +125,13 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
           left.delete(query);
           await rm(found.folder, { recursive: true, force: true });
         }
+      }, undefined),
+    clear: () =>
+      attempt(async () => {
+        const folders = [...left.values(), ...entries.values()].map((of) => of.folder);
+        left.clear();
+        entries.clear();
+        for (const of of folders) await rm(of, { recursive: true, force: true });
       }, undefined),
   };
 }

@@ -49,6 +49,8 @@ export interface PagedClient<Q extends Query, P extends ApiPage> {
    * another run may continue stays.
    */
   sweep(): Promise<void>;
+  /** Forgets every page that isn't in the lake, those of this run too: they are another account's. */
+  clear(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -124,6 +126,7 @@ export function connectApi<Q extends Query, P extends ApiPage>(
     },
     begun: (operation) => (journal?.begun() ?? []).flatMap((entry) => entries.windowOf(entry, operation) ?? []),
     sweep: async () => journal?.sweep((entry) => [...pacedOperations].some((name) => entries.isOf(entry, name))),
+    clear: async () => journal?.clear(),
     close: async () => {
       await transport.close();
       await kept?.flush();

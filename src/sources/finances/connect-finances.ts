@@ -26,6 +26,8 @@ export interface Connection {
   readonly upstream: FinancesUpstream;
   /** Forgets the pages that dead runs have left of what this run has read. */
   sweep(): Promise<void>;
+  /** Forgets every page that isn't in the lake: they are another account's. */
+  clear(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -51,6 +53,8 @@ export function connectFinances({
       await v0.sweep();
       await transactions.sweep();
     },
+    // Both have one journal.
+    clear: () => v0.clear(),
     close: async () => {
       await transport.close();
       await options.kept?.flush();

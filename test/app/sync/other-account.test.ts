@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
@@ -20,7 +22,9 @@ describe.each([
       [7, 8].map((seed) => serving({ ledger: createSeller({ seed, events: 2500, days: 60, profile }, clock), clock })),
     );
     const lake = await temporaryFolder();
-    const given = { lake, endpoint, account: 'shop', pipelines: [pipeline] };
+    const journal = join(await temporaryFolder(), 'journal');
+    // Slow enough for pages to be kept, and with a token for each.
+    const given = { lake, endpoint, account: 'shop', pipelines: [pipeline], journal, rate: 100 };
     await ran({ ...given, from: '2026-03-01' }, { clock });
     const before = await fileHashes(lake);
 
@@ -30,6 +34,8 @@ describe.each([
     expect(String(failure)).toContain('another account');
     expect(summary.status).toBe('failed');
     expect(await fileHashes(lake)).toEqual(before);
+    // What came is of no use to the next run.
+    expect((await readdir(journal, { recursive: true })).filter((name) => name.endsWith('.page'))).toEqual([]);
 
     const refreshed = { ...given, endpoint: other, from: '2026-03-10', refresh: true };
     expect(codeOf(await ran(refreshed, { clock }).catch((error: unknown) => error))).toBe('UPSTREAM_ACCOUNT');
