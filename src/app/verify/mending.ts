@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { shellWord } from '../command-text.js';
 import { historyFamily } from '../reconcile/event-history.js';
@@ -74,5 +73,5 @@ export function mendingCommand({ check, kind, table, file, slice }: Problem, of:
 function moveCommand(location: string, file: string): string {
   const root = location.replace(/\/+$/, '');
   const words = location.startsWith('s3://') ? ['aws', 's3', 'mv'] : ['mv', '--'];
-  return [...words, `${root}/${file}`, `${root}/_moved-${basename(file)}`].map(shellWord).join(' ');
+  return [...words, `${root}/${file}`, `${root}/_moved-${file.replaceAll('/', '-')}`].map(shellWord).join(' ');
 }

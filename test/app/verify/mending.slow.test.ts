@@ -158,7 +158,7 @@ const cases: readonly (readonly [what: string, mend: RegExp, damage: Damage])[] 
   ['a file of entries that is no Parquet', rebuild, garbage('entries')],
   [
     'a foreign file',
-    /^mv -- /,
+    /^mv -- \S+ \S+\/_moved-events-account=shop-month=2025-03-mine\.parquet$/,
     (root) => {
       const file = pathOf(root, 'events', addOf(root, 'events'));
       copyFileSync(file, join(root, 'events/account=shop/month=2025-03/mine.parquet'));
