@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { RunEvent } from '../../src/core/events/run-event.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { clockAt, ran, serving, temporaryFolder } from '../app/lake-run.js';
@@ -13,16 +14,17 @@ const dates = { from: '2026-03-01', to: '2026-03-08' };
 /** A lake with one account, and a file that some dead run has left in the folder of another. */
 async function lakeWithLeftover() {
   const lake = await temporaryFolder();
+  const emitted: RunEvent[] = [];
   const endpoint = await serving({
     ledger: createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock),
     clock,
   });
-  const load = (account: string, more = {}) => ran({ lake, endpoint, account, ...dates, ...more }, { clock });
+  const load = (account: string, more = {}) => ran({ lake, endpoint, account, ...dates, ...more }, { clock, emitted });
   await load('one');
   const folder = join(lake, 'events', 'account=other', 'month=2026-03');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, '20260301T000000Z-20260308T000000Z-0123456789abcdef.parquet'), 'half a file');
-  return { lake, load, left: () => readdir(folder), leases: () => readdir(join(lake, '_runs')) };
+  return { lake, load, emitted, left: () => readdir(folder), leases: () => readdir(join(lake, '_runs')) };
 }
 
 test('a run lists nothing of other accounts where none has died', async () => {
@@ -56,4 +58,19 @@ test('a run that fails leaves word, and the next one of any account clears up ev
   await load('one');
   expect(await left()).toEqual([]);
   expect(await leases()).toEqual([]);
+});
+
+test('what no commit references stays as long as a log names files that are missing, as it may be that of another time', async () => {
+  const { lake, load, emitted } = await lakeWithLeftover();
+  const month = join(lake, 'events', 'account=one', 'month=2026-03');
+  const [name = ''] = await readdir(month);
+  const [kept, orphan] = [join(lake, name), join(month, name.replace('20260301', '20260302'))];
+  await rename(join(month, name), kept);
+  await writeFile(orphan, 'half a file');
+  await load('one', { to: '2026-03-09' });
+  expect(existsSync(orphan)).toBe(true);
+  expect(emitted).toContainEqual({ event: 'orphans-left' });
+  await rename(kept, join(month, name));
+  await load('one', { to: '2026-03-10' });
+  expect(existsSync(orphan)).toBe(false);
 });

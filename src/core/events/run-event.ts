@@ -53,6 +53,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'orphan-deleted': 'debug',
   'orphans-deleted': 'info',
   'orphans-set-aside': 'error',
+  'orphans-left': 'warn',
   'lake-exported': 'info',
   'export-failed': 'warn',
   'inputs-planned': 'debug',
@@ -282,6 +283,8 @@ interface RunEvents {
     /** Within the lake. */
     readonly folder: string;
   };
+  /** Files that no commit references stay, as a log names files that are missing: it may be that of another time. */
+  'orphans-left': object;
   /** What other engines read beside the logs is that of the tables as they are. */
   'lake-exported': {
     /** `iceberg`. */

@@ -32,7 +32,7 @@ interface VacuumOptions {
  * machine, which can be known to be alive, are left to them; with the others no run would ever know what is a dead one's.
  *
  * Where the lake lacks the note of its tables' versions, files that no log references may be of commits that are gone: they are
- * moved to `setAsideFolder`, and nothing is deleted.
+ * moved to `setAsideFolder`, and nothing is deleted. Where a log names files that are missing, it may be that of another time, and all stay.
  *
  * @throws LedgerlakeError LAKE_LOG where a table has files and no log: nothing says then which of them are orphans
  */
@@ -64,6 +64,38 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
     const unreferenced = unreferencedOf(table, filesOf(table));
     if (unreferenced.length > 0) for (const main of (await swappedOf(table, unreferenced)).values()) fenced.add(main);
   }
+  const isDoubtful =
+    lake.isNoted &&
+    (old.length > 0 || lake.tables.some((table) => unreferencedOf(table, filesOf(table)).length > 0)) &&
+    (await lacksFiles(lake, found, dead.length === 0 ? account : undefined));
+  if (isDoubtful) emit({ event: 'orphans-left' });
+  else await deleteFound({ lake, orphans, filesOf, fenced, clock, emit });
+  // Where an account alone is vacuumed, only what this run has added to: a log of many accounts takes a while to list.
+  for (const table of lake.tables) {
+    await table.repairCheckpoints(account === undefined);
+    await table.dropOldCheckpoints(account === undefined);
+  }
+  // Those of which something may lie among what others are writing, or was left, wait for a later vacuum.
+  for (const { path, wroteBefore } of isDoubtful ? [] : dead)
+    if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
+  await lake.noteVersions();
+}
+
+/** What a vacuum has found. */
+interface Found {
+  readonly lake: Lake;
+  /** Files of derived tables that their logs have and that count nowhere. */
+  readonly orphans: Awaited<ReturnType<typeof orphansOf>>;
+  /** The files of a table that are old enough. */
+  readonly filesOf: (table: DeltaTable) => string[];
+  /** Names of tables whose newest version has to be known for certain first. */
+  readonly fenced: ReadonlySet<string>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** Deletes what no commit references, or sets it aside. */
+async function deleteFound({ lake, orphans, filesOf, fenced, clock, emit }: Found): Promise<void> {
   const folder = setAsideFolderAt(clock.now());
   const store = lake.isNoted ? lake.store : settingAside(lake.store, folder);
   const deleted: string[] = [];
@@ -83,15 +115,24 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
       );
     }
   }
-  // Where an account alone is vacuumed, only what this run has added to: a log of many accounts takes a while to list.
-  for (const table of lake.tables) {
-    await table.repairCheckpoints(account === undefined);
-    await table.dropOldCheckpoints(account === undefined);
+}
+
+/** Whether a log names a file that isn't there, of an account or of all. `found` are those that were there before. */
+async function lacksFiles(
+  { store }: Lake,
+  found: ReadonlyMap<DeltaTable, readonly StoredFile[]>,
+  account: string | undefined,
+): Promise<boolean> {
+  for (const [table, files] of found) {
+    const paths = new Set(files.map(({ path }) => path));
+    for (const add of table.snapshot.files.values()) {
+      if (account !== undefined && add.partitionValues['account'] !== account) continue;
+      const path = table.pathOf(add);
+      // One that was committed meanwhile is there all the same.
+      if (!paths.has(path) && (await store.readRange(path, 0, 1)) === undefined) return true;
+    }
   }
-  // Those of which something may lie among what others are writing wait for a later vacuum.
-  for (const { path, wroteBefore } of dead)
-    if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
-  await lake.noteVersions();
+  return false;
 }
 
 /** The same store, which keeps in a folder what it removes. */

@@ -142,6 +142,8 @@ const lines: Handlers<string | undefined> = {
     `${table}: deleted ${formatCount(files, 'file')} that no commit references, left by a run that did not finish`,
   'orphans-set-aside': ({ table, files, folder }) =>
     `${table}: moved ${formatCount(files, 'file')} that no commit references to ${folder}, as _versions.json was missing or damaged`,
+  'orphans-left': () =>
+    'files that no commit references stay, as a log names files that are missing: `ledgerlake verify` says what mends it',
   'lake-exported': ({ format, tables, changed, bytes }) =>
     changed === 0
       ? undefined
