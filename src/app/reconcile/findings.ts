@@ -87,8 +87,11 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
         `${lacking < rows ? `without ${formatCount(lacking)} of them` : 'empty'}: ${kept}`,
     );
   }
-  for (const { pipeline, units, reason } of uncompared) {
-    lines.push(`WARNING: ${pipeline}: ${unitsText(units)} was replaced without being compared: ${printable(reason)}`);
+  for (const { pipeline, units, reason } of byReason(uncompared)) {
+    const were = units.length === 1 ? 'was' : 'were';
+    lines.push(
+      `WARNING: ${pipeline}: ${unitsText(units)} ${were} replaced without being compared: ${printable(reason)}`,
+    );
   }
   for (const [pipeline, own] of byPipeline(changes)) {
     lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(own))}`);
@@ -177,6 +180,16 @@ function byPipeline(changes: readonly Change[]): Map<string, Change[]> {
       own.toSorted((a, b) => ((a.units[0] ?? '') < (b.units[0] ?? '') ? -1 : 1)),
     ]),
   );
+}
+
+/** A merged file that is damaged is the reason of many slices: each reason with all of its units, in order. */
+function byReason(uncompared: readonly Uncompared[]): readonly Uncompared[] {
+  const found = new Map<string, Uncompared>();
+  for (const { pipeline, units, reason } of uncompared) {
+    const key = `${pipeline} ${reason}`;
+    found.set(key, { pipeline, units: [...(found.get(key)?.units ?? []), ...units].toSorted(), reason });
+  }
+  return [...found.values()];
 }
 
 function sumOf(changes: readonly Change[]): Pick<Change, 'appeared' | 'vanished' | 'differ'> {
