@@ -13,7 +13,11 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
   const isNew = summaries.all.some(({ files }) => files > 0);
   const lines = [''];
   if (failure !== undefined)
-    lines.push(`Not all was imported for ${whose}; what is listed here is in ${where} and stays`);
+    lines.push(
+      isNew
+        ? `Not all was imported for ${whose}; what is listed here is in ${where} and stays`
+        : `Nothing was imported for ${whose} into ${where}`,
+    );
   else if (isNew) lines.push(`Imported for ${whose} into ${where} in ${seconds.toFixed(1)} s`);
   else lines.push(`Nothing to import: ${where} holds what was given for ${whose} already`);
   if (isNew) lines.push('', ...summaryGrid(summaries.all));

@@ -7,6 +7,7 @@ import { tuneForSeconds } from '../../core/v8-flags.js';
 import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
+import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
@@ -23,7 +24,7 @@ import { commitTransaction, type NewFile } from '../../lake/transaction/transact
 import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { isRewritten, sharedTags } from '../../lake/files/new-file.js';
-import { sortedFile } from '../../lake/files/sorted-file.js';
+import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import {
   defaultLimits,
   handled,
@@ -61,7 +62,10 @@ export interface RebuildOptions extends MaintenanceOptions {
  *   or was changed behind the lake's back, STOPPED; the summary is printed by then, and what was committed stays
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
-  if (options.log === undefined) return rebuildEntries(options, context);
+  if (options.log === undefined) {
+    await tellUndefined(options, context);
+    return rebuildEntries(options, context);
+  }
   if (options.account !== undefined) throw usageError('expected --log without --account: a log has all accounts');
   const began = context.clock.now();
   const known = () => ({ lake: options.lake, seconds: (context.clock.now() - began) / 1000, pipelines: {} });
@@ -142,6 +146,27 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
       });
     },
   });
+}
+
+/** Refuses a custom pipeline that was named without its definition, and tells of others: nothing of them is derived again. */
+async function tellUndefined(
+  { lake, pipelines: named, own = [], store: given }: RebuildOptions,
+  { clock, emit }: RunContext,
+): Promise<void> {
+  if (given === undefined) await refuseWithoutFolder(lake);
+  const store = given ?? openStore(lake, { clock });
+  const kept = (await describedTables(store)).filter((table) => hasColumn(table, 'raw'));
+  const names = new Set(kept.flatMap(({ ownPipeline }) => ownPipeline ?? []));
+  for (const name of [...names].toSorted()) {
+    if (own.some((pipeline) => pipeline.name === name)) continue;
+    if (named.includes(name)) {
+      throw usageError(
+        `expected the definition of ${name}, by which its rows are derived again: add --pipelines FOLDER`,
+      );
+    }
+    const message = `${name}: not derived again, as that needs its definition: add --pipelines FOLDER`;
+    if (named.length === 0) emit({ event: 'message', message });
+  }
 }
 
 /** A file of events whose entries can't be derived, as it is missing or damaged. */

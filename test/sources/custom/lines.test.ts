@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { forget } from '../../../src/app/forget/forget.js';
 import { compact } from '../../../src/app/maintenance/compact-lake.js';
 import { rebuild } from '../../../src/app/maintenance/rebuild-lake.js';
+import type { RunEvent } from '../../../src/core/events/run-event.js';
 import type { LinesDefinition, PipelineDefinition } from '../../../src/sources/custom/definition.js';
 import { fileHashes, temporaryFolder } from '../../app/lake-run.js';
 import { verified } from '../../app/verify/verified.js';
@@ -103,6 +104,21 @@ describe('lines of records', () => {
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
     expect(await rowOf(lake, counted)).toEqual(countsOf(service));
     expect(service.requests).toEqual([]);
+  });
+
+  test('are not derived again without the definition, which rebuild says', async () => {
+    const { lake } = await loadedLines();
+    const all = { lake, pipelines: [], account: undefined };
+    await expect(rebuild({ ...all, pipelines: ['shipments'] }, context())).rejects.toMatchObject({
+      code: 'USAGE',
+      message: expect.stringMatching(/^expected the definition of shipments, .* add --pipelines FOLDER$/) as string,
+    });
+    const emitted: RunEvent[] = [];
+    await rebuild(all, { ...context(), emit: (event) => emitted.push(event) });
+    expect(emitted).toContainEqual({
+      event: 'message',
+      message: 'shipments: not derived again, as that needs its definition: add --pipelines FOLDER',
+    });
   });
 
   test('cannot be added to records that were loaded without, nor be left out', async () => {
