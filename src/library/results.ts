@@ -82,6 +82,8 @@ export interface EmptiedSlices {
   readonly rows: number;
   /** How many of these the answer lacks. */
   readonly lacking: number;
+  /** How many came that the lake does not hold, where the answer lacks all; left out: none. */
+  readonly others?: number;
   /** Whether `acceptEmpty` replaced them. */
   readonly accepted: boolean;
 }

@@ -63,7 +63,7 @@ export interface RebuildOptions extends MaintenanceOptions {
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
   if (options.log === undefined) {
-    await tellUndefined(options, context);
+    await reportUndefined(options, context);
     return rebuildEntries(options, context);
   }
   if (options.account !== undefined) throw usageError('expected --log without --account: a log has all accounts');
@@ -148,8 +148,8 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
   });
 }
 
-/** Refuses a custom pipeline that was named without its definition, and tells of others: nothing of them is derived again. */
-async function tellUndefined(
+/** Refuses a custom pipeline that was named without its definition, and reports others: nothing of them is derived again. */
+async function reportUndefined(
   { lake, pipelines: named, own = [], store: given }: RebuildOptions,
   { clock, emit }: RunContext,
 ): Promise<void> {

@@ -44,6 +44,8 @@ export interface Emptied {
   readonly rows: number;
   /** How many of them the answer lacks. */
   readonly lacking: number;
+  /** How many came that it does not hold, where it lacks all; left out: none. */
+  readonly others?: number;
   readonly accepted: boolean;
   /** The file that tells of them is damaged and holds rows of other units too: it may be fewer. */
   readonly atMost?: true;
@@ -78,13 +80,13 @@ const mostListed = 10;
 /** What had changed in what was read again, for people; empty where nothing had. */
 export function findingsText({ changes, emptied, uncompared }: Findings): string {
   const lines: string[] = [];
-  for (const { pipeline, units, rows, lacking, accepted, atMost } of emptied) {
-    const kept = accepted
+  for (const of of emptied) {
+    const kept = of.accepted
       ? 'it was taken as it came; event_history has what vanished'
       : 'the lake keeps what it holds; --accept-empty takes the answer for what it is';
+    const held = rowsText(of.rows, of.atMost);
     lines.push(
-      `WARNING: ${pipeline}: ${unitsText(units)} held ${rowsText(rows, atMost)} and came back ` +
-        `${lacking < rows ? `without ${formatCount(lacking)} of them` : 'empty'}: ${kept}`,
+      `WARNING: ${of.pipeline}: ${unitsText(of.units)} held ${held} and came back ${lackText(of) ?? 'empty'}: ${kept}`,
     );
   }
   for (const { pipeline, units, reason } of byReason(uncompared)) {
@@ -134,13 +136,22 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
   const refused = emptied.filter(({ accepted }) => !accepted);
   const [first] = refused;
   if (first === undefined) return undefined;
-  const others = refused.length === 1 ? '' : ` and ${refused.length - 1} more`;
+  const more = refused.length === 1 ? '' : ` and ${refused.length - 1} more`;
+  const lack = lackText(first);
+  const isOther = refused.some(({ others }) => others !== undefined);
+  const advice = isOther ? "check the account's credentials, its region and --endpoint, and run again" : 'run again';
   return new LedgerlakeError(
     'UPSTREAM_EMPTY',
-    `expected results of ${first.pipeline} in ${unitsText(first.units)}${others}, where the lake holds ` +
-      `${rowsText(first.rows, first.atMost)}, got ${first.lacking < first.rows ? `an answer without ${formatCount(first.lacking)} of them` : 'an empty answer'}: ` +
-      'the lake keeps what it holds; run again, and if the answer stays as it is and is right, with --accept-empty',
+    `expected results of ${first.pipeline} in ${unitsText(first.units)}${more}, where the lake holds ` +
+      `${rowsText(first.rows, first.atMost)}, got ${lack === undefined ? 'an empty answer' : `an answer ${lack}`}: ` +
+      `the lake keeps what it holds; ${advice}, and if the answer stays as it is and is right, with --accept-empty`,
   );
+}
+
+/** What an answer lacks; undefined where it is empty. */
+function lackText({ rows, lacking, others }: Emptied): string | undefined {
+  if (others !== undefined) return `without any of them, and with ${formatCount(others, 'other')}`;
+  return lacking < rows ? `without ${formatCount(lacking)} of them` : undefined;
 }
 
 /** Whether a run failed as its answers seem to be another account's. */

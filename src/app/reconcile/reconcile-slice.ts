@@ -155,8 +155,9 @@ export class EventRevisions implements Revisions {
       const [counted] = await database.rows(`SELECT count(*) AS rows FROM (${held})`);
       const heldRows = Number(counted?.['rows']);
       const isEmptied = heldRows > 0 && !slice.files.some(({ table }) => table === main);
-      const refuse = (lacking: number): Revision => {
-        this.#findings.emptied.push({ pipeline, units: known, rows: heldRows, lacking, accepted: false });
+      const refuse = (lacking: number, appeared = 0): Revision => {
+        const others = lacking === heldRows && appeared > 0 ? { others: appeared } : {};
+        this.#findings.emptied.push({ pipeline, units: known, rows: heldRows, lacking, ...others, accepted: false });
         return { verdict: 'refused' };
       };
       if (isEmptied && !this.#options.acceptEmpty) return refuse(heldRows);
@@ -168,7 +169,8 @@ export class EventRevisions implements Revisions {
       if (!isEmptied) this.#refuseOther(slice, await findKnownOrders(database, { main, held, incoming }));
       const found = await findDiffering(database, { main, held, incoming, known: knownRows(main, slice, known) });
       // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
-      if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty) return refuse(found.vanished);
+      if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty)
+        return refuse(found.vanished, found.appeared);
       const isChanged = found.vanished + found.appeared + found.differ > 0;
       if (!isChanged && mayStay && (await this.#isSame([mains, ...others]))) return { verdict: 'same' };
       const entries = others.find(({ table }) => hasColumn(table, 'entry'));

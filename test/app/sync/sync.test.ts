@@ -179,6 +179,21 @@ test('what held events and comes back empty stays, and the run says so and fails
   expect(await rows(lake, clock, 'SELECT change FROM event_history')).toEqual([{ change: 'vanished' }]);
 });
 
+test('a listing of other settlements alone is told from an empty one, and is not taken', async () => {
+  const clock = setClock('2026-03-20T02:00:00Z');
+  const own = settlement('own', '2026-03-02T00:00:00Z', '2026-03-09T00:00:00Z');
+  const { given, lake, items } = await shop([own], clock, ['financial-event-groups']);
+  await synced(given, { clock });
+  items.splice(0, 1, settlement('other', '2026-03-02T00:00:00Z', '2026-03-09T00:00:00Z'));
+  clock.set('2026-03-21T02:00:00Z');
+  const { failure, printed } = await synced(given, { clock });
+  expect(String(failure)).toMatch(
+    /got an answer without any of them, and with 1 other: .* check the account's credentials/,
+  );
+  expect(printed).toContain('held 1 row and came back without any of them, and with 1 other: the lake keeps');
+  expect(await rows(lake, clock, "SELECT group_id AS id FROM groups WHERE group_id = 'own'")).toHaveLength(1);
+});
+
 test('settlements that a listing leaves out stay, and the run says so and fails, unless that is accepted', async () => {
   const clock = setClock('2026-03-20T02:00:00Z');
   const [first, second] = [
