@@ -19,7 +19,7 @@ export async function thisWriter(): Promise<Writer> {
     .update(`${hostname()}\0${await bootId()}\0${await pidNamespace()}`)
     .digest('hex')
     .slice(0, 16);
-  return { host, pid: process.pid, start: (await startOf(process.pid)) ?? '0' };
+  return { host, pid: process.pid, start: (await statusOf(process.pid))[1] ?? '0' };
 }
 
 /** Names that no other writer, and no other store of this one, gives. */
@@ -44,17 +44,20 @@ export async function isAlive(writer: Writer): Promise<boolean> {
     // EPERM: there is such a process, and it is another user's.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  const start = await startOf(writer.pid);
+  const [state, start] = await statusOf(writer.pid);
+  // What has ended stays a zombie until somebody waits for it, in a container without init for good.
+  if (state === 'Z') return false;
   return writer.start === '0' || start === undefined || start === writer.start;
 }
 
-/** Field 22 of Linux's process status. The name in field 2 may hold anything, so counting begins behind its bracket. */
-async function startOf(pid: number): Promise<string | undefined> {
+/**
+ * Fields 3 and 22 of Linux's process status: the state, and when the process began. The name in field 2 may hold anything, so
+ * counting begins behind its bracket.
+ */
+async function statusOf(pid: number): Promise<readonly [state: string | undefined, start: string | undefined]> {
   const status = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
-  return status
-    ?.slice(status.lastIndexOf(')') + 2)
-    .split(' ')
-    .at(19);
+  const fields = status?.slice(status.lastIndexOf(')') + 2).split(' ') ?? [];
+  return [fields[0], fields[19]];
 }
 
 /** Hosts of one name are told apart by it, as containers often share theirs. Empty where the system has none. */
