@@ -100,6 +100,9 @@ export async function withUpstream<T>(
   return use(connection.upstream, connection).finally(() => connection.close());
 }
 
+/** Answers in which a new definition finds nothing until it is to blame. */
+const firstMisses = 3;
+
 /**
  * Runs with custom pipelines connected to their APIs; the others are as they were.
  *
@@ -109,7 +112,14 @@ export async function withCustomConnections<T>(
   pipelines: readonly FinancesPipeline[],
   location: CustomPlaces,
   account: string,
-  { clock, emit }: Surroundings,
+  {
+    clock,
+    emit,
+    isProven,
+  }: Surroundings & {
+    /** Whether the lake holds what a definition has found. */
+    readonly isProven: (pipeline: CustomPipeline) => boolean;
+  },
   use: Use<T, readonly FinancesPipeline[]>,
 ): Promise<T> {
   const connections: CustomConnection[] = [];
@@ -124,7 +134,8 @@ export async function withCustomConnections<T>(
             ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: warning(location, account, emit) },
           })
         : { kept: undefined, journal: undefined };
-    const connection = connectCustom(loaded, { address, clock, random: Math.random, emit, ...state });
+    const mostMisses = isProven(pipeline) ? Infinity : firstMisses;
+    const connection = connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses, ...state });
     connections.push(connection);
     // What is to be done may be another's word: a sync's.
     return { ...customPipeline(loaded, connection), work: (job) => pipeline.work(job) };

@@ -55,7 +55,7 @@ export async function firstPages(
       const { loaded } = pipeline;
       const [window = range] = cut(range, windowDays(loaded.definition));
       const address = customAddress(pipeline, account, options);
-      const connection = connectCustom(loaded, { address, clock, random: Math.random, emit, isTrial: true });
+      const connection = connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses: 1 });
       try {
         const counts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
         const nothing = { upstream: undefined, committed: () => undefined, emit: () => undefined };

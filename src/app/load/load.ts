@@ -36,6 +36,8 @@ import {
   type KeptPages,
   type UpstreamOptions,
 } from './connections.js';
+import { mainTable } from '../../engine/slicing/slicing.js';
+import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { ChosenJob, JobOptions } from './chosen-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -157,8 +159,11 @@ export async function load(
           split: splitter(lake, clock),
           acceptsEmpty: options.acceptEmpty === true,
         });
+      const isProven = (pipeline: CustomPipeline) =>
+        lake.files(pipeline.name, mainTable(pipeline).name, account).length > 0;
+      const surroundings = { clock, emit, isProven };
       const loadFrom = (upstream: FinancesUpstream, pages: KeptPages) =>
-        withCustomConnections(pipelines, options, account, context, async (connected, customPages) => {
+        withCustomConnections(pipelines, options, account, surroundings, async (connected, customPages) => {
           const ran = await run(upstream, connected);
           for (const of of [pages, customPages]) {
             if (ran.failure === undefined) await of.sweep();

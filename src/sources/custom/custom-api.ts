@@ -28,8 +28,11 @@ export type CustomConnection = PagedClient<CustomQuery, CustomPage>;
 
 export interface CustomConnectionOptions extends Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
   readonly address: CustomAddress;
-  /** Whether the definition is being tried: an answer without what it looks for is its fault, and not asked for again. */
-  readonly isTrial?: boolean;
+  /**
+   * So many answers without what the definition looks for, and none with it, are its fault, and not asked for again: one where it
+   * is being tried; left out: never, as it has worked before.
+   */
+  readonly mostMisses?: number;
 }
 
 export const defaultPageSize = 100;
@@ -43,7 +46,7 @@ export function cursorLifeMs({ definition: { api } }: LoadedDefinition): number 
 /** Connects to a custom pipeline's API. */
 export function connectCustom(
   loaded: LoadedDefinition,
-  { address, isTrial = false, ...options }: CustomConnectionOptions,
+  { address, mostMisses = Infinity, ...options }: CustomConnectionOptions,
 ): CustomConnection {
   const timeoutMs = (loaded.definition.api.timeoutSeconds ?? 60) * 1000;
   const transport = createTransport({
@@ -55,19 +58,20 @@ export function connectCustom(
   const { signIn } = address;
   const { clock, random } = options;
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, random });
-  return connectApi(customApi(loaded, address, isTrial), { ...options, transport, accessTokens });
+  return connectApi(customApi(loaded, address, mostMisses), { ...options, transport, accessTokens });
 }
 
 /** The API of a definition as a paged API. */
 function customApi(
   loaded: LoadedDefinition,
   address: CustomAddress,
-  isTrial: boolean,
+  mostMisses: number,
 ): PagedApi<CustomQuery, CustomPage> {
   const { file, definition } = loaded;
   const { name, api, windows } = definition;
   const { pageSize = defaultPageSize, quota } = api;
   const { origin, prefix } = address;
+  const look = lookingIn(file, mostMisses);
   const asked = ({ window, account }: CustomQuery) => ({
     from: new Date(window.start),
     to: new Date(window.end),
@@ -98,9 +102,7 @@ function customApi(
         throw pageRefusal(loaded, answer, { cause, path, method: sent === undefined ? 'GET' : 'POST' });
       const posted = sent === undefined ? undefined : scanned(Buffer.from(sent));
       const page: Page = { body, header, request: path, posted, window: asked(query) };
-      const records: unknown = callDefinition(file, 'records', () =>
-        looked(file, isTrial, () => definition.records(page)),
-      );
+      const records: unknown = callDefinition(file, 'records', () => look(() => definition.records(page)));
       if (!Array.isArray(records) || !records.every((record): record is Json => record instanceof JsonNode)) {
         throw definitionError(
           file,
@@ -121,16 +123,21 @@ function customApi(
   };
 }
 
-/** Calls what reads an answer; where something is missing there, the definition is tried, or may be to blame. */
-function looked<T>(file: string, isTrial: boolean, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
-    if (isTrial) throw definitionError(file, 'records', error.message);
-    const hint = `where that is the API's usual answer, correct records of ${file}: backfill --dry-run tries it`;
-    throw new LedgerlakeError(error.code, `${error.message}; ${hint}`, { cause: error });
-  }
+/** Calls what reads an answer; where something is missing there, the definition may be to blame, or is after so many. */
+function lookingIn(file: string, mostMisses: number): <T>(read: () => T) => T {
+  let left = mostMisses;
+  return (read) => {
+    try {
+      const found = read();
+      left = Infinity;
+      return found;
+    } catch (error) {
+      if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
+      if (--left <= 0) throw definitionError(file, 'records', error.message);
+      const hint = `where that is the API's usual answer, correct records of ${file}: backfill --dry-run tries it`;
+      throw new LedgerlakeError(error.code, `${error.message}; ${hint}`, { cause: error });
+    }
+  };
 }
 
 const refusalCauses = ['throttled', 'fault', 'invalid', 'too-large', 'cursor-expired', 'denied', 'mistake'] as const;

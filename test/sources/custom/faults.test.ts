@@ -113,6 +113,21 @@ describe('what doesn’t pass ends the run in one line, and nothing is committed
   });
 });
 
+test('a list that no answer has is soon the fault of a definition that has loaded nothing, and else one of the API', async () => {
+  const lake = await temporaryFolder();
+  const service = await struck({});
+  const lost = shipmentsFrom(service, { records: ({ body }) => body.list('parcelz') });
+  const failed = loaded(lost, { lake, ...week, clock: clock() });
+  await expect(failed).rejects.toMatchObject({ code: 'DEFINITION' });
+  await expect(failed).rejects.toThrow(/^shipments\.js: records: .*parcelz/);
+  expect(service.requests).toHaveLength(3);
+  await loaded(shipmentsFrom(service), { lake, ...week, clock: clock() });
+  service.requests.length = 0;
+  const again = loaded(lost, { lake, ...week, refresh: true, clock: clock() });
+  await expect(again).rejects.toMatchObject({ code: 'INCOMPLETE' });
+  expect(service.requests.length).toBeGreaterThan(7);
+});
+
 test('pages that lead back to one that was read leave their window open', async () => {
   const lake = await temporaryFolder();
   const service = await struck({});
