@@ -44,14 +44,16 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
       await lake.refresh();
       await restoreSwapped(lake.tables, Infinity, clock.now());
     }
-    const found = chosen().filter(({ isWhole }) => isWhole);
-    const damaged = chosen().flatMap((bundle) => (bundle.isWhole ? [] : [halfLogged(lake, family, bundle)]));
+    const found = chosen();
+    if (found.length === 0) return;
+    const damaged: DamagedFile[] = [];
     await withWorkspace(limits, lake.store, async (workspace) => {
       const files: NewFile[] = [];
       const pieces = new Set<string>();
       const bundles: Bundle[] = [];
       for (const bundle of found) {
         try {
+          if (!bundle.isWhole) throw halfLogged(lake, family, bundle);
           files.push(...(await splitBundle({ lake, clock, workspace, family }, slice, bundle, pieces)));
           bundles.push(bundle);
         } catch (error) {

@@ -42,7 +42,8 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   await deleteReplaced(lake, clock);
   const { dead } = await otherLeases(lake.store, lease.id, clock);
   // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
-  const found = await filesByTable(lake, dead.length === 0 ? account : undefined);
+  const listed = dead.length === 0 ? account : undefined;
+  const found = await filesByTable(lake, listed);
   await lake.refresh();
   for (const [{ snapshot, logLocation }, [file]] of found) {
     if (file !== undefined && snapshot.version < 0) throw logMissing(logLocation, file.path);
@@ -60,14 +61,14 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   const filesOf = (table: DeltaTable): string[] =>
     (found.get(table) ?? []).filter(({ modifiedAt }) => modifiedAt < before).map(({ path }) => path);
   const fenced = new Set(old.flatMap(({ mains }) => mains));
+  let hasOrphans = old.length > 0;
   for (const table of lake.tables) {
     const unreferenced = unreferencedOf(table, filesOf(table));
-    if (unreferenced.length > 0) for (const main of (await swappedOf(table, unreferenced)).values()) fenced.add(main);
+    if (unreferenced.length === 0) continue;
+    hasOrphans = true;
+    for (const main of (await swappedOf(table, unreferenced)).values()) fenced.add(main);
   }
-  const isDoubtful =
-    lake.isNoted &&
-    (old.length > 0 || lake.tables.some((table) => unreferencedOf(table, filesOf(table)).length > 0)) &&
-    (await lacksFiles(lake, found, dead.length === 0 ? account : undefined));
+  const isDoubtful = lake.isNoted && hasOrphans && (await lacksFiles(lake, found, listed));
   if (isDoubtful) emit({ event: 'orphans-left' });
   else await deleteFound({ lake, orphans, filesOf, fenced, clock, emit });
   // Where an account alone is vacuumed, only what this run has added to: a log of many accounts takes a while to list.
