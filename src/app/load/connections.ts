@@ -12,6 +12,7 @@ import { readApiAddress, type CustomAddress } from '../../sources/custom/custom-
 import { customPipeline, isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import {
   connectFinances,
+  type Connection,
   type FinancesPipeline,
   type FinancesUpstream,
 } from '../../sources/finances/connect-finances.js';
@@ -57,13 +58,8 @@ interface Surroundings {
   readonly emit: Emit;
 }
 
-/** The pages that aren't in the lake, when a run ends. */
-export interface KeptPages {
-  /** Once all is loaded: forgets those that dead runs have left. */
-  sweep(): Promise<void>;
-  /** Forgets all of them: they are another account's. */
-  clear(): Promise<void>;
-}
+/** What becomes of the pages that aren't in the lake when a run ends. */
+export type KeptPages = Pick<Connection, 'sweep' | 'clear'>;
 
 type Use<T, Connected> = (connected: Connected, pages: KeptPages) => Promise<T>;
 

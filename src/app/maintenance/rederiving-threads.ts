@@ -1,5 +1,4 @@
-import type { ThreadLimits } from '../../core/worker-thread.js';
-import { WorkerThread } from '../../core/worker-thread.js';
+import { WorkerThread, type ThreadLimits } from '../../core/worker-thread.js';
 import { derivedTableOf, rederivedEntries, type RederivedEntries, type StoredEvents } from './rederived-entries.js';
 
 const ownScript = new URL('./rederiving-thread-main.js', import.meta.url);
