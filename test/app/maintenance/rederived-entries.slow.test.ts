@@ -4,18 +4,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RowSums } from '../../../src/core/columns/row-sums.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { entries } from '../../../src/sources/finances/model/tables.js';
-import {
-  derivedTableOf,
-  rederivedEntries,
-  storedSums,
-  type StoredEntries,
-  type StoredEvents,
-} from '../../../src/app/maintenance/rederived-entries.js';
+import { derivedTableOf, rederivedEntries, storedSums } from '../../../src/app/maintenance/rederived-entries.js';
 import { contentOf } from '../../../src/lake/delta/file-tags.js';
-import { defaultLimits } from '../../../src/lake/files/workspace.js';
 import { type ParquetSource, parquetBatches } from '../../../src/core/parquet/wasm.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clockAt, serving, temporaryFolder } from '../lake-run.js';
+import { storedEvents } from './stored-events.js';
 import { fetchedBodies, fileOf, imported } from '../import/imported.js';
 
 const clock = clockAt('2025-06-01T00:05:00Z');
@@ -72,26 +66,13 @@ async function sumsOf(file: Uint8Array, bytes: number): Promise<RowSums> {
   return sums;
 }
 
-/** A file of events, as a thread is asked for its entries. */
-async function asked(file: Uint8Array, stored: StoredEntries | undefined, net = '{}'): Promise<StoredEvents> {
-  const main = {
-    path: '',
-    partitionValues: {},
-    size: file.length,
-    modificationTime: 0,
-    dataChange: true,
-    tags: { net },
-  };
-  const folder = join(await temporaryFolder(), 'written');
-  return { pipeline: 'financial-events', main, file, stored, rawBytes: defaultLimits.rawBytes, folder };
-}
-
-const derived = derivedTableOf('financial-events');
+const pipeline = 'financial-events';
+const derived = derivedTableOf(pipeline);
 
 /** The rows of a file of events and of its entries, derived again; undefined where the stored entries are others. */
 async function unchangedEntries(file: Uint8Array, stored: readonly ParquetSource[], signal?: AbortSignal) {
-  const { net } = await rederivedEntries(derived, await asked(file, undefined));
-  const compared = await asked(file, { files: stored, sha256: undefined }, JSON.stringify(net));
+  const { net } = await rederivedEntries(derived, await storedEvents(pipeline, file, undefined));
+  const compared = await storedEvents(pipeline, file, { files: stored, sha256: undefined }, JSON.stringify(net));
   const { events, rows, sameBy } = await rederivedEntries(derived, compared, signal);
   return sameBy === undefined ? undefined : { events, rows };
 }
@@ -109,10 +90,15 @@ test('entries that are what they should be are found so, whoever wrote their fil
 
 test('entries are compared by the bytes of the file that landed them, whichever version did, and else by their rows', async () => {
   const { events, path, counts } = await files();
-  const again = await rederivedEntries(derived, await asked(events, undefined));
+  const again = await rederivedEntries(derived, await storedEvents(pipeline, events, undefined));
   expect([again.sameBy, again.files.map(({ rows }) => rows)]).toEqual([undefined, [counts.rows]]);
   const comparison = async (file: Uint8Array, net = again.net) => {
-    const compared = await asked(events, { files: [file], sha256: contentOf(file).sha256 }, JSON.stringify(net));
+    const compared = await storedEvents(
+      pipeline,
+      events,
+      { files: [file], sha256: contentOf(file).sha256 },
+      JSON.stringify(net),
+    );
     return (await rederivedEntries(derived, compared)).sameBy;
   };
   const stored = await readFile(path);

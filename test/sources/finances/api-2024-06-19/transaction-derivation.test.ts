@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { derivedTableOf, rederivedEntries } from '../../../../src/app/maintenance/rederived-entries.js';
@@ -9,7 +8,7 @@ import {
   orderTransactionEntries,
   orderTransactions,
 } from '../../../../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { temporaryFolder } from '../../../app/lake-run.js';
+import { storedEvents } from '../../../app/maintenance/stored-events.js';
 import { transactionsPage } from '../../../reference/transaction-pages.js';
 
 const nowhere = { windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false, groupId: undefined };
@@ -31,24 +30,11 @@ test('entries that are derived from stored transactions are what they were when 
       fc.pre(file !== undefined);
       const stored = files.get(orderTransactionEntries.name);
       const net = batches.at(-1)?.tags['net'] ?? '{}';
-      const main = {
-        path: '',
-        partitionValues: {},
-        size: file.length,
-        modificationTime: 0,
-        dataChange: true,
-        tags: { net },
-      };
-      const again = await rederivedEntries(derivedTableOf('order-transactions'), {
-        ...{
-          pipeline: 'order-transactions',
-          main,
-          file,
-          rawBytes: 10_000_000,
-          folder: join(await temporaryFolder(), 'new'),
-        },
-        stored: { files: stored === undefined ? [] : [stored], sha256: undefined },
-      });
+      const compared = { files: stored === undefined ? [] : [stored], sha256: undefined };
+      const again = await rederivedEntries(
+        derivedTableOf('order-transactions'),
+        await storedEvents('order-transactions', file, compared, net),
+      );
       expect([again.sameBy, again.events]).toEqual(['rows', batches.at(-1)?.rows.length]);
       expect(JSON.stringify(again.net)).toBe(net);
     }),
