@@ -1,5 +1,5 @@
 import { answerQuestions, type Answered } from '../../core/worker-thread.js';
-import { Chunk } from './chunk.js';
+import { Chunk, type PlacedChunk } from './chunk.js';
 import type { ChunkCall } from './chunk-threads.js';
 
 /** What a thread of `ChunkThreads` runs. */
@@ -11,13 +11,14 @@ answerQuestions(async (asked: ChunkCall): Promise<Answered<unknown>> => {
   if (asked.call === 'flatten') {
     const chunk = free.pop() ?? new Chunk();
     chunks.set(asked.chunk, chunk);
-    return { answer: chunk.flatten(asked.lines), transfer: [] };
+    const flattened = chunk.flatten(asked.lines);
+    return { answer: flattened, transfer: flattened.placed === undefined ? [] : buffersOf(flattened.placed) };
   }
   const chunk = chunks.get(asked.chunk);
   if (chunk === undefined) throw new Error(`expected chunk ${asked.chunk} to be here, it isn't`);
   if (asked.call === 'place') {
     const placed = chunk.place(asked.before);
-    return { answer: placed, transfer: [placed.words.buffer, placed.days.buffer] };
+    return { answer: placed, transfer: buffersOf(placed) };
   }
   chunks.delete(asked.chunk);
   free.push(chunk);
@@ -26,3 +27,7 @@ answerQuestions(async (asked: ChunkCall): Promise<Answered<unknown>> => {
   const files = months.flatMap(({ events, entries }) => (entries === undefined ? [events] : [events, entries]));
   return { answer: months, transfer: files.map(({ bytes }) => bytes.buffer) };
 });
+
+function buffersOf({ words, days }: PlacedChunk): readonly ArrayBuffer[] {
+  return [words.buffer, days.buffer];
+}

@@ -37,6 +37,8 @@ export class ChunkThreads {
   readonly #limits: ThreadLimits;
   readonly #signal: AbortSignal;
   readonly #threads: { readonly thread: WorkerThread<ChunkCall, unknown>; chunks: number }[] = [];
+  /** Chunks of all inputs that aren't encoded, or held, yet. */
+  readonly #underWay = new Set<Promise<void>>();
   /** Memory of chunks that are encoded. */
   readonly #rooms: SharedArrayBuffer[] = [];
   /** Chunks of this thread that are encoded. */
@@ -54,8 +56,18 @@ export class ChunkThreads {
     this.#isThreaded ||= bytes >= this.#limits.from;
   }
 
-  /** Chunks that may be under way at once. */
-  get most(): number {
+  /** Comes back once another chunk may be begun. */
+  async vacancy(): Promise<void> {
+    while (this.#underWay.size >= this.#most) await Promise.race(this.#underWay);
+  }
+
+  /** Counts a chunk as under way until it is done with. */
+  occupy(chunk: Promise<void>): void {
+    this.#underWay.add(chunk);
+    void chunk.finally(() => this.#underWay.delete(chunk));
+  }
+
+  get #most(): number {
     return this.#isThreaded ? mostOfThread * this.#mostThreads : 1;
   }
 

@@ -36,6 +36,8 @@ export interface FlattenedChunk {
   /** Bodies that hold groups, which aren't read yet, by their number in the chunk. */
   readonly groups: ReadonlyMap<number, GroupsBody>;
   readonly warnings: EventWarnings;
+  /** Its events in their days; undefined where these depend on what stands before the chunk, and where there is none. */
+  readonly placed: PlacedChunk | undefined;
 }
 
 export interface GroupsBody {
@@ -130,9 +132,10 @@ export class Chunk {
         broken.set(line, isHtml(body) ? webPage(body) : error.message);
       }
     }
-    const { first, last } = this.#dates(undefined);
+    const { first, last, instants, dependsOnBefore } = this.#dates(undefined);
     const dates = first === undefined || last === undefined ? undefined : { first, last };
-    return { events: rows.events.length, dates, broken, groups, warnings };
+    const placed = dependsOnBefore ? undefined : this.#placeAt(instants);
+    return { events: rows.events.length, dates, broken, groups, warnings, placed };
   }
 
   /**
@@ -141,9 +144,12 @@ export class Chunk {
    * @param before the latest date of the nearest page before the chunk that has one, in microseconds since 1970
    */
   place(before: bigint | undefined): PlacedChunk {
+    return this.#placeAt(this.#dates(before).instants);
+  }
+
+  #placeAt(instants: readonly (bigint | undefined)[]): PlacedChunk {
     const rows = this.#rows;
     const { events: received, sources } = rows;
-    const { instants } = this.#dates(before);
     const numbers = new Map<number, number>();
     const days = new Float64Array(received.length);
     let day = { start: NaN, end: NaN };

@@ -7,7 +7,7 @@ import { metadataOf } from '../../lake/files/new-file.js';
 import { handled, type Workspace } from '../../lake/files/workspace.js';
 import { numberedId } from '../../sources/finances/model/event-ids.js';
 import { count, moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
-import type { ChosenMonth, EncodedMonth, FlattenedChunk, GroupsBody } from './chunk.js';
+import type { ChosenMonth, EncodedMonth, FlattenedChunk, GroupsBody, PlacedChunk } from './chunk.js';
 import type { ChunkThreads, ChunkWork } from './chunk-threads.js';
 import type { DedupIndex, FileIds } from './dedup-index.js';
 import { loadedDays, type ImportOptions } from './imported-day-files.js';
@@ -68,6 +68,7 @@ const mostLines = 10_000;
 /** A chunk whose days aren't known yet. */
 interface FlatChunk {
   readonly work: ChunkWork;
+  readonly placed: PlacedChunk | undefined;
   readonly bytes: number;
   readonly lastLine: number;
 }
@@ -95,7 +96,7 @@ export class EventStaging {
   /** Chunks that aren't encoded, or held, yet. */
   readonly #underWay = new Set<Promise<void>>();
   /** When the chunk begun last is deduplicated, or held. */
-  #turn: Promise<void> = Promise.resolve();
+  #turn: Promise<void>;
   #failure: { readonly reason: unknown } | undefined;
   #gathered: GatheredLines | undefined;
   /** Until a page with a date comes. */
@@ -103,7 +104,15 @@ export class EventStaging {
   /** The latest date of the nearest page that has one, in microseconds since 1970. */
   #latest: bigint | undefined;
 
-  constructor(options: ImportOptions, resources: ImportResources, family: Family, listener: LineListener) {
+  /** @param turn when the first chunk may be deduplicated, and lines may be reported */
+  constructor(
+    options: ImportOptions,
+    resources: ImportResources,
+    family: Family,
+    listener: LineListener,
+    turn: Promise<void>,
+  ) {
+    this.#turn = turn;
     this.#options = options;
     this.#resources = resources;
     this.#family = family;
@@ -119,7 +128,7 @@ export class EventStaging {
   async add({ number, bytes }: Line): Promise<void> {
     const length = bytes?.length ?? 0;
     if (this.#gathered !== undefined && (this.#gathered.ends.at(-1) ?? 0) + length > this.#gathered.bytes.length) {
-      await this.#handOut();
+      await this.handOut();
     }
     const room = Math.max(length, this.#options.limits.chunkBytes);
     this.#gathered ??= { bytes: this.#resources.threads.room(room), ends: [], numbers: [], tooLong: new Set() };
@@ -129,16 +138,15 @@ export class EventStaging {
     else gathered.set(bytes, start);
     ends.push(start + length);
     numbers.push(number);
-    if (numbers.length === mostLines) await this.#handOut();
+    if (numbers.length === mostLines) await this.handOut();
   }
 
   /**
-   * Ends the input. Comes back once all of its events are deduplicated.
+   * Comes back once all events of the input, whose lines are handed out, are deduplicated.
    *
    * @throws LedgerlakeError BROKEN_LINE where none of its events has a date
    */
   async finish(): Promise<void> {
-    await this.#handOut();
     await this.#turn;
     if (this.#held.length > 0) throw this.#undatable();
   }
@@ -156,17 +164,18 @@ export class EventStaging {
     this.#held = [];
   }
 
-  /** Hands the gathered lines out to be flattened, as soon as there is room. */
-  async #handOut(): Promise<void> {
+  /** Hands the gathered lines out to be flattened, as soon as there is room. Throws what a line or a chunk before has failed with. */
+  async handOut(): Promise<void> {
     const lines = this.#gathered;
     this.#gathered = undefined;
     if (lines === undefined) return;
     const { threads } = this.#resources;
-    while (this.#underWay.size >= threads.most) await Promise.race(this.#underWay);
+    await threads.vacancy();
     if (this.#failure !== undefined) throw this.#failure.reason;
     const chunk = this.#throughTurn(threads.begin(), lines).catch((reason: unknown) => {
       this.#failure ??= { reason };
     });
+    threads.occupy(chunk);
     this.#underWay.add(chunk);
     void chunk.finally(() => this.#underWay.delete(chunk));
   }
@@ -187,7 +196,7 @@ export class EventStaging {
           return;
         }
         const lastLine = lines.numbers.at(-1) ?? 0;
-        this.#held.push({ work, bytes: ends.at(-1) ?? 0, lastLine });
+        this.#held.push({ work, placed: chunk.placed, bytes: ends.at(-1) ?? 0, lastLine });
         // What stands before the first page with a date stands at its earliest one.
         const instant = this.#latest ?? chunk.dates?.first;
         if (instant !== undefined) encoded = Promise.all(await this.#stageHeld(instant));
@@ -237,7 +246,7 @@ export class EventStaging {
   async #stageHeld(before: bigint): Promise<readonly Promise<unknown>[]> {
     const encoded: Promise<unknown>[] = [];
     for (let chunk = this.#held[0]; chunk !== undefined; chunk = this.#held[0]) {
-      const { months } = await this.#stage(chunk.work, before);
+      const { months } = await this.#stage(chunk.work, chunk.placed ?? (await chunk.work.place(before)));
       this.#held.shift();
       encoded.push(...months);
     }
@@ -245,9 +254,11 @@ export class EventStaging {
   }
 
   /** Deduplicates a chunk, and hands what is new to be encoded, by month. */
-  async #stage(work: ChunkWork, before: bigint): Promise<{ readonly months: readonly Promise<StagedMonth>[] }> {
+  async #stage(
+    work: ChunkWork,
+    { words, days, undated, reach }: PlacedChunk,
+  ): Promise<{ readonly months: readonly Promise<StagedMonth>[] }> {
     const { dedupIndex } = this.#resources;
-    const { words, days, undated, reach } = await work.place(before);
     if (reach !== undefined) for (const instant of [reach.first, reach.last]) this.undated.reach(instant);
     const isDated = (row: number) => !undated.has(row);
     const isOpen = (day: number) => !this.#isLoaded(day);

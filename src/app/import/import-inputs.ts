@@ -32,6 +32,9 @@ function familyOf(pipeline: Tabled): Family {
   return family;
 }
 
+/** Inputs that may be read before the first of them is committed: the files that they give wait on the local disk. */
+const mostUncommitted = 4;
+
 /** All of an input: its events on the local disk, or on their way there, its groups in memory. */
 interface ReadInput {
   readonly staging: EventStaging;
@@ -73,7 +76,8 @@ export async function importInputs(
     time: ImportTime,
   ) => {
     const isLeftOut = read instanceof LedgerlakeError;
-    if (!isLeftOut) await commitInput(read, options, resources, summaries, time);
+    if (isLeftOut) failures.set(input.name, read);
+    else await commitInput(read, options, resources, summaries, time);
     await resources.workspace.clear();
     const status = isLeftOut ? 'left-out' : 'imported';
     emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
@@ -85,27 +89,35 @@ export async function importInputs(
       const failed = new AbortController();
       const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
       const time = { through: clock.now() };
-      // While one input's last files are written and committed, the next one is read already.
-      let before: Promise<void> = Promise.resolve();
+      // While one input's last events are deduplicated, written and committed, the next ones are read already.
+      let deduplicated: Promise<unknown> = Promise.resolve();
+      const commits: Promise<void>[] = [];
       try {
         for (const input of inputs) {
           const resources = { workspace: ownFiles(shared), threads, dedupIndex };
-          const read = await readInput(input, reading, resources).catch(async (error: unknown) => {
-            if (error instanceof LedgerlakeError && error.code === 'BROKEN_LINE') return error;
-            await before;
-            throw error;
-          });
-          await before;
-          if (read instanceof LedgerlakeError) failures.set(input.name, read);
-          before = handled(
-            commit(input, read, resources, time).catch((error: unknown) => {
-              failed.abort(error);
-              throw error;
+          const turn = handled(
+            deduplicated.then(() => {
+              dedupIndex.nextInput();
             }),
           );
+          const handedOut = await handOutLines(input, reading, resources, turn);
+          const read = handled(deduplicate(handedOut, dedupIndex));
+          deduplicated = read;
+          const before = commits.at(-1);
+          const committed = read.then(async (of) => {
+            await before;
+            await commit(input, of, resources, time);
+          });
+          commits.push(handled(committed));
+          committed.catch((error: unknown) => {
+            failed.abort(error);
+          });
+          await commits.at(-mostUncommitted);
         }
-        await before;
+        await commits.at(-1);
       } finally {
+        // What is under way writes into a folder that is about to be removed.
+        await Promise.allSettled([deduplicated, ...commits]);
         await dedupIndex.close();
       }
     }),
@@ -113,15 +125,27 @@ export async function importInputs(
   return failures;
 }
 
-/**
- * Reads an input to its end, and stages its rows. Comes back once all of them are deduplicated.
- *
- * @throws LedgerlakeError BROKEN_LINE where the input can't be read so far, what a thread throws, or the signal's reason
- */
-async function readInput(input: Input, options: ImportOptions, resources: ImportResources): Promise<ReadInput> {
+/** An input that was read as far as it can be: its lines are handed out. */
+interface HandedOutInput {
+  readonly staging: EventStaging;
+  readonly list: GroupList;
+  readonly counts: { eventPages: number; groupPages: number; skipped: number };
+  /** Takes note of a line that can't be read. Throws LedgerlakeError BROKEN_LINE where such lines aren't left out. */
+  readonly broken: (line: number, found: string) => void;
+  /** When the inputs before are deduplicated: until then nothing of it is. */
+  readonly turn: Promise<void>;
+  /** Why it wasn't read to its end: LedgerlakeError BROKEN_LINE, what a thread throws, or the signal's reason. */
+  readonly failure: { readonly reason: unknown } | undefined;
+}
+
+/** Reads an input, and hands its lines out. Never throws. */
+async function handOutLines(
+  input: Input,
+  options: ImportOptions,
+  resources: ImportResources,
+  turn: Promise<void>,
+): Promise<HandedOutInput> {
   const { signal, skipBroken, emit } = options;
-  signal.throwIfAborted();
-  resources.dedupIndex.nextInput();
   const list = new GroupList();
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
 
@@ -143,14 +167,36 @@ async function readInput(input: Input, options: ImportOptions, resources: Import
     if (hasEvents) counts.eventPages++;
   };
   const listener = { input: input.name, broken, addGroups, addEventPage: () => counts.eventPages++ };
-  const staging = new EventStaging(options, resources, eventFamily, listener);
+  const staging = new EventStaging(options, resources, eventFamily, listener, turn);
 
   let received = 0;
+  let failure: HandedOutInput['failure'];
   try {
+    signal.throwIfAborted();
     for await (const line of savedLines(withProgress(input, emit), signal)) {
       resources.threads.expect((received += line.bytes?.length ?? 0));
       await staging.add(line);
     }
+    await staging.handOut();
+  } catch (reason) {
+    failure = { reason };
+  }
+  return { staging, list, counts, broken, turn, failure };
+}
+
+/**
+ * Waits until all events of an input are deduplicated.
+ *
+ * @returns LedgerlakeError BROKEN_LINE where the input can't be read: nothing of it is to be committed
+ * @throws LedgerlakeError what a thread throws, or the signal's reason
+ */
+async function deduplicate(
+  { staging, list, counts, broken, turn, failure }: HandedOutInput,
+  dedupIndex: DedupIndex,
+): Promise<ReadInput | LedgerlakeError> {
+  try {
+    await turn;
+    if (failure !== undefined) throw failure.reason;
     await staging.finish();
     const groups = list.byDay() ?? new Map<number, GroupRow[]>();
     if (groups.size === 0) {
@@ -161,9 +207,9 @@ async function readInput(input: Input, options: ImportOptions, resources: Import
     }
     return { staging, months: handled(staging.months()), list, groups, ...counts };
   } catch (error) {
-    // What is under way writes into a folder that is about to be cleared.
     await staging.settled();
-    resources.dedupIndex.abandonInput();
+    dedupIndex.abandonInput();
+    if (error instanceof LedgerlakeError && error.code === 'BROKEN_LINE') return error;
     throw error;
   }
 }

@@ -137,6 +137,8 @@ interface EffectiveDates {
   readonly first: bigint | undefined;
   /** The latest date of the last page that has one. */
   readonly last: bigint | undefined;
+  /** Whether the first page has no date, or nothing was received. */
+  readonly dependsOnBefore: boolean;
 }
 
 /**
@@ -169,5 +171,5 @@ export function datesByPage(received: Received, before: bigint | undefined): Eff
     instants.push(received.date(row) ?? earliest.get(page) ?? nearest);
     last = latest.get(page) ?? last;
   }
-  return { instants, first, last };
+  return { instants, first, last, dependsOnBefore: length === 0 || !earliest.has(received.page(0)) };
 }
