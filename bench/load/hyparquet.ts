@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { Decimal, Timestamp, type Vector } from 'apache-arrow';
+import type { Vector } from 'apache-arrow';
+import { arrow } from '../../src/core/columns/arrow.js';
 import { parquetWriteFile } from 'hyparquet-writer';
 import { decimalPrecision, decimalScale } from '../../src/core/numeric/decimal.js';
 import type { Column } from '../../src/core/columns/table.js';
@@ -45,7 +46,8 @@ function elementOf({ name, type }: Column) {
 function valuesOf(vector: Vector | null): unknown[] {
   const data = vector?.data[0];
   if (vector === null || data === undefined) throw new Error('a column is missing');
-  if (!(vector.type instanceof Decimal || vector.type instanceof Timestamp)) return [...(vector as Iterable<unknown>)];
+  if (!(vector.type instanceof arrow.Decimal || vector.type instanceof arrow.Timestamp))
+    return [...(vector as Iterable<unknown>)];
   const lying: unknown = data.values;
   if (!ArrayBuffer.isView(lying)) throw new Error('a column holds no 64-bit integers');
   const values = new BigInt64Array(lying.buffer, lying.byteOffset, lying.byteLength / 8);

@@ -1,4 +1,5 @@
-import { Utf8, makeData, type Data } from 'apache-arrow';
+import type { Utf8, Data } from 'apache-arrow';
+import { arrow } from './arrow.js';
 
 /**
  * Distinct UTF-8 strings, numbered in the order in which they came, looked up by their bytes: a value that is known
@@ -59,7 +60,7 @@ export class Dictionary {
   data(): Data<Utf8> {
     const valueOffsets = this.#offsets.subarray(0, this.length + 1);
     const data = new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset, valueOffsets[this.length]);
-    return makeData({ type: new Utf8(), length: this.length, nullCount: 0, valueOffsets, data });
+    return arrow.makeData({ type: new arrow.Utf8(), length: this.length, nullCount: 0, valueOffsets, data });
   }
 
   /** Whether a value is the text that lies in `#source` from `start` to before `end`. */

@@ -1,4 +1,5 @@
-import { DataType, type Data, type RecordBatch, type Vector } from 'apache-arrow';
+import type { Data, RecordBatch, Vector } from 'apache-arrow';
+import { arrow } from './arrow.js';
 import { isNull, nullsOf, textsOf } from './column-data.js';
 import type { Table } from './table.js';
 import { isoInstant } from '../numeric/instant.js';
@@ -102,7 +103,7 @@ function texts(vector: Vector): ColumnStatistics {
 
 /** A 1 for each value that some row holds. */
 function usedValues(data: Vector['data'][number]): Uint8Array {
-  const isDictionary = DataType.isDictionary(data.type);
+  const isDictionary = arrow.DataType.isDictionary(data.type);
   const used = new Uint8Array(isDictionary ? (data.dictionary?.length ?? 0) : data.length);
   const numbers: unknown = data.values;
   const none = nullsOf(data);

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { type Table as ArrowTable, tableFromIPC } from 'apache-arrow';
+import type { Table as ArrowTable } from 'apache-arrow';
+import { arrow } from '../columns/arrow.js';
 import { messageOf } from '../errors.js';
 import { wasmModule } from './wasm-module.js';
 
@@ -43,7 +44,7 @@ export async function guardedGroups(bytes: Uint8Array): Promise<readonly ArrowTa
   try {
     const answer = await answerOf(worker);
     if ('message' in answer) throw new Error(answer.message);
-    return answer.streams.map((stream) => tableFromIPC(stream));
+    return answer.streams.map((stream) => arrow.tableFromIPC(stream));
   } finally {
     await worker.terminate();
   }

@@ -1,7 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import { ReadableStream } from 'node:stream/web';
 import { setImmediate } from 'node:timers/promises';
-import { Table as ArrowTable, tableFromIPC, tableToIPC, type RecordBatch } from 'apache-arrow';
+import type { Table as ArrowTable, RecordBatch } from 'apache-arrow';
+import { arrow } from '../columns/arrow.js';
 import {
   Compression,
   EnabledStatistics,
@@ -59,9 +60,9 @@ export async function parquetFile(
   batches: readonly RecordBatch[],
   metadata: ReadonlyMap<string, string>,
 ): Promise<Uint8Array> {
-  const arrow = new ArrowTable([...batches]);
-  const bytes = encoded(table, tableToIPC(arrow, 'stream'), metadata);
-  await expectRows(bytes, arrow.numRows, table.name, 'nothing was committed');
+  const rows = new arrow.Table([...batches]);
+  const bytes = encoded(table, arrow.tableToIPC(rows, 'stream'), metadata);
+  await expectRows(bytes, rows.numRows, table.name, 'nothing was committed');
   return bytes;
 }
 
@@ -111,7 +112,7 @@ export async function plainParquetFile(
   const source = function* (): Generator<WasmBatch> {
     try {
       for (const batch of batches) {
-        const table = WasmTable.fromIPCStream(tableToIPC(new ArrowTable([batch]), 'stream'));
+        const table = WasmTable.fromIPCStream(arrow.tableToIPC(new arrow.Table([batch]), 'stream'));
         try {
           rows += batch.numRows;
           yield* table.recordBatches();
@@ -172,7 +173,7 @@ export function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet) => P
         table: async ({ columns, ...range } = {}) => {
           const selected = columns === undefined ? {} : { columns: [...columns] };
           const part = { ...selected, ...range, rowGroups: [number], batchSize: Math.max(1, rows) };
-          return tableFromIPC((await file.read(part)).intoIPCStream());
+          return arrow.tableFromIPC((await file.read(part)).intoIPCStream());
         },
       };
     });
@@ -231,7 +232,7 @@ export async function* parquetBatches(
         batchSize,
       });
       for await (const batch of stream) {
-        yield* tableFromIPC(batch.intoIPCStream()).batches;
+        yield* arrow.tableFromIPC(batch.intoIPCStream()).batches;
         // WASM answers at once: without a break nothing else would get its turn before the file's end, a signal least of all.
         await setImmediate();
       }

@@ -1,22 +1,5 @@
-import {
-  Bool,
-  Field,
-  Int32,
-  Int64,
-  List,
-  Map_,
-  Struct,
-  Table as ArrowTable,
-  Utf8,
-  vectorFromArray,
-  type RecordBatch,
-  type TypeMap,
-  DataType,
-  MapRow,
-  StructRow,
-  Vector,
-  type Data,
-} from 'apache-arrow';
+import type { Map_, Struct, Table as ArrowTable, Utf8, RecordBatch, TypeMap, DataType, Data } from 'apache-arrow';
+import { arrow } from '../../core/columns/arrow.js';
 import { guardedGroups } from '../../core/parquet/guarded-groups.js';
 import { plainParquetFile, withParquet, type RowGroup } from '../../core/parquet/wasm.js';
 import { readAction, type Action, type Add, type MetaData, type Protocol, type Remove, type Txn } from './actions.js';
@@ -34,52 +17,52 @@ export interface TableState {
 }
 
 const texts = (): Map_ =>
-  new Map_(
-    new Field(
+  new arrow.Map_(
+    new arrow.Field(
       'entries',
-      new Struct<{ key: Utf8; value: Utf8 }>([
-        new Field('key', new Utf8(), false),
-        new Field('value', new Utf8(), true),
+      new arrow.Struct<{ key: Utf8; value: Utf8 }>([
+        new arrow.Field('key', new arrow.Utf8(), false),
+        new arrow.Field('value', new arrow.Utf8(), true),
       ]),
       false,
     ),
   );
 
 const struct = (fields: Record<string, DataType>): Struct<TypeMap> =>
-  new Struct(Object.entries(fields).map(([name, type]) => new Field(name, type, true)));
+  new arrow.Struct(Object.entries(fields).map(([name, type]) => new arrow.Field(name, type, true)));
 
-const formatType = struct({ provider: new Utf8(), options: texts() });
+const formatType = struct({ provider: new arrow.Utf8(), options: texts() });
 
 /** The checkpoint's columns: one action a row, each in the column of its kind (Delta protocol, "Checkpoint Schema"). */
 const columns = {
-  txn: struct({ appId: new Utf8(), version: new Int64(), lastUpdated: new Int64() }),
+  txn: struct({ appId: new arrow.Utf8(), version: new arrow.Int64(), lastUpdated: new arrow.Int64() }),
   add: struct({
-    path: new Utf8(),
+    path: new arrow.Utf8(),
     partitionValues: texts(),
-    size: new Int64(),
-    modificationTime: new Int64(),
-    dataChange: new Bool(),
-    stats: new Utf8(),
+    size: new arrow.Int64(),
+    modificationTime: new arrow.Int64(),
+    dataChange: new arrow.Bool(),
+    stats: new arrow.Utf8(),
     tags: texts(),
   }),
   remove: struct({
-    path: new Utf8(),
-    deletionTimestamp: new Int64(),
-    dataChange: new Bool(),
-    extendedFileMetadata: new Bool(),
+    path: new arrow.Utf8(),
+    deletionTimestamp: new arrow.Int64(),
+    dataChange: new arrow.Bool(),
+    extendedFileMetadata: new arrow.Bool(),
     partitionValues: texts(),
-    size: new Int64(),
+    size: new arrow.Int64(),
   }),
   metaData: struct({
-    id: new Utf8(),
-    name: new Utf8(),
+    id: new arrow.Utf8(),
+    name: new arrow.Utf8(),
     format: formatType,
-    schemaString: new Utf8(),
-    partitionColumns: new List(new Field('element', new Utf8(), true)),
+    schemaString: new arrow.Utf8(),
+    partitionColumns: new arrow.List(new arrow.Field('element', new arrow.Utf8(), true)),
     configuration: texts(),
-    createdTime: new Int64(),
+    createdTime: new arrow.Int64(),
   }),
-  protocol: struct({ minReaderVersion: new Int32(), minWriterVersion: new Int32() }),
+  protocol: struct({ minReaderVersion: new arrow.Int32(), minWriterVersion: new arrow.Int32() }),
 };
 
 /** Rows that are made, written and read at once, some 1 kB each: as objects they take many times what they do in columns. */
@@ -114,12 +97,12 @@ function* rowsOf({ protocol, metaData, files, txns, removed = [] }: TableState):
 function tableOf(rows: readonly Row[]): ArrowTable {
   const vectors = Object.entries(columns).map(([name, type]) => [
     name,
-    vectorFromArray(
+    arrow.vectorFromArray(
       rows.map((row) => row[name as keyof Row] ?? null),
       type,
     ),
   ]);
-  return new ArrowTable(Object.fromEntries(vectors) as ConstructorParameters<typeof ArrowTable>[0]);
+  return new arrow.Table(Object.fromEntries(vectors) as ConstructorParameters<typeof arrow.Table>[0]);
 }
 
 function addRow(add: Add): Record<string, unknown> {
@@ -251,18 +234,18 @@ function valueReader(data: Data): Reader {
   const values: unknown = data.values;
   const offsets = data.valueOffsets as Int32Array | undefined;
   if (data.offset !== 0) return arrowReader(data);
-  if (DataType.isStruct(type))
+  if (arrow.DataType.isStruct(type))
     return structReader(
       type.children.map(({ name }) => name),
       children.map(rowReader),
     );
-  if (DataType.isUtf8(type) && offsets !== undefined) {
+  if (arrow.DataType.isUtf8(type) && offsets !== undefined) {
     const bytes = values as Uint8Array;
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const encoding = isAscii(buffer) ? 'latin1' : 'utf8';
     return (row) => buffer.toString(encoding, offsets[row], offsets[row + 1]);
   }
-  if (DataType.isInt(type)) {
+  if (arrow.DataType.isInt(type)) {
     const numbers = values as Int32Array | BigInt64Array;
     if (!(numbers instanceof BigInt64Array)) return (row) => Number(numbers[row]);
     // By halves, low and high: a bigint for each would be a hundred thousand of them.
@@ -272,7 +255,7 @@ function valueReader(data: Data): Reader {
   const [items] = children;
   if (items === undefined || offsets === undefined) return arrowReader(data);
   const range = (row: number) => ({ from: offsets[row] ?? 0, to: offsets[row + 1] ?? 0 });
-  if (DataType.isMap(type)) {
+  if (arrow.DataType.isMap(type)) {
     const [keys, of] = items.children.map(rowReader);
     if (keys === undefined || of === undefined) return arrowReader(data);
     return (row) => {
@@ -286,7 +269,7 @@ function valueReader(data: Data): Reader {
       return Object.fromEntries(entries);
     };
   }
-  if (DataType.isList(type)) {
+  if (arrow.DataType.isList(type)) {
     const item = rowReader(items);
     return (row) => {
       const { from, to } = range(row);
@@ -309,15 +292,15 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
 
 /** For types that checkpoints of ours don't have. */
 function arrowReader(data: Data): Reader {
-  const vector = new Vector([data]);
+  const vector = new arrow.Vector([data]);
   return (row) => plain(vector.get(row));
 }
 
 function plain(value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'bigint') return Number(value);
-  if (value instanceof Vector) return Array.from(value as Iterable<unknown>, plain);
-  if (value instanceof StructRow || value instanceof MapRow) {
+  if (value instanceof arrow.Vector) return Array.from(value as Iterable<unknown>, plain);
+  if (value instanceof arrow.StructRow || value instanceof arrow.MapRow) {
     const entries = [...(value as Iterable<[string, unknown]>)].map(([key, of]) => [key, plain(of)]);
     return Object.fromEntries(entries.filter(([, of]) => of !== undefined)) as unknown;
   }

@@ -1,4 +1,5 @@
-import { DataType, DateUnit, TimeUnit, Type, type Data } from 'apache-arrow';
+import type { DataType, Data } from 'apache-arrow';
+import { arrow } from '../../columns/arrow.js';
 import { nullsOf, textsOf, type Nulls } from '../../columns/column-data.js';
 import { Dictionary } from '../../columns/dictionary.js';
 import type { ColumnMemory } from '../../columns/memory.js';
@@ -46,18 +47,18 @@ export function columnRows(column: Column, data: Data, start: number, end: numbe
 function isOfType({ type, ...column }: Column, of: DataType): boolean {
   switch (type) {
     case 'text':
-      return DataType.isUtf8(DataType.isDictionary(of) ? of.dictionary : of);
+      return arrow.DataType.isUtf8(arrow.DataType.isDictionary(of) ? of.dictionary : of);
     case 'instant':
-      return DataType.isTimestamp(of) && of.unit === TimeUnit.MICROSECOND;
+      return arrow.DataType.isTimestamp(of) && of.unit === arrow.TimeUnit.MICROSECOND;
     case 'date':
-      return DataType.isDate(of) && of.unit === DateUnit.DAY;
+      return arrow.DataType.isDate(of) && of.unit === arrow.DateUnit.DAY;
     case 'decimal':
-      return DataType.isDecimal(of) && of.bitWidth === 64 && of.scale === digitsOf(column).scale;
+      return arrow.DataType.isDecimal(of) && of.bitWidth === 64 && of.scale === digitsOf(column).scale;
     case 'bigint':
     case 'integer':
-      return DataType.isInt(of) && of.isSigned && of.bitWidth === (type === 'bigint' ? 64 : 32);
+      return arrow.DataType.isInt(of) && of.isSigned && of.bitWidth === (type === 'bigint' ? 64 : 32);
     case 'boolean':
-      return DataType.isBool(of);
+      return arrow.DataType.isBool(of);
   }
 }
 
@@ -179,5 +180,5 @@ function present(
 }
 
 function odd({ name, type }: Column, data: Data): Error {
-  return new Error(`${name}: expected an array of the type ${type}, got one of ${Type[data.typeId]}`);
+  return new Error(`${name}: expected an array of the type ${type}, got one of ${arrow.Type[data.typeId]}`);
 }
