@@ -42,7 +42,7 @@ interface Waiting<Answer> {
 
 /**
  * A thread that answers one question after the other. If it dies, whatever of, all that it hasn't answered fails with
- * ENCODER. It starts with the first question.
+ * ENCODER. It starts with the first question, if not before.
  */
 export class WorkerThread<Question, Answer> {
   readonly #script: URL;
@@ -71,11 +71,15 @@ export class WorkerThread<Question, Answer> {
       reject(this.#ended.reason);
       return promise;
     }
-    this.#worker ??= this.#start();
     const id = this.#asked++;
     this.#waiting.set(id, { resolve, reject });
-    this.#worker.postMessage({ id, question } satisfies Message<Question>);
+    this.start().postMessage({ id, question } satisfies Message<Question>);
     return promise;
+  }
+
+  /** Starts the thread, unless it has started: it loads its program while there is nothing to be asked yet. */
+  start(): Pick<Worker, 'postMessage'> {
+    return (this.#worker ??= this.#newWorker());
   }
 
   /** Questions that it hasn't answered. */
@@ -91,7 +95,7 @@ export class WorkerThread<Question, Answer> {
     await worker?.terminate();
   }
 
-  #start(): Worker {
+  #newWorker(): Worker {
     const worker = new Worker(this.#script, { resourceLimits });
     worker.on('message', (reply: Reply<Answer>) => {
       const asked = this.#waiting.get(reply.id);

@@ -1,13 +1,19 @@
-import type { ThreadLimits } from '../../core/worker-thread.js';
 import { WorkerThread } from '../../core/worker-thread.js';
-import {
-  Chunk,
-  type ChosenEvents,
-  type ChunkLines,
-  type EncodedMonth,
-  type FlattenedChunk,
-  type PlacedChunk,
-} from './chunk.js';
+import { defaultLimits, type Limits } from '../../lake/files/workspace.js';
+import type { Chunk, ChosenEvents, ChunkLines, EncodedMonth, FlattenedChunk, PlacedChunk } from './chunk.js';
+
+/** What an import may hold in memory. */
+export interface ImportLimits extends Limits {
+  /** Bytes of pages that are flattened at once. */
+  readonly chunkBytes: number;
+}
+
+/** A part is about 6,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
+export const importLimits: ImportLimits = {
+  ...defaultLimits,
+  memory: '256MB',
+  chunkBytes: 8_000_000,
+};
 
 /** A call of a chunk's, by its number. */
 export type ChunkCall = { readonly chunk: number } & (
@@ -34,7 +40,7 @@ const mostOfThread = 2;
 
 /** Chunks on their caller's thread as long as the input is small, and on threads of their own from then on. */
 export class ChunkThreads {
-  readonly #limits: ThreadLimits;
+  readonly #limits: ImportLimits;
   readonly #signal: AbortSignal;
   readonly #threads: { readonly thread: WorkerThread<ChunkCall, unknown>; chunks: number }[] = [];
   /** Chunks of all inputs that aren't encoded, or held, yet. */
@@ -46,14 +52,17 @@ export class ChunkThreads {
   #isThreaded = false;
   #begun = 0;
 
-  constructor(limits: ThreadLimits, signal: AbortSignal) {
+  constructor(limits: ImportLimits, signal: AbortSignal) {
     this.#limits = limits;
     this.#signal = signal;
   }
 
-  /** Tells how many bytes the input has at least, as soon as that is known. */
+  /** Tells how many bytes the input has at least, as soon as that is known: threads for them start at once. */
   expect(bytes: number): void {
-    this.#isThreaded ||= bytes >= this.#limits.from;
+    this.#isThreaded ||= bytes >= this.#limits.thread.from;
+    if (!this.#isThreaded) return;
+    const threads = Math.min(this.#mostThreads, Math.ceil(bytes / this.#limits.chunkBytes));
+    while (this.#threads.length < threads) this.#addThread();
   }
 
   /** Comes back once another chunk may be begun. */
@@ -86,7 +95,7 @@ export class ChunkThreads {
   }
 
   get #mostThreads(): number {
-    return this.#limits.threads ?? 2;
+    return this.#limits.thread.threads ?? 2;
   }
 
   async close(): Promise<void> {
@@ -95,12 +104,8 @@ export class ChunkThreads {
 
   #threaded(): ChunkWork {
     const chunk = this.#begun++;
-    let least = this.#threads.toSorted((one, other) => one.chunks - other.chunks)[0];
-    if (least === undefined || (least.chunks > 0 && this.#threads.length < this.#mostThreads)) {
-      least = { thread: new WorkerThread(this.#limits.script ?? ownScript, this.#signal), chunks: 0 };
-      this.#threads.push(least);
-    }
-    const on = least;
+    const [least = this.#addThread()] = this.#threads.toSorted((one, other) => one.chunks - other.chunks);
+    const on = least.chunks > 0 && this.#threads.length < this.#mostThreads ? this.#addThread() : least;
     on.chunks++;
     let room: SharedArrayBuffer | undefined;
     const ended = (): void => {
@@ -127,23 +132,39 @@ export class ChunkThreads {
     };
   }
 
+  #addThread() {
+    const added = {
+      thread: new WorkerThread<ChunkCall, unknown>(this.#limits.thread.script ?? ownScript, this.#signal),
+      chunks: 0,
+    };
+    added.thread.start();
+    this.#threads.push(added);
+    return added;
+  }
+
   /** A chunk on the thread of its caller: what it throws is a rejection, as it is of another thread. */
   #onOwnThread(): ChunkWork {
-    const chunk = this.#free.pop() ?? new Chunk();
+    const chunk = Promise.resolve(this.#free.pop() ?? import('./chunk.js').then((module) => new module.Chunk()));
     let room: SharedArrayBuffer | undefined;
     const ended = (): void => {
       if (room === undefined) return;
-      this.#free.push(chunk);
       this.#rooms.push(room);
       room = undefined;
+      void chunk.then((of) => this.#free.push(of));
     };
     return {
-      flatten: (lines) => {
+      flatten: async (lines) => {
         room = lines.bytes.buffer;
-        return Promise.resolve().then(() => chunk.flatten(lines));
+        return (await chunk).flatten(lines);
       },
-      place: (before) => Promise.resolve().then(() => chunk.place(before)),
-      encode: (chosen) => chunk.encode(chosen).finally(ended),
+      place: async (before) => (await chunk).place(before),
+      encode: async (chosen) => {
+        try {
+          return await (await chunk).encode(chosen);
+        } finally {
+          ended();
+        }
+      },
       discard: ended,
     };
   }
@@ -151,7 +172,7 @@ export class ChunkThreads {
 
 /** Uses threads for chunks and ends them. Throws what `use` throws. */
 export async function withChunkThreads<T>(
-  limits: ThreadLimits,
+  limits: ImportLimits,
   signal: AbortSignal,
   use: (threads: ChunkThreads) => Promise<T>,
 ): Promise<T> {

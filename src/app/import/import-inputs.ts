@@ -11,7 +11,7 @@ import { addEvents } from './add-events.js';
 import { addGroups, GroupList } from './add-groups.js';
 import type { GroupsBody } from './chunk.js';
 import { tuneForSeconds } from '../../core/v8-flags.js';
-import { withChunkThreads } from './chunk-threads.js';
+import type { ChunkThreads } from './chunk-threads.js';
 import { DedupIndex } from './dedup-index.js';
 import { EventStaging, type ImportResources, type StagedMonth } from './event-staging.js';
 import type { ImportSummaries, ImportSummary } from './import-summary.js';
@@ -60,6 +60,7 @@ interface ReadInput {
  */
 export async function importInputs(
   inputs: readonly Input[],
+  threads: ChunkThreads,
   options: ImportOptions,
   summaries: ImportSummaries,
 ): Promise<ReadonlyMap<string, LedgerlakeError>> {
@@ -82,46 +83,43 @@ export async function importInputs(
     const status = isLeftOut ? 'left-out' : 'imported';
     emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
   };
-  await withWorkspace(limits, lake.store, (shared) =>
-    withChunkThreads(limits.thread, signal, async (threads) => {
-      threads.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
-      const dedupIndex = new DedupIndex(options, eventFamily, shared);
-      const failed = new AbortController();
-      const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
-      const time = { through: clock.now() };
-      // While one input's last events are deduplicated, written and committed, the next ones are read already.
-      let deduplicated: Promise<unknown> = Promise.resolve();
-      const commits: Promise<void>[] = [];
-      try {
-        for (const input of inputs) {
-          const resources = { workspace: ownFiles(shared), threads, dedupIndex };
-          const turn = handled(
-            deduplicated.then(() => {
-              dedupIndex.nextInput();
-            }),
-          );
-          const handedOut = await handOutLines(input, reading, resources, turn);
-          const read = handled(deduplicate(handedOut, dedupIndex));
-          deduplicated = read;
-          const before = commits.at(-1);
-          const committed = read.then(async (of) => {
-            await before;
-            await commit(input, of, resources, time);
-          });
-          commits.push(handled(committed));
-          committed.catch((error: unknown) => {
-            failed.abort(error);
-          });
-          await commits.at(-mostUncommitted);
-        }
-        await commits.at(-1);
-      } finally {
-        // What is under way writes into a folder that is about to be removed.
-        await Promise.allSettled([deduplicated, ...commits]);
-        await dedupIndex.close();
+  await withWorkspace(limits, lake.store, async (shared) => {
+    const dedupIndex = new DedupIndex(options, eventFamily, shared);
+    const failed = new AbortController();
+    const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
+    const time = { through: clock.now() };
+    // While one input's last events are deduplicated, written and committed, the next ones are read already.
+    let deduplicated: Promise<unknown> = Promise.resolve();
+    const commits: Promise<void>[] = [];
+    try {
+      for (const input of inputs) {
+        const resources = { workspace: ownFiles(shared), threads, dedupIndex };
+        const turn = handled(
+          deduplicated.then(() => {
+            dedupIndex.nextInput();
+          }),
+        );
+        const handedOut = await handOutLines(input, reading, resources, turn);
+        const read = handled(deduplicate(handedOut, dedupIndex));
+        deduplicated = read;
+        const before = commits.at(-1);
+        const committed = read.then(async (of) => {
+          await before;
+          await commit(input, of, resources, time);
+        });
+        commits.push(handled(committed));
+        committed.catch((error: unknown) => {
+          failed.abort(error);
+        });
+        await commits.at(-mostUncommitted);
       }
-    }),
-  );
+      await commits.at(-1);
+    } finally {
+      // What is under way writes into a folder that is about to be removed.
+      await Promise.allSettled([deduplicated, ...commits]);
+      await dedupIndex.close();
+    }
+  });
   return failures;
 }
 

@@ -1,37 +1,9 @@
-import { emitDamage, type RunContext } from '../context.js';
-import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
-import { LedgerlakeError } from '../../core/errors.js';
-import { tables } from '../../sources/finances/lake-tables.js';
-import { importedPipelines, importInputs } from './import-inputs.js';
-import { importLimits, type ImportLimits } from './imported-day-files.js';
-import { inputsOf } from './input-bytes.js';
-import { ImportSummaries, importObject, importText } from './import-summary.js';
-import { Lake } from '../../lake/lake.js';
-import { readLastRun } from '../../lake/upkeep/last-run.js';
-import { acquireLease } from '../../lake/upkeep/leases.js';
 import { withThreads } from '../../lake/files/workspace.js';
-import { refuseFile } from '../../lake/existing-lake.js';
-import { openStore } from '../../lake/store/open-store.js';
-import type { Store } from '../../lake/store/store.js';
-import { vacuumLake } from '../../lake/upkeep/vacuum.js';
-import { refuseMixing } from '../configuration/account.js';
-import { begunObject, type RunReport, noteRun } from '../load/run-summary.js';
-
-export interface ImportPagesOptions extends ExportOptions {
-  readonly account: string;
-  /** Names; `-` for standard input. */
-  readonly files: readonly string[];
-  readonly stdin: () => AsyncIterable<Buffer>;
-  readonly skipBroken: boolean;
-  /** In the place of the one that `lake` names. */
-  readonly store?: Store;
-  /** Threads at most; undefined: as many as there are cores. */
-  readonly threads?: number | undefined;
-  /** How many hours files stay that the import replaces; undefined: as the lake has it. */
-  readonly retentionHours?: number | undefined;
-  /** What the import may hold in memory, where it isn't the default. */
-  readonly limits?: ImportLimits;
-}
+import { begunObject } from '../begun-object.js';
+import type { RunContext } from '../context.js';
+import { importLimits, withChunkThreads } from './chunk-threads.js';
+import type { ImportPagesOptions } from './import-run.js';
+import { inputsOf } from './input-bytes.js';
 
 /**
  * `ledgerlake import`: loads saved response bodies, and prints a summary. No upstream, no quota.
@@ -40,97 +12,14 @@ export interface ImportPagesOptions extends ExportOptions {
  *   the import; its summary is printed by then, and what was committed stays
  */
 export async function importPages(options: ImportPagesOptions, context: RunContext): Promise<void> {
-  const { account, skipBroken } = options;
-  const { clock, signal, emit } = context;
-  context.beginJson?.(begunObject({ account, lake: options.lake, from: null, to: null }, clock));
-  const inputs = await inputsOf(options.files, options.stdin);
-  const store = options.store ?? openStore(options.lake, { clock });
-  if (options.store === undefined) await refuseFile(options.lake);
-  const lake = await Lake.open(store, tables, clock);
-  refuseMixing(account, lake.accounts(), options.lake);
-
-  const began = clock.now();
-  const summaries = new ImportSummaries();
-  const lease = await acquireLease(store, clock, { command: 'import', account: options.account, pipelines: [] });
-  try {
-    // Once the lease is held nothing is forgotten any more: what was until then must be known.
-    await lake.refresh();
-    await lake.noteVersions();
-    await lake.setRetention(options.retentionHours);
-    emit({
-      ...{ event: 'run-started', command: 'import', account, lake: options.lake },
-      ...{ pipelines: importedPipelines, from: null, to: null },
-    });
-    emitDamage(lake, emit);
-    let failure: unknown;
-    try {
-      const limits = withThreads(options.limits ?? importLimits, options.threads);
-      const failures = await importInputs(
-        inputs,
-        { lake, clock, account, signal, skipBroken, limits, emit },
-        summaries,
-      );
-      await vacuumLake(lake, lease, { clock, emit, account });
-      lease.cleared();
-      failure = leftOut(failures, inputs.length);
-    } catch (error) {
-      failure = error;
-    }
-    const unexported = await exportAfterRun(lake, options, context);
-    failure ??= unexported;
-    await report(options, context, { store, summaries, failure, began });
-    if (failure !== undefined) throw failure instanceof Error ? failure : new Error('stopped');
-  } finally {
-    await lease.release();
-  }
-}
-
-/** The failure of an import that has read all it could. */
-function leftOut(failures: ReadonlyMap<string, LedgerlakeError>, inputs: number): LedgerlakeError | undefined {
-  const [first] = failures.values();
-  if (first === undefined) return undefined;
-  const others = failures.size === 1 ? '' : ` (and ${failures.size - 1} more)`;
-  const what = inputs === 1 ? 'nothing was imported' : `left out ${failures.size} of ${inputs} files${others}`;
-  return new LedgerlakeError('BROKEN_LINE', `${what}: ${first.message}`);
-}
-
-/** Notes the run in the lake, and prints its summary. */
-async function report(
-  options: ImportPagesOptions,
-  { clock, print, printJson, emit }: RunContext,
-  run: {
-    readonly store: Store;
-    readonly summaries: ImportSummaries;
-    readonly failure: unknown;
-    readonly began: number;
-  },
-): Promise<void> {
-  const { store, summaries, failure, began } = run;
   const { account, lake } = options;
-  const ranges = summaries.all.flatMap(({ range }) => range ?? []);
-  const endedAt = clock.now();
-  const summary: RunReport = {
-    account,
-    lake,
-    failure,
-    seconds: (endedAt - began) / 1000,
-    summaries: summaries.all,
-    // Of an import that brought nothing there is no more to say than when it was.
-    range:
-      ranges.length === 0
-        ? { start: began, end: endedAt }
-        : { start: Math.min(...ranges.map(({ start }) => start)), end: Math.max(...ranges.map(({ end }) => end)) },
-  };
-  // Where the account's events are read from stays known.
-  const last = await readLastRun(store);
-  const { endpoint, endpointConfigured: isEndpointConfigured } = last?.account === account ? last : {};
-  await noteRun(
-    store,
-    summary,
-    { command: 'import', startedAt: began, endedAt, endpoint: endpoint ?? undefined, isEndpointConfigured, asked: [] },
-    emit,
-  );
-  emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: summary.seconds });
-  print(importText(summary, summaries));
-  printJson(importObject(summary, summaries));
+  context.beginJson?.(begunObject({ account, lake, from: null, to: null }, context.clock));
+  const inputs = await inputsOf(options.files, options.stdin);
+  const limits = withThreads(options.limits ?? importLimits, options.threads);
+  await withChunkThreads(limits, context.signal, async (threads) => {
+    threads.expect(inputs.reduce((sum, { bytes = 0 }) => sum + bytes, 0));
+    // Loaded while the threads load theirs.
+    const { runImport } = await import('./import-run.js');
+    await runImport(inputs, threads, { ...options, limits }, context);
+  });
 }

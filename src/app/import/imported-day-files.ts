@@ -1,3 +1,4 @@
+import type { ImportLimits } from './chunk-threads.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { Add, Action } from '../../lake/delta/actions.js';
 import { commitTransaction, type TransactionResult, type NewFile } from '../../lake/transaction/transaction.js';
@@ -5,7 +6,6 @@ import type { Lake } from '../../lake/lake.js';
 import { loadTxns, loadVersion } from '../../lake/loads/load-keys.js';
 import type { Clock } from '../../core/clock.js';
 import type { Family } from '../../core/columns/table.js';
-import { defaultLimits, type Limits } from '../../lake/files/workspace.js';
 import { dayOf, importedKey, importedWindows } from '../../lake/loads/imported-days.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { overlap } from '../../core/windows.js';
@@ -24,19 +24,6 @@ export interface ImportOptions extends ImportTarget {
   readonly limits: ImportLimits;
   readonly emit: Emit;
 }
-
-/** What an import may hold in memory. */
-export interface ImportLimits extends Limits {
-  /** Bytes of pages that are flattened at once. */
-  readonly chunkBytes: number;
-}
-
-/** A part is about 6,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
-export const importLimits: ImportLimits = {
-  ...defaultLimits,
-  memory: '256MB',
-  chunkBytes: 8_000_000,
-};
 
 /** What the lake holds of some days, as it was when it was looked at. */
 export interface StoredDays {

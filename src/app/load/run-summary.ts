@@ -2,7 +2,6 @@ import { isAbsolute, relative } from 'node:path';
 import { countsOf, hasOthers } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { codeOf, messageOf } from '../../core/errors.js';
-import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
@@ -104,23 +103,6 @@ export function nextSteps(
     `    WHERE ${counts} GROUP BY ALL ORDER BY ALL"`,
     '',
   ].join('\n');
-}
-
-/** The summary for programs of a run that begins now, should it fail before it has read anything; null: not known by then. */
-export function begunObject(
-  { account, lake, from, to }: { account: string; lake: string; from: number | null; to: number | null },
-  clock: Clock,
-): () => Readonly<Record<string, unknown>> {
-  const began = clock.now();
-  const textOf = (instant: number | null) => (instant === null ? null : isoInstant(instant));
-  return () => ({
-    account,
-    lake,
-    from: textOf(from),
-    to: textOf(to),
-    seconds: (clock.now() - began) / 1000,
-    pipelines: {},
-  });
 }
 
 /** The summary for programs; `more` stands behind what every run tells. */

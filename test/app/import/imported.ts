@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../src/core/clock.js';
-import { importPages, type ImportPagesOptions } from '../../../src/app/import/import-pages.js';
+import { importPages } from '../../../src/app/import/import-pages.js';
+import type { ImportPagesOptions } from '../../../src/app/import/import-run.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import { temporaryFolder } from '../lake-run.js';
 import type { DatedItem } from '../../serve/http/array-ledger.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { importLimits } from '../../../src/app/import/imported-day-files.js';
+import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { threadLimitsOf } from '../../../src/core/worker-thread.js';
 import { builtCommand } from '../built-command.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';

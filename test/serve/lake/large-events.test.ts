@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { eventsBody, fileOf, imported } from '../../app/import/imported.js';
-import { importLimits } from '../../../src/app/import/imported-day-files.js';
+import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { steppingClock } from '../../app/maintenance/kept-lake.js';
 import { paths } from '../http/client.js';
 import { servingLake } from './served-lake.js';
