@@ -3,6 +3,7 @@ import { columnBytes, ReusedMemory } from '../../core/columns/memory.js';
 import { Tape, kind } from '../../core/json/tape.js';
 import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js';
 import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
+import type { Window } from '../../core/windows.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
@@ -19,10 +20,12 @@ import {
 import { entries, events } from '../../sources/finances/model/tables.js';
 import { datesByPage } from './saved-pages.js';
 
-/** Some lines of an input, one behind the other. */
+/** Some lines of an input. */
 export interface ChunkLines {
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  /** Where each line ends and the next one begins. */
+  /** Where each line begins. */
+  readonly starts: Int32Array;
+  /** Where each line ends. */
   readonly ends: Int32Array;
 }
 
@@ -104,7 +107,7 @@ export class Chunk {
   #ids = new HashedIds(this.#rows);
 
   /** Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten. */
-  flatten({ bytes, ends }: ChunkLines): FlattenedChunk {
+  flatten({ bytes, starts, ends }: ChunkLines): FlattenedChunk {
     const rows = this.#rows;
     rows.clear();
     // Which window an event is in shows when its day is known.
@@ -115,10 +118,8 @@ export class Chunk {
     const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const broken = new Map<number, string>();
     const groups = new Map<number, GroupsBody>();
-    let start = 0;
-    for (const [line, end] of ends.entries()) {
-      const body = all.subarray(start, end);
-      start = end;
+    for (const [line, start] of starts.entries()) {
+      const body = all.subarray(start, ends[line]);
       rows.pages++;
       const { mark } = rows;
       try {
@@ -149,39 +150,42 @@ export class Chunk {
 
   #placeAt(instants: readonly (bigint | undefined)[]): PlacedChunk {
     const rows = this.#rows;
-    const { events: received, sources } = rows;
-    const numbers = new Map<number, number>();
-    const days = new Float64Array(received.length);
+    const { length, postedAt } = rows.events;
+    const days = new Float64Array(length);
+    const sourceOfDay = new Map<number, number>();
     let day = { start: NaN, end: NaN };
-    let number = 0;
-    for (let row = 0; row < received.length; row++) {
-      const instant = Number((instants[row] ?? 0n) / 1000n);
-      if (!(instant >= day.start && instant < day.end)) {
-        day = dayOf(instant);
-        number = numbers.get(day.start) ?? sources.push(windowSource(day)) - 1;
-        numbers.set(day.start, number);
-      }
+    for (let row = 0; row < length; row++) {
+      const instant = millisOf(instants[row] ?? 0n);
+      if (!(instant >= day.start && instant < day.end)) day = dayOf(instant);
+      this.#setDay(row, day, sourceOfDay);
       days[row] = day.start;
-      received.source.set(row, number);
     }
     this.#instants = instants;
     this.#ids = new HashedIds(rows);
     const undated = new Map<number, UndatedEvent>();
-    let first: bigint | undefined;
-    let last: bigint | undefined;
-    for (const [row, posted] of received.postedAt.entries()) {
+    const reach = { first: Infinity, last: -Infinity };
+    for (let row = 0; row < length; row++) {
+      const posted = postedAt[row];
       if (posted === undefined) {
         undated.set(row, { contentHash: this.#ids.contentHash(row), eventId: this.#ids.eventId(row) });
         continue;
       }
-      if (first === undefined || posted < first) first = posted;
-      if (last === undefined || posted > last) last = posted;
+      const instant = millisOf(posted);
+      if (instant < reach.first) reach.first = instant;
+      if (instant > reach.last) reach.last = instant;
     }
-    const reach =
-      first === undefined || last === undefined
-        ? undefined
-        : { first: Number(first / 1000n), last: Number(last / 1000n) };
-    return { words: this.#ids.words(), days, undated, reach };
+    return { words: this.#ids.words(), days, undated, reach: reach.first === Infinity ? undefined : reach };
+  }
+
+  /** Makes an event one of its day's window. */
+  #setDay(row: number, day: Window, sourceOfDay: Map<number, number>): void {
+    const { events, sources } = this.#rows;
+    let source = sourceOfDay.get(day.start);
+    if (source === undefined) {
+      source = sources.push(windowSource(day)) - 1;
+      sourceOfDay.set(day.start, source);
+    }
+    events.source.set(row, source);
   }
 
   /**
@@ -191,7 +195,7 @@ export class Chunk {
    */
   async encode({ times, positions, months }: ChosenEvents): Promise<EncodedMonth[]> {
     const rows = this.#rows;
-    for (const [row, position] of positions.entries()) rows.events.position.set(row, position);
+    rows.events.position.assign(positions);
     const finished = { rows, ids: this.#ids.numbered(times), effective: this.#instants };
     const encoded: EncodedMonth[] = [];
     for (const { month, rows: chosen, metadata } of months) {
@@ -246,4 +250,11 @@ interface Content {
 
 function webPage(bytes: Buffer): string {
   return `expected a body with a "payload" object, found a web page (HTML): ${excerpt(bytes.toString('utf8', 0, 400))}`;
+}
+
+/** Milliseconds of an instant in microseconds. */
+function millisOf(micros: bigint): number {
+  const number = Number(micros);
+  // Doubles hold the instants of five centuries exactly, and a division of integers makes an object.
+  return Number.isSafeInteger(number) ? Math.trunc(number / 1000) : Number(micros / 1000n);
 }

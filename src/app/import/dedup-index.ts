@@ -4,7 +4,7 @@ import { checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../core/columns/table.js';
 import { ownFiles, type Workspace } from '../../lake/files/workspace.js';
 import { storedDays, type ImportTarget } from './imported-day-files.js';
-import { DistinctIds, IdLog, idWords, storedIds, type IdList } from './stored-ids.js';
+import { copyId, DistinctIds, IdLog, idWords, storedIds, type IdList } from './stored-ids.js';
 
 /** The events of a chunk of an input, in order of receipt. */
 export interface ChunkEvents {
@@ -193,8 +193,9 @@ export class DedupIndex {
   async #note(words: Int32Array, days: Float64Array, rows: readonly number[], isInLake: boolean): Promise<FileIds> {
     const fileIds = this.#begin(isInLake, this.#input);
     const noted = new Int32Array(rows.length * idWords);
-    for (const [at, row] of rows.entries()) {
-      noted.set(words.subarray(row * idWords, (row + 1) * idWords), at * idWords);
+    for (let at = 0; at < rows.length; at++) {
+      const row = rows[at] ?? 0;
+      copyId(words, row, noted, at);
       reach(fileIds, days[row] ?? 0);
     }
     fileIds.lists.push(await this.#log.add(noted));

@@ -1,3 +1,4 @@
+import { alignedWith } from '../../core/columns/memory.js';
 import { monthOf } from '../../core/windows.js';
 import type { EncodedFile } from '../../core/parquet/encode-file.js';
 import type { Family } from '../../core/columns/table.js';
@@ -54,7 +55,9 @@ export interface LineListener {
 /** Lines that are gathered, to be flattened together. */
 interface GatheredLines {
   readonly bytes: Buffer<SharedArrayBuffer>;
-  /** Where each line ends. */
+  /** Of all lines. */
+  length: number;
+  readonly starts: number[];
   readonly ends: number[];
   /** The number of each line in the input. */
   readonly numbers: number[];
@@ -127,18 +130,23 @@ export class EventStaging {
    */
   async add({ number, bytes }: Line): Promise<void> {
     const length = bytes?.length ?? 0;
-    if (this.#gathered !== undefined && (this.#gathered.ends.at(-1) ?? 0) + length > this.#gathered.bytes.length) {
-      await this.handOut();
-    }
-    const room = Math.max(length, this.#options.limits.chunkBytes);
-    this.#gathered ??= { bytes: this.#resources.threads.room(room), ends: [], numbers: [], tooLong: new Set() };
-    const { bytes: gathered, ends, numbers, tooLong } = this.#gathered;
-    const start = ends.at(-1) ?? 0;
+    const { chunkBytes } = this.#options.limits;
+    if (this.#gathered !== undefined && this.#gathered.length + length > chunkBytes) await this.handOut();
+    const gathered = (this.#gathered ??= this.#noLines(Math.max(length, chunkBytes)));
+    const { starts, ends, numbers, tooLong } = gathered;
+    const start = alignedWith(bytes, ends.at(-1) ?? 0);
     if (bytes === undefined) tooLong.add(number);
-    else gathered.set(bytes, start);
+    else gathered.bytes.set(bytes, start);
+    gathered.length += length;
+    starts.push(start);
     ends.push(start + length);
     numbers.push(number);
     if (numbers.length === mostLines) await this.handOut();
+  }
+
+  #noLines(bytes: number): GatheredLines {
+    const room = this.#resources.threads.room(bytes + mostLines * Float64Array.BYTES_PER_ELEMENT);
+    return { bytes: room, length: 0, starts: [], ends: [], numbers: [], tooLong: new Set() };
   }
 
   /**
@@ -182,8 +190,8 @@ export class EventStaging {
 
   /** Comes back once the chunk is encoded, or held. */
   async #throughTurn(work: ChunkWork, lines: GatheredLines): Promise<void> {
-    const { ends, bytes } = lines;
-    const flattened = handled(work.flatten({ bytes, ends: Int32Array.from(ends) }));
+    const { bytes, length, starts, ends } = lines;
+    const flattened = handled(work.flatten({ bytes, starts: Int32Array.from(starts), ends: Int32Array.from(ends) }));
     const before = this.#turn;
     let encoded: Promise<unknown> | undefined;
     const turn = async (): Promise<void> => {
@@ -196,7 +204,7 @@ export class EventStaging {
           return;
         }
         const lastLine = lines.numbers.at(-1) ?? 0;
-        this.#held.push({ work, placed: chunk.placed, bytes: ends.at(-1) ?? 0, lastLine });
+        this.#held.push({ work, placed: chunk.placed, bytes: length, lastLine });
         // What stands before the first page with a date stands at its earliest one.
         const instant = this.#latest ?? chunk.dates?.first;
         if (instant !== undefined) encoded = Promise.all(await this.#stageHeld(instant));
@@ -269,17 +277,9 @@ export class EventStaging {
       const nth = times[row] ?? 0;
       this.undated.add(staged, event.contentHash, numberedId(event.eventId, nth || 1), days[row] ?? 0, nth);
     };
-    const chosen = new Map<number, number[]>();
-    for (const [row, day] of days.entries()) {
-      if (times[row] === 0) {
-        count(isOpen(day) ? this.known : this.leftOut, day);
-        noteUndated(row, leftOut);
-        continue;
-      }
-      const ofDay = chosen.get(day);
-      if (ofDay === undefined) chosen.set(day, [row]);
-      else ofDay.push(row);
-    }
+    for (const row of undated.keys()) if (times[row] === 0) noteUndated(row, leftOut);
+    this.#countHeld(days, times);
+    const chosen = newRows(days, times);
     const starts = new Map<string, number[]>();
     for (const day of [...chosen.keys()].toSorted((one, other) => one - other)) {
       const month = monthOf(day);
@@ -290,19 +290,26 @@ export class EventStaging {
     for (const [month, ofMonth] of starts) {
       const rows = ofMonth.flatMap((day) => chosen.get(day) ?? []);
       const number = this.undated.nextMonth();
-      for (const row of rows) noteUndated(row, number);
+      const withoutDate = undated.size === 0 ? [] : rows.filter((row) => undated.has(row));
+      for (const row of withoutDate) noteUndated(row, number);
       const { account } = this.#options;
       const loadKeys = ofMonth.map((day) => importedKey(dayOf(day)));
       const metadata = metadataOf({ family: this.#family, account, month, loadKeys });
       months.push({ month, rows: Int32Array.from(rows), metadata });
-      const withoutDate = rows.filter((row) => undated.has(row)).length;
-      staged.push({ month, days: ofMonth, fileIds: await stage(rows), number, undated: withoutDate });
+      staged.push({ month, days: ofMonth, fileIds: await stage(rows), number, undated: withoutDate.length });
     }
     await this.undated.flush();
     const encoded = handled(work.encode({ times, positions, months }));
     const files = staged.map((month, at) => handled(this.#keep(month, encoded, at)));
     this.#months.push(...files);
     return { months: files };
+  }
+
+  #countHeld(days: Float64Array, times: Int32Array): void {
+    for (let row = 0; row < days.length; row++) {
+      const day = days[row] ?? 0;
+      if (times[row] === 0) count(this.#isLoaded(day) ? this.leftOut : this.known, day);
+    }
   }
 
   async #keep(
@@ -318,4 +325,21 @@ export class EventStaging {
     const entries = files.entries && (await kept(files.entries));
     return { ...month, events: await kept(files.events), entries, net: files.net };
   }
+}
+
+/** Numbers of the events that are to be added, by the start of their day. */
+function newRows(days: Float64Array, times: Int32Array): Map<number, number[]> {
+  const rows = new Map<number, number[]>();
+  let day = NaN;
+  let ofDay: number[] = [];
+  for (let row = 0; row < days.length; row++) {
+    if (times[row] === 0) continue;
+    if (days[row] !== day) {
+      day = days[row] ?? 0;
+      ofDay = rows.get(day) ?? [];
+      rows.set(day, ofDay);
+    }
+    ofDay.push(row);
+  }
+  return rows;
 }

@@ -155,11 +155,7 @@ export function datesByPage(received: Received, before: bigint | undefined): Eff
   const latest = new Map<number, bigint>();
   for (let row = 0; row < length; row++) {
     const date = received.date(row);
-    if (date === undefined) continue;
-    const page = received.page(row);
-    const [low, high] = [earliest.get(page), latest.get(page)];
-    if (low === undefined || date < low) earliest.set(page, date);
-    if (high === undefined || date > high) latest.set(page, date);
+    if (date !== undefined) widen(earliest, latest, received.page(row), date);
   }
   const instants: (bigint | undefined)[] = [];
   const first = earliest.values().next().value;
@@ -167,9 +163,18 @@ export function datesByPage(received: Received, before: bigint | undefined): Eff
   let last = before;
   for (let row = 0; row < length; row++) {
     const page = received.page(row);
-    if (row > 0 && page !== received.page(row - 1)) nearest = last ?? nearest;
+    if (row === 0 || page !== received.page(row - 1)) {
+      if (row > 0) nearest = last ?? nearest;
+      last = latest.get(page) ?? last;
+    }
     instants.push(received.date(row) ?? earliest.get(page) ?? nearest);
-    last = latest.get(page) ?? last;
   }
   return { instants, first, last, dependsOnBefore: length === 0 || !earliest.has(received.page(0)) };
+}
+
+function widen(earliest: Map<number, bigint>, latest: Map<number, bigint>, page: number, date: bigint): void {
+  const low = earliest.get(page);
+  const high = latest.get(page);
+  if (low === undefined || date < low) earliest.set(page, date);
+  if (high === undefined || date > high) latest.set(page, date);
 }

@@ -31,6 +31,11 @@ function digitOf(code = 0): number {
   return code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;
 }
 
+/** Copies the words of the id of a row. */
+export function copyId(from: Int32Array, row: number, to: Int32Array, place: number): void {
+  for (let word = 0; word < idWords; word++) to[place * idWords + word] = from[row * idWords + word] ?? 0;
+}
+
 /** Some events' distinct ids, numbered in the order in which they come, among which others are looked up. */
 export class DistinctIds {
   /** Which of the distinct ids that of each event is. */
@@ -48,7 +53,7 @@ export class DistinctIds {
     for (let row = 0; row < rows; row++) {
       const slot = this.#slotOf(words, row * idWords);
       if (this.#slots[slot] === 0) {
-        this.#words.set(words.subarray(row * idWords, (row + 1) * idWords), this.length * idWords);
+        copyId(words, row, this.#words, this.length);
         this.#slots[slot] = ++this.length;
       }
       this.numbers[row] = (this.#slots[slot] ?? 0) - 1;

@@ -2,7 +2,7 @@ import type { Utf8, Data } from 'apache-arrow';
 import { arrow } from './arrow.js';
 import { decimalPrecision, decimalScale } from '../numeric/decimal.js';
 import type { Dictionary } from './dictionary.js';
-import { Int32List, ownMemory, type ColumnMemory } from './memory.js';
+import { copyTo, Int32List, ownMemory, type ColumnMemory } from './memory.js';
 import type { Digits } from './table.js';
 
 const instantType = new arrow.Timestamp(arrow.TimeUnit.MICROSECOND, 'UTC');
@@ -50,7 +50,7 @@ export class ByteRanges {
     const valueOffsets = memory.int32s(length + 1);
     for (let row = 0, total = 0; row < length; row++) valueOffsets[row + 1] = total += this.size(chosen[row] ?? 0);
     const data = memory.bytes(valueOffsets[length] ?? 0);
-    for (let row = 0; row < length; row++) data.set(this.bytes(chosen[row] ?? 0), valueOffsets[row]);
+    for (let row = 0; row < length; row++) copyTo(data, valueOffsets[row] ?? 0, this.bytes(chosen[row] ?? 0));
     return arrow.makeData({ type: new arrow.Utf8(), length, nullCount: 0, valueOffsets, data });
   }
 
@@ -97,25 +97,38 @@ export function hexArray(
 ): Data<Utf8> {
   const { length } = chosen;
   const valueOffsets = memory.int32s(length + 1);
-  for (let row = 0, total = 0; row < length; row++) {
-    const texts = around?.(chosen[row] ?? 0);
-    total += 2 * size;
-    if (texts !== undefined) total += texts.before.length + texts.behind.length;
-    valueOffsets[row + 1] = total;
+  let total = 0;
+  for (let row = 0; row < length; row++) {
+    valueOffsets[row + 1] = total += 2 * size + lengthOf(around?.(chosen[row] ?? 0));
   }
-  const data = memory.bytes(valueOffsets[length] ?? 0);
-  for (let row = 0, place = 0; row < length; row++) {
-    const texts = around?.(chosen[row] ?? 0);
-    if (texts !== undefined) place = put(texts.before, data, place);
-    const start = (chosen[row] ?? 0) * size;
-    for (let at = start; at < start + size; at++) {
-      const byte = values[at] ?? 0;
-      data[place++] = hexDigits[byte >> 4] ?? 0;
-      data[place++] = hexDigits[byte & 15] ?? 0;
-    }
-    if (texts !== undefined) place = put(texts.behind, data, place);
+  const data = memory.bytes(total);
+  for (let row = 0; row < length; row++) {
+    const value = chosen[row] ?? 0;
+    putHex(values, value * size, size, around?.(value), data, valueOffsets[row] ?? 0);
   }
   return arrow.makeData({ type: new arrow.Utf8(), length, nullCount: 0, valueOffsets, data });
+}
+
+function lengthOf(texts: Around | undefined): number {
+  return texts === undefined ? 0 : texts.before.length + texts.behind.length;
+}
+
+/** Writes `size` bytes in hex. */
+function putHex(
+  values: Uint8Array,
+  start: number,
+  size: number,
+  texts: Around | undefined,
+  into: Uint8Array,
+  place: number,
+): void {
+  let to = texts === undefined ? place : put(texts.before, into, place);
+  for (let at = start; at < start + size; at++) {
+    const byte = values[at] ?? 0;
+    into[to++] = hexDigits[byte >> 4] ?? 0;
+    into[to++] = hexDigits[byte & 15] ?? 0;
+  }
+  if (texts !== undefined) put(texts.behind, into, to);
 }
 
 function put(text: Uint8Array, into: Uint8Array, place: number): number {

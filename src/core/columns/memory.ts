@@ -60,6 +60,29 @@ export class ReusedMemory implements ColumnMemory {
   }
 }
 
+/**
+ * The first place from `from` on that stands to a word of 8 bytes as the bytes do: V8 copies bytes that threads share word by word
+ * then, and else one by one.
+ */
+export function alignedWith(bytes: Uint8Array | undefined, from: number): number {
+  return bytes === undefined ? from : from + ((bytes.byteOffset - from) & 7);
+}
+
+let between = new Uint8Array(1 << 16);
+
+/** Copies bytes to any place of memory that is no other thread's. */
+export function copyTo(into: Uint8Array<ArrayBuffer>, place: number, bytes: Uint8Array): void {
+  if (bytes.buffer instanceof ArrayBuffer) {
+    into.set(bytes, place);
+    return;
+  }
+  const start = alignedWith(bytes, 0);
+  if (start + bytes.length > between.length) between = new Uint8Array(2 * (start + bytes.length));
+  const copy = between.subarray(start, start + bytes.length);
+  copy.set(bytes);
+  into.set(copy, place);
+}
+
 /** A growing list of 32-bit integers. */
 export class Int32List {
   length = 0;
@@ -81,6 +104,11 @@ export class Int32List {
 
   set(index: number, value: number): void {
     this.#cells[index] = value;
+  }
+
+  /** Gives the first ones other values. */
+  assign(values: Int32Array): void {
+    this.#cells.set(values);
   }
 
   /** The values as they lie in memory; valid until the next `push`. */

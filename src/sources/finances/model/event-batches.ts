@@ -5,7 +5,7 @@ import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
 import { type EventIds, micros } from './event-ids.js';
-import { none, type AmountPlace, type RowSource, type SliceRows } from './slice-rows.js';
+import { none, type AmountPlace, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 
 /** What is known of a slice's events once all of its pages are there, in order of receipt. */
@@ -160,43 +160,71 @@ export function entriesOf(rows: SliceRows, order: readonly number[], memory: Col
   const { firstEntry } = rows.events;
   let length = 0;
   for (const number of order) length += rows.entriesEnd(number) - firstEntry.get(number);
-  const chosen = memory.int32s(length);
-  const entry = memory.int32s(length);
-  const events = memory.int32s(order.length);
-  const lengths = memory.int32s(order.length);
-  const items = memory.int32s(length);
-  const itemEvents = memory.int32s(length);
-  const itemLengths = memory.int32s(length);
-  const itemOf = rows.entries.item;
-  let row = 0;
-  let withAmounts = 0;
-  let runs = 0;
-  for (const owner of order) {
-    const first = firstEntry.get(owner);
-    const end = rows.entriesEnd(owner);
-    if (first === end) continue;
-    events[withAmounts] = owner;
-    lengths[withAmounts++] = end - first;
-    for (let number = first; number < end; number++, row++) {
-      chosen[row] = number;
-      entry[row] = number - first;
-      const item = itemOf[number] ?? none;
-      if (number === first || item !== items[runs - 1]) {
-        items[runs] = item;
-        itemEvents[runs] = owner;
-        itemLengths[runs++] = 1;
-      } else itemLengths[runs - 1] = (itemLengths[runs - 1] ?? 0) + 1;
-    }
+  const gathering = new EntryGathering(rows.entries.item, length, order.length, memory);
+  for (const owner of order) gathering.add(owner, firstEntry.get(owner), rows.entriesEnd(owner));
+  return gathering.chosen;
+}
+
+/** A method for each event: a loop over all of them would be compiled again each time that it ends. */
+class EntryGathering {
+  readonly #itemOf: Int32Array;
+  readonly #chosen: Int32Array;
+  readonly #entry: Int32Array;
+  readonly #events: Int32Array;
+  readonly #lengths: Int32Array;
+  readonly #items: Int32Array;
+  readonly #itemEvents: Int32Array;
+  readonly #itemLengths: Int32Array;
+  #rows = 0;
+  #withAmounts = 0;
+  #runs = 0;
+
+  constructor(itemOf: Int32Array, length: number, events: number, memory: ColumnMemory) {
+    this.#itemOf = itemOf;
+    this.#chosen = memory.int32s(length);
+    this.#entry = memory.int32s(length);
+    this.#events = memory.int32s(events);
+    this.#lengths = memory.int32s(events);
+    this.#items = memory.int32s(length);
+    this.#itemEvents = memory.int32s(length);
+    this.#itemLengths = memory.int32s(length);
   }
-  return {
-    ...{ chosen, entry },
-    ofEvents: { events: events.subarray(0, withAmounts), lengths: lengths.subarray(0, withAmounts) },
-    ofItems: {
-      items: items.subarray(0, runs),
-      events: itemEvents.subarray(0, runs),
-      lengths: itemLengths.subarray(0, runs),
-    },
-  };
+
+  /** Adds an event's amounts, by their numbers from `first` to before `end`. */
+  add(owner: number, first: number, end: number): void {
+    if (first === end) return;
+    this.#events[this.#withAmounts] = owner;
+    this.#lengths[this.#withAmounts++] = end - first;
+    let row = this.#rows;
+    let run = this.#runs - 1;
+    for (let number = first; number < end; number++, row++) {
+      this.#chosen[row] = number;
+      this.#entry[row] = number - first;
+      const item = this.#itemOf[number] ?? none;
+      if (number === first || item !== this.#items[run]) {
+        this.#items[++run] = item;
+        this.#itemEvents[run] = owner;
+      }
+      this.#itemLengths[run] = (this.#itemLengths[run] ?? 0) + 1;
+    }
+    this.#rows = row;
+    this.#runs = run + 1;
+  }
+
+  get chosen(): ChosenEntries {
+    return {
+      ...{ chosen: this.#chosen, entry: this.#entry },
+      ofEvents: {
+        events: this.#events.subarray(0, this.#withAmounts),
+        lengths: this.#lengths.subarray(0, this.#withAmounts),
+      },
+      ofItems: {
+        items: this.#items.subarray(0, this.#runs),
+        events: this.#itemEvents.subarray(0, this.#runs),
+        lengths: this.#itemLengths.subarray(0, this.#runs),
+      },
+    };
+  }
 }
 
 /** The first ones, and where there is none the others. */
@@ -225,43 +253,50 @@ export function numberOf(dictionary: Dictionary, value: string | undefined): num
 
 const noCurrency = '';
 
-/** The sums of the low and of the high halves: whole numbers below 2^53, so that adding makes no object and loses nothing. */
-interface Sum {
-  low: number;
-  high: number;
-}
-
 const two32 = 0x1_0000_0000;
 
-/** A high half is below 2^28, as DECIMAL(18,6) has it: 2^25 amounts, more than memory holds of a slice, stay below 2^53. */
-function add(sum: Sum, low: number, high: number): void {
-  sum.high += high;
-  sum.low += low >>> 0;
-  if (sum.low < two32) return;
-  sum.low -= two32;
-  sum.high++;
+/**
+ * The sums of the low and of the high halves by currency, its number being one less: whole numbers below 2^53, so that adding
+ * makes no object and loses nothing.
+ */
+interface HalfSums {
+  readonly low: Float64Array;
+  readonly high: Float64Array;
+  /** A 1 for each currency that came. */
+  readonly came: Uint8Array;
+}
+
+/**
+ * Adds the net ones of the amounts from `first` to before `end`. A high half is below 2^28, as DECIMAL(18,6) has it: 2^25 amounts,
+ * more than memory holds of a slice, stay below 2^53.
+ */
+function addNet(sums: HalfSums, entries: EntryRows, isNet: Uint8Array, first: number, end: number): void {
+  const { path, currency, exact, low, high } = entries;
+  for (let row = first; row < end; row++) {
+    if (exact[row] !== 1 || isNet[path[row] ?? none] !== 1) continue;
+    const at = (currency[row] ?? none) + 1;
+    const sum = (sums.low[at] ?? 0) + ((low[row] ?? 0) >>> 0);
+    const carry = sum < two32 ? 0 : 1;
+    sums.came[at] = 1;
+    sums.low[at] = sum - carry * two32;
+    sums.high[at] = (sums.high[at] ?? 0) + (high[row] ?? 0) + carry;
+  }
 }
 
 /** Net sum per currency of the given events, exact, as decimal text: `{"USD":"1234.560000"}`. */
 export function netSums(rows: SliceRows, chosen: readonly number[]): Record<string, string> {
-  const { entries, events } = rows;
-  const isNet = rows.amountPaths.map(({ role }) => role === 'net');
-  const sums = new Map<number, Sum>();
-  for (const event of chosen) {
-    const end = rows.entriesEnd(event);
-    for (let row = events.firstEntry.get(event); row < end; row++) {
-      if (entries.exact[row] !== 1 || isNet[entries.path[row] ?? none] !== true) continue;
-      const currency = entries.currency[row] ?? none;
-      let sum = sums.get(currency);
-      if (sum === undefined) sums.set(currency, (sum = { low: 0, high: 0 }));
-      add(sum, entries.low[row] ?? 0, entries.high[row] ?? 0);
-    }
-  }
+  const { entries, events, currencies } = rows;
+  const isNet = Uint8Array.from(rows.amountPaths, ({ role }) => (role === 'net' ? 1 : 0));
+  const length = currencies.length + 1;
+  const sums = { low: new Float64Array(length), high: new Float64Array(length), came: new Uint8Array(length) };
+  for (const event of chosen) addNet(sums, entries, isNet, events.firstEntry.get(event), rows.entriesEnd(event));
   // An empty code counts with those that have none.
   const named = new Map<string, bigint>();
-  for (const [currency, { low, high }] of sums) {
-    const name = currency < 0 ? noCurrency : rows.currencies.value(currency);
-    named.set(name, (named.get(name) ?? 0n) + (BigInt(high) << 32n) + BigInt(low));
+  for (let at = 0; at < length; at++) {
+    if (sums.came[at] !== 1) continue;
+    const name = at === 0 ? noCurrency : currencies.value(at - 1);
+    const sum = (BigInt(sums.high[at] ?? 0) << 32n) + BigInt(sums.low[at] ?? 0);
+    named.set(name, (named.get(name) ?? 0n) + sum);
   }
   const texts = [...named].map(([name, sum]) => [name, decimalText(sum, decimalScale)] as const);
   return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)));

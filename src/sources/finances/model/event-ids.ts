@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Data, Utf8 } from 'apache-arrow';
 import { hexArray, type Around } from '../../../core/columns/arrays.js';
-import type { ColumnMemory } from '../../../core/columns/memory.js';
+import { copyTo, type ColumnMemory } from '../../../core/columns/memory.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { RowSource, SliceRows } from './slice-rows.js';
 
@@ -61,6 +61,8 @@ export class HashedIds {
   readonly #rows: SliceRows;
   /** What stands before the ids of each source. */
   readonly #prefixes: readonly Buffer[];
+  /** What is hashed of one event after the other. */
+  #hashed = Buffer.alloc(1 << 16);
 
   constructor(rows: SliceRows) {
     const { events, lists, sources } = rows;
@@ -69,23 +71,32 @@ export class HashedIds {
     this.#contents = new Uint8Array(events.length * hashBytes);
     this.#hashes = new Uint8Array(events.length * hashBytes);
     const names = Array.from({ length: lists.length }, (_, list) => Buffer.from(`${lists.value(list)}\0`));
-    let hashed = Buffer.alloc(1 << 16);
     for (let row = 0; row < events.length; row++) {
       const source = sources[events.source.get(row)];
       const name = names[events.list.get(row)];
       if (source === undefined || name === undefined) throw new Error(`event ${row} has no source`);
-      // One call over one piece of memory: a hash object for each event would cost as much again as the hashing.
-      const length = name.length + events.raw.size(row);
-      if (length + windowLength > hashed.length) hashed = Buffer.alloc(2 * length + windowLength);
-      hashed.set(name);
-      hashed.set(events.raw.bytes(row), name.length);
-      const content = digestOf(hashed, length);
-      putDigest(content, this.#contents, row);
-      if (events.postedAt[row] === undefined && source.windowStart !== undefined) {
-        const end = length + hashed.write(`\0${isoInstant(source.windowStart)}`, length, 'latin1');
-        putDigest(digestOf(hashed, end), this.#hashes, row);
-      } else putDigest(content, this.#hashes, row);
+      this.#hash(row, name, source);
     }
+  }
+
+  #hash(row: number, name: Buffer, source: RowSource): void {
+    const { raw, postedAt } = this.#rows.events;
+    // One call over one piece of memory: a hash object for each event would cost as much again as the hashing.
+    const length = name.length + raw.size(row);
+    if (length + windowLength > this.#hashed.length) this.#hashed = Buffer.alloc(2 * length + windowLength);
+    const hashed = this.#hashed;
+    hashed.set(name);
+    copyTo(hashed, name.length, raw.bytes(row));
+    const content = digestOf(hashed, length);
+    putDigest(content, this.#contents, row);
+    const isUndated = postedAt[row] === undefined && source.windowStart !== undefined;
+    putDigest(isUndated ? this.#undatedDigest(length, source.windowStart) : content, this.#hashes, row);
+  }
+
+  /** Of the content that lies in `#hashed` and the start of its window. */
+  #undatedDigest(length: number, windowStart: number): string {
+    const end = length + this.#hashed.write(`\0${isoInstant(windowStart)}`, length, 'latin1');
+    return digestOf(this.#hashed, end);
   }
 
   /** The ids' hashes as words of 32 bits, four an event. They are the caller's. */
