@@ -1,4 +1,4 @@
-import { inputLists } from './pages.js';
+import { inputLists } from './input-lists.js';
 import { recordOf, records, type AmountPath, type EventRecord } from '../../src/sources/finances/model/records.js';
 
 /** A shape for DuckDB's `from_json`, or for a column of `read_json`. */

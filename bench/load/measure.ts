@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { dayFiles } from './pages.js';
+import { dayFiles } from './day-files.js';
 
 /** What loading took: seconds of the wall's clock, of the processors, and the most memory that the process held. */
 export interface Measured {

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableFromJSON, tableToIPC } from 'apache-arrow';
 import { Table, writeParquet } from 'parquet-wasm';
-import { dayFiles } from './pages.js';
+import { dayFiles } from './day-files.js';
 
 type Json = Record<string, unknown>;
 type Row = Record<string, unknown>;

@@ -8,7 +8,7 @@ import { Tape } from '../../src/core/json/tape.js';
 import { encodeFile } from '../../src/core/parquet/encode-file.js';
 import type { Batch } from '../../src/engine/run/pipeline.js';
 import { fileMetadata } from '../../src/lake/files/new-file.js';
-import { dayFiles, dayMs, type DayFile } from './pages.js';
+import { dayFiles, dayMs, type DayFile } from './day-files.js';
 
 /** Saved bodies as the batches of both tables, a day at a time: the way that a slice goes. */
 export async function* dayBatches(input: string): AsyncGenerator<{ label: string; batches: readonly Batch[] }> {

@@ -1,32 +1,17 @@
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import { eventLists } from '../../src/sources/finances/model/records.js';
 import { pageBody } from '../../src/serve/http/event-operations.js';
+import { dayFiles, dayMs, type DayFile } from './day-files.js';
+import { inputLists, isUsual } from './input-lists.js';
 
-export const dayMs = 86_400_000;
 /** The first day of the input; the seller's history ends a month behind the last one. */
 const firstDay = Date.UTC(2025, 0);
 /** Makes about 14 MB of bodies a day. */
 const eventsPerDay = 11_000;
 const mostDays = 1000;
-
-/** Those that make up nearly all of what a shop sells. */
-const usualLists = ['ShipmentEventList', 'RefundEventList', 'ServiceFeeEventList', 'AdjustmentEventList'];
-
-/** What the input's events are of: with LISTS=4 in the environment four lists of a usual seller, else all, and whatever JSON allows. */
-const isUsual = process.env['LISTS'] === '4';
-export const inputLists: readonly string[] = isUsual ? usualLists : Object.keys(eventLists);
-
-/** Saved response bodies of one day, one a line. */
-export interface DayFile {
-  readonly path: string;
-  readonly bytes: number;
-  /** Milliseconds since 1970; the day ends 24 hours later. */
-  readonly start: number;
-}
 
 /**
  * Writes saved response bodies of a made-up seller until they have the given number of bytes: one file a day, one body a
@@ -57,15 +42,4 @@ export async function writePages(folder: string, bytes: number, seed: number): P
     await finished(file);
   }
   return dayFiles(folder);
-}
-
-/** The files that `writePages` wrote, by day. */
-export async function dayFiles(folder: string): Promise<DayFile[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.ndjson')).toSorted();
-  return Promise.all(
-    names.map(async (name) => {
-      const path = join(folder, name);
-      return { path, bytes: (await stat(path)).size, start: Date.parse(name.slice(0, 10)) };
-    }),
-  );
 }

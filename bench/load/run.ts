@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import type { LoadName, Measured } from './measure.js';
-import { inputLists, writePages } from './pages.js';
+import { inputLists } from './input-lists.js';
+import { writePages } from './pages.js';
 
 interface Peer {
   readonly name: LoadName;
