@@ -35,7 +35,6 @@ import {
   type Workspace,
 } from '../../lake/files/workspace.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { describeAgain, keepsRecords, rebuildCustom } from './rebuild-custom.js';
 import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import { rebuildLogs, type RebuildLogsOptions } from './rebuild-logs.js';
 import { derivedTableOf, pageBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
@@ -100,9 +99,11 @@ async function exportAgain(options: RebuildOptions, context: RunContext): Promis
 
 async function rebuildEntries(options: RebuildOptions, context: RunContext): Promise<void> {
   const { own = [] } = options;
-  if (own.length > 0) {
+  // Loaded where there are some: most lakes have none, and it loads a client.
+  const custom = own.length === 0 ? undefined : await import('./rebuild-custom.js');
+  if (custom !== undefined) {
     if (options.store === undefined) await refuseWithoutFolder(options.lake);
-    await describeAgain(options.store ?? openStore(options.lake, { clock: context.clock }), own, options.lake);
+    await custom.describeAgain(options.store ?? openStore(options.lake, { clock: context.clock }), own, options.lake);
   }
   await maintain(options, context, {
     command: 'rebuild',
@@ -118,11 +119,9 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
       const { lake, account, families, limits, signal } = run;
       tuneForSeconds();
       const rebuilt = families.filter(({ pipeline }) => pipelineNamed(pipeline)?.derivation !== undefined);
-      const bytes = rebuilt
-        .flatMap((family) => bundlesOf(lake, family, account))
-        .reduce((sum, { main }) => sum + pageBytes(main), 0);
+      const sizes = rebuilt.flatMap((family) => bundlesOf(lake, family, account).map(({ main }) => pageBytes(main)));
       await withWorkspace(limits, lake.store, async (workspace) => {
-        const threads = new RederivingThreads(limits.thread, bytes, signal);
+        const threads = new RederivingThreads(limits.thread, sizes, signal);
         try {
           const mended = {
             lake,
@@ -135,9 +134,11 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
             const summary = run.begin(family);
             unread.push(...(await new FamilyRebuild({ run, workspace, threads, family, summary, mended }).rebuild()));
           }
-          for (const family of families.filter(keepsRecords)) {
-            const loaded = own.find(({ name }) => name === family.pipeline)?.loaded;
-            if (loaded !== undefined) await rebuildCustom(run, ownFiles(workspace), family, loaded);
+          if (custom !== undefined) {
+            for (const family of families.filter(custom.keepsRecords)) {
+              const loaded = own.find(({ name }) => name === family.pipeline)?.loaded;
+              if (loaded !== undefined) await custom.rebuildCustom(run, ownFiles(workspace), family, loaded);
+            }
           }
           refuseUnread(unread, { lake: options.lake, config: options.config });
         } finally {

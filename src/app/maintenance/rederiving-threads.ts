@@ -13,11 +13,13 @@ export class RederivingThreads {
   readonly #isThreaded: boolean;
   readonly #threads: WorkerThread<StoredEvents, RederivedEntries>[] = [];
 
-  /** @param bytes about how many bytes of `raw` the files have */
-  constructor(limits: ThreadLimits, bytes: number, signal: AbortSignal) {
+  /** @param sizes about how many bytes of `raw` each file has: threads for them start at once */
+  constructor(limits: ThreadLimits, sizes: readonly number[], signal: AbortSignal) {
     this.#limits = limits;
     this.#signal = signal;
-    this.#isThreaded = bytes >= limits.from;
+    this.#isThreaded = sizes.reduce((sum, size) => sum + size, 0) >= limits.from;
+    const threads = this.#isThreaded ? Math.min(this.#mostThreads, sizes.length) : 0;
+    while (this.#threads.length < threads) this.#addThread().start();
   }
 
   /** Files that may be under way at once. */
@@ -42,6 +44,10 @@ export class RederivingThreads {
   #next(): WorkerThread<StoredEvents, RederivedEntries> {
     const [least] = this.#threads.toSorted((one, other) => one.waiting - other.waiting);
     if (least !== undefined && (least.waiting === 0 || this.#threads.length === this.#mostThreads)) return least;
+    return this.#addThread();
+  }
+
+  #addThread(): WorkerThread<StoredEvents, RederivedEntries> {
     const thread = new WorkerThread<StoredEvents, RederivedEntries>(this.#limits.script ?? ownScript, this.#signal);
     this.#threads.push(thread);
     return thread;
