@@ -2,6 +2,7 @@ import { alignedWith } from '../../core/columns/memory.js';
 import { monthOf } from '../../core/windows.js';
 import type { EncodedFile } from '../../core/parquet/encode-file.js';
 import type { Family } from '../../core/columns/table.js';
+import { contentOf } from '../../lake/delta/file-tags.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';
@@ -320,7 +321,7 @@ export class EventStaging {
     const files = (await encoded)[at];
     if (files === undefined) throw new Error(`expected the files of ${month.month}, got none`);
     const kept = async ({ bytes, rows, stats }: EncodedFile): Promise<LocalParquet> => {
-      return { path: await this.#resources.workspace.keep(bytes), rows, stats };
+      return { path: await this.#resources.workspace.keep(bytes), rows, stats, content: contentOf(bytes) };
     };
     const entries = files.entries && (await kept(files.entries));
     return { ...month, events: await kept(files.events), entries, net: files.net };

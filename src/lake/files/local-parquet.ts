@@ -1,3 +1,4 @@
+import type { AddedFile } from '../delta/file-tags.js';
 import { readFile } from 'node:fs/promises';
 import { sqlType, type Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
@@ -14,6 +15,8 @@ export interface LocalParquet {
   readonly rows: number;
   /** Statistics in Delta's JSON form. */
   readonly stats: string;
+  /** What is in it, where that is known; left out: it is read for it. */
+  readonly content?: AddedFile['content'];
 }
 
 /** Local Parquet files of one table as a table in SQL, columns by their names; `extra` are further options. */

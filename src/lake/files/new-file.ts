@@ -70,7 +70,7 @@ export async function newFile(
   tags: Readonly<Record<string, string>>,
   now: number,
 ): Promise<NewFile> {
-  const content = await hashed(local.path);
+  const content = local.content ?? (await hashed(local.path));
   const hash = content.sha256.slice(0, 16);
   const add = {
     path: `account=${account}/month=${month}/${prefix}${firstStart(loadKeys) ?? month}-${hash}.parquet`,
