@@ -51,7 +51,7 @@ interface ReadInput {
 
 /**
  * Loads saved pages into a lake, input by input: an input is read to its end, its rows being staged on the local disk,
- * before anything of it is committed; the next one is read meanwhile. One that can't be read so far is left out, and the
+ * before anything of it is committed; the next ones are read meanwhile. One that can't be read so far is left out, and the
  * others go on.
  *
  * @returns why inputs were left out, by their names
@@ -88,7 +88,7 @@ export async function importInputs(
     const failed = new AbortController();
     const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
     const time = { through: clock.now() };
-    // While one input's last events are deduplicated, written and committed, the next ones are read already.
+    // In the order of the inputs: each is deduplicated, and then committed, when the one before is.
     let deduplicated: Promise<unknown> = Promise.resolve();
     const commits: Promise<void>[] = [];
     try {
