@@ -95,6 +95,9 @@ export interface EncodedMonth {
 /** For the columns of one file after the other. */
 const columnMemory = new ReusedMemory(columnBytes);
 
+/** When the memory is free: a chunk that is encoded waits for others meanwhile, and its columns are to stay what they are. */
+let lastEncoded: Promise<unknown> = Promise.resolve();
+
 /**
  * The events of some lines of an input on their way to the bytes that they will have in the lake: flattened, then placed in
  * their days, then encoded. They go the one way that pages of the service go; but nobody knows what they were asked for, so
@@ -189,11 +192,19 @@ export class Chunk {
   }
 
   /**
-   * The files of some months, in their order.
+   * The files of some months, in their order, once all chunks of this thread are encoded that were to be before.
    *
    * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER
    */
-  async encode({ times, positions, months }: ChosenEvents): Promise<EncodedMonth[]> {
+  encode(chosen: ChosenEvents): Promise<EncodedMonth[]> {
+    const encoded = lastEncoded.then(() => this.#encodeNow(chosen));
+    const ended = (): void => undefined;
+    lastEncoded = encoded.then(ended, ended);
+    return encoded;
+  }
+
+  async #encodeNow({ times, positions, months }: ChosenEvents): Promise<EncodedMonth[]> {
+    columnMemory.clear();
     const rows = this.#rows;
     rows.events.position.assign(positions);
     const finished = { rows, ids: this.#ids.numbered(times), effective: this.#instants };

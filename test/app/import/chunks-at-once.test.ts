@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { Chunk, type ChosenEvents } from '../../../src/app/import/chunk.js';
+import { clockAt, fileHashes, temporaryFolder } from '../lake-run.js';
+import { shipment } from '../sync/made-up-shop.js';
+import { found, verified } from '../verify/verified.js';
+import { eventsBody, fileOf, imported } from './imported.js';
+
+const month = '2025-02';
+
+/** A page of so many events of a day, none of which any other page has. */
+function page(number: number, events: number): string {
+  return eventsBody(
+    Array.from({ length: events }, (_, order) =>
+      shipment(`2025-02-${String(number + 1).padStart(2, '0')}T10:00:00Z`, `111-${number}-${order}`),
+    ),
+  );
+}
+
+/** A chunk with one line, ready to be encoded. */
+function placed(body: string): { readonly chunk: Chunk; readonly chosen: ChosenEvents } {
+  const line = Buffer.from(body);
+  const bytes = new Uint8Array(new SharedArrayBuffer(line.length));
+  bytes.set(line);
+  const chunk = new Chunk();
+  const { events } = chunk.flatten({ bytes, starts: Int32Array.of(0), ends: Int32Array.of(line.length) });
+  const rows = Int32Array.from({ length: events }, (_, row) => row);
+  const times = new Int32Array(events).fill(1);
+  return { chunk, chosen: { times, positions: rows.slice(), months: [{ month, rows, metadata: new Map() }] } };
+}
+
+const pages = [300, 40, 170, 1].map((events, number) => page(number, events));
+
+test('chunks that are encoded at once on one thread give the bytes that they give one after the other', async () => {
+  const alone = [];
+  for (const { chunk, chosen } of pages.map(placed)) alone.push(await chunk.encode(chosen));
+  const chunks = pages.map(placed);
+  const atOnce = await Promise.all(chunks.map(({ chunk, chosen }) => chunk.encode(chosen)));
+  expect(atOnce).toEqual(alone);
+  expect(alone.map(([files]) => files?.events.rows)).toEqual([300, 40, 170, 1]);
+});
+
+test('several small inputs of one import bring what each of them brings alone', async () => {
+  const clock = clockAt('2025-03-20T00:00:00Z');
+  const files = await Promise.all(pages.map((body) => fileOf([body])));
+  const together = { root: await temporaryFolder(), clock };
+  expect((await imported(together, files)).failure).toBeUndefined();
+  const oneByOne = { root: await temporaryFolder(), clock };
+  for (const file of files) expect((await imported(oneByOne, [file])).failure).toBeUndefined();
+  const hashes = await fileHashes(together.root);
+  expect(hashes).toEqual(await fileHashes(oneByOne.root));
+  expect(hashes.size).toBeGreaterThan(4);
+  expect(found(await verified(together))).toEqual([]);
+});
