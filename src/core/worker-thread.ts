@@ -73,12 +73,16 @@ export class WorkerThread<Question, Answer> {
     }
     const id = this.#asked++;
     this.#waiting.set(id, { resolve, reject });
-    this.start().postMessage({ id, question } satisfies Message<Question>);
+    this.#running().postMessage({ id, question } satisfies Message<Question>);
     return promise;
   }
 
   /** Starts the thread, unless it has started: it loads its program while there is nothing to be asked yet. */
-  start(): Pick<Worker, 'postMessage'> {
+  start(): void {
+    if (this.#ended === undefined) this.#running();
+  }
+
+  #running(): Worker {
     return (this.#worker ??= this.#newWorker());
   }
 

@@ -23,7 +23,10 @@ export type ChunkCall = { readonly chunk: number } & (
   | { readonly call: 'discard' }
 );
 
-/** A chunk, on whatever thread: its calls in the order that they stand in, or `discard` in place of what is left of them. */
+/**
+ * A chunk, on whatever thread: its calls in the order that they stand in, without `place` where it is placed, or `discard` in
+ * place of what is left of them.
+ */
 export interface ChunkWork {
   /** The bytes are the chunk's until it is encoded. */
   flatten(lines: ChunkLines): Promise<FlattenedChunk>;

@@ -39,7 +39,7 @@ export interface FlattenedChunk {
   /** Bodies that hold groups, which aren't read yet, by their number in the chunk. */
   readonly groups: ReadonlyMap<number, GroupsBody>;
   readonly warnings: EventWarnings;
-  /** Its events in their days; undefined where these depend on what stands before the chunk, and where there is none. */
+  /** Its events in their days; undefined where these depend on what stands before the chunk, or where it has no events. */
   readonly placed: PlacedChunk | undefined;
 }
 

@@ -69,7 +69,7 @@ interface GatheredLines {
 /** Lines of a chunk: so many of them say little, and what is said of each takes memory. */
 const mostLines = 10_000;
 
-/** A chunk whose days aren't known yet. */
+/** A chunk that isn't deduplicated yet. */
 interface FlatChunk {
   readonly work: ChunkWork;
   readonly placed: PlacedChunk | undefined;
@@ -97,7 +97,7 @@ export class EventStaging {
   readonly #listener: LineListener;
   readonly #isLoaded: (day: number) => boolean;
   readonly #months: Promise<StagedMonth>[] = [];
-  /** Chunks that aren't encoded, or held, yet. */
+  /** Chunks of the input that aren't encoded, or held, yet. */
   readonly #underWay = new Set<Promise<void>>();
   /** When the chunk begun last is deduplicated, or held. */
   #turn: Promise<void>;

@@ -91,6 +91,8 @@ export async function importInputs(
     // In the order of the inputs: each is deduplicated, and then committed, when the one before is.
     let deduplicated: Promise<unknown> = Promise.resolve();
     const commits: Promise<void>[] = [];
+    /** Of the inputs that may not be committed yet. */
+    let stagings: readonly EventStaging[] = [];
     try {
       for (const input of inputs) {
         const resources = { workspace: ownFiles(shared), threads, dedupIndex };
@@ -100,23 +102,31 @@ export async function importInputs(
           }),
         );
         const handedOut = await handOutLines(input, reading, resources, turn);
+        stagings = [...stagings.slice(1 - mostUncommitted), handedOut.staging];
         const read = handled(deduplicate(handedOut, dedupIndex));
         deduplicated = read;
         const before = commits.at(-1);
-        const committed = read.then(async (of) => {
-          await before;
+        const committed = (async () => {
+          // What an input before has failed with is what the import fails with.
+          const [of] = await Promise.all([read, before]).catch(async (error: unknown) => {
+            await before;
+            throw error;
+          });
           await commit(input, of, resources, time);
-        });
+        })();
         commits.push(handled(committed));
         committed.catch((error: unknown) => {
           failed.abort(error);
         });
+        if (isFatal(handedOut)) break;
         await commits.at(-mostUncommitted);
       }
       await commits.at(-1);
     } finally {
       // What is under way writes into a folder that is about to be removed.
       await Promise.allSettled([deduplicated, ...commits]);
+      await Promise.all(stagings.map((staging) => staging.settled()));
+      await threads.close();
       await dedupIndex.close();
     }
   });
@@ -134,6 +144,12 @@ interface HandedOutInput {
   readonly turn: Promise<void>;
   /** Why it wasn't read to its end: LedgerlakeError BROKEN_LINE, what a thread throws, or the signal's reason. */
   readonly failure: { readonly reason: unknown } | undefined;
+}
+
+/** Whether nothing further is to be read: an input with a broken line is left out, and the others go on. */
+function isFatal({ failure }: HandedOutInput): boolean {
+  if (failure === undefined) return false;
+  return !(failure.reason instanceof LedgerlakeError && failure.reason.code === 'BROKEN_LINE');
 }
 
 /** Reads an input, and hands its lines out. Never throws. */

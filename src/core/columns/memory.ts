@@ -61,18 +61,20 @@ export class ReusedMemory implements ColumnMemory {
 }
 
 /**
- * The first place from `from` on that stands to a word of 8 bytes as the bytes do: V8 copies bytes that threads share word by word
- * then, and else one by one.
+ * The first place from `from` on with the same remainder by 8 as the offset of the bytes: V8 copies bytes that threads share word
+ * by word then, and else one by one.
  */
 export function alignedWith(bytes: Uint8Array | undefined, from: number): number {
   return bytes === undefined ? from : from + ((bytes.byteOffset - from) & 7);
 }
 
+/** Longer texts are rare, and memory for one would stay. */
+const mostBetween = 1 << 20;
 let between = new Uint8Array(1 << 16);
 
 /** Copies bytes to any place of memory that is no other thread's. */
 export function copyTo(into: Uint8Array<ArrayBuffer>, place: number, bytes: Uint8Array): void {
-  if (bytes.buffer instanceof ArrayBuffer) {
+  if (bytes.buffer instanceof ArrayBuffer || bytes.length > mostBetween) {
     into.set(bytes, place);
     return;
   }

@@ -1,5 +1,7 @@
+import { rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { Chunk, type ChosenEvents } from '../../../src/app/import/chunk.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
 import { clockAt, fileHashes, temporaryFolder } from '../lake-run.js';
 import { shipment } from '../sync/made-up-shop.js';
 import { found, verified } from '../verify/verified.js';
@@ -50,4 +52,23 @@ test('several small inputs of one import bring what each of them brings alone', 
   expect(hashes).toEqual(await fileHashes(oneByOne.root));
   expect(hashes.size).toBeGreaterThan(4);
   expect(found(await verified(together))).toEqual([]);
+});
+
+test('after an input that cannot be read to its end nothing further is read', async () => {
+  const clock = clockAt('2025-03-20T00:00:00Z');
+  const lake = { root: await temporaryFolder(), clock };
+  const file = await fileOf([pages[0] ?? '']);
+  const gone = await fileOf([pages[1] ?? '']);
+  // It is there when the inputs are looked at, and gone when it is to be read: standard input never says a word.
+  const stdin = async function* (): AsyncGenerator<Buffer> {
+    yield await new Promise<Buffer>(() => undefined);
+  };
+  const store = openStore(lake.root, { clock });
+  const first = store.write.bind(store);
+  store.write = async (...of) => {
+    await rm(gone, { force: true });
+    return first(...of);
+  };
+  const { failure } = await imported(lake, [file, gone, '-'], { stdin, store });
+  expect(String(failure)).toContain('ENOENT');
 });

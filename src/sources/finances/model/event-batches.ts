@@ -256,8 +256,8 @@ const noCurrency = '';
 const two32 = 0x1_0000_0000;
 
 /**
- * The sums of the low and of the high halves by currency, its number being one less: whole numbers below 2^53, so that adding
- * makes no object and loses nothing.
+ * The sums of the low and of the high halves, a currency's at its number plus one, and those without one at 0: whole numbers below
+ * 2^53, so that adding makes no object and loses nothing.
  */
 interface HalfSums {
   readonly low: Float64Array;

@@ -62,7 +62,7 @@ export class HashedIds {
   /** What stands before the ids of each source. */
   readonly #prefixes: readonly Buffer[];
   /** What is hashed of one event after the other. */
-  #hashed = Buffer.alloc(1 << 16);
+  #hashed = nothing;
 
   constructor(rows: SliceRows) {
     const { events, lists, sources } = rows;
@@ -77,6 +77,7 @@ export class HashedIds {
       if (source === undefined || name === undefined) throw new Error(`event ${row} has no source`);
       this.#hash(row, name, source);
     }
+    this.#hashed = nothing;
   }
 
   #hash(row: number, name: Buffer, source: RowSource): void {
