@@ -135,7 +135,8 @@ export class EventStaging {
     if (this.#gathered !== undefined && this.#gathered.length + length > chunkBytes) await this.handOut();
     const gathered = (this.#gathered ??= this.#noLines(Math.max(length, chunkBytes)));
     const { starts, ends, numbers, tooLong } = gathered;
-    const start = alignedWith(bytes, ends.at(-1) ?? 0);
+    const behind = ends.at(-1) ?? 0;
+    const start = bytes === undefined ? behind : alignedWith(bytes, behind);
     if (bytes === undefined) tooLong.add(number);
     else gathered.bytes.set(bytes, start);
     gathered.length += length;

@@ -118,7 +118,7 @@ export async function importInputs(
         committed.catch((error: unknown) => {
           failed.abort(error);
         });
-        if (isFatal(handedOut)) break;
+        if (handedOut.failure !== undefined && !isBrokenLine(handedOut.failure.reason)) break;
         await commits.at(-mostUncommitted);
       }
       await commits.at(-1);
@@ -146,10 +146,9 @@ interface HandedOutInput {
   readonly failure: { readonly reason: unknown } | undefined;
 }
 
-/** Whether nothing further is to be read: an input with a broken line is left out, and the others go on. */
-function isFatal({ failure }: HandedOutInput): boolean {
-  if (failure === undefined) return false;
-  return !(failure.reason instanceof LedgerlakeError && failure.reason.code === 'BROKEN_LINE');
+/** Of an input that is left out, while the others go on: after any other failure nothing further is read. */
+function isBrokenLine(error: unknown): error is LedgerlakeError {
+  return error instanceof LedgerlakeError && error.code === 'BROKEN_LINE';
 }
 
 /** Reads an input, and hands its lines out. Never throws. */
@@ -223,7 +222,7 @@ async function deduplicate(
   } catch (error) {
     await staging.settled();
     dedupIndex.abandonInput();
-    if (error instanceof LedgerlakeError && error.code === 'BROKEN_LINE') return error;
+    if (isBrokenLine(error)) return error;
     throw error;
   }
 }

@@ -64,8 +64,8 @@ export class ReusedMemory implements ColumnMemory {
  * The first place from `from` on with the same remainder by 8 as the offset of the bytes: V8 copies bytes that threads share word
  * by word then, and else one by one.
  */
-export function alignedWith(bytes: Uint8Array | undefined, from: number): number {
-  return bytes === undefined ? from : from + ((bytes.byteOffset - from) & 7);
+export function alignedWith(bytes: Uint8Array, from: number): number {
+  return from + ((bytes.byteOffset - from) & 7);
 }
 
 /** Longer texts are rare, and memory for one would stay. */
