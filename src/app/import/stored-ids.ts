@@ -2,7 +2,7 @@ import { open, rm, type FileHandle } from 'node:fs/promises';
 import { readPart } from '../../core/io/files.js';
 import type { ByteRange } from '../../core/columns/arrays.js';
 import { instantCells, textCells, columnData, numbersOf } from '../../core/columns/column-data.js';
-import { type ParquetSource, parquetBatches } from '../../core/parquet/wasm.js';
+import type { ParquetSource } from '../../core/parquet/wasm.js';
 
 /** An event's id without the number of equal ones is 128 bits: so many words of 32. */
 export const idWords = 4;
@@ -101,6 +101,8 @@ export interface StoredIds {
  * @throws Error where the bytes are no Parquet file of events
  */
 export async function* storedIds(file: ParquetSource): AsyncGenerator<StoredIds> {
+  // Few imports find days that were loaded before.
+  const { parquetBatches } = await import('../../core/parquet/wasm.js');
   for await (const batch of parquetBatches(file, ['event_id', 'window_start', 'position'], readBytes)) {
     const id = textCells(batch, 'event_id');
     const start = instantCells(batch, 'window_start');

@@ -3,7 +3,7 @@ import type { TableRows } from '../columns/table-rows.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
 import { encodeTable } from './encoder/encode-table.js';
-import { expectRows, parquetFile, writerName } from './wasm.js';
+import { expectRows, writerName } from './footer.js';
 
 /** A Parquet file with what the log says of it. */
 export interface EncodedFile {
@@ -28,12 +28,13 @@ export async function encodeFile(
 ): Promise<EncodedFile> {
   const { table, length } = rows;
   if (table.ownPipeline !== undefined) {
-    const bytes = await parquetFile(table, [rows.batch], metadata);
+    const { parquetFile } = await import('./wasm.js');
+    const bytes = parquetFile(table, [rows.batch], metadata);
     return { bytes, rows: length, stats: deltaStatistics(table, rows.batch) };
   }
   try {
     const { bytes, stats } = await encodeTable(rows, metadata, createdBy);
-    await expectRows(bytes, length, table.name, 'nothing was committed');
+    expectRows(bytes, length, table.name, 'nothing was committed');
     return { bytes, rows: length, stats };
   } catch (error) {
     if (error instanceof LedgerlakeError) throw error;

@@ -1,5 +1,3 @@
-import { buffer } from 'node:stream/consumers';
-import { ReadableStream } from 'node:stream/web';
 import { setImmediate } from 'node:timers/promises';
 import type { Table as ArrowTable, RecordBatch } from 'apache-arrow';
 import { arrow } from '../columns/arrow.js';
@@ -12,21 +10,18 @@ import {
   Table as WasmTable,
   WriterPropertiesBuilder,
   initSync,
-  transformParquetStream,
   writeParquet,
   type WriterProperties,
 } from 'parquet-wasm/esm';
 import type { Encoding, Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
+import { expectRows, writerName } from './footer.js';
 import { wasmModule } from './wasm-module.js';
 import { open, stat } from 'node:fs/promises';
 import { readPart } from '../io/files.js';
 
 initSync({ module: wasmModule() });
-
-/** Begins what the files name as their writer, before its version. */
-export const writerName = 'ledgerlake ';
 
 /** Rows a row group: what DuckDB reads as one unit, and about what WASM holds while it encodes. */
 const rowGroupRows = 128 * 1024;
@@ -55,29 +50,15 @@ const codecs: Readonly<Record<Encoding, Compression>> = {
  * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold the rows that were handed over, ENCODER where none
  *   could be written
  */
-export async function parquetFile(
+export function parquetFile(
   table: Table,
   batches: readonly RecordBatch[],
   metadata: ReadonlyMap<string, string>,
-): Promise<Uint8Array> {
+): Uint8Array {
   const rows = new arrow.Table([...batches]);
   const bytes = encoded(table, arrow.tableToIPC(rows, 'stream'), metadata);
-  await expectRows(bytes, rows.numRows, table.name, 'nothing was committed');
+  expectRows(bytes, rows.numRows, table.name, 'nothing was committed');
   return bytes;
-}
-
-/**
- * Has parquet-wasm read the footer.
- *
- * @throws LedgerlakeError PARQUET_MISMATCH where it tells of other rows than so many
- */
-export async function expectRows(bytes: Uint8Array, rows: number, what: string, outcome: string): Promise<void> {
-  const written = await withFile(bytes, (file) => file.metadata().fileMetadata().numRows());
-  if (written === rows) return;
-  throw new LedgerlakeError(
-    'PARQUET_MISMATCH',
-    `expected ${rows} rows in the Parquet file for ${what}, its footer says ${written}; ${outcome}`,
-  );
 }
 
 function encoded(table: Table, stream: Uint8Array, metadata: ReadonlyMap<string, string>): Uint8Array {
@@ -91,48 +72,6 @@ function encoded(table: Table, stream: Uint8Array, metadata: ReadonlyMap<string,
       { cause: error },
     );
   }
-}
-
-/**
- * Batches as one Parquet file, as they are: for the checkpoints of a log, whose columns are nested. Each batch is asked for when
- * the one before is written, so that only a few are in memory at once, and what the writer has made of `groupRows` rows.
- *
- * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold all of their rows; what `batches` throws
- */
-export async function plainParquetFile(
-  batches: Iterable<RecordBatch>,
-  groupRows: number,
-): Promise<{ bytes: Uint8Array; rows: number }> {
-  const builder = new WriterPropertiesBuilder()
-    .setMaxRowGroupSize(groupRows)
-    .setCompression(Compression.ZSTD)
-    .setCreatedBy(`${writerName}${version}`);
-  let rows = 0;
-  let failure: { readonly reason: unknown } | undefined;
-  const source = function* (): Generator<WasmBatch> {
-    try {
-      for (const batch of batches) {
-        const table = WasmTable.fromIPCStream(arrow.tableToIPC(new arrow.Table([batch]), 'stream'));
-        try {
-          rows += batch.numRows;
-          yield* table.recordBatches();
-        } finally {
-          table.free();
-        }
-      }
-    } catch (reason) {
-      failure = { reason };
-    }
-  };
-  try {
-    const bytes = await buffer(await transformParquetStream(ReadableStream.from(source()), builder.build()));
-    await expectRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
-    if (failure === undefined) return { bytes, rows };
-  } catch (error) {
-    // The writer takes a source that fails for one that ends, and fails itself where that is at once.
-    failure ??= { reason: error };
-  }
-  throw failure.reason;
 }
 
 /** Which rows and columns of a row group are read, all at once. */

@@ -1,7 +1,18 @@
-import type { Map_, Struct, Table as ArrowTable, Utf8, RecordBatch, TypeMap, DataType, Data } from 'apache-arrow';
+import type { Data, DataType, RecordBatch, Table as ArrowTable } from 'apache-arrow';
 import { arrow } from '../../core/columns/arrow.js';
 import { guardedGroups } from '../../core/parquet/guarded-groups.js';
-import { plainParquetFile, withParquet, type RowGroup } from '../../core/parquet/wasm.js';
+import {
+  elementsOf,
+  encodeRecords,
+  listField,
+  mapField,
+  pairsOf,
+  type RecordField,
+  type RecordValue,
+} from '../../core/parquet/encoder/encode-records.js';
+import { expectRows, writerName } from '../../core/parquet/footer.js';
+import type { RowGroup } from '../../core/parquet/wasm.js';
+import { version } from '../../core/version.js';
 import { readAction, type Action, type Add, type MetaData, type Protocol, type Remove, type Txn } from './actions.js';
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
@@ -16,135 +27,84 @@ export interface TableState {
   readonly removed?: Iterable<Remove>;
 }
 
-const texts = (): Map_ =>
-  new arrow.Map_(
-    new arrow.Field(
-      'entries',
-      new arrow.Struct<{ key: Utf8; value: Utf8 }>([
-        new arrow.Field('key', new arrow.Utf8(), false),
-        new arrow.Field('value', new arrow.Utf8(), true),
-      ]),
-      false,
-    ),
-  );
-
-const struct = (fields: Record<string, DataType>): Struct<TypeMap> =>
-  new arrow.Struct(Object.entries(fields).map(([name, type]) => new arrow.Field(name, type, true)));
-
-const formatType = struct({ provider: new arrow.Utf8(), options: texts() });
+const text = (name: string): RecordField => ({ name, type: 'text' });
+const long = (name: string): RecordField => ({ name, type: 'bigint' });
+const flag = (name: string): RecordField => ({ name, type: 'boolean' });
+const struct = (name: string, ...type: RecordField[]): RecordField => ({ name, type });
 
 /** The checkpoint's columns: one action a row, each in the column of its kind (Delta protocol, "Checkpoint Schema"). */
-const columns = {
-  txn: struct({ appId: new arrow.Utf8(), version: new arrow.Int64(), lastUpdated: new arrow.Int64() }),
-  add: struct({
-    path: new arrow.Utf8(),
-    partitionValues: texts(),
-    size: new arrow.Int64(),
-    modificationTime: new arrow.Int64(),
-    dataChange: new arrow.Bool(),
-    stats: new arrow.Utf8(),
-    tags: texts(),
-  }),
-  remove: struct({
-    path: new arrow.Utf8(),
-    deletionTimestamp: new arrow.Int64(),
-    dataChange: new arrow.Bool(),
-    extendedFileMetadata: new arrow.Bool(),
-    partitionValues: texts(),
-    size: new arrow.Int64(),
-  }),
-  metaData: struct({
-    id: new arrow.Utf8(),
-    name: new arrow.Utf8(),
-    format: formatType,
-    schemaString: new arrow.Utf8(),
-    partitionColumns: new arrow.List(new arrow.Field('element', new arrow.Utf8(), true)),
-    configuration: texts(),
-    createdTime: new arrow.Int64(),
-  }),
-  protocol: struct({ minReaderVersion: new arrow.Int32(), minWriterVersion: new arrow.Int32() }),
-};
+const columns: readonly RecordField[] = [
+  struct('txn', text('appId'), long('version'), long('lastUpdated')),
+  struct(
+    'add',
+    ...[text('path'), mapField('partitionValues'), long('size'), long('modificationTime')],
+    ...[flag('dataChange'), text('stats'), mapField('tags')],
+  ),
+  struct(
+    'remove',
+    ...[text('path'), long('deletionTimestamp'), flag('dataChange'), flag('extendedFileMetadata')],
+    ...[mapField('partitionValues'), long('size')],
+  ),
+  struct(
+    'metaData',
+    ...[text('id'), text('name'), struct('format', text('provider'), mapField('options')), text('schemaString')],
+    ...[listField('partitionColumns'), mapField('configuration'), long('createdTime')],
+  ),
+  struct('protocol', { name: 'minReaderVersion', type: 'integer' }, { name: 'minWriterVersion', type: 'integer' }),
+];
 
 /** Rows that are made, written and read at once, some 1 kB each: as objects they take many times what they do in columns. */
 const groupRows = 1000;
 
-type Row = Partial<Record<keyof typeof columns, Record<string, unknown>>>;
-
 /** A classic checkpoint: the state of a table in one Parquet file, and how many actions that are. */
 export async function encodeCheckpoint(state: TableState): Promise<{ bytes: Uint8Array; actions: number }> {
-  const { bytes, rows } = await plainParquetFile(batchesOf(state), groupRows);
+  const { bytes, rows } = await encodeRecords(columns, rowsOf(state), groupRows, `${writerName}${version}`);
+  expectRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
   return { bytes, actions: rows };
 }
 
-function* batchesOf(state: TableState): Generator<RecordBatch> {
-  let rows: Row[] = [];
-  for (const row of rowsOf(state)) {
-    if (rows.push(row) < groupRows) continue;
-    yield* tableOf(rows).batches;
-    rows = [];
-  }
-  if (rows.length > 0) yield* tableOf(rows).batches;
-}
-
-function* rowsOf({ protocol, metaData, files, txns, removed = [] }: TableState): Generator<Row> {
+function* rowsOf({ protocol, metaData, files, txns, removed = [] }: TableState): Generator<RecordValue> {
   yield { protocol: { ...protocol } };
   yield { metaData: metaDataRow(metaData) };
-  for (const txn of txns) yield { txn: { ...txn, version: BigInt(txn.version), lastUpdated: long(txn.lastUpdated) } };
+  for (const txn of txns) yield { txn: { ...txn, lastUpdated: whole(txn.lastUpdated) } };
   for (const add of files) yield { add: addRow(add) };
   for (const remove of removed) yield { remove: removeRow(remove) };
 }
 
-function tableOf(rows: readonly Row[]): ArrowTable {
-  const vectors = Object.entries(columns).map(([name, type]) => [
-    name,
-    arrow.vectorFromArray(
-      rows.map((row) => row[name as keyof Row] ?? null),
-      type,
-    ),
-  ]);
-  return new arrow.Table(Object.fromEntries(vectors) as ConstructorParameters<typeof arrow.Table>[0]);
-}
-
-function addRow(add: Add): Record<string, unknown> {
+function addRow({ path, partitionValues, size, modificationTime, stats, tags }: Add): RecordValue {
   return {
-    ...add,
-    partitionValues: new Map(Object.entries(add.partitionValues)),
-    size: BigInt(add.size),
-    modificationTime: BigInt(add.modificationTime),
+    ...{ path, size, modificationTime, stats },
+    partitionValues: pairsOf(partitionValues),
     // A checkpoint's reader must not take what it holds for news.
     dataChange: false,
-    stats: add.stats ?? null,
-    tags: add.tags === undefined ? null : new Map(Object.entries(add.tags)),
+    tags: tags === undefined ? null : pairsOf(tags),
   };
 }
 
 /** What a removal takes to be undone (`swappedOut`) isn't for checkpoints: they have only what the protocol asks for. */
-function removeRow({ path, deletionTimestamp, partitionValues, size }: Remove): Record<string, unknown> {
+function removeRow({ path, deletionTimestamp, partitionValues, size }: Remove): RecordValue {
   // A bar is for a file that no commit has named: nobody knows more of it.
   const isKnown = partitionValues !== undefined && size !== undefined;
   return {
-    path,
-    deletionTimestamp: BigInt(deletionTimestamp),
-    dataChange: false,
-    extendedFileMetadata: isKnown,
-    partitionValues: isKnown ? new Map(Object.entries(partitionValues)) : null,
-    size: isKnown ? BigInt(size) : null,
+    ...{ path, deletionTimestamp, dataChange: false, extendedFileMetadata: isKnown },
+    partitionValues: isKnown ? pairsOf(partitionValues) : null,
+    size: isKnown ? size : null,
   };
 }
 
-function metaDataRow(metaData: MetaData): Record<string, unknown> {
+function metaDataRow({ id, name, format, schemaString, ...others }: MetaData): RecordValue {
   return {
-    ...metaData,
-    name: metaData.name ?? null,
-    format: { provider: metaData.format.provider, options: new Map(Object.entries(metaData.format.options)) },
-    configuration: new Map(Object.entries(metaData.configuration)),
-    createdTime: long(metaData.createdTime),
+    ...{ id, name, schemaString },
+    format: { provider: format.provider, options: pairsOf(format.options) },
+    partitionColumns: elementsOf(others.partitionColumns),
+    configuration: pairsOf(others.configuration),
+    createdTime: whole(others.createdTime),
   };
 }
 
 /** Null also for what another writer has put in the place of a whole number. */
-function long(value: number | undefined): bigint | null {
-  return Number.isSafeInteger(value) ? BigInt(value ?? 0) : null;
+function whole(value: number | undefined): number | null {
+  return Number.isSafeInteger(value) ? (value ?? 0) : null;
 }
 
 /**
@@ -154,6 +114,7 @@ function long(value: number | undefined): bigint | null {
  * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
  */
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<Action[]> {
+  const { withParquet } = await import('../../core/parquet/wasm.js');
   return withParquet(bytes, async ({ isOwn, groups }) => {
     const actions: Action[] = [];
     // Group by group, so that what they are decoded to is never there of all of them.
@@ -181,7 +142,7 @@ export async function decodeUnchecked(bytes: Uint8Array, file: string): Promise<
 /** Of many rows nearly all are transactions, which have none of the other columns: to read those costs more than all else. */
 async function ownParts(group: RowGroup): Promise<readonly ArrowTable[]> {
   const txns = await group.table({ columns: ['txn'] });
-  const others = { columns: Object.keys(columns).filter((name) => name !== 'txn') };
+  const others = { columns: columns.map(({ name }) => name).filter((name) => name !== 'txn') };
   const run = valuesOf(txns);
   if (run === undefined) return [await group.table()];
   const { from, to } = run;

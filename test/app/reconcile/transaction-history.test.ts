@@ -37,7 +37,7 @@ async function stored(fresh: () => string, transaction: string): Promise<(table:
     const { table, batch } = rows;
     const path = fresh();
     paths.set(table, path);
-    await writeFile(path, await parquetFile(table, [batch], new Map()));
+    await writeFile(path, parquetFile(table, [batch], new Map()));
   }
   return (table) => `SELECT *, '2024-03' AS month_ FROM '${paths.get(table) ?? ''}'`;
 }

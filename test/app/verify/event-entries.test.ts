@@ -42,7 +42,7 @@ async function problems(page: string, change?: string): Promise<string[]> {
   for (const { rows } of collector.finish()) {
     const { table, batch } = rows;
     const path = join(folder, `${table.name}.parquet`);
-    await writeFile(path, await parquetFile(table, [batch], new Map()));
+    await writeFile(path, parquetFile(table, [batch], new Map()));
     files.set(table, readable(table, path));
   }
   const stored = files.get(transactionEntries);

@@ -1,7 +1,7 @@
 import type { ByteBuffer } from './byte-buffer.js';
 
 /** Types of the compact protocol. */
-const wireType = { true: 1, false: 2, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const;
+const wireType = { true: 1, false: 2, i8: 3, i16: 4, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const;
 
 /** What a field holds. Left out where it is undefined. */
 type Write = ((to: StructWriter) => unknown) | undefined;
@@ -124,4 +124,99 @@ export function writeStruct(to: ByteBuffer, write: (struct: StructWriter) => unk
 function binary(to: ByteBuffer, value: Uint8Array): void {
   to.varint(value.length);
   to.bytes(value);
+}
+
+/** Of a struct that was read, what its fields hold, by their numbers. */
+export type ThriftStruct = ReadonlyMap<number, ThriftValue>;
+type ThriftValue = number | boolean | Uint8Array | ThriftStruct | readonly ThriftValue[];
+
+/**
+ * Reads a struct that goes from `start` to `end`, and no further.
+ *
+ * @throws Error where it doesn't, or isn't written in the compact protocol
+ */
+export function readStruct(bytes: Uint8Array, start: number, end: number): ThriftStruct {
+  const reader = new StructReader(bytes.subarray(0, end), start);
+  const struct = reader.struct();
+  if (reader.at !== end) throw new Error(`expected a struct up to byte ${end}, it ends at ${reader.at}`);
+  return struct;
+}
+
+class StructReader {
+  readonly #bytes: Uint8Array;
+  at: number;
+
+  constructor(bytes: Uint8Array, at: number) {
+    this.#bytes = bytes;
+    this.at = at;
+  }
+
+  struct(): ThriftStruct {
+    const fields = new Map<number, ThriftValue>();
+    for (let last = 0; ;) {
+      const head = this.#byte();
+      if (head === 0) return fields;
+      const type = head & 0x0f;
+      last = head >> 4 === 0 ? this.#zigzag() : last + (head >> 4);
+      fields.set(last, type <= wireType.false ? type === wireType.true : this.#value(type));
+    }
+  }
+
+  #value(type: number): ThriftValue {
+    switch (type) {
+      case wireType.true:
+      case wireType.false:
+        // An element of a list: a field has its value in its head.
+        return this.#byte() === wireType.true;
+      case wireType.i8:
+        return this.#byte();
+      case wireType.i16:
+      case wireType.i32:
+      case wireType.i64:
+        return this.#zigzag();
+      case wireType.binary: {
+        const length = this.#varint();
+        const start = this.at;
+        this.#pass(length);
+        return this.#bytes.subarray(start, this.at);
+      }
+      case wireType.list: {
+        const head = this.#byte();
+        const length = head >> 4 === 15 ? this.#varint() : head >> 4;
+        const list: ThriftValue[] = [];
+        while (list.length < length) list.push(this.#value(head & 0x0f));
+        return list;
+      }
+      case wireType.struct:
+        return this.struct();
+      default:
+        throw new Error(`expected a type of Thrift's compact protocol, found ${type} at byte ${this.at}`);
+    }
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.at];
+    this.#pass(1);
+    return byte ?? 0;
+  }
+
+  #pass(length: number): void {
+    this.at += length;
+    if (this.at > this.#bytes.length)
+      throw new Error(`expected a struct up to byte ${this.#bytes.length}, it goes beyond`);
+  }
+
+  #varint(): number {
+    let value = 0;
+    for (let factor = 1; ; factor *= 0x80) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+    }
+  }
+
+  #zigzag(): number {
+    const value = this.#varint();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  }
 }

@@ -348,7 +348,7 @@ test('rows are in Parquet what they are in memory', async () => {
   const database = await openDatabase();
   for (const { rows } of batches) {
     const { table, batch } = rows;
-    await writeFile(join(folder, `${table.name}.parquet`), await parquetFile(table, [batch], new Map()));
+    await writeFile(join(folder, `${table.name}.parquet`), parquetFile(table, [batch], new Map()));
   }
   const from = (table: Table): string => fileLiteral(join(folder, `${table.name}.parquet`));
   const described = await database.rows(`DESCRIBE SELECT * FROM ${from(transactions)}`);

@@ -24,8 +24,7 @@ test('entries that are derived from stored transactions are what they were when 
       }
       const files = new Map<string, Uint8Array>();
       const batches = [...collector.finish()];
-      for (const { rows } of batches)
-        files.set(rows.table.name, await parquetFile(rows.table, [rows.batch], new Map()));
+      for (const { rows } of batches) files.set(rows.table.name, parquetFile(rows.table, [rows.batch], new Map()));
       const file = files.get(orderTransactions.name);
       fc.pre(file !== undefined);
       const stored = files.get(orderTransactionEntries.name);

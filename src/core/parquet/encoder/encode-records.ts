@@ -1,0 +1,334 @@
+import { ByteBuffer } from './byte-buffer.js';
+import { codec, convertedType, encoding, magic, pageType, physicalType, repetition } from './format.js';
+import { writeRun } from './rle.js';
+import { writeStruct, type StructWriter } from './thrift.js';
+import { zstd, type Compress } from './zstd.js';
+
+/** Fewer bytes aren't worth a call of the codec. */
+const leastCompressed = 200;
+
+/** A column, whose rows may be null unless it is `required`: a value, or several columns. */
+export interface RecordField {
+  readonly name: string;
+  readonly type: 'text' | 'integer' | 'bigint' | 'boolean' | readonly RecordField[];
+  /** Left out: optional. */
+  readonly repetition?: keyof typeof repetition;
+  readonly converted?: 'map' | 'list';
+}
+
+/** A row, or columns of one, by name. What is `repeated` is an array. */
+export interface RecordValue {
+  readonly [name: string]: string | number | boolean | RecordValue | readonly RecordValue[] | null | undefined;
+}
+
+/** Texts by text (LogicalTypes.md, "Maps"). Its value is what `pairsOf` makes. */
+export function mapField(name: string): RecordField {
+  const key: RecordField = { name: 'key', type: 'text', repetition: 'required' };
+  const pairs: RecordField = {
+    name: 'key_value',
+    type: [key, { name: 'value', type: 'text' }],
+    repetition: 'repeated',
+  };
+  return { name, type: [pairs], converted: 'map' };
+}
+
+export function pairsOf(texts: Readonly<Record<string, string | null>>): RecordValue {
+  return { key_value: Object.entries(texts).map(([key, value]) => ({ key, value })) };
+}
+
+/** Texts in their order (LogicalTypes.md, "Lists"). Its value is what `elementsOf` makes. */
+export function listField(name: string): RecordField {
+  const elements: RecordField = { name: 'list', type: [{ name: 'element', type: 'text' }], repetition: 'repeated' };
+  return { name, type: [elements], converted: 'list' };
+}
+
+export function elementsOf(texts: readonly string[]): RecordValue {
+  return { list: texts.map((element) => ({ element })) };
+}
+
+/**
+ * Encodes rows whose columns are nested as one Parquet file: plain values, zstd, and no statistics but the number of nulls. So many
+ * rows as a row group has are there as objects at once.
+ *
+ * @throws what `rows` throws; Error where a value isn't of its column's type, or one that is required isn't there
+ */
+export async function encodeRecords(
+  fields: readonly RecordField[],
+  rows: Iterable<RecordValue>,
+  groupRows: number,
+  createdBy: string,
+): Promise<{ bytes: Uint8Array<ArrayBuffer>; rows: number }> {
+  const compress = await zstd();
+  const columns = fields.map((field) => columnOf(field, [], { definition: 0, repetition: 0 }));
+  const leaves = columns.flatMap((column) => column.leaves);
+  const file = new ByteBuffer();
+  file.bytes(magic);
+  const groups: RowGroup[] = [];
+  let count = 0;
+  const endGroup = (): void => {
+    groups.push({ rows: count, chunks: leaves.map((leaf) => leaf.write(file, compress)) });
+    count = 0;
+  };
+  for (const row of rows) {
+    for (const column of columns) column.add(row[column.name], 0, 0);
+    if (++count === groupRows) endGroup();
+  }
+  if (count > 0) endGroup();
+  const start = file.length;
+  const total = groups.reduce((sum, group) => sum + group.rows, 0);
+  writeStruct(file, (to) => {
+    to.i32(1, 1)
+      .structs(2, [undefined, ...fields.flatMap(flattened)], (element, field) => {
+        if (field === undefined) element.text(4, 'schema').i32(5, fields.length);
+        else schemaElement(element, field);
+      })
+      .i64(3, total)
+      .structs(4, groups, rowGroup)
+      .text(6, createdBy);
+  });
+  file.uint32(file.length - start);
+  file.bytes(magic);
+  return { bytes: file.written.slice(), rows: total };
+}
+
+interface RowGroup {
+  readonly rows: number;
+  readonly chunks: readonly Chunk[];
+}
+
+/** A column's values in a row group, and where they are in the file. */
+interface Chunk {
+  readonly path: readonly string[];
+  readonly type: number;
+  readonly codec: number;
+  readonly values: number;
+  readonly nulls: number;
+  readonly offset: number;
+  readonly size: number;
+  readonly uncompressedSize: number;
+}
+
+/** How often what stands above a value may be missing, or be repeated (Nested encoding). */
+interface Levels {
+  readonly definition: number;
+  readonly repetition: number;
+}
+
+/** What takes the rows of a field. */
+interface Column {
+  readonly name: string;
+  readonly leaves: readonly Leaf[];
+  /** Takes a value, or its absence, at the levels that what stands above it has. */
+  add(value: RecordValue[string], repetition: number, definition: number): void;
+}
+
+function columnOf(field: RecordField, above: readonly string[], levels: Levels): Column {
+  const { name, type } = field;
+  const path = [...above, name];
+  const isRepeated = field.repetition === 'repeated';
+  const own: Levels = {
+    definition: levels.definition + (field.repetition === 'required' ? 0 : 1),
+    repetition: levels.repetition + (isRepeated ? 1 : 0),
+  };
+  const leaf = typeof type === 'string' ? new Leaf(path, type, own) : undefined;
+  const columns = typeof type === 'string' ? [] : type.map((each) => columnOf(each, path, own));
+  const leaves = leaf === undefined ? columns.flatMap((column) => column.leaves) : [leaf];
+  const addOne = (value: RecordValue[string], repetition: number): void => {
+    if (leaf !== undefined) leaf.add(value, repetition);
+    else if (typeof value !== 'object') {
+      throw new Error(`expected columns for ${path.join('.')}, got ${typeof value}`);
+    } else {
+      const parts = value as RecordValue;
+      for (const column of columns) column.add(parts[column.name], repetition, own.definition);
+    }
+  };
+  return {
+    ...{ name, leaves },
+    add: (value, repetition, definition) => {
+      const isThere = isRepeated ? Array.isArray(value) && value.length > 0 : value !== undefined && value !== null;
+      if (!isThere) {
+        if (field.repetition === 'required') throw new Error(`expected a value of ${path.join('.')}, got none`);
+        for (const each of leaves) each.addNull(repetition, definition);
+      } else if (Array.isArray(value)) {
+        value.forEach((one: RecordValue, at) => {
+          addOne(one, at === 0 ? repetition : own.repetition);
+        });
+      } else {
+        addOne(value, repetition);
+      }
+    },
+  };
+}
+
+/** Levels of one value after the other, neighbours that are equal as one run. */
+class LevelRuns {
+  readonly #most: number;
+  #levels: number[] = [];
+  #lengths: number[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(level: number): void {
+    const last = this.#levels.length - 1;
+    if (this.#levels[last] === level) this.#lengths[last] = (this.#lengths[last] ?? 0) + 1;
+    else {
+      this.#levels.push(level);
+      this.#lengths.push(1);
+    }
+  }
+
+  /** Writes them behind their length, where there is more than one level, and begins anew. */
+  write(to: ByteBuffer): void {
+    if (this.#most > 0) {
+      const runs = new ByteBuffer(64);
+      const width = 32 - Math.clz32(this.#most);
+      this.#levels.forEach((level, run) => {
+        writeRun(runs, level, this.#lengths[run] ?? 0, width);
+      });
+      to.uint32(runs.length);
+      to.bytes(runs.written);
+    }
+    this.#levels = [];
+    this.#lengths = [];
+  }
+}
+
+const physicalTypes = {
+  text: physicalType.byteArray,
+  integer: physicalType.int32,
+  bigint: physicalType.int64,
+  boolean: physicalType.boolean,
+} as const;
+
+/** A column of values, as far as the row group goes that is being filled. */
+class Leaf {
+  readonly #path: readonly string[];
+  readonly #type: keyof typeof physicalTypes;
+  readonly #mostDefined: number;
+  readonly #repetitions: LevelRuns;
+  readonly #definitions: LevelRuns;
+  readonly #values = new ByteBuffer(1024);
+  /** Bits of booleans that don't fill a byte yet. */
+  #bits: boolean[] = [];
+  #count = 0;
+  #nulls = 0;
+
+  constructor(path: readonly string[], type: keyof typeof physicalTypes, levels: Levels) {
+    this.#path = path;
+    this.#type = type;
+    this.#mostDefined = levels.definition;
+    this.#repetitions = new LevelRuns(levels.repetition);
+    this.#definitions = new LevelRuns(levels.definition);
+  }
+
+  add(value: RecordValue[string], repetition: number): void {
+    this.#addLevels(repetition, this.#mostDefined);
+    this.#put(value);
+  }
+
+  addNull(repetition: number, definition: number): void {
+    this.#addLevels(repetition, definition);
+    this.#nulls++;
+  }
+
+  /** Writes what was added as a page, and begins anew. */
+  write(to: ByteBuffer, compress: Compress): Chunk {
+    const content = new ByteBuffer(this.#values.length + 1024);
+    this.#repetitions.write(content);
+    this.#definitions.write(content);
+    this.#endByte();
+    content.bytes(this.#values.written);
+    this.#values.clear();
+    const isCompressed = content.length >= leastCompressed;
+    const bytes = isCompressed ? compress(content.written) : content.written;
+    const head = new ByteBuffer(64);
+    writeStruct(head, (page) =>
+      page
+        .i32(1, pageType.data)
+        .i32(2, content.length)
+        .i32(3, bytes.length)
+        .struct(5, (of) => of.i32(1, this.#count).i32(2, encoding.plain).i32(3, encoding.rle).i32(4, encoding.rle)),
+    );
+    const chunk: Chunk = {
+      path: this.#path,
+      type: physicalTypes[this.#type],
+      codec: isCompressed ? codec.zstd : codec.uncompressed,
+      values: this.#count,
+      nulls: this.#nulls,
+      offset: to.length,
+      size: head.length + bytes.length,
+      uncompressedSize: head.length + content.length,
+    };
+    to.bytes(head.written);
+    to.bytes(bytes);
+    this.#count = 0;
+    this.#nulls = 0;
+    return chunk;
+  }
+
+  #addLevels(repetition: number, definition: number): void {
+    this.#count++;
+    this.#repetitions.add(repetition);
+    this.#definitions.add(definition);
+  }
+
+  /** As the format stores values (Encodings.md, "Plain"). */
+  #put(value: RecordValue[string]): void {
+    const to = this.#values;
+    if (this.#type === 'text' && typeof value === 'string') {
+      const bytes = Buffer.from(value);
+      to.uint32(bytes.length);
+      to.bytes(bytes);
+    } else if (this.#type === 'boolean' && typeof value === 'boolean') {
+      if (this.#bits.push(value) === 8) this.#endByte();
+    } else if (this.#type === 'integer' && (Number(value) | 0) === value) {
+      to.uint32(value);
+    } else if (this.#type === 'bigint' && Number.isSafeInteger(value)) {
+      to.uint32(Number(value));
+      to.uint32(Math.floor(Number(value) / 2 ** 32));
+    } else {
+      throw new Error(`expected a value of type ${this.#type} for ${this.#path.join('.')}, got ${typeof value}`);
+    }
+  }
+
+  #endByte(): void {
+    if (this.#bits.length > 0) this.#values.byte(this.#bits.reduce((byte, bit, at) => byte | (bit ? 1 << at : 0), 0));
+    this.#bits = [];
+  }
+}
+
+function flattened(field: RecordField): readonly RecordField[] {
+  return typeof field.type === 'string' ? [field] : [field, ...field.type.flatMap(flattened)];
+}
+
+function schemaElement(to: StructWriter, { name, type, repetition: of = 'optional', converted }: RecordField): void {
+  to.i32(1, typeof type === 'string' ? physicalTypes[type] : undefined)
+    .i32(3, repetition[of])
+    .text(4, name)
+    .i32(5, typeof type === 'string' ? undefined : type.length)
+    .i32(6, converted !== undefined ? convertedType[converted] : type === 'text' ? convertedType.utf8 : undefined);
+}
+
+function rowGroup(to: StructWriter, { rows, chunks }: RowGroup): void {
+  to.structs(1, chunks, (place, chunk) => place.i64(2, 0).struct(3, (of) => columnMetadata(of, chunk)))
+    .i64(
+      2,
+      chunks.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0),
+    )
+    .i64(3, rows);
+}
+
+function columnMetadata(to: StructWriter, chunk: Chunk): StructWriter {
+  return to
+    .i32(1, chunk.type)
+    .i32s(2, [encoding.plain, encoding.rle])
+    .texts(3, chunk.path)
+    .i32(4, chunk.codec)
+    .i64(5, chunk.values)
+    .i64(6, chunk.uncompressedSize)
+    .i64(7, chunk.size)
+    .i64(9, chunk.offset)
+    .struct(12, (of) => of.i64(3, chunk.nulls));
+}

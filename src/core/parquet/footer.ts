@@ -1,0 +1,60 @@
+import { LedgerlakeError } from '../errors.js';
+import { magic } from './encoder/format.js';
+import { readStruct, type ThriftStruct } from './encoder/thrift.js';
+
+/** Begins what the files name as their writer, before its version. */
+export const writerName = 'ledgerlake ';
+
+/**
+ * Reads the footer of a file that is to be committed, whoever has encoded it.
+ *
+ * @throws LedgerlakeError PARQUET_MISMATCH where it says that there are other rows than so many; Error where there is no footer
+ */
+export function expectRows(bytes: Uint8Array, rows: number, what: string, outcome: string): void {
+  const written = footerRows(bytes);
+  if (written === rows) return;
+  throw new LedgerlakeError(
+    'PARQUET_MISMATCH',
+    `expected ${rows} rows in the Parquet file for ${what}, its footer says ${written}; ${outcome}`,
+  );
+}
+
+/**
+ * The rows of a Parquet file by its footer (`FileMetaData` of `parquet.thrift`), which is read from beginning to end.
+ *
+ * @throws Error where there is none, it says two things, or a column lies outside of the file
+ */
+function footerRows(bytes: Uint8Array): number {
+  const end = bytes.length - magic.length - 4;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const isFramed =
+    end > magic.length && [0, end + 4].every((at) => magic.equals(bytes.subarray(at, at + magic.length)));
+  const start = isFramed ? end - view.getUint32(end, true) : 0;
+  if (start < magic.length) throw new Error(`expected a Parquet file, got ${bytes.length} bytes without its footer`);
+  const footer = readStruct(bytes, start, end);
+  const rows = numberOf(footer, 3);
+  let total = 0;
+  for (const group of structsOf(footer, 4)) {
+    total += numberOf(group, 3);
+    for (const chunk of structsOf(group, 1)) {
+      const [of] = structsOf(chunk, 3);
+      if (of === undefined) throw new Error('expected metadata for each column of a footer, found none');
+      const from = Math.min(numberOf(of, 9), of.has(11) ? numberOf(of, 11) : Infinity);
+      if (from < magic.length || from + numberOf(of, 7) > start)
+        throw new Error(`expected columns between bytes ${magic.length} and ${start}, found one at ${from}`);
+    }
+  }
+  if (total !== rows) throw new Error(`expected row groups of ${rows} rows in all, found ${total}`);
+  return rows;
+}
+
+function numberOf(struct: ThriftStruct, field: number): number {
+  const value = struct.get(field);
+  if (typeof value !== 'number') throw new Error(`expected a number as field ${field} of a footer, found none`);
+  return value;
+}
+
+function structsOf(struct: ThriftStruct, field: number): readonly ThriftStruct[] {
+  const value = struct.get(field);
+  return (Array.isArray(value) ? value : [value]).filter((one) => one instanceof Map);
+}
