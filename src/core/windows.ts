@@ -8,6 +8,9 @@ export interface Window {
 
 export const dayMs = 86_400_000;
 
+/** A year. */
+export const mostRetentionHours = 365 * 24;
+
 const mostDaysOfMonth = 31;
 
 /** Whether two windows share an instant. */

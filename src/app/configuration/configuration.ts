@@ -12,6 +12,7 @@ import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/a
 import { exportFormats } from '../export/export-formats.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import { object, text } from '../../core/text/schema-nodes.js';
+import { mostRetentionHours } from '../../core/windows.js';
 
 /** What `ledgerlake.config.json` says; without such a file, nothing. */
 export interface Configuration {
@@ -111,8 +112,6 @@ const margin = 'a number of minutes from 2 to 1440';
 const life = 'a number of minutes greater than 0';
 const days = 'a whole number of days from 1';
 const everyDays = 'a number of days from 0';
-/** A year. */
-export const mostRetentionHours = 8760;
 const retention = `a whole number of hours from 0 to ${mostRetentionHours}`;
 const port = 'a port from 0 to 65535';
 const accountName = 'a name of 1 to 64 letters, digits, dots, dashes or underscores';

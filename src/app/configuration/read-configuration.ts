@@ -5,7 +5,6 @@ import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { shellWord } from '../command-text.js';
 import { accountPattern } from './account.js';
-import { withoutComments } from './without-comments.js';
 
 /** The file that is looked for where none is named. */
 export const configurationFile = 'ledgerlake.config.json';
@@ -67,6 +66,7 @@ export async function configuredNames(
   const file = named ?? variableOf(environment, 'LEDGERLAKE_CONFIG') ?? configurationFile;
   let value: unknown;
   try {
+    const { withoutComments } = await import('./without-comments.js');
     value = JSON.parse(new TextDecoder().decode(withoutComments(await readFile(resolve(workingFolder, file)))));
   } catch {
     // Nobody who presses Tab wants to be told.

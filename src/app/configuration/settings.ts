@@ -7,7 +7,8 @@ import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
 import { defaultLookBack } from '../sync/look-back.js';
-import { mostRetentionHours, type Configuration, type LookBack } from './configuration.js';
+import { mostRetentionHours } from '../../core/windows.js';
+import type { Configuration, LookBack } from './configuration.js';
 import { readConfiguration } from './read-configuration.js';
 
 /** The lake of commands where nothing names one. */

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { joined, type Window } from '../../core/windows.js';
 import { parseNote, type Store } from '../store/store.js';
@@ -29,22 +28,26 @@ const mostRanges = 1000;
 const mostNotes = 1000;
 
 const latest = Date.UTC(2100, 0);
-const instant = z
-  .string()
-  .max(30)
-  .transform((text) => Date.parse(text))
-  .refine((ms) => ms >= 0 && ms <= latest);
-const noteSchema = z.object({
-  /** It goes when the account is forgotten. */
-  account: z.string().max(1000),
-  asked: z
-    .array(
-      z
-        .object({ command: z.enum(commands), pipeline: z.string().max(1000), from: instant, to: instant })
-        .refine(({ from, to }) => from < to),
-    )
-    .max(mostRanges),
-});
+/** Loads zod, which takes longer than all else that reads a lake: most lakes have no such note. */
+async function loadSchema() {
+  const { z } = await import('zod');
+  const instant = z
+    .string()
+    .max(30)
+    .transform((text) => Date.parse(text))
+    .refine((ms) => ms >= 0 && ms <= latest);
+  return z.object({
+    /** It goes when the account is forgotten. */
+    account: z.string().max(1000),
+    asked: z
+      .array(
+        z
+          .object({ command: z.enum(commands), pipeline: z.string().max(1000), from: instant, to: instant })
+          .refine(({ from, to }) => from < to),
+      )
+      .max(mostRanges),
+  });
+}
 
 /**
  * What runs were asked for and have not loaded: they were interrupted, or are at work. Whoever hands over a lake may have
@@ -60,13 +63,15 @@ export async function readAskedRanges(
   passOver: (path: string) => void,
 ): Promise<AskedNote[]> {
   const notes: AskedNote[] = [];
+  let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path, size } of store.list(folder)) {
     const [, whose] = notePath.exec(path) ?? [];
     if (account !== undefined && whose !== account) continue;
     const bytes = whose === undefined || size > mostBytes ? undefined : await store.read(path);
     // Loaded meanwhile.
     if (whose !== undefined && size <= mostBytes && bytes === undefined) continue;
-    const note = parseNote(bytes, (value) => noteSchema.parse(value));
+    const schema = (loaded ??= await loadSchema());
+    const note = parseNote(bytes, (value) => schema.parse(value));
     if (note === undefined || note.account !== whose) passOver(path);
     else {
       const ranges = note.asked.map(({ from, to, ...of }) => ({ ...of, start: from, end: to }));

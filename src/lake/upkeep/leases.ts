@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { parseNote } from '../store/store.js';
@@ -191,13 +190,15 @@ export async function otherLeases(
 ): Promise<{ readonly living: readonly Lease[]; readonly dead: readonly ExpiredLease[] }> {
   const living: Lease[] = [];
   const dead: ExpiredLease[] = [];
+  let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path } of store.list(folder)) {
     if (own !== undefined && path === leasePath(own)) continue;
     const bytes = await store.read(path);
     // Released meanwhile.
     if (bytes === undefined) continue;
     // One that can't be read nobody who lives has written: leases are written whole.
-    const lease = parseNote(bytes, (value): Lease => leaseSchema.parse(value));
+    const schema = (loaded ??= await loadSchema());
+    const lease = parseNote(bytes, (value): Lease => schema.parse(value));
     if (lease !== undefined && (await isAlive(lease, clock.now()))) living.push(lease);
     else {
       dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs, lease });
@@ -206,25 +207,29 @@ export async function otherLeases(
   return { living, dead };
 }
 
-const instant = z.number().min(0).max(8.64e15);
-const leaseSchema = z.object({
-  host: z.string().max(1000),
-  machine: z.string().max(1000),
-  pid: z.int().min(0),
-  start: z.string().max(1000),
-  startedAt: instant,
-  renewedAt: instant,
-  alone: z.boolean().exactOptional(),
-  clearing: z.boolean().exactOptional(),
-  ended: z.boolean().exactOptional(),
-  purpose: z
-    .object({
-      command: z.string().max(100),
-      account: z.string().max(1000).optional(),
-      pipelines: z.array(z.string().max(1000)).max(1000),
-    })
-    .exactOptional(),
-});
+/** Loads zod, which takes longer than all else that a run needs: most find no lease. */
+async function loadSchema() {
+  const { z } = await import('zod');
+  const instant = z.number().min(0).max(8.64e15);
+  return z.object({
+    host: z.string().max(1000),
+    machine: z.string().max(1000),
+    pid: z.int().min(0),
+    start: z.string().max(1000),
+    startedAt: instant,
+    renewedAt: instant,
+    alone: z.boolean().exactOptional(),
+    clearing: z.boolean().exactOptional(),
+    ended: z.boolean().exactOptional(),
+    purpose: z
+      .object({
+        command: z.string().max(100),
+        account: z.string().max(1000).optional(),
+        pipelines: z.array(z.string().max(1000)).max(1000),
+      })
+      .exactOptional(),
+  });
+}
 
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {
   if (ended === true || now - renewedAt > deadAfterMs || renewedAt - now > mostAheadMs) return false;
