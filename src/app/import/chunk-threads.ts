@@ -28,7 +28,7 @@ export type ChunkCall = { readonly chunk: number } & (
  * place of what is left of them.
  */
 export interface ChunkWork {
-  /** The bytes are the chunk's until it is encoded. */
+  /** The bytes are the chunk's until they are flattened. */
   flatten(lines: ChunkLines): Promise<FlattenedChunk>;
   place(before: bigint | undefined): Promise<PlacedChunk>;
   encode(chosen: ChosenEvents): Promise<readonly EncodedMonth[]>;
@@ -48,7 +48,7 @@ export class ChunkThreads {
   readonly #threads: { readonly thread: WorkerThread<ChunkCall, unknown>; chunks: number }[] = [];
   /** Chunks of all inputs that aren't encoded, or held, yet. */
   readonly #underWay = new Set<Promise<void>>();
-  /** Memory of chunks that are encoded. */
+  /** Memory of lines that are flattened. */
   readonly #rooms: SharedArrayBuffer[] = [];
   /** Chunks of this thread that are encoded. */
   readonly #free: Chunk[] = [];
@@ -97,6 +97,14 @@ export class ChunkThreads {
     return this.#isThreaded ? this.#threaded() : this.#onOwnThread();
   }
 
+  /** Gives out the memory of lines again once they are flattened. */
+  #takeBack({ bytes }: ChunkLines, flattened: Promise<unknown>): void {
+    const free = (): void => {
+      this.#rooms.push(bytes.buffer);
+    };
+    flattened.then(free, free);
+  }
+
   get #mostThreads(): number {
     return this.#limits.thread.threads ?? 2;
   }
@@ -110,18 +118,15 @@ export class ChunkThreads {
     const [least = this.#addThread()] = this.#threads.toSorted((one, other) => one.chunks - other.chunks);
     const on = least.chunks > 0 && this.#threads.length < this.#mostThreads ? this.#addThread() : least;
     on.chunks++;
-    let room: SharedArrayBuffer | undefined;
-    const ended = (): void => {
-      if (room === undefined) return;
+    const ended = once(() => {
       on.chunks--;
-      this.#rooms.push(room);
-      room = undefined;
-    };
+    });
     const ask = on.thread.ask.bind(on.thread);
     return {
       flatten: (lines) => {
-        room = lines.bytes.buffer;
-        return ask({ chunk, call: 'flatten', lines }) as Promise<FlattenedChunk>;
+        const flattened = ask({ chunk, call: 'flatten', lines }) as Promise<FlattenedChunk>;
+        this.#takeBack(lines, flattened);
+        return flattened;
       },
       place: (before) => ask({ chunk, call: 'place', before }) as Promise<PlacedChunk>,
       encode: (chosen) => {
@@ -148,17 +153,14 @@ export class ChunkThreads {
   /** A chunk on the thread of its caller: what it throws is a rejection, as it is of another thread. */
   #onOwnThread(): ChunkWork {
     const chunk = Promise.resolve(this.#free.pop() ?? import('./chunk.js').then((module) => new module.Chunk()));
-    let room: SharedArrayBuffer | undefined;
-    const ended = (): void => {
-      if (room === undefined) return;
-      this.#rooms.push(room);
-      room = undefined;
+    const ended = once(() => {
       void chunk.then((of) => this.#free.push(of));
-    };
+    });
     return {
-      flatten: async (lines) => {
-        room = lines.bytes.buffer;
-        return (await chunk).flatten(lines);
+      flatten: (lines) => {
+        const flattened = chunk.then((of) => of.flatten(lines));
+        this.#takeBack(lines, flattened);
+        return flattened;
       },
       place: async (before) => (await chunk).place(before),
       encode: async (chosen) => {
@@ -171,6 +173,15 @@ export class ChunkThreads {
       discard: ended,
     };
   }
+}
+
+/** A chunk whose encoding fails is discarded too. */
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
 }
 
 /** Uses threads for chunks and ends them. Throws what `use` throws. */

@@ -107,7 +107,9 @@ export class Chunk {
   readonly #rows = new SliceRows();
   readonly #tape = new Tape();
   #instants: readonly (bigint | undefined)[] = [];
-  #ids = new HashedIds(this.#rows);
+  #ids = new HashedIds(this.#rows, 'own');
+  /** Bytes of the lines: where other threads may read, to copy a part takes a multiple. */
+  #lines = Buffer.alloc(0);
 
   /** Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten. */
   flatten({ bytes, starts, ends }: ChunkLines): FlattenedChunk {
@@ -118,7 +120,10 @@ export class Chunk {
     const warnings = newWarnings();
     const pageWarnings = newWarnings();
     const flattener = new Flattener(rows, pageWarnings);
-    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    // A line that is longer than all others leaves no memory behind.
+    if (this.#lines.length !== bytes.length) this.#lines = Buffer.alloc(bytes.length);
+    const all = this.#lines;
+    all.set(bytes.subarray(0, ends.at(-1)));
     const broken = new Map<number, string>();
     const groups = new Map<number, GroupsBody>();
     for (const [line, start] of starts.entries()) {
@@ -164,7 +169,7 @@ export class Chunk {
       days[row] = day.start;
     }
     this.#instants = instants;
-    this.#ids = new HashedIds(rows);
+    this.#ids = new HashedIds(rows, 'own');
     const undated = new Map<number, UndatedEvent>();
     const reach = { first: Infinity, last: -Infinity };
     for (let row = 0; row < length; row++) {

@@ -1,5 +1,6 @@
 import type { Utf8, Data } from 'apache-arrow';
 import { arrow } from './arrow.js';
+import { copyText } from './memory.js';
 
 /**
  * Distinct UTF-8 strings, numbered in the order in which they came, looked up by their bytes: a value that is known
@@ -13,6 +14,9 @@ export class Dictionary {
   #source: Uint8Array = this.#bytes;
   /** Of `#source`: mostly one page after the other is read. */
   #sourceView = this.#view;
+  /** The source before, and its view: two columns may take turns. */
+  #otherSource = this.#source;
+  #otherView = this.#view;
   #offsets = new Int32Array(256);
   /** Open addressing: number of the value plus one, 0 where a slot is free. */
   #slots = new Int32Array(1024);
@@ -20,10 +24,7 @@ export class Dictionary {
 
   /** The number of the string that lies in `source` from `start` to before `end`. */
   add(source: Uint8Array, start: number, end: number): number {
-    if (source !== this.#source) {
-      this.#source = source;
-      this.#sourceView = viewOf(source);
-    }
+    if (source !== this.#source) this.#change(source);
     // Neighbours often repeat: a currency, a marketplace, an order of several events.
     if (this.#last >= 0 && this.#is(this.#last, start, end)) return this.#last;
     const mask = this.#slots.length - 1;
@@ -76,6 +77,14 @@ export class Dictionary {
     return true;
   }
 
+  #change(source: Uint8Array): void {
+    const view = source === this.#otherSource ? this.#otherView : viewOf(source);
+    this.#otherSource = this.#source;
+    this.#otherView = this.#sourceView;
+    this.#source = source;
+    this.#sourceView = view;
+  }
+
   #append(source: Uint8Array, start: number, end: number): number {
     const from = this.#offsets[this.length] ?? 0;
     const to = from + end - start;
@@ -85,7 +94,7 @@ export class Dictionary {
       this.#bytes = larger;
       this.#view = viewOf(larger);
     }
-    this.#bytes.set(source.subarray(start, end), from);
+    copyText(source, start, end, this.#bytes, from);
     if (this.length + 2 > this.#offsets.length) {
       const larger = new Int32Array(this.#offsets.length * 2);
       larger.set(this.#offsets);

@@ -68,21 +68,10 @@ export function alignedWith(bytes: Uint8Array, from: number): number {
   return from + ((bytes.byteOffset - from) & 7);
 }
 
-/** Longer texts are rare, and memory for one would stay. */
-const mostBetween = 1 << 20;
-let between = new Uint8Array(1 << 16);
-
-/** Copies bytes to any place of memory that is no other thread's. */
-export function copyTo(into: Uint8Array<ArrayBuffer>, place: number, bytes: Uint8Array): void {
-  if (bytes.buffer instanceof ArrayBuffer || bytes.length > mostBetween) {
-    into.set(bytes, place);
-    return;
-  }
-  const start = alignedWith(bytes, 0);
-  if (start + bytes.length > between.length) between = new Uint8Array(2 * (start + bytes.length));
-  const copy = between.subarray(start, start + bytes.length);
-  copy.set(bytes);
-  into.set(copy, place);
+/** Copies bytes that are mostly few: a call of `set` for each would cost more than they do. */
+export function copyText(source: Uint8Array, start: number, end: number, into: Uint8Array, place: number): void {
+  if (end - start > 48) into.set(source.subarray(start, end), place);
+  else for (let at = start, to = place; at < end; at++, to++) into[to] = source[at] ?? 0;
 }
 
 /** A growing list of 32-bit integers. */

@@ -7,6 +7,10 @@ const wordsPerBlock = 8;
 /** Bits for each distinct value at the least: of values that aren't there, three of a hundred may be, or fewer. */
 const bitsPerValue = 7.5;
 
+const hashes = new BigUint64Array(1);
+/** Of a hash, the low one first. */
+const halves = new Uint32Array(hashes.buffer);
+
 const salts = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
 
 /** Of the distinct texts with the given numbers (BloomFilter.md): the bits, as they stand in a file behind their header. */
@@ -16,8 +20,10 @@ export function bloomFilter({ bytes, offsets }: TextValues, numbers: Int32Array,
   const words = new Int32Array(blocks * wordsPerBlock);
   for (const number of numbers) {
     const hash = hash64(bytes.subarray(offsets[number] ?? 0, offsets[number + 1] ?? 0));
-    const high = Number(hash >> 32n);
-    const low = Number(hash & 0xffffffffn) | 0;
+    // Arithmetic with BigInts would make an object for each half.
+    hashes[0] = hash;
+    const low = halves[0] ?? 0;
+    const high = halves[1] ?? 0;
     const block = Math.floor((high * blocks) / 2 ** 32) * wordsPerBlock;
     for (let word = 0; word < wordsPerBlock; word++) {
       const bit = Math.imul(low, salts[word] ?? 0) >>> 27;

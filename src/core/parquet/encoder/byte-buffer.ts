@@ -1,3 +1,5 @@
+import { copyText } from '../../columns/memory.js';
+
 /** Bytes that are written one behind the other. Their memory grows, and stays for what is written after `clear`. */
 export class ByteBuffer {
   length = 0;
@@ -60,10 +62,4 @@ export class ByteBuffer {
     copyText(source, start, end, this.room(end - start), this.length);
     this.length += end - start;
   }
-}
-
-/** Copies bytes that are mostly few: a call of `set` for each would cost more than they do. */
-export function copyText(source: Uint8Array, start: number, end: number, into: Uint8Array, place: number): void {
-  if (end - start > 48) into.set(source.subarray(start, end), place);
-  else for (let at = start, to = place; at < end; at++, to++) into[to] = source[at] ?? 0;
 }

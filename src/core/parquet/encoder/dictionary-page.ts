@@ -1,5 +1,5 @@
-import { copyText, type ByteBuffer } from './byte-buffer.js';
-import type { ColumnMemory } from '../../columns/memory.js';
+import { copyText, type ColumnMemory } from '../../columns/memory.js';
+import type { ByteBuffer } from './byte-buffer.js';
 import type { TextValues } from './column-values.js';
 
 /** The distinct values of a column, in the order in which they came first, and which of them each value is. */

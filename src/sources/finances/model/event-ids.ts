@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Data, Utf8 } from 'apache-arrow';
 import { hexArray, type Around } from '../../../core/columns/arrays.js';
-import { copyTo, type ColumnMemory } from '../../../core/columns/memory.js';
+import type { ColumnMemory } from '../../../core/columns/memory.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { RowSource, SliceRows } from './slice-rows.js';
 
 /** Bytes that an instant and the zero before it take at most: years of more than four digits have a sign. */
 const windowLength = 32;
+/** Bytes of the longest name of a list, and of a zero. */
+const mostName = 64;
 /** The first 128 bits of a SHA-256. */
 const hashBytes = 16;
 
@@ -61,11 +63,16 @@ export class HashedIds {
   readonly #rows: SliceRows;
   /** What stands before the ids of each source. */
   readonly #prefixes: readonly Buffer[];
+  /** Whether nobody else reads the events' pages. */
+  readonly #ownsPages: boolean;
   /** What is hashed of one event after the other. */
   #hashed = nothing;
+  readonly #overwritten = new Uint8Array(mostName);
 
-  constructor(rows: SliceRows) {
+  /** @param pages `own` where nobody else reads the events' pages meanwhile: they are written to, and are then as they were */
+  constructor(rows: SliceRows, pages?: 'own') {
     const { events, lists, sources } = rows;
+    this.#ownsPages = pages === 'own';
     this.#rows = rows;
     this.#prefixes = sources.map((source) => Buffer.from(prefix(source)));
     this.#contents = new Uint8Array(events.length * hashBytes);
@@ -82,22 +89,42 @@ export class HashedIds {
 
   #hash(row: number, name: Buffer, source: RowSource): void {
     const { raw, postedAt } = this.#rows.events;
+    const { windowStart } = source;
+    const isUndated = postedAt[row] === undefined && windowStart !== undefined;
+    if (this.#ownsPages && !isUndated && raw.start(row) >= name.length && name.length <= mostName) {
+      const content = this.#digestInPlace(row, name);
+      putDigest(content, this.#contents, row);
+      putDigest(content, this.#hashes, row);
+      return;
+    }
     // One call over one piece of memory: a hash object for each event would cost as much again as the hashing.
     const length = name.length + raw.size(row);
     if (length + windowLength > this.#hashed.length) this.#hashed = Buffer.alloc(2 * length + windowLength);
     const hashed = this.#hashed;
     hashed.set(name);
-    copyTo(hashed, name.length, raw.bytes(row));
-    const content = digestOf(hashed, length);
+    hashed.set(raw.bytes(row), name.length);
+    const content = digestOf(hashed.subarray(0, length));
     putDigest(content, this.#contents, row);
-    const isUndated = postedAt[row] === undefined && source.windowStart !== undefined;
-    putDigest(isUndated ? this.#undatedDigest(length, source.windowStart) : content, this.#hashes, row);
+    putDigest(isUndated ? this.#undatedDigest(length, windowStart) : content, this.#hashes, row);
+  }
+
+  /** Has the list's name stand before the event for a moment, in the place of what does: to copy the event would take longer. */
+  #digestInPlace(row: number, name: Buffer): string {
+    const bytes = this.#rows.events.raw.bytes(row, name.length);
+    const overwritten = this.#overwritten;
+    for (let at = 0; at < name.length; at++) {
+      overwritten[at] = bytes[at] ?? 0;
+      bytes[at] = name[at] ?? 0;
+    }
+    const digest = digestOf(bytes);
+    for (let at = 0; at < name.length; at++) bytes[at] = overwritten[at] ?? 0;
+    return digest;
   }
 
   /** Of the content that lies in `#hashed` and the start of its window. */
   #undatedDigest(length: number, windowStart: number): string {
     const end = length + this.#hashed.write(`\0${isoInstant(windowStart)}`, length, 'latin1');
-    return digestOf(this.#hashed, end);
+    return digestOf(this.#hashed.subarray(0, end));
   }
 
   /** The ids' hashes as words of 32 bits, four an event. They are the caller's. */
@@ -134,8 +161,8 @@ export class HashedIds {
 const nothing = Buffer.alloc(0);
 
 /** A character a byte: a buffer for each hash would cost as much as the hashing. */
-function digestOf(bytes: Buffer, length: number): string {
-  return hash('sha256', bytes.subarray(0, length), 'binary');
+function digestOf(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'binary');
 }
 
 function putDigest(digest: string, into: Uint8Array, row: number): void {
