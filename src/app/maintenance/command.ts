@@ -70,6 +70,8 @@ interface MaintenanceCommand {
   readonly nothing: (summaries: readonly FamilySummary[]) => string;
   /** Heading of the number of slices. */
   readonly slices: string;
+  /** Told of the lake as soon as it is open: what takes long to start may start. */
+  readonly opened?: (run: Pick<MaintenanceRun, 'lake' | 'families' | 'account'>) => void;
   readonly run: (run: MaintenanceRun) => Promise<void>;
 }
 
@@ -82,7 +84,7 @@ interface MaintenanceCommand {
 export async function maintain(
   options: MaintenanceOptions,
   context: RunContext,
-  { command, pipelines, limits, title, nothing, slices, run }: MaintenanceCommand,
+  { command, pipelines, limits, title, nothing, slices, opened, run }: MaintenanceCommand,
 ): Promise<void> {
   const { clock, print, printJson, emit, signal } = context;
   const { account } = options;
@@ -127,6 +129,7 @@ export async function maintain(
     return;
   }
 
+  opened?.({ lake, families, account });
   const names = families.map(({ pipeline }) => pipeline);
   const lease = await acquireLease(lake.store, clock, { command, account, pipelines: names });
   try {

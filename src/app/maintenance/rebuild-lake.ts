@@ -36,7 +36,7 @@ import {
 } from '../../lake/files/workspace.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
-import { rebuildLogs, type RebuildLogsOptions } from './rebuild-logs.js';
+import type { RebuildLogsOptions } from './rebuild-logs.js';
 import { derivedTableOf, pageBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
 import { RederivingThreads } from './rederiving-threads.js';
 
@@ -69,6 +69,7 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   const began = context.clock.now();
   const known = () => ({ lake: options.lake, seconds: (context.clock.now() - began) / 1000, pipelines: {} });
   context.beginJson?.(known);
+  const { rebuildLogs } = await import('./rebuild-logs.js');
   const logs = await rebuildLogs({ ...options, ...options.log }, context);
   const printJson: RunContext['printJson'] = (summary) => {
     context.printJson({ ...summary, logs });
@@ -105,32 +106,28 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
     if (options.store === undefined) await refuseWithoutFolder(options.lake);
     await custom.describeAgain(options.store ?? openStore(options.lake, { clock: context.clock }), own, options.lake);
   }
-  await maintain(options, context, {
-    command: 'rebuild',
-    pipelines,
-    limits: withThreads(rebuildLimits, options.threads),
+  const limits = withThreads(rebuildLimits, options.threads);
+  const threads = new RederivingThreads((options.limits ?? limits).thread, context.signal);
+  const maintained = maintain(options, context, {
+    ...{ command: 'rebuild', pipelines, limits },
     title: 'Re-derived what has changed in',
     nothing: (summaries) => {
       const files = summaries.reduce((sum, { slices }) => sum + slices, 0);
       return `\nNothing to do: the entries of ${formatCount(files, 'file')} in ${options.lake} are what this version makes of them.\n`;
     },
     slices: 'files read',
-    run: async (run) => {
-      const { lake, account, families, limits, signal } = run;
+    opened: ({ lake, families, account }) => {
       tuneForSeconds();
-      const rebuilt = families.filter(({ pipeline }) => pipelineNamed(pipeline)?.derivation !== undefined);
-      const sizes = rebuilt.flatMap((family) => bundlesOf(lake, family, account).map(({ main }) => pageBytes(main)));
-      await withWorkspace(limits, lake.store, async (workspace) => {
-        const threads = new RederivingThreads(limits.thread, sizes, signal);
+      const bundles = derivable(families).flatMap((family) => bundlesOf(lake, family, account));
+      threads.expect(bundles.map(({ main }) => pageBytes(main)));
+    },
+    run: async (run) => {
+      const { lake, families } = run;
+      await withWorkspace(run.limits, lake.store, async (workspace) => {
         try {
-          const mended = {
-            lake,
-            location: options.lake,
-            lastRun: await readLastRun(lake.store),
-            config: options.config,
-          };
+          const mended = { lake, location: options.lake, config: options.config };
           const unread: UnreadFile[] = [];
-          for (const family of rebuilt) {
+          for (const family of derivable(families)) {
             const summary = run.begin(family);
             unread.push(...(await new FamilyRebuild({ run, workspace, threads, family, summary, mended }).rebuild()));
           }
@@ -142,11 +139,18 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
           }
           refuseUnread(unread, { lake: options.lake, config: options.config });
         } finally {
+          // Before the workspace goes, which they write to.
           await threads.close();
         }
       });
     },
   });
+  // Also where the command does not come to it.
+  await maintained.finally(() => threads.close());
+}
+
+function derivable(families: readonly Family[]): readonly Family[] {
+  return families.filter(({ pipeline }) => pipelineNamed(pipeline)?.derivation !== undefined);
 }
 
 /** Refuses a custom pipeline that was named without its definition, and reports others: nothing of them is derived again. */
@@ -204,7 +208,7 @@ interface RebuildContext {
   readonly threads: RederivingThreads;
   readonly family: Family;
   readonly summary: FamilySummary;
-  readonly mended: MendedLake;
+  readonly mended: Omit<MendedLake, 'lastRun'>;
 }
 
 /** The rebuild of one family: files are derived again side by side, and committed one after the other. */
@@ -244,9 +248,9 @@ class FamilyRebuild {
         const first = underWay.shift();
         if (first === undefined) break;
         const { bundle } = first;
-        const begun = await whileLive(lake, family, [bundle], () => first.begun).catch((error: unknown) => {
+        const begun = await whileLive(lake, family, [bundle], () => first.begun).catch(async (error: unknown) => {
           if (!(error instanceof DamagedFile)) throw error;
-          unread.push(this.#reported(bundle, error));
+          unread.push(await this.#reported(bundle, error));
           return undefined;
         });
         if (begun !== undefined) await this.#finish(begun);
@@ -259,8 +263,9 @@ class FamilyRebuild {
     return unread;
   }
 
-  #reported({ main }: Bundle, damaged: DamagedFile): UnreadFile {
-    const { run, family, mended } = this.#context;
+  async #reported({ main }: Bundle, damaged: DamagedFile): Promise<UnreadFile> {
+    const { run, family } = this.#context;
+    const mended = { ...this.#context.mended, lastRun: await readLastRun(run.lake.store) };
     const loadKeys = loadKeysOf(main);
     const place = { table: family.main.name, file: run.lake.table(family.main.name).pathOf(main) };
     const mend = rereadCommand({ ...place, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, mended);

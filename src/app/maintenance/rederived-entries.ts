@@ -24,7 +24,7 @@ const readBytes = 1_000_000;
  * Derives the entries of a file of events again from `raw`, in the order of the events, as they were derived when these were
  * received. In batches of about `batchBytes` of `raw`: they bound the memory, whatever the file's size.
  *
- * @param memory where a batch's columns lie: clear it before the next one
+ * @param memory where a batch's columns lie: clear it before the next one. What else a batch holds is valid until then
  * @throws Error where the bytes are no Parquet file of events
  */
 async function* rederivedBatches(
@@ -40,10 +40,12 @@ async function* rederivedBatches(
       rows.add(cells, row);
       if (rows.bytes < batchBytes) continue;
       yield rows.finish(table, memory);
+      rows.release();
       rows = derivation.begin();
     }
   }
   if (rows.count > 0) yield rows.finish(table, memory);
+  rows.release();
 }
 
 /** Bytes of stored entries that are read at once; what repeats in them takes many times as much then. */

@@ -10,14 +10,17 @@ const mostOfThread = 2;
 export class RederivingThreads {
   readonly #limits: ThreadLimits;
   readonly #signal: AbortSignal;
-  readonly #isThreaded: boolean;
+  #isThreaded = false;
   readonly #threads: WorkerThread<StoredEvents, RederivedEntries>[] = [];
 
-  /** @param sizes about how many bytes of `raw` each file has: threads for them start at once */
-  constructor(limits: ThreadLimits, sizes: readonly number[], signal: AbortSignal) {
+  constructor(limits: ThreadLimits, signal: AbortSignal) {
     this.#limits = limits;
     this.#signal = signal;
-    this.#isThreaded = sizes.reduce((sum, size) => sum + size, 0) >= limits.from;
+  }
+
+  /** Takes about how many bytes of `raw` each file has: threads for them start at once. */
+  expect(sizes: readonly number[]): void {
+    this.#isThreaded = sizes.reduce((sum, size) => sum + size, 0) >= this.#limits.from;
     const threads = this.#isThreaded ? Math.min(this.#mostThreads, sizes.length) : 0;
     while (this.#threads.length < threads) this.#addThread().start();
   }

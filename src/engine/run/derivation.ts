@@ -1,4 +1,4 @@
-import type { ByteRange } from '../../core/columns/arrays.js';
+import { bufferOf, type ByteRange } from '../../core/columns/arrays.js';
 import type { ColumnMemory } from '../../core/columns/memory.js';
 import type { Table } from '../../core/columns/table.js';
 import type { TableRows } from '../../core/columns/table-rows.js';
@@ -27,6 +27,8 @@ export interface StoredRows {
   add(cells: StoredCells, row: number): void;
   /** The derived rows, in the order of the stored ones. `memory` left out: each column has its own. */
   finish(table: Table, memory: ColumnMemory | undefined): DerivedBatch;
+  /** Leaves the memory to the rows that begin next: nobody may use any more what was finished. */
+  release(): void;
 }
 
 /** How rows of the first derived table of a pipeline follow from the stored rows of its main table alone. */
@@ -39,7 +41,5 @@ export interface Derivation {
 
 /** A text that a cell holds. */
 export function cellText(range: ByteRange | undefined): string | undefined {
-  if (range === undefined) return undefined;
-  const { page, start, end } = range;
-  return Buffer.from(page.buffer, page.byteOffset + start, end - start).toString();
+  return range === undefined ? undefined : bufferOf(range).toString();
 }

@@ -139,8 +139,12 @@ export async function decodeUnchecked(bytes: Uint8Array, file: string): Promise<
   return actions;
 }
 
+/** Of fewer rows each read costs more than what it finds. */
+const fewRows = 200;
+
 /** Of many rows nearly all are transactions, which have none of the other columns: to read those costs more than all else. */
 async function ownParts(group: RowGroup): Promise<readonly ArrowTable[]> {
+  if (group.rows < fewRows) return [await group.table()];
   const txns = await group.table({ columns: ['txn'] });
   const others = { columns: columns.map(({ name }) => name).filter((name) => name !== 'txn') };
   const run = valuesOf(txns);

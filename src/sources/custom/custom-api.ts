@@ -8,7 +8,7 @@ import { connectApi, type PagedClient, type PagedClientOptions } from '../../eng
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
 import type { CustomAddress } from './custom-address.js';
-import { pageRequest, readRequest } from './custom-request.js';
+import { defaultPageSize, pageRequest, readRequest } from './custom-request.js';
 import type { Json, Page } from './definition.js';
 import { JsonNode, scanned } from './json-node.js';
 
@@ -35,7 +35,6 @@ export interface CustomConnectionOptions extends Omit<PagedClientOptions, 'trans
   readonly mostMisses?: number;
 }
 
-export const defaultPageSize = 100;
 const defaultLifeMinutes = 3;
 
 /** How long what `next` returns is accepted. */

@@ -8,6 +8,8 @@ export interface RequestBase {
   readonly prefix: string;
 }
 
+export const defaultPageSize = 100;
+
 /** Headers that sign in, wherever their text comes from. */
 export const credentialHeaders: ReadonlySet<string> = new Set([
   'authorization',

@@ -2,6 +2,7 @@ import { scan } from '../../../core/json/scan.js';
 import { Tape } from '../../../core/json/tape.js';
 import type { Derivation } from '../../../engine/run/derivation.js';
 import { newWarnings } from '../model/slice-rows.js';
+import { bufferOf } from '../../../core/columns/arrays.js';
 import { cellNumber, storedRows, storedSource, type StoredReader } from '../model/stored-events.js';
 import { sharedColumns, transactionEntryBatch } from './transaction-batches.js';
 import { TransactionReader } from './transaction-reader.js';
@@ -23,7 +24,7 @@ function storedTransactions(): StoredReader {
     slice,
     add: (raw, cells, row, at) => {
       if (at === 0) slice.begin(storedSource);
-      scan(raw, tape);
+      scan(bufferOf(raw), tape);
       reader.add(tape, 0);
       for (const name of sharedColumns) {
         const { values, numbers } = texts[name];

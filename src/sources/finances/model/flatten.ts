@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
+import { bufferOf, type ByteRange } from '../../../core/columns/arrays.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
 import { scan, scanValue } from '../../../core/json/scan.js';
@@ -34,6 +35,9 @@ export class Flattener {
   readonly #direct: DirectFlattener;
   /** Of an event that isn't read directly. */
   readonly #tape = new Tape();
+  /** Where `addWithin` has read last, and its bytes if they are UTF-8. */
+  #page: Uint8Array | undefined;
+  #json: JsonBytes | undefined;
   #objects = 0;
   #item: number = none;
   #duplicate = false;
@@ -64,17 +68,24 @@ export class Flattener {
   }
 
   /**
-   * Adds one event of a list, which is a text of its own.
+   * Adds one event of a list, which is a text of its own: mostly one of many that lie in the same page.
    *
    * @throws LedgerlakeError JSON_SYNTAX, and adds nothing then
    */
-  addText(bytes: Buffer, list: string): void {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  addWithin(text: ByteRange, list: string): void {
+    const { page, start, end } = text;
+    if (page !== this.#page) {
+      this.#page = page;
+      const bytes = bufferOf({ page, start: 0, end: page.length });
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      // Then each text is UTF-8 that is read directly, as it begins and ends with a brace.
+      this.#json = isUtf8(bytes) ? { bytes, view } : undefined;
+    }
     const paths = this.#pathsOf(list);
     const { mark } = this.#rows;
-    if (paths.isKnown && isUtf8(bytes) && this.#direct.add({ bytes, view }, paths, 0) === bytes.length) return;
+    if (paths.isKnown && this.#json !== undefined && this.#direct.add(this.#json, paths, start) === end) return;
     this.#rows.truncate(mark);
-    scan(bytes, this.#tape);
+    scan(bufferOf(text), this.#tape);
     this.add(this.#tape, list, 0);
   }
 

@@ -20,9 +20,11 @@ export const eventDerivation: Derivation = {
 export interface StoredReader {
   readonly slice: SliceRows;
   /** Adds what a row's `raw` has; `at`: how many were added before. */
-  readonly add: (raw: Buffer, cells: StoredCells, row: number, at: number) => void;
+  readonly add: (raw: ByteRange, cells: StoredCells, row: number, at: number) => void;
   /** The entries of the rows, in their order. */
   readonly entries: (table: Table, known: StoredColumns, order: readonly number[], memory?: ColumnMemory) => TableRows;
+  /** Left out: the memory isn't used again. */
+  readonly release?: () => void;
 }
 
 /** What entries repeat of the stored rows, in the order of these. */
@@ -33,7 +35,7 @@ export interface StoredColumns {
 }
 
 /** Stored rows that become entries, by the reader of their API. */
-export function storedRows({ slice, add, entries }: StoredReader): StoredRows {
+export function storedRows({ slice, add, entries, release }: StoredReader): StoredRows {
   const eventIds: string[] = [];
   const effective: (bigint | undefined)[] = [];
   let bytes = 0;
@@ -45,14 +47,14 @@ export function storedRows({ slice, add, entries }: StoredReader): StoredRows {
       return bytes;
     },
     add: (cells, row) => {
-      const raw = rawBytes(cells, row);
+      const raw = cells.text('raw', row) ?? nullText;
       const at = eventIds.length;
       add(raw, cells, row, at);
       // An entry repeats these of its row: what the row says, even if it would be read otherwise today.
       slice.events.postedAt[at] = cells.instant('posted_at', row);
       effective.push(cells.instant('effective_at', row));
       eventIds.push(cellText(cells.text('event_id', row)) ?? '');
-      bytes += raw.length;
+      bytes += raw.end - raw.start;
     },
     finish: (table, memory) => {
       const order = eventIds.map((_, row) => row);
@@ -60,14 +62,11 @@ export function storedRows({ slice, add, entries }: StoredReader): StoredRows {
       const rows = entries(table, { ids: { eventIds: idArray, contentHashes: idArray }, effective }, order, memory);
       return { rows, net: netSums(slice, order), sources: eventIds.length };
     },
+    release: () => release?.(),
   };
 }
 
-function rawBytes(cells: StoredCells, row: number): Buffer {
-  const raw = cells.text('raw', row);
-  if (raw === undefined) return Buffer.from('null');
-  return Buffer.from(raw.page.buffer, raw.page.byteOffset + raw.start, raw.end - raw.start);
-}
+const nullText: ByteRange = { page: Buffer.from('null'), start: 0, end: 4 };
 
 /** The rows of no source in particular: entries take nothing of it but the settlement. */
 export const storedSource = {
@@ -84,8 +83,12 @@ export function cellNumber(dictionary: Dictionary, range: ByteRange | undefined)
   return range === undefined ? none : dictionary.add(range.page, range.start, range.end);
 }
 
+/** Rows whose memory has the size that those of a batch need. */
+const free: SliceRows[] = [];
+
 function storedEvents(): StoredReader {
-  const slice = new SliceRows(false);
+  const slice = free.pop() ?? new SliceRows(false);
+  slice.clear();
   const flattener = new Flattener(slice, newWarnings());
   const { events, orders, places } = slice;
   let group: string | undefined;
@@ -96,10 +99,13 @@ function storedEvents(): StoredReader {
       const groupId = cellText(cells.text('group_id', row));
       if (at === 0 || groupId !== group) slice.begin({ ...storedSource, groupId });
       group = groupId;
-      flattener.addText(raw, cellText(cells.text('event_list', row)) ?? '');
+      flattener.addWithin(raw, cellText(cells.text('event_list', row)) ?? '');
       events.amazonOrderId.set(at, cellNumber(orders, cells.text('amazon_order_id', row)));
       events.marketplace.set(at, cellNumber(places, cells.text('marketplace', row)));
     },
     entries: (table, known, order, memory) => entryBatch(table, { rows: slice, ...known }, order, memory),
+    release: () => {
+      free.push(slice);
+    },
   };
 }
