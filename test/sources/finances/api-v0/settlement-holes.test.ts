@@ -14,7 +14,8 @@ function row(name: string, begin: number, days: number, until = 90): GroupSpan[]
   const spans: GroupSpan[] = [];
   for (let start = begin; start < until; start += days) {
     const end = start + days;
-    spans.push({ id: `${name}${spans.length}`, start: start * day, end: end > until ? null : end * day });
+    const [from, to] = [start, end].map((at) => Math.round(at * day));
+    spans.push({ id: `${name}${spans.length}`, start: from ?? null, end: end > until ? null : (to ?? null) });
   }
   return spans;
 }
@@ -23,12 +24,9 @@ const found = (groups: readonly GroupSpan[]) =>
   settlementBreaks(groups, loaded).holes.map(({ at, side, beside }) => [at / day, side, beside.id]);
 
 test('rows of any length, side by side, have no hole, wherever they begin and whether or not they meet at an instant', () => {
-  const rows = fc.array(
-    fc.record({ begin: fc.double({ min: 0, max: 7, noNaN: true }), days: fc.integer({ min: 7, max: 40 }) }),
-    {
-      maxLength: 5,
-    },
-  );
+  // The settlement before the first one opened before what was listed: else it would be missed.
+  const begin = fc.integer({ min: 0, max: 7 * day - 1 }).map((ms) => ms / day);
+  const rows = fc.array(fc.record({ begin, days: fc.integer({ min: 7, max: 40 }) }), { maxLength: 5 });
   fc.assert(
     fc.property(rows, (all) => {
       const groups = all.flatMap(({ begin, days }, at) => row(String.fromCharCode(97 + at), begin, days));
