@@ -218,6 +218,8 @@ class FamilyRebuild {
   readonly #table: Table;
   /** Main files, with what they reference, whose entries are what they should be, or are being derived. */
   readonly #seen = new Set<string>();
+  /** Read where a file is damaged: few lakes have one. */
+  #lastRun: ReturnType<typeof readLastRun> | undefined;
   /** Whether the last file's entries differed: then those of the next one most likely do, and are written at once. */
   #isDiffering = false;
   /** Whether a file had the rows that it should have, in other bytes: another version wrote it, and most likely the next ones too. */
@@ -265,7 +267,7 @@ class FamilyRebuild {
 
   async #reported({ main }: Bundle, damaged: DamagedFile): Promise<UnreadFile> {
     const { run, family } = this.#context;
-    const mended = { ...this.#context.mended, lastRun: await readLastRun(run.lake.store) };
+    const mended = { ...this.#context.mended, lastRun: await (this.#lastRun ??= readLastRun(run.lake.store)) };
     const loadKeys = loadKeysOf(main);
     const place = { table: family.main.name, file: run.lake.table(family.main.name).pathOf(main) };
     const mend = rereadCommand({ ...place, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, mended);

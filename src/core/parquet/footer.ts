@@ -2,6 +2,9 @@ import { LedgerlakeError } from '../errors.js';
 import { magic } from './encoder/format.js';
 import { readStruct, type ThriftStruct } from './encoder/thrift.js';
 
+/** A Parquet file ends in its footer, the footer's length as four bytes, and `PAR1`. */
+const tailBytes = 4 + magic.length;
+
 /** Begins what the files name as their writer, before its version. */
 export const writerName = 'ledgerlake ';
 
@@ -25,13 +28,9 @@ export function expectRows(bytes: Uint8Array, rows: number, what: string, outcom
  * @throws Error where there is none, it says two things, or a column lies outside of the file
  */
 function footerRows(bytes: Uint8Array): number {
-  const end = bytes.length - magic.length - 4;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const isFramed =
-    end > magic.length && [0, end + 4].every((at) => magic.equals(bytes.subarray(at, at + magic.length)));
-  const start = isFramed ? end - view.getUint32(end, true) : 0;
-  if (start < magic.length) throw new Error(`expected a Parquet file, got ${bytes.length} bytes without its footer`);
-  const footer = readStruct(bytes, start, end);
+  const start = magic.equals(bytes.subarray(0, magic.length)) ? footerAt(bytes) : undefined;
+  if (start === undefined) throw new Error(`expected a Parquet file, got ${bytes.length} bytes without its footer`);
+  const footer = readStruct(bytes, start, bytes.length - tailBytes);
   const rows = numberOf(footer, 3);
   let total = 0;
   for (const group of structsOf(footer, 4)) {
@@ -46,6 +45,14 @@ function footerRows(bytes: Uint8Array): number {
   }
   if (total !== rows) throw new Error(`expected row groups of ${rows} rows in all, found ${total}`);
   return rows;
+}
+
+/** Where a Parquet file's footer begins; undefined where the bytes don't end as such a file does. */
+export function footerAt(bytes: Uint8Array): number | undefined {
+  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (file.length < magic.length + tailBytes || !magic.equals(file.subarray(-magic.length))) return undefined;
+  const at = file.length - tailBytes - file.readUInt32LE(file.length - tailBytes);
+  return at < magic.length ? undefined : at;
 }
 
 function numberOf(struct: ThriftStruct, field: number): number {

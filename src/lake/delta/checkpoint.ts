@@ -10,7 +10,7 @@ import {
   type RecordField,
   type RecordValue,
 } from '../../core/parquet/encoder/encode-records.js';
-import { expectRows, writerName } from '../../core/parquet/footer.js';
+import { expectRows, footerAt, writerName } from '../../core/parquet/footer.js';
 import type { RowGroup } from '../../core/parquet/wasm.js';
 import { version } from '../../core/version.js';
 import { readAction, type Action, type Add, type MetaData, type Protocol, type Remove, type Txn } from './actions.js';
@@ -275,9 +275,6 @@ function plain(value: unknown): unknown {
 /** Begins the checksum within a checkpoint file. */
 const marker = Buffer.from('ledgerlake sha256');
 const digestBytes = 32;
-/** A Parquet file ends in its footer, the footer's length as four bytes, and `PAR1`. */
-const tailBytes = 8;
-const magic = 'PAR1';
 
 /**
  * A checkpoint file with the SHA-256 of its own bytes between the row groups and the footer, where no Parquet reader looks: all
@@ -308,13 +305,4 @@ export function checksumOf(bytes: Uint8Array, of: string): 'valid' | 'invalid' |
 
 function digest(of: string, data: Uint8Array, footer: Uint8Array): Buffer {
   return createHash('sha256').update(`${of}\n`).update(data).update(footer).digest();
-}
-
-/** Where a Parquet file's footer begins; undefined where the bytes don't end as such a file does. */
-function footerAt(bytes: Uint8Array): number | undefined {
-  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (file.length < tailBytes + magic.length || file.toString('latin1', file.length - magic.length) !== magic)
-    return undefined;
-  const at = file.length - tailBytes - file.readUInt32LE(file.length - tailBytes);
-  return at < magic.length ? undefined : at;
 }

@@ -10,7 +10,7 @@ import { columnRows, type ColumnRows, type TextValues, type Values } from './col
 import { deltaLimit, writeDeltas } from './delta.js';
 import { numberTexts, numberWords, writePlainTexts, type NumberedTexts } from './dictionary-page.js';
 import { codec, encoding, pageType } from './format.js';
-import { widthOf, writeHybrid, writeRun } from './rle.js';
+import { widthOf, writeHybrid, writeLevels, writeRun } from './rle.js';
 import { cutRunPages, cutRuns, runsWithin, writeRunLevels, writeRunNumbers } from './run-pages.js';
 import { writeStruct, type StructWriter } from './thrift.js';
 import type { Hash64 } from './xxhash64.js';
@@ -262,17 +262,6 @@ function* cutPages({ values, nulls }: ColumnRows, rows: number, { bytesOf }: Val
     first = last;
   }
   if (first !== values.count) throw new Error(`expected ${values.count} values on all pages, wrote ${first}`);
-}
-
-/** Which rows have a value: definition levels, with their length before them. */
-function writeLevels(to: ByteBuffer, write: (to: ByteBuffer) => void): void {
-  const place = to.length;
-  to.uint32(0);
-  write(to);
-  const { length } = to;
-  to.length = place;
-  to.uint32(length - place - 4);
-  to.length = length;
 }
 
 function valueWriter(

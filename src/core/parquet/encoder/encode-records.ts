@@ -1,6 +1,6 @@
 import { ByteBuffer } from './byte-buffer.js';
 import { codec, convertedType, encoding, magic, pageType, physicalType, repetition } from './format.js';
-import { writeRun } from './rle.js';
+import { writeLevels, writeRun } from './rle.js';
 import { writeStruct, type StructWriter } from './thrift.js';
 import { zstd, type Compress } from './zstd.js';
 
@@ -182,13 +182,12 @@ class LevelRuns {
   /** Writes them behind their length, where there is more than one level, and begins anew. */
   write(to: ByteBuffer): void {
     if (this.#most > 0) {
-      const runs = new ByteBuffer(64);
       const width = 32 - Math.clz32(this.#most);
-      this.#levels.forEach((level, run) => {
-        writeRun(runs, level, this.#lengths[run] ?? 0, width);
+      writeLevels(to, (into) => {
+        this.#levels.forEach((level, run) => {
+          writeRun(into, level, this.#lengths[run] ?? 0, width);
+        });
       });
-      to.uint32(runs.length);
-      to.bytes(runs.written);
     }
     this.#levels = [];
     this.#lengths = [];

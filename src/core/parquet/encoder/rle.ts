@@ -42,6 +42,17 @@ export function writeRun(to: ByteBuffer, value: number, length: number, width: n
   for (let bits = 0; bits < width; bits += 8) to.byte((value >>> bits) & 0xff);
 }
 
+/** Definition or repetition levels, with their length before them. */
+export function writeLevels(to: ByteBuffer, write: (to: ByteBuffer) => void): void {
+  const place = to.length;
+  to.uint32(0);
+  write(to);
+  const { length } = to;
+  to.length = place;
+  to.uint32(length - place - 4);
+  to.length = length;
+}
+
 /** Whether a whole group of the same value begins at `at`. */
 function repeats(values: Int32Array, at: number, end: number): boolean {
   if (at + shortestRun > end) return false;
