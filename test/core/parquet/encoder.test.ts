@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Data } from 'apache-arrow';
-import { decompress } from '@bokuweb/zstd-wasm';
 import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { readColumnIndex, readOffsetIndex } from 'hyparquet/src/indexes.js';
@@ -27,6 +26,7 @@ import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
 import { withParquet } from '../../../src/core/parquet/wasm.js';
 import { xxHash64 } from '../../../src/core/parquet/encoder/xxhash64.js';
 import { temporaryFolder } from '../../app/lake-run.js';
+import { compressors } from './compressors.js';
 
 type Value = string | bigint | number | boolean | undefined;
 
@@ -225,7 +225,7 @@ async function byHyparquet(bytes: Uint8Array, columns: readonly Column[]): Promi
   const file = new Uint8Array(bytes).buffer;
   const rows = await parquetReadObjects({
     file,
-    compressors: { ZSTD: (input) => decompress(Buffer.from(input)) },
+    compressors,
     parsers: {
       timestampFromMicroseconds: (micros) => micros,
       dateFromDays: (days) => days,

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { resolve } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { zstd } from '../../../src/core/parquet/encoder/zstd.js';
+import { compressors } from './compressors.js';
+
+const module = pathToFileURL(resolve('dist/src/core/parquet/encoder/zstd.js')).href;
+
+test('frames hold the bytes they were made of', async () => {
+  const compress = await zstd();
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 1, maxLength: 5000 }), fc.nat(40), (some, times) => {
+      // A view into more bytes, as the encoder hands over.
+      const all = Uint8Array.from({ length: some.length * (times + 1) + 2 }, (_, at) => some[at % some.length] ?? 0);
+      const bytes = all.subarray(1, -1);
+      expect(Buffer.compare(compressors.ZSTD(compress(bytes), bytes.length), bytes)).toBe(0);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a machine without the addon makes frames too', async () => {
+  const script =
+    `import { zstd } from '${module}'; const compress = await zstd();` +
+    `process.stdout.write(Buffer.from(compress(Buffer.from('one,two,'.repeat(1000)))).toString('base64'))`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+    // The addon's loader looks nowhere else then.
+    env: { ...process.env, NAPI_RS_NATIVE_LIBRARY_PATH: '/dev/null/none.node' },
+  });
+  const frame = Buffer.from(stdout, 'base64');
+  expect(frame.length).toBeLessThan(100);
+  expect(Buffer.from(compressors.ZSTD(frame, 8000)).toString()).toBe('one,two,'.repeat(1000));
+});
