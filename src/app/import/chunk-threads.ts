@@ -8,11 +8,11 @@ export interface ImportLimits extends Limits {
   readonly chunkBytes: number;
 }
 
-/** A part is about 6,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
+/** A part is about 5,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
 export const importLimits: ImportLimits = {
   ...defaultLimits,
   memory: '256MB',
-  chunkBytes: 8_000_000,
+  chunkBytes: 7_000_000,
 };
 
 /** A call of a chunk's, by its number. */

@@ -105,6 +105,8 @@ let lastEncoded: Promise<unknown> = Promise.resolve();
  */
 export class Chunk {
   readonly #rows = new SliceRows();
+  readonly #pageWarnings = newWarnings();
+  readonly #flattener = new Flattener(this.#rows, this.#pageWarnings);
   readonly #tape = new Tape();
   #instants: readonly (bigint | undefined)[] = [];
   #ids = new HashedIds(this.#rows, 'own');
@@ -114,12 +116,10 @@ export class Chunk {
   /** Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten. */
   flatten({ bytes, starts, ends }: ChunkLines): FlattenedChunk {
     const rows = this.#rows;
-    rows.clear();
+    this.#flattener.clear();
     // Which window an event is in shows when its day is known.
     rows.begin(windowSource({ start: 0, end: 0 }));
     const warnings = newWarnings();
-    const pageWarnings = newWarnings();
-    const flattener = new Flattener(rows, pageWarnings);
     // A line that is longer than all others leaves no memory behind.
     if (this.#lines.length !== bytes.length) this.#lines = Buffer.alloc(bytes.length);
     const all = this.#lines;
@@ -131,13 +131,13 @@ export class Chunk {
       rows.pages++;
       const { mark } = rows;
       try {
-        const content = this.#addBody(body, flattener);
+        const content = this.#addBody(body);
         if (content.hasGroups) groups.set(line, { body: Uint8Array.from(body), hasEvents: content.hasEvents });
-        moveWarnings(pageWarnings, warnings);
+        moveWarnings(this.#pageWarnings, warnings);
       } catch (error) {
         if (!(error instanceof LedgerlakeError)) throw error;
         rows.truncate(mark);
-        for (const counts of Object.values(pageWarnings)) counts.clear();
+        for (const counts of Object.values(this.#pageWarnings)) counts.clear();
         broken.set(line, isHtml(body) ? webPage(body) : error.message);
       }
     }
@@ -240,9 +240,9 @@ export class Chunk {
   }
 
   /** Adds the events of a body. Throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY where it is none of the service. */
-  #addBody(body: Buffer, flattener: Flattener): Content {
+  #addBody(body: Buffer): Content {
     // A line that is too long to be read stands here without a byte.
-    const isDirect = body.length === 0 || addPageDirectly(body, this.#rows, flattener);
+    const isDirect = body.length === 0 || addPageDirectly(body, this.#rows, this.#flattener);
     if (isDirect) return { hasEvents: true, hasGroups: false };
     const page = scanPage(body, this.#tape);
     const has = (name: string): boolean => {
@@ -252,7 +252,7 @@ export class Chunk {
     const content = { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList') };
     if (content.hasEvents)
       eachEvent(page, (list, event) => {
-        flattener.add(page.tape, list, event);
+        this.#flattener.add(page.tape, list, event);
       });
     return content;
   }

@@ -87,14 +87,17 @@ export class PathNode extends KeyNode<PathNode> {
   readonly isType: boolean;
   /** What the key is about: `fee` for `FeeType`, `FeeAmount` and `feeAmount`; elements of an array have no key. */
   readonly stem: string;
-  /** Number of this path among those that carry amounts, given when the first one comes; -1 before. */
+  /** Number of this path among those that carry amounts, given when the first one comes. */
   amountPath = -1;
+  /** The `generation` of the rows that its number is of; -1 before it has one. */
+  numberedIn = -1;
   /** The object in which the key was met last, to notice one that comes twice. */
   metIn = -1;
   #element: PathNode | undefined;
 
   constructor(list: ListPaths, path: string, name = '', key: Uint8Array = new Uint8Array()) {
     super(key);
+    list.size++;
     this.list = list;
     this.path = path;
     const amount = list.amounts.get(path);
@@ -136,8 +139,12 @@ export class ListPaths {
   readonly itemEnds: Int32Array;
   readonly amounts: ReadonlyMap<string, { readonly role: Role; readonly kind: string }>;
   readonly root: PathNode;
-  /** Number of the list among those of a slice, given when its first event comes; -1 before. */
+  /** Number of the list among those of a slice, given when its first event comes. */
   number = -1;
+  /** The `generation` of the rows that its number is of; -1 before it has one. */
+  numberedIn = -1;
+  /** Places met so far. */
+  size = 0;
 
   constructor(name: string) {
     const record = recordOf(name);

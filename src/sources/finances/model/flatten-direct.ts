@@ -372,14 +372,20 @@ export class DirectFlattener {
 }
 
 /** The number of a list, which is given when its first event comes. */
-export function listNumber({ lists }: SliceRows, list: ListPaths): number {
-  if (list.number === none) list.number = lists.addString(list.name);
+export function listNumber({ lists, generation }: SliceRows, list: ListPaths): number {
+  if (list.numberedIn !== generation) {
+    list.number = lists.addString(list.name);
+    list.numberedIn = generation;
+  }
   return list.number;
 }
 
 /** The number of an amount's place, which is given when the first one comes. */
-export function amountPath({ amountPaths }: SliceRows, path: PathNode): number {
-  if (path.amountPath === none) path.amountPath = amountPaths.push(path) - 1;
+export function amountPath({ amountPaths, generation }: SliceRows, path: PathNode): number {
+  if (path.numberedIn !== generation) {
+    path.amountPath = amountPaths.push(path) - 1;
+    path.numberedIn = generation;
+  }
   return path.amountPath;
 }
 

@@ -20,8 +20,9 @@ interface TypeField {
   readonly value: number;
 }
 
-/** Lists whose paths are kept: far more than the model has. */
+/** Lists whose paths are kept, and paths that are kept for further rows: far more than the model has. */
 const mostLists = 1000;
+const mostPaths = 20_000;
 
 /**
  * Turns events into rows: one per event, one per amount (tables `events` and `entries`), read off the
@@ -50,6 +51,16 @@ export class Flattener {
     this.#rows = rows;
     this.#warnings = warnings;
     this.#direct = new DirectFlattener(rows);
+  }
+
+  /** Begins anew with rows that are cleared. The paths that were met stay known: an event with a new one isn't read directly. */
+  clear(): void {
+    this.#rows.clear();
+    this.#page = undefined;
+    this.#json = undefined;
+    let paths = 0;
+    for (const { size } of this.#lists.values()) paths += size;
+    if (paths > mostPaths) this.#lists.clear();
   }
 
   /**

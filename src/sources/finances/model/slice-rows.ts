@@ -206,6 +206,8 @@ export class SliceRows {
   readonly sources: RowSource[] = [];
   /** Pages begun so far. */
   pages = 0;
+  /** How often the rows were cleared: numbers of lists and paths are of one generation alone. */
+  generation = 0;
   readonly #dictionaries = [
     ...[this.lists, this.orders, this.places, this.skus, this.fnskus, this.asins],
     ...[this.orderItems, this.names, this.currencies, this.amountTexts],
@@ -259,6 +261,7 @@ export class SliceRows {
     this.amountPaths.length = 0;
     this.sources.length = 0;
     this.pages = 0;
+    this.generation++;
   }
 
   /** The number behind that of an event's last row in `entries`. */

@@ -83,13 +83,17 @@ export function cellNumber(dictionary: Dictionary, range: ByteRange | undefined)
   return range === undefined ? none : dictionary.add(range.page, range.start, range.end);
 }
 
-/** Rows whose memory has the size that those of a batch need. */
-const free: SliceRows[] = [];
+/** Their memory has the size that the rows of a batch need. */
+const free: { readonly slice: SliceRows; readonly flattener: Flattener }[] = [];
+
+function newFlattener(): (typeof free)[number] {
+  const slice = new SliceRows(false);
+  return { slice, flattener: new Flattener(slice, newWarnings()) };
+}
 
 function storedEvents(): StoredReader {
-  const slice = free.pop() ?? new SliceRows(false);
-  slice.clear();
-  const flattener = new Flattener(slice, newWarnings());
+  const used = free.pop() ?? newFlattener();
+  const { slice, flattener } = used;
   const { events, orders, places } = slice;
   let group: string | undefined;
   return {
@@ -105,7 +109,8 @@ function storedEvents(): StoredReader {
     },
     entries: (table, known, order, memory) => entryBatch(table, { rows: slice, ...known }, order, memory),
     release: () => {
-      free.push(slice);
+      flattener.clear();
+      free.push(used);
     },
   };
 }

@@ -30,7 +30,18 @@ class Pages {
   readonly #flattener = new Flattener(this.#rows, this.#pageWarnings);
 
   constructor() {
+    this.#begin();
+  }
+
+  #begin(): void {
     this.#rows.begin(windowSource({ start: firstDay, end: firstDay + dayMs }));
+  }
+
+  /** Forgets the rows, as between two parts of an input. */
+  clear(): void {
+    this.#flattener.clear();
+    for (const counts of Object.values(this.warnings)) counts.clear();
+    this.#begin();
   }
 
   addDirectly(body: Buffer): boolean {
@@ -116,6 +127,15 @@ test.each(['plausible', 'edge-cases'] as const)(
     // By then all keys are known.
     const ends = add.mock.results.map(({ value }) => Number(value));
     expect(ends.filter((end) => end > 0).length / ends.length).toBeGreaterThan(0.98);
+    // They stay known to the next rows.
+    const slow = (): number => {
+      add.mockClear();
+      for (const body of bodies) expect(direct.addDirectly(body)).toBe(true);
+      return add.mock.results.filter(({ value }) => Number(value) < 0).length;
+    };
+    const before = slow();
+    direct.clear();
+    expect(slow()).toBe(before);
     add.mockRestore();
   },
 );
@@ -192,4 +212,46 @@ test('any page that is read directly has the rows that scanning gives', () => {
     }),
     { numRuns: 300 },
   );
+});
+
+test('a flattener that is cleared gives the rows of a new one, whatever it has read before', async () => {
+  const bodies = [...(await sellerPages('plausible', 4)), ...(await sellerPages('edge-cases', 4))];
+  const cleared = new Pages();
+  fc.assert(
+    fc.property(fc.array(fc.oneof(eventsPage, fc.constantFrom(...bodies.map(String))), { maxLength: 5 }), (texts) => {
+      cleared.clear();
+      const fresh = new Pages();
+      for (const text of texts) {
+        const body = Buffer.from(text);
+        try {
+          if (!cleared.addDirectly(body)) cleared.scan(body);
+        } catch (error) {
+          if (!(error instanceof LedgerlakeError)) throw error;
+          continue;
+        }
+        fresh.scan(body);
+      }
+      expect(cleared.found).toEqual(fresh.found);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a flattener that has met more paths than any service has forgets them once it is cleared', () => {
+  const add = vi.spyOn(DirectFlattener.prototype, 'add');
+  const page = (event: string): Buffer =>
+    Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${event}]}}}`);
+  const isSlow = (pages: Pages): boolean => {
+    add.mockClear();
+    expect(pages.addDirectly(page('{"PostedDate":"2025-01-01T00:00:00Z"}'))).toBe(true);
+    return Number(add.mock.results[0]?.value) < 0;
+  };
+  const pages = new Pages();
+  expect([isSlow(pages), isSlow(pages)]).toEqual([true, false]);
+  pages.clear();
+  expect(isSlow(pages)).toBe(false);
+  expect(pages.addDirectly(page(`{${Array.from({ length: 20_001 }, (_, key) => `"Key${key}":1`).join()}}`))).toBe(true);
+  pages.clear();
+  expect([isSlow(pages), isSlow(pages)]).toEqual([true, false]);
+  add.mockRestore();
 });
