@@ -53,7 +53,7 @@ export class Flattener {
     this.#direct = new DirectFlattener(rows);
   }
 
-  /** Begins anew with rows that are cleared. The paths that were met stay known: an event with a new one isn't read directly. */
+  /** Clears the rows. The paths that were met stay known, as an event with a new one isn't read directly. */
   clear(): void {
     this.#rows.clear();
     this.#page = undefined;

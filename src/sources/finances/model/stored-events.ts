@@ -83,7 +83,7 @@ export function cellNumber(dictionary: Dictionary, range: ByteRange | undefined)
   return range === undefined ? none : dictionary.add(range.page, range.start, range.end);
 }
 
-/** Their memory has the size that the rows of a batch need. */
+/** Released rows: their memory has the size that a batch needs, and their flattener knows the paths of the batches before. */
 const free: { readonly slice: SliceRows; readonly flattener: Flattener }[] = [];
 
 function newFlattener(): (typeof free)[number] {
