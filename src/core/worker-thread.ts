@@ -62,10 +62,11 @@ export class WorkerThread<Question, Answer> {
   /**
    * Asks a question.
    *
+   * @param handedOver what of the question the thread is to have for itself: it can't be used here any more
    * @returns never unhandled where nobody waits for it any more
    * @throws LedgerlakeError what the thread refuses with, ENCODER where it ended, or the signal's reason
    */
-  ask(question: Question): Promise<Answer> {
+  ask(question: Question, handedOver?: unknown): Promise<Answer> {
     const { promise, resolve, reject } = settled<Answer>();
     if (this.#ended !== undefined) {
       reject(this.#ended.reason);
@@ -73,7 +74,7 @@ export class WorkerThread<Question, Answer> {
     }
     const id = this.#asked++;
     this.#waiting.set(id, { resolve, reject });
-    this.#running().postMessage({ id, question } satisfies Message<Question>);
+    this.#running().postMessage({ id, question } satisfies Message<Question>, buffersIn(handedOver));
     return promise;
   }
 
@@ -149,10 +150,21 @@ function ended(why: string): LedgerlakeError {
   );
 }
 
-/** An answer, and the memory that goes over with it. */
+/** An answer. */
 export interface Answered<Answer> {
   readonly answer: Answer;
-  readonly transfer: readonly unknown[];
+  /** What of it whoever asked is to have for itself: it can't be used on the thread any more. */
+  readonly handedOver?: unknown;
+}
+
+/** The memory of all typed arrays in plain objects and arrays, but for what threads share. */
+function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): ArrayBuffer[] {
+  if (ArrayBuffer.isView(value)) {
+    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const each of Object.values(value)) buffersIn(each, found);
+  }
+  return [...found];
 }
 
 /**
@@ -166,9 +178,8 @@ export function answerQuestions(answer: (question: never) => Promise<Answered<un
   port?.on('message', ({ id, question }: Message<never>) => {
     before = before.then(async () => {
       try {
-        const { answer: of, transfer } = await answer(question);
-        const memory = transfer.filter((buffer) => buffer instanceof ArrayBuffer);
-        port.postMessage({ id, answer: of } satisfies Reply<unknown>, memory);
+        const { answer: of, handedOver } = await answer(question);
+        port.postMessage({ id, answer: of } satisfies Reply<unknown>, buffersIn(handedOver));
       } catch (error) {
         const code = error instanceof LedgerlakeError ? error.code : 'ENCODER';
         port.postMessage({ id, message: messageOf(error), code } satisfies Reply<unknown>);

@@ -1,6 +1,16 @@
 import { WorkerThread } from '../../core/worker-thread.js';
 import { defaultLimits, type Limits } from '../../lake/files/workspace.js';
-import type { Chunk, ChosenEvents, ChunkLines, EncodedMonth, FlattenedChunk, PlacedChunk } from './chunk.js';
+import type {
+  Chunk,
+  ChosenEvents,
+  ChunkEncoder,
+  ChunkLines,
+  ChunkRows,
+  DedupedChunk,
+  EncodedMonth,
+  FlattenedChunk,
+  PlacedChunk,
+} from './chunk.js';
 
 /** What an import may hold in memory. */
 export interface ImportLimits extends Limits {
@@ -19,7 +29,7 @@ export const importLimits: ImportLimits = {
 export type ChunkCall = { readonly chunk: number } & (
   | { readonly call: 'flatten'; readonly lines: ChunkLines }
   | { readonly call: 'place'; readonly before: bigint | undefined }
-  | { readonly call: 'encode'; readonly chosen: ChosenEvents }
+  | { readonly call: 'encode'; readonly deduped: DedupedChunk }
   | { readonly call: 'discard' }
 );
 
@@ -38,20 +48,21 @@ export interface ChunkWork {
 
 const ownScript = new URL('./chunk-thread-main.js', import.meta.url);
 
-/** Chunks that a thread has at once: it works on one while the other is waited for, or handed over. */
+/** Chunks under way for each thread: it works on one while the other is waited for, or handed over. */
 const mostOfThread = 2;
 
 /** Chunks on their caller's thread as long as the input is small, and on threads of their own from then on. */
 export class ChunkThreads {
   readonly #limits: ImportLimits;
   readonly #signal: AbortSignal;
-  readonly #threads: { readonly thread: WorkerThread<ChunkCall, unknown>; chunks: number }[] = [];
+  readonly #threads: WorkerThread<ChunkCall, unknown>[] = [];
   /** Chunks of all inputs that aren't encoded, or held, yet. */
   readonly #underWay = new Set<Promise<void>>();
   /** Memory of lines that are flattened. */
   readonly #rooms: SharedArrayBuffer[] = [];
-  /** Chunks of this thread that are encoded. */
+  /** Chunks of this thread that are placed. */
   readonly #free: Chunk[] = [];
+  #encoder: Promise<ChunkEncoder> | undefined;
   #isThreaded = false;
   #begun = 0;
 
@@ -92,17 +103,9 @@ export class ChunkThreads {
     return Buffer.from(last?.byteLength === bytes ? last : new SharedArrayBuffer(bytes));
   }
 
-  /** The next chunk, on the thread that has the fewest. */
+  /** The next chunk. */
   begin(): ChunkWork {
     return this.#isThreaded ? this.#threaded() : this.#onOwnThread();
-  }
-
-  /** Gives out the memory of lines again once they are flattened. */
-  #takeBack({ bytes }: ChunkLines, flattened: Promise<unknown>): void {
-    const free = (): void => {
-      this.#rooms.push(bytes.buffer);
-    };
-    flattened.then(free, free);
   }
 
   get #mostThreads(): number {
@@ -110,78 +113,124 @@ export class ChunkThreads {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#threads.map(({ thread }) => thread.close()));
+    await Promise.all(this.#threads.map((thread) => thread.close()));
   }
 
   #threaded(): ChunkWork {
     const chunk = this.#begun++;
-    const [least = this.#addThread()] = this.#threads.toSorted((one, other) => one.chunks - other.chunks);
-    const on = least.chunks > 0 && this.#threads.length < this.#mostThreads ? this.#addThread() : least;
-    on.chunks++;
-    const ended = once(() => {
-      on.chunks--;
-    });
-    const ask = on.thread.ask.bind(on.thread);
-    return {
-      flatten: (lines) => {
-        const flattened = ask({ chunk, call: 'flatten', lines }) as Promise<FlattenedChunk>;
-        this.#takeBack(lines, flattened);
+    const flattening = this.#threadOf('flatten');
+    /** Whether the thread has the chunk, whose days aren't known yet. */
+    let isThere = false;
+    return this.#chunkWork({
+      flatten: async (lines) => {
+        const flattened = (await flattening.ask({ chunk, call: 'flatten', lines })) as FlattenedChunk;
+        isThere = flattened.placed === undefined;
         return flattened;
       },
-      place: (before) => ask({ chunk, call: 'place', before }) as Promise<PlacedChunk>,
-      encode: (chosen) => {
-        const encoded = ask({ chunk, call: 'encode', chosen }) as Promise<readonly EncodedMonth[]>;
-        encoded.then(ended, ended);
-        return encoded;
+      place: async (before) => {
+        isThere = false;
+        return (await flattening.ask({ chunk, call: 'place', before })) as PlacedChunk;
       },
+      encode: (deduped) =>
+        this.#threadOf('encode').ask({ chunk, call: 'encode', deduped }, deduped.rows) as Promise<
+          readonly EncodedMonth[]
+        >,
       discard: () => {
-        ask({ chunk, call: 'discard' }).then(ended, ended);
+        if (isThere) void flattening.ask({ chunk, call: 'discard' });
       },
-    };
+    });
   }
 
-  #addThread() {
-    const added = {
-      thread: new WorkerThread<ChunkCall, unknown>(this.#limits.thread.script ?? ownScript, this.#signal),
-      chunks: 0,
-    };
-    added.thread.start();
-    this.#threads.push(added);
-    return added;
+  /**
+   * The thread that has the least to do of all that do some work. Every other one flattens, the others encode, and an odd one does
+   * both: each compiles what it runs, which takes as long as a hundred megabytes do.
+   */
+  #threadOf(work: 'flatten' | 'encode'): WorkerThread<ChunkCall, unknown> {
+    while (this.#threads.length < Math.min(2, this.#mostThreads)) this.#addThread();
+    const odd = this.#threads.length % 2 === 1 ? this.#threads.length - 1 : undefined;
+    const candidates = this.#threads.filter(
+      (_, number) => number === odd || number % 2 === (work === 'flatten' ? 0 : 1),
+    );
+    const [least = this.#addThread()] = candidates.toSorted((one, other) => one.waiting - other.waiting);
+    return least;
+  }
+
+  #addThread(): WorkerThread<ChunkCall, unknown> {
+    const thread = new WorkerThread<ChunkCall, unknown>(this.#limits.thread.script ?? ownScript, this.#signal);
+    thread.start();
+    this.#threads.push(thread);
+    return thread;
   }
 
   /** A chunk on the thread of its caller: what it throws is a rejection, as it is of another thread. */
   #onOwnThread(): ChunkWork {
     const chunk = Promise.resolve(this.#free.pop() ?? import('./chunk.js').then((module) => new module.Chunk()));
-    const ended = once(() => {
-      void chunk.then((of) => this.#free.push(of));
-    });
-    return {
-      flatten: (lines) => {
-        const flattened = chunk.then((of) => of.flatten(lines));
-        this.#takeBack(lines, flattened);
+    let isThere = true;
+    const free = (): void => {
+      if (isThere) void chunk.then((of) => this.#free.push(of));
+      isThere = false;
+    };
+    return this.#chunkWork({
+      flatten: async (lines) => {
+        const flattened = (await chunk).flatten(lines);
+        if (flattened.placed !== undefined) free();
         return flattened;
       },
-      place: async (before) => (await chunk).place(before),
+      place: async (before) => {
+        const placed = (await chunk).place(before);
+        free();
+        return placed;
+      },
+      encode: async (deduped) => {
+        this.#encoder ??= import('./chunk.js').then((module) => new module.ChunkEncoder());
+        return (await this.#encoder).encode(deduped);
+      },
+      discard: free,
+    });
+  }
+
+  /** Keeps a chunk's lines and rows from call to call, and gives out the memory of the lines again once nobody needs them. */
+  #chunkWork(on: WorkSteps): ChunkWork {
+    let lines: ChunkLines | undefined;
+    let rows: ChunkRows | undefined;
+    let flattening: Promise<unknown> | undefined;
+    const end = (): void => {
+      if (lines !== undefined) this.#rooms.push(lines.bytes.buffer);
+      lines = rows = undefined;
+    };
+    return {
+      flatten: async (given) => {
+        lines = given;
+        const flattened = await (flattening = on.flatten(given));
+        rows = flattened.placed?.rows;
+        return flattened;
+      },
+      place: async (before) => {
+        const placed = await on.place(before);
+        rows = placed.rows;
+        return placed;
+      },
       encode: async (chosen) => {
+        if (lines === undefined || rows === undefined) throw new Error('expected a chunk that is placed');
         try {
-          return await (await chunk).encode(chosen);
+          return await on.encode({ lines, rows, chosen });
         } finally {
-          ended();
+          end();
         }
       },
-      discard: ended,
+      discard: () => {
+        void Promise.allSettled([flattening]).then(() => {
+          if (lines !== undefined) on.discard();
+          end();
+        });
+      },
     };
   }
 }
 
-/** A chunk whose encoding fails is discarded too. */
-function once(act: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) act();
-    isDone = true;
-  };
+/** What a thread does of a chunk, given what was done before. */
+interface WorkSteps extends Omit<ChunkWork, 'encode'> {
+  encode(deduped: DedupedChunk): Promise<readonly EncodedMonth[]>;
 }
 
 /** Uses threads for chunks and ends them. Throws what `use` throws. */

@@ -8,14 +8,17 @@ import { dayOf } from '../../lake/loads/imported-days.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage } from '../../sources/finances/api-v0/finances-page.js';
-import { HashedIds } from '../../sources/finances/model/event-ids.js';
+import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import {
+  int64s,
   moveWarnings,
   newWarnings,
+  noInt64,
   SliceRows,
   windowSource,
   type EventWarnings,
+  type RowsMemory,
 } from '../../sources/finances/model/slice-rows.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import { datesByPage } from './saved-pages.js';
@@ -58,6 +61,22 @@ export interface PlacedChunk {
   readonly undated: ReadonlyMap<number, UndatedEvent>;
   /** The earliest and the latest date, in milliseconds since 1970; undefined where there is none. */
   readonly reach: { readonly first: number; readonly last: number } | undefined;
+  readonly rows: ChunkRows;
+}
+
+/** All of a chunk's events but for their bytes, on their way to who encodes them. */
+export interface ChunkRows {
+  readonly memory: RowsMemory;
+  readonly hashes: IdHashes;
+  /** When each event stands in microseconds since 1970. */
+  readonly instants: BigInt64Array<ArrayBuffer>;
+}
+
+/** A chunk that is to be encoded. */
+export interface DedupedChunk {
+  readonly lines: ChunkLines;
+  readonly rows: ChunkRows;
+  readonly chosen: ChosenEvents;
 }
 
 export interface UndatedEvent {
@@ -95,21 +114,16 @@ export interface EncodedMonth {
 /** For the columns of one file after the other. */
 const columnMemory = new ReusedMemory(columnBytes);
 
-/** When the memory is free: a chunk that is encoded waits for others meanwhile, and its columns are to stay what they are. */
-let lastEncoded: Promise<unknown> = Promise.resolve();
-
 /**
- * The events of some lines of an input on their way to the bytes that they will have in the lake: flattened, then placed in
- * their days, then encoded. They go the one way that pages of the service go; but nobody knows what they were asked for, so
- * each UTC day is a window of its own. Once it is encoded, it takes the next lines: its memory has the size then.
+ * The events of some lines of an input on their way to rows: flattened, then placed in their days. They go the one way that pages
+ * of the service go; but nobody knows what they were asked for, so each UTC day is a window of its own. Once it is placed, it takes
+ * the next lines: its memory has the size then.
  */
 export class Chunk {
   readonly #rows = new SliceRows();
   readonly #pageWarnings = newWarnings();
   readonly #flattener = new Flattener(this.#rows, this.#pageWarnings);
   readonly #tape = new Tape();
-  #instants: readonly (bigint | undefined)[] = [];
-  #ids = new HashedIds(this.#rows, 'own');
   /** Bytes of the lines: where other threads may read, to copy a part takes a multiple. */
   #lines = Buffer.alloc(0);
 
@@ -168,21 +182,23 @@ export class Chunk {
       this.#setDay(row, day, sourceOfDay);
       days[row] = day.start;
     }
-    this.#instants = instants;
-    this.#ids = new HashedIds(rows, 'own');
+    const ids = new HashedIds(rows, 'own');
     const undated = new Map<number, UndatedEvent>();
     const reach = { first: Infinity, last: -Infinity };
     for (let row = 0; row < length; row++) {
       const posted = postedAt[row];
       if (posted === undefined) {
-        undated.set(row, { contentHash: this.#ids.contentHash(row), eventId: this.#ids.eventId(row) });
+        undated.set(row, { contentHash: ids.contentHash(row), eventId: ids.eventId(row) });
         continue;
       }
       const instant = millisOf(posted);
       if (instant < reach.first) reach.first = instant;
       if (instant > reach.last) reach.last = instant;
     }
-    return { words: this.#ids.words(), days, undated, reach: reach.first === Infinity ? undefined : reach };
+    return {
+      ...{ words: ids.words(), days, undated, reach: reach.first === Infinity ? undefined : reach },
+      rows: { memory: rows.memoryIn(this.#lines), hashes: ids.known, instants: int64s(instants) },
+    };
   }
 
   /** Makes an event one of its day's window. */
@@ -194,44 +210,6 @@ export class Chunk {
       sourceOfDay.set(day.start, source);
     }
     events.source.set(row, source);
-  }
-
-  /**
-   * The files of some months, in their order, once all chunks of this thread are encoded that were to be before.
-   *
-   * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER
-   */
-  encode(chosen: ChosenEvents): Promise<EncodedMonth[]> {
-    const encoded = lastEncoded.then(() => this.#encodeNow(chosen));
-    const ended = (): void => undefined;
-    lastEncoded = encoded.then(ended, ended);
-    return encoded;
-  }
-
-  async #encodeNow({ times, positions, months }: ChosenEvents): Promise<EncodedMonth[]> {
-    columnMemory.clear();
-    const rows = this.#rows;
-    rows.events.position.assign(positions);
-    const finished = { rows, ids: this.#ids.numbered(times), effective: this.#instants };
-    const encoded: EncodedMonth[] = [];
-    for (const { month, rows: chosen, metadata } of months) {
-      const files = new Map<string, EncodedFile>();
-      let net = '{}';
-      for (const { rows: batch, tags } of eventBatches(
-        { events, entries },
-        finished,
-        month,
-        [...chosen],
-        columnMemory,
-      )) {
-        files.set(batch.table.name, await encodeFile(batch, metadata));
-        columnMemory.clear();
-        net = tags['net'] ?? net;
-      }
-      const main = files.get(events.name);
-      if (main !== undefined) encoded.push({ events: main, entries: files.get(entries.name), net });
-    }
-    return encoded;
   }
 
   #dates(before: bigint | undefined) {
@@ -255,6 +233,56 @@ export class Chunk {
         this.#flattener.add(page.tape, list, event);
       });
     return content;
+  }
+}
+
+/** Encodes chunks, one after the other. */
+export class ChunkEncoder {
+  readonly #rows = new SliceRows();
+  #lines = Buffer.alloc(0);
+  /** When the memory is free. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  /**
+   * The files of a chunk's months, in their order, once those of the chunks before are encoded.
+   *
+   * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER
+   */
+  encode(chunk: DedupedChunk): Promise<EncodedMonth[]> {
+    const encoded = this.#last.then(() => this.#encodeNow(chunk));
+    this.#last = encoded.catch(() => undefined);
+    return encoded;
+  }
+
+  async #encodeNow({ lines: { bytes, ends }, rows, chosen }: DedupedChunk): Promise<EncodedMonth[]> {
+    columnMemory.clear();
+    if (this.#lines.length !== bytes.length) this.#lines = Buffer.alloc(bytes.length);
+    this.#lines.set(bytes.subarray(0, ends.at(-1)));
+    this.#rows.take(rows.memory, this.#lines);
+    const { times, positions, months } = chosen;
+    this.#rows.events.position.assign(positions);
+    const ids = new HashedIds(this.#rows, rows.hashes);
+    const effective = Array.from(rows.instants, (instant) => (instant === noInt64 ? undefined : instant));
+    const finished = { rows: this.#rows, ids: ids.numbered(times), effective };
+    const encoded: EncodedMonth[] = [];
+    for (const { month, rows: ofMonth, metadata } of months) {
+      const files = new Map<string, EncodedFile>();
+      let net = '{}';
+      for (const { rows: batch, tags } of eventBatches(
+        { events, entries },
+        finished,
+        month,
+        [...ofMonth],
+        columnMemory,
+      )) {
+        files.set(batch.table.name, await encodeFile(batch, metadata));
+        columnMemory.clear();
+        net = tags['net'] ?? net;
+      }
+      const main = files.get(events.name);
+      if (main !== undefined) encoded.push({ events: main, entries: files.get(entries.name), net });
+    }
+    return encoded;
   }
 }
 

@@ -3,5 +3,5 @@ import { derivedTableOf, rederivedEntries, type RederivedEntries, type StoredEve
 
 /** What a thread of `RederivingThreads` runs: a file of events after the other. */
 answerQuestions(async (events: StoredEvents): Promise<Answered<RederivedEntries>> => {
-  return { answer: await rederivedEntries(derivedTableOf(events.pipeline), events), transfer: [] };
+  return { answer: await rederivedEntries(derivedTableOf(events.pipeline), events) };
 });

@@ -27,6 +27,12 @@ export function bufferOf({ page, start, end }: ByteRange): Buffer {
   return Buffer.from(page.buffer, page.byteOffset + start, end - start);
 }
 
+/** Where texts begin and end within the same bytes. */
+export interface RangesWithin {
+  readonly starts: Int32Array<ArrayBuffer>;
+  readonly ends: Int32Array<ArrayBuffer>;
+}
+
 /** Where texts' bytes are, without an object for each. */
 export class ByteRanges {
   readonly #pages: Uint8Array[] = [];
@@ -54,6 +60,29 @@ export class ByteRanges {
   /** How many bytes stand before them. */
   start(row: number): number {
     return this.#starts.get(row);
+  }
+
+  /** Where they begin and end within bytes that all of them lie in. */
+  within(all: Uint8Array): RangesWithin {
+    const { length } = this.#pages;
+    const starts = new Int32Array(length);
+    const ends = new Int32Array(length);
+    for (let row = 0; row < length; row++) {
+      const page = this.#pages[row];
+      if (page?.buffer !== all.buffer) throw new Error(`expected text ${row} among the bytes, it isn't`);
+      const before = page.byteOffset - all.byteOffset;
+      starts[row] = this.#starts.get(row) + before;
+      ends[row] = this.#ends.get(row) + before;
+    }
+    return { starts, ends };
+  }
+
+  /** Takes texts that lie within bytes in the place of its own. */
+  take({ starts, ends }: RangesWithin, all: Uint8Array): void {
+    this.#starts.take(starts);
+    this.#ends.take(ends);
+    this.#pages.length = starts.length;
+    this.#pages.fill(all);
   }
 
   /** Copies of chosen texts; none is null. */

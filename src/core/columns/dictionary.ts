@@ -2,6 +2,12 @@ import type { Utf8, Data } from 'apache-arrow';
 import { arrow } from './arrow.js';
 import { copyText } from './memory.js';
 
+/** The values of a dictionary as plain memory. */
+export interface DictionaryTexts {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly offsets: Int32Array<ArrayBuffer>;
+}
+
 /**
  * Distinct UTF-8 strings, numbered in the order in which they came, looked up by their bytes: a value that is known
  * costs a hash and a comparison, and no string is made.
@@ -51,6 +57,19 @@ export class Dictionary {
     this.length = 0;
     this.#last = -1;
     this.#slots.fill(0);
+  }
+
+  /** The values' bytes, and where each begins: a copy. */
+  get texts(): DictionaryTexts {
+    const offsets = this.#offsets.slice(0, this.length + 1);
+    return { bytes: new Uint8Array(this.#bytes.subarray(0, offsets[this.length])), offsets };
+  }
+
+  /** Takes values, and their memory, in the place of its own: they can be read, and none can be added. */
+  take({ bytes, offsets }: DictionaryTexts): void {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.#offsets = offsets;
+    this.length = offsets.length - 1;
   }
 
   value(index: number): string {

@@ -107,6 +107,12 @@ export class Int32List {
     return this.#cells.subarray(0, this.length);
   }
 
+  /** Takes these values, and their memory, in the place of its own. */
+  take(values: Int32Array<ArrayBuffer>): void {
+    this.#cells = values;
+    this.length = values.length;
+  }
+
   /** Forgets what lies behind the first `length` values. */
   truncate(length: number): void {
     this.length = length;

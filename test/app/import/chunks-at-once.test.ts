@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { Chunk, type ChosenEvents } from '../../../src/app/import/chunk.js';
+import { Chunk, ChunkEncoder, type DedupedChunk } from '../../../src/app/import/chunk.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { clockAt, fileHashes, temporaryFolder } from '../lake-run.js';
 import { shipment } from '../sync/made-up-shop.js';
@@ -19,24 +19,26 @@ function page(number: number, events: number): string {
 }
 
 /** A chunk with one line, ready to be encoded. */
-function placed(body: string): { readonly chunk: Chunk; readonly chosen: ChosenEvents } {
+function deduped(body: string): DedupedChunk {
   const line = Buffer.from(body);
   const bytes = new Uint8Array(new SharedArrayBuffer(line.length));
   bytes.set(line);
-  const chunk = new Chunk();
-  const { events } = chunk.flatten({ bytes, starts: Int32Array.of(0), ends: Int32Array.of(line.length) });
+  const lines = { bytes, starts: Int32Array.of(0), ends: Int32Array.of(line.length) };
+  const { events, placed } = new Chunk().flatten(lines);
+  if (placed === undefined) throw new Error('expected events with dates');
   const rows = Int32Array.from({ length: events }, (_, row) => row);
   const times = new Int32Array(events).fill(1);
-  return { chunk, chosen: { times, positions: rows.slice(), months: [{ month, rows, metadata: new Map() }] } };
+  const chosen = { times, positions: rows.slice(), months: [{ month, rows, metadata: new Map() }] };
+  return { lines, rows: placed.rows, chosen };
 }
 
 const pages = [300, 40, 170, 1].map((events, number) => page(number, events));
 
 test('chunks that are encoded at once on one thread give the bytes that they give one after the other', async () => {
   const alone = [];
-  for (const { chunk, chosen } of pages.map(placed)) alone.push(await chunk.encode(chosen));
-  const chunks = pages.map(placed);
-  const atOnce = await Promise.all(chunks.map(({ chunk, chosen }) => chunk.encode(chosen)));
+  for (const chunk of pages.map(deduped)) alone.push(await new ChunkEncoder().encode(chunk));
+  const encoder = new ChunkEncoder();
+  const atOnce = await Promise.all(pages.map(deduped).map((chunk) => encoder.encode(chunk)));
   expect(atOnce).toEqual(alone);
   expect(alone.map(([files]) => files?.events.rows)).toEqual([300, 40, 170, 1]);
 });

@@ -29,31 +29,34 @@ async function emptyLake() {
   return { root: await temporaryFolder(), clock };
 }
 
-function threaded(script: URL) {
-  return { limits: { ...importLimits, chunkBytes: 30_000, thread: { from: 0, script } } };
+function threaded(script: URL, threads = 2) {
+  return { limits: { ...importLimits, chunkBytes: 30_000, thread: { from: 0, script, threads } } };
 }
 
 async function parquetFiles(root: string): Promise<string[]> {
   return [...(await fileHashes(root)).keys()].filter((path) => path.endsWith('.parquet'));
 }
 
-test('an import writes the same files with a thread and without, in parts and days that go on from part to part', async () => {
-  const [one, two] = [await emptyLake(), await emptyLake()];
-  const file = await fileOf(pages(40));
-  const inline = { limits: { ...importLimits, chunkBytes: 30_000, thread: { from: Infinity } } };
-  const first = await imported(one, [file], inline);
-  const second = await imported(two, [file], threaded(builtChunkThread));
-  expect(first.summary.pipelines['financial-events']).toMatchObject({ events: 800 });
-  const files = await fileHashes(one.root);
-  expect(files.size).toBeGreaterThan(10);
-  expect(await fileHashes(two.root)).toEqual(files);
-  expect(second.summary.pipelines['financial-events']).toEqual(first.summary.pipelines['financial-events']);
-  const opened = await database(two.root, clock);
-  // Four equal events a day, in several parts.
-  expect(await value(opened, "SELECT count(*) FROM events WHERE event_id LIKE '%-4'")).toBe('10');
-  expect(await value(opened, 'SELECT count(*) - count(DISTINCT event_id) FROM events')).toBe('0');
-  expect(found(await verified(two))).toEqual([]);
-});
+test.each([[1], [2], [3]])(
+  'an import writes the same files with %i threads and with none beside its own, in days that go on from part to part',
+  async (threads) => {
+    const [one, two] = [await emptyLake(), await emptyLake()];
+    const file = await fileOf(pages(40));
+    const inline = { limits: { ...importLimits, chunkBytes: 30_000, thread: { from: Infinity } } };
+    const first = await imported(one, [file], inline);
+    const second = await imported(two, [file], threaded(builtChunkThread, threads));
+    expect(first.summary.pipelines['financial-events']).toMatchObject({ events: 800 });
+    const files = await fileHashes(one.root);
+    expect(files.size).toBeGreaterThan(10);
+    expect(await fileHashes(two.root)).toEqual(files);
+    expect(second.summary.pipelines['financial-events']).toEqual(first.summary.pipelines['financial-events']);
+    const opened = await database(two.root, clock);
+    // Four equal events a day, in several parts.
+    expect(await value(opened, "SELECT count(*) FROM events WHERE event_id LIKE '%-4'")).toBe('10');
+    expect(await value(opened, 'SELECT count(*) - count(DISTINCT event_id) FROM events')).toBe('0');
+    expect(found(await verified(two))).toEqual([]);
+  },
+);
 
 test.each([
   ['dies', "if (job.id === 1) throw new Error('out of luck');", /out of luck/],

@@ -54,6 +54,12 @@ function numberBehind(times: number): string {
   return times === 1 ? '' : `-${times}`;
 }
 
+/** Hashes of events' contents and ids, one behind the other. */
+export interface IdHashes {
+  readonly contents: Uint8Array<ArrayBuffer>;
+  readonly hashes: Uint8Array<ArrayBuffer>;
+}
+
 /** Ids as the hashes that they are, without the numbers: identical events share one. */
 export class HashedIds {
   /** Of all events, one behind the other. */
@@ -69,12 +75,20 @@ export class HashedIds {
   #hashed = nothing;
   readonly #overwritten = new Uint8Array(mostName);
 
-  /** @param pages `own` where nobody else reads the events' pages meanwhile: they are written to, and are then as they were */
-  constructor(rows: SliceRows, pages?: 'own') {
+  /**
+   * @param pages `own` where nobody else reads the events' pages meanwhile: they are written to, and are then as they were; or the
+   *   hashes, where they are known
+   */
+  constructor(rows: SliceRows, pages?: 'own' | IdHashes) {
     const { events, lists, sources } = rows;
     this.#ownsPages = pages === 'own';
     this.#rows = rows;
     this.#prefixes = sources.map((source) => Buffer.from(prefix(source)));
+    if (typeof pages === 'object') {
+      this.#contents = pages.contents;
+      this.#hashes = pages.hashes;
+      return;
+    }
     this.#contents = new Uint8Array(events.length * hashBytes);
     this.#hashes = new Uint8Array(events.length * hashBytes);
     const names = Array.from({ length: lists.length }, (_, list) => Buffer.from(`${lists.value(list)}\0`));
@@ -130,6 +144,11 @@ export class HashedIds {
   /** The ids' hashes as words of 32 bits, four an event. They are the caller's. */
   words(): Int32Array<ArrayBuffer> {
     return new Int32Array(this.#hashes.slice().buffer);
+  }
+
+  /** All hashes, as they lie in memory. */
+  get known(): IdHashes {
+    return { contents: this.#contents, hashes: this.#hashes };
   }
 
   contentHash(row: number): string {

@@ -1,7 +1,7 @@
 import { monthOf, type Window } from '../../../core/windows.js';
-import { ByteRanges } from '../../../core/columns/arrays.js';
+import { ByteRanges, type RangesWithin } from '../../../core/columns/arrays.js';
 import { Int32List } from '../../../core/columns/memory.js';
-import { Dictionary } from '../../../core/columns/dictionary.js';
+import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictionary.js';
 import type { Int64Halves } from '../../../core/numeric/decimal.js';
 
 /** Stands for null where a dictionary's number is expected. */
@@ -101,6 +101,9 @@ export class EntryRows {
   }
 }
 
+/** What rows need once their events are walked. */
+const takenColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text'] as const;
+
 const entryColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text', 'holder'] as const;
 
 /** One row per event, in order of receipt. */
@@ -180,6 +183,27 @@ export function firstMonth(dates: readonly bigint[]): string {
   return first === undefined ? 'unknown' : monthOf(Number(first / 1000n));
 }
 
+/** Stands for no number: no date and no quantity reaches so far. */
+export const noInt64 = -(2n ** 63n);
+
+export function int64s(values: readonly (bigint | undefined)[]): BigInt64Array<ArrayBuffer> {
+  const all = new BigInt64Array(values.length);
+  for (let at = 0; at < values.length; at++) all[at] = values[at] ?? noInt64;
+  return all;
+}
+
+/** Rows as plain memory, which goes from thread to thread. */
+export interface RowsMemory {
+  readonly lists: readonly Int32Array<ArrayBuffer>[];
+  readonly entries: readonly Int32Array<ArrayBuffer>[];
+  readonly raw: RangesWithin;
+  readonly dictionaries: readonly DictionaryTexts[];
+  readonly quantity: BigInt64Array<ArrayBuffer>;
+  readonly postedAt: BigInt64Array<ArrayBuffer>;
+  readonly amountPaths: readonly AmountPlace[];
+  readonly sources: readonly RowSource[];
+}
+
 /** How many rows of each kind there were at some time. */
 export interface RowsMark {
   readonly events: number;
@@ -245,6 +269,55 @@ export class SliceRows {
   /** How much there is by now. */
   get mark(): RowsMark {
     return { events: this.events.length, entries: this.entries.length, items: this.items.length };
+  }
+
+  /**
+   * Copies of the rows, to be taken by another thread.
+   *
+   * @param bytes what the events' bytes lie in, which isn't copied
+   */
+  memoryIn(bytes: Uint8Array): RowsMemory {
+    const { entries, items, events, amountPaths, sources } = this;
+    return {
+      lists: this.#lists().map((list) => list.values.slice()),
+      entries: takenColumns.map((name) => entries[name].slice(0, entries.length)),
+      raw: events.raw.within(bytes),
+      dictionaries: this.#dictionaries.map((dictionary) => dictionary.texts),
+      quantity: int64s(items.quantity),
+      postedAt: int64s(events.postedAt),
+      amountPaths: amountPaths.map(({ path, stem, kind, role }) => ({ path, stem, kind, role })),
+      sources,
+    };
+  }
+
+  /** Takes rows whose events' bytes lie within some. Nothing can be added to them. */
+  take(memory: RowsMemory, bytes: Uint8Array): void {
+    this.clear();
+    const { entries, items, events } = this;
+    for (const [at, list] of this.#lists().entries()) list.take(memory.lists[at] ?? new Int32Array());
+    for (const [at, name] of takenColumns.entries()) entries[name] = memory.entries[at] ?? new Int32Array();
+    entries.length = entries.path.length;
+    for (const [at, dictionary] of this.#dictionaries.entries()) {
+      const texts = memory.dictionaries[at];
+      if (texts !== undefined) dictionary.take(texts);
+    }
+    for (const quantity of memory.quantity) items.quantity.push(quantity === noInt64 ? undefined : quantity);
+    for (const posted of memory.postedAt) events.postedAt.push(posted === noInt64 ? undefined : posted);
+    this.amountPaths.push(...memory.amountPaths);
+    this.sources.push(...memory.sources);
+    events.raw.take(memory.raw, bytes);
+  }
+
+  #lists(): readonly Int32List[] {
+    const { events, items } = this;
+    const of = ({ sku, fnsku, asin, orderItemId }: AttributeRows) => [sku, fnsku, asin, orderItemId];
+    const { list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry } = events;
+    return [
+      ...of(events),
+      ...[list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry],
+      ...of(items),
+      items.index,
+    ];
   }
 
   /** Forgets what came since. */
