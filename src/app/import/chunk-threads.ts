@@ -22,7 +22,7 @@ export interface ImportLimits extends Limits {
 export const importLimits: ImportLimits = {
   ...defaultLimits,
   memory: '256MB',
-  chunkBytes: 7_000_000,
+  chunkBytes: 8_000_000,
 };
 
 /** A call of a chunk's, by its number. */

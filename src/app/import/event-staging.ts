@@ -13,6 +13,7 @@ import type { ChosenMonth, EncodedMonth, FlattenedChunk, GroupsBody, PlacedChunk
 import type { ChunkThreads, ChunkWork } from './chunk-threads.js';
 import type { DedupIndex, FileIds } from './dedup-index.js';
 import { loadedDays, type ImportOptions } from './imported-day-files.js';
+import type { Input } from './input-bytes.js';
 import { brokenLine, longestLine, type Line } from './saved-pages.js';
 import { leftOut, UndatedEvents } from './undated-events.js';
 
@@ -43,8 +44,7 @@ export interface StagedMonth {
 
 /** Hears of an input's lines, in their order. */
 export interface LineListener {
-  /** What people know the input by. */
-  readonly input: string;
+  readonly input: Pick<Input, 'name' | 'bytes'>;
   /** Told of a line that is no body of the service; what it throws ends the input. */
   readonly broken: (line: number, found: string) => void;
   /** Takes in a body with groups. */
@@ -68,6 +68,14 @@ interface GatheredLines {
 
 /** Lines of a chunk: so many of them say little, and what is said of each takes memory. */
 const mostLines = 10_000;
+
+/**
+ * The bytes of a chunk where an input has so many: all chunks are about as large, as a small one costs as many commits and files.
+ * What is compressed has more bytes than are known, and chunks of half the size at least.
+ */
+function evenBytes(bytes: number | undefined, most: number): number {
+  return bytes === undefined || bytes < most ? most : bytes / Math.ceil(bytes / most);
+}
 
 /** A chunk that isn't deduplicated yet. */
 interface FlatChunk {
@@ -96,6 +104,8 @@ export class EventStaging {
   readonly #family: Family;
   readonly #listener: LineListener;
   readonly #isLoaded: (day: number) => boolean;
+  /** A chunk that has as many bytes is handed out. */
+  readonly #wholeBytes: number;
   readonly #months: Promise<StagedMonth>[] = [];
   /** Chunks of the input that aren't encoded, or held, yet. */
   readonly #underWay = new Set<Promise<void>>();
@@ -122,6 +132,7 @@ export class EventStaging {
     this.#family = family;
     this.#listener = listener;
     this.#isLoaded = loadedDays(options, family);
+    this.#wholeBytes = evenBytes(listener.input.bytes, options.limits.chunkBytes);
     this.undated = new UndatedEvents(resources.workspace.fresh());
   }
 
@@ -143,7 +154,7 @@ export class EventStaging {
     starts.push(start);
     ends.push(start + length);
     numbers.push(number);
-    if (numbers.length === mostLines) await this.handOut();
+    if (numbers.length === mostLines || gathered.length >= this.#wholeBytes) await this.handOut();
   }
 
   #noLines(bytes: number): GatheredLines {
@@ -245,7 +256,7 @@ export class EventStaging {
   #undatable(): Error {
     const found =
       'expected an event with a date by here, found none: nobody can tell their days; put a page with a date before them';
-    return brokenLine(this.#listener.input, this.#held.at(-1)?.lastLine ?? 0, found);
+    return brokenLine(this.#listener.input.name, this.#held.at(-1)?.lastLine ?? 0, found);
   }
 
   /**

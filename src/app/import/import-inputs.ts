@@ -179,7 +179,7 @@ async function handOutLines(
     counts.groupPages++;
     if (hasEvents) counts.eventPages++;
   };
-  const listener = { input: input.name, broken, addGroups, addEventPage: () => counts.eventPages++ };
+  const listener = { input, broken, addGroups, addEventPage: () => counts.eventPages++ };
   const staging = new EventStaging(options, resources, eventFamily, listener, turn);
 
   let received = 0;

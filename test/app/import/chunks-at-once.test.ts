@@ -1,11 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { Chunk, ChunkEncoder, type DedupedChunk } from '../../../src/app/import/chunk.js';
+import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { clockAt, fileHashes, temporaryFolder } from '../lake-run.js';
+import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { shipment } from '../sync/made-up-shop.js';
 import { found, verified } from '../verify/verified.js';
-import { eventsBody, fileOf, imported } from './imported.js';
+import { eventsBody, fileOf, imported, value } from './imported.js';
 
 const month = '2025-02';
 
@@ -41,6 +42,19 @@ test('chunks that are encoded at once on one thread give the bytes that they giv
   const atOnce = await Promise.all(pages.map(deduped).map((chunk) => encoder.encode(chunk)));
   expect(atOnce).toEqual(alone);
   expect(alone.map(([files]) => files?.events.rows)).toEqual([300, 40, 170, 1]);
+});
+
+test('an input that has a little more than a chunk becomes two files of about one size', async () => {
+  const clock = clockAt('2025-03-20T00:00:00Z');
+  const lake = { root: await temporaryFolder(), clock };
+  const bodies = Array.from({ length: 20 }, (_, number) => page(number, 10));
+  const bytes = bodies.reduce((sum, body) => sum + body.length + 1, 0);
+  const limits = { ...importLimits, chunkBytes: Math.ceil(bytes / 1.04) };
+  expect((await imported(lake, [await fileOf(bodies)], { limits })).failure).toBeUndefined();
+  const files = `read_parquet('${lake.root}/events/**/*.parquet', filename = true)`;
+  const opened = await database(lake.root, clock);
+  const counts = `SELECT list(n ORDER BY n) FROM (SELECT count(*) AS n FROM ${files} GROUP BY filename)`;
+  expect(await value(opened, counts)).toBe('[90,110]');
 });
 
 test('several small inputs of one import bring what each of them brings alone', async () => {
