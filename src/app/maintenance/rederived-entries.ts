@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { RecordBatch } from 'apache-arrow';
 import { instantCells, textCells } from '../../core/columns/column-data.js';
 import { columnBytes, ReusedMemory, type ColumnMemory } from '../../core/columns/memory.js';
 import { RowSums } from '../../core/columns/row-sums.js';
@@ -18,7 +17,7 @@ import { addNets, fileMetadata, type NetSums } from '../../lake/files/new-file.j
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 
 /** Bytes that are read at once: WASM holds them several times over, and never gives memory back. */
-const readBytes = 1_000_000;
+const readBytes = 1_500_000;
 
 /**
  * Derives the entries of a file of events again from `raw`, in the order of the events, as they were derived when these were
@@ -35,13 +34,18 @@ async function* rederivedBatches(
 ): AsyncGenerator<DerivedBatch> {
   let rows = derivation.begin();
   for await (const batch of parquetBatches(file, [...derivation.texts, ...derivation.instants], readBytes)) {
-    const cells = cellsOf(batch, derivation);
+    const cells: StoredCells = {
+      texts: (column) => textCells(batch, column),
+      instants: (column) => instantCells(batch, column),
+    };
+    let add = rows.reader(cells);
     for (let row = 0; row < batch.numRows; row++) {
-      rows.add(cells, row);
+      add(row);
       if (rows.bytes < batchBytes) continue;
       yield rows.finish(table, memory);
       rows.release();
       rows = derivation.begin();
+      add = rows.reader(cells);
     }
   }
   if (rows.count > 0) yield rows.finish(table, memory);
@@ -58,15 +62,6 @@ export async function storedSums(table: Table, stored: readonly ParquetSource[])
     for await (const batch of parquetBatches(file, 'all', storedBytes)) sums.add(batch);
   }
   return sums;
-}
-
-function cellsOf(batch: RecordBatch, { texts, instants }: Derivation): StoredCells {
-  const textsOf = new Map(texts.map((column) => [column, textCells(batch, column)]));
-  const instantsOf = new Map(instants.map((column) => [column, instantCells(batch, column)]));
-  return {
-    text: (column, row) => textsOf.get(column)?.(row),
-    instant: (column, row) => instantsOf.get(column)?.(row),
-  };
 }
 
 /** A table, and how its rows follow from those of the main one. */

@@ -86,7 +86,7 @@ export class ByteRanges {
   }
 
   /** Copies of chosen texts; none is null. */
-  array(chosen: Int32Array, memory: ColumnMemory): Data {
+  array(chosen: Int32Array, memory: ColumnMemory): Data<Utf8> {
     const { length } = chosen;
     const valueOffsets = memory.int32s(length + 1);
     for (let row = 0, total = 0; row < length; row++) valueOffsets[row + 1] = total += this.size(chosen[row] ?? 0);

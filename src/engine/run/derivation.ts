@@ -12,11 +12,11 @@ export interface DerivedBatch {
   readonly sources: number;
 }
 
-/** Values of stored rows by column and row; undefined is null. */
+/** Values of a batch of stored rows: a column's by row, undefined is null. */
 export interface StoredCells {
-  text(column: string, row: number): ByteRange | undefined;
+  texts(column: string): (row: number) => ByteRange | undefined;
   /** Microseconds since 1970. */
-  instant(column: string, row: number): bigint | undefined;
+  instants(column: string): (row: number) => bigint | undefined;
 }
 
 /** Stored rows of a main table, on their way to rows that are derived from them. */
@@ -24,7 +24,8 @@ export interface StoredRows {
   /** Rows taken in so far, and their bytes of `raw`. */
   readonly count: number;
   readonly bytes: number;
-  add(cells: StoredCells, row: number): void;
+  /** What takes in a row of a batch. */
+  reader(cells: StoredCells): (row: number) => void;
   /** The derived rows, in the order of the stored ones. `memory` left out: each column has its own. */
   finish(table: Table, memory: ColumnMemory | undefined): DerivedBatch;
   /** Leaves the memory to the rows that begin next: nobody may use any more what was finished. */

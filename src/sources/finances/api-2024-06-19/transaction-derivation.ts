@@ -22,14 +22,14 @@ function storedTransactions(): StoredReader {
   const tape = new Tape();
   return {
     slice,
-    add: (raw, cells, row, at) => {
-      if (at === 0) slice.begin(storedSource);
-      scan(bufferOf(raw), tape);
-      reader.add(tape, 0);
-      for (const name of sharedColumns) {
-        const { values, numbers } = texts[name];
-        numbers.set(at, cellNumber(values, cells.text(name, row)));
-      }
+    reader: (cells) => {
+      const shared = sharedColumns.map((name) => ({ column: texts[name], cellAt: cells.texts(name) }));
+      return (raw, row, at) => {
+        if (at === 0) slice.begin(storedSource);
+        scan(bufferOf(raw), tape);
+        reader.add(tape, 0);
+        for (const { column, cellAt } of shared) column.numbers.set(at, cellNumber(column.values, cellAt(row)));
+      };
     },
     entries: (table, known, order, memory) => transactionEntryBatch(table, { rows, ...known }, order, memory),
   };

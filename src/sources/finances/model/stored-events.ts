@@ -1,6 +1,6 @@
-import { textArray, type ByteRange } from '../../../core/columns/arrays.js';
-import type { Dictionary } from '../../../core/columns/dictionary.js';
-import type { ColumnMemory } from '../../../core/columns/memory.js';
+import { ByteRanges, type ByteRange } from '../../../core/columns/arrays.js';
+import { Dictionary } from '../../../core/columns/dictionary.js';
+import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { TableRows } from '../../../core/columns/table-rows.js';
 import { cellText, type Derivation, type StoredCells, type StoredRows } from '../../../engine/run/derivation.js';
@@ -19,8 +19,8 @@ export const eventDerivation: Derivation = {
 /** How entries follow from the stored rows of one API. */
 export interface StoredReader {
   readonly slice: SliceRows;
-  /** Adds what a row's `raw` has; `at`: how many were added before. */
-  readonly add: (raw: ByteRange, cells: StoredCells, row: number, at: number) => void;
+  /** What adds a row of a batch, given its `raw`; `at`: how many were added before. */
+  readonly reader: (cells: StoredCells) => (raw: ByteRange, row: number, at: number) => void;
   /** The entries of the rows, in their order. */
   readonly entries: (table: Table, known: StoredColumns, order: readonly number[], memory?: ColumnMemory) => TableRows;
   /** Left out: the memory isn't used again. */
@@ -35,38 +35,49 @@ export interface StoredColumns {
 }
 
 /** Stored rows that become entries, by the reader of their API. */
-export function storedRows({ slice, add, entries, release }: StoredReader): StoredRows {
-  const eventIds: string[] = [];
+export function storedRows({ slice, reader, entries, release }: StoredReader): StoredRows {
+  const ids = new ByteRanges();
   const effective: (bigint | undefined)[] = [];
   let bytes = 0;
   return {
     get count() {
-      return eventIds.length;
+      return effective.length;
     },
     get bytes() {
       return bytes;
     },
-    add: (cells, row) => {
-      const raw = cells.text('raw', row) ?? nullText;
-      const at = eventIds.length;
-      add(raw, cells, row, at);
-      // An entry repeats these of its row: what the row says, even if it would be read otherwise today.
-      slice.events.postedAt[at] = cells.instant('posted_at', row);
-      effective.push(cells.instant('effective_at', row));
-      eventIds.push(cellText(cells.text('event_id', row)) ?? '');
-      bytes += raw.end - raw.start;
+    reader: (cells) => {
+      const read = reader(cells);
+      const [idAt, rawAt] = [cells.texts('event_id'), cells.texts('raw')];
+      const [postedAt, effectiveAt] = [cells.instants('posted_at'), cells.instants('effective_at')];
+      let idPage: Uint8Array | undefined;
+      let copied = new Uint8Array();
+      return (row) => {
+        const at = effective.length;
+        const raw = rawAt(row) ?? nullText;
+        read(raw, row, at);
+        // An entry repeats these of its row: what the row says, even if it would be read otherwise today.
+        slice.events.postedAt[at] = postedAt(row);
+        effective.push(effectiveAt(row));
+        const { page, start, end } = idAt(row) ?? noText;
+        // The batch's other columns, `raw` above all, aren't to stay in memory for it.
+        if (page !== idPage) copied = (idPage = page).slice();
+        ids.push(copied, start, end);
+        bytes += raw.end - raw.start;
+      };
     },
     finish: (table, memory) => {
-      const order = eventIds.map((_, row) => row);
-      const idArray = (chosen: Int32Array) => textArray(chosen.length, (at) => eventIds[chosen[at] ?? none] ?? '');
+      const order = effective.map((_, row) => row);
+      const idArray = (chosen: Int32Array, into = ownMemory) => ids.array(chosen, into);
       const rows = entries(table, { ids: { eventIds: idArray, contentHashes: idArray }, effective }, order, memory);
-      return { rows, net: netSums(slice, order), sources: eventIds.length };
+      return { rows, net: netSums(slice, order), sources: effective.length };
     },
     release: () => release?.(),
   };
 }
 
 const nullText: ByteRange = { page: Buffer.from('null'), start: 0, end: 4 };
+const noText: ByteRange = { page: nullText.page, start: 0, end: 0 };
 
 /** The rows of no source in particular: entries take nothing of it but the settlement. */
 export const storedSource = {
@@ -95,17 +106,24 @@ function storedEvents(): StoredReader {
   const used = free.pop() ?? newFlattener();
   const { slice, flattener } = used;
   const { events, orders, places } = slice;
+  const lists = new Dictionary();
+  const listNames: string[] = [];
   let group: string | undefined;
   return {
     slice,
-    add: (raw, cells, row, at) => {
-      // Of what an event was received with, its entries show the group alone.
-      const groupId = cellText(cells.text('group_id', row));
-      if (at === 0 || groupId !== group) slice.begin({ ...storedSource, groupId });
-      group = groupId;
-      flattener.addWithin(raw, cellText(cells.text('event_list', row)) ?? '');
-      events.amazonOrderId.set(at, cellNumber(orders, cells.text('amazon_order_id', row)));
-      events.marketplace.set(at, cellNumber(places, cells.text('marketplace', row)));
+    reader: (cells) => {
+      const [listAt, groupAt] = [cells.texts('event_list'), cells.texts('group_id')];
+      const [orderAt, placeAt] = [cells.texts('amazon_order_id'), cells.texts('marketplace')];
+      return (raw, row, at) => {
+        // Of what an event was received with, its entries show the group alone.
+        const groupId = cellText(groupAt(row));
+        if (at === 0 || groupId !== group) slice.begin({ ...storedSource, groupId });
+        group = groupId;
+        const list = cellNumber(lists, listAt(row) ?? noText);
+        flattener.addWithin(raw, (listNames[list] ??= lists.value(list)));
+        events.amazonOrderId.set(at, cellNumber(orders, orderAt(row)));
+        events.marketplace.set(at, cellNumber(places, placeAt(row)));
+      };
     },
     entries: (table, known, order, memory) => entryBatch(table, { rows: slice, ...known }, order, memory),
     release: () => {
