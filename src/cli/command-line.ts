@@ -28,7 +28,20 @@ type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'a
 /** The option by which the script of a shell asks for completions. */
 const completionOption = '--get-yargs-completions';
 
-function parserOf(words: readonly string[], surroundings: Surroundings, offered?: Offered): Argv {
+/** Parses words, and runs the command that they name. */
+async function parse(words: readonly string[], surroundings: Surroundings, offered?: Offered): Promise<void> {
+  // A command that yargs waits for itself has its help formatted first, which takes longer than all of the parsing.
+  let running: Promise<void> | undefined;
+  const run = (values: Readonly<Record<string, unknown>>, command: CommandDefinition): void => {
+    running = runCommand(new Given(values), command, surroundings);
+  };
+  await parserOf(words, run, offered).parseAsync();
+  await running;
+}
+
+type Run = (values: Readonly<Record<string, unknown>>, command: CommandDefinition) => void;
+
+function parserOf(words: readonly string[], run: Run, offered?: Offered): Argv {
   const parser = yargs(keptWords(words))
     .scriptName('ledgerlake')
     .parserConfiguration({ 'parse-positional-numbers': false })
@@ -45,11 +58,11 @@ function parserOf(words: readonly string[], surroundings: Surroundings, offered?
       if (error !== undefined && error.name !== 'YError') throw error;
       throw usageError(parserFault((message ?? 'the command line is wrong').replaceAll(/\s*\n\s*/g, ' '), words));
     });
-  for (const command of commands) define(parser, command, surroundings, offered);
+  for (const command of commands) define(parser, command, run, offered);
   return parser;
 }
 
-function define(parser: Argv, command: CommandDefinition, surroundings: Surroundings, offered?: Offered): void {
+function define(parser: Argv, command: CommandDefinition, run: Run, offered?: Offered): void {
   const { positional, about, options } = command;
   parser.command(
     commandShape(command),
@@ -68,16 +81,20 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
       }
       return own;
     },
-    async (values) => {
-      const given = new Given(values);
-      refuseAccounts(given, command);
-      const accounts = command.takesAccounts === true ? await readRunAccounts(given) : [];
-      process.exitCode =
-        accounts.length < 2
-          ? await runOnce(given, command, surroundings)
-          : await runInTurn(accounts, given, command, surroundings);
+    (values) => {
+      run(values, command);
     },
   );
+}
+
+/** Runs a command, for one account after the other where it takes several, and leaves the exit code with the process. */
+async function runCommand(given: Given, command: CommandDefinition, surroundings: Surroundings): Promise<void> {
+  refuseAccounts(given, command);
+  const accounts = command.takesAccounts === true ? await readRunAccounts(given) : [];
+  process.exitCode =
+    accounts.length < 2
+      ? await runOnce(given, command, surroundings)
+      : await runInTurn(accounts, given, command, surroundings);
 }
 
 /** Throws a USAGE error for several accounts where a command takes one: of other options the last one counts */
@@ -218,7 +235,7 @@ async function complete(asked: readonly string[], surroundings: Surroundings): P
   const left = [...(given.length === 0 ? choices : []), ...others.filter((name) => !given.includes(name))];
   const first = words.filter((word, at) => !isGiven(word, at));
   const offered = { [argument]: current.startsWith('-') ? [] : left, account: accounts };
-  await parserOf([completionOption, ...first], surroundings, offered).parseAsync();
+  await parse([completionOption, ...first], surroundings, offered);
 }
 
 async function accountNames(configuration: string | undefined): Promise<readonly string[]> {
@@ -338,7 +355,7 @@ export async function runCommandLine(words: readonly string[], { signal, allow }
     const help = await helpFor(words);
     if (words.length === 0) await showCommands();
     else if (help !== undefined) process.stdout.write(`${help}\n`);
-    else await parserOf(words, { clock: systemClock, signal, allow }).parseAsync();
+    else await parse(words, { clock: systemClock, signal, allow });
     const failure = await output.end();
     // A command that has failed has said why.
     if (failure !== undefined && (process.exitCode ?? 0) === 0) throw failure;
