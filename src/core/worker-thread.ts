@@ -158,12 +158,16 @@ export interface Answered<Answer> {
 }
 
 /** The memory of all typed arrays in plain objects and arrays, but for what threads share. */
-function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): ArrayBuffer[] {
-  if (ArrayBuffer.isView(value)) {
-    if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);
-  } else if (typeof value === 'object' && value !== null) {
-    for (const each of Object.values(value)) buffersIn(each, found);
-  }
+function buffersIn(value: unknown): ArrayBuffer[] {
+  const found = new Set<ArrayBuffer>();
+  const collect = (one: unknown): void => {
+    if (ArrayBuffer.isView(one)) {
+      if (one.buffer instanceof ArrayBuffer) found.add(one.buffer);
+    } else if (typeof one === 'object' && one !== null) {
+      for (const each of Object.values(one)) collect(each);
+    }
+  };
+  collect(value);
   return [...found];
 }
 
