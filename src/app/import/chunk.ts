@@ -12,9 +12,9 @@ import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import {
   int64s,
+  int64sOf,
   moveWarnings,
   newWarnings,
-  noInt64,
   SliceRows,
   windowSource,
   type EventWarnings,
@@ -111,8 +111,17 @@ export interface EncodedMonth {
   readonly net: string;
 }
 
-/** For the columns of one file after the other. */
-const columnMemory = new ReusedMemory(columnBytes);
+/**
+ * The bytes of lines for one thread alone: where others may read, to copy a part takes a multiple.
+ *
+ * @param memory is used where it has their size
+ */
+function ownBytes({ bytes, ends }: ChunkLines, memory: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+  // A line that is longer than all others leaves no memory behind.
+  const own = memory.length === bytes.length ? memory : Buffer.alloc(bytes.length);
+  own.set(bytes.subarray(0, ends.at(-1)));
+  return own;
+}
 
 /**
  * The events of some lines of an input on their way to rows: flattened, then placed in their days. They go the one way that pages
@@ -124,20 +133,17 @@ export class Chunk {
   readonly #pageWarnings = newWarnings();
   readonly #flattener = new Flattener(this.#rows, this.#pageWarnings);
   readonly #tape = new Tape();
-  /** Bytes of the lines: where other threads may read, to copy a part takes a multiple. */
   #lines = Buffer.alloc(0);
 
   /** Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten. */
-  flatten({ bytes, starts, ends }: ChunkLines): FlattenedChunk {
+  flatten(lines: ChunkLines): FlattenedChunk {
+    const { starts, ends } = lines;
     const rows = this.#rows;
     this.#flattener.clear();
     // Which window an event is in shows when its day is known.
     rows.begin(windowSource({ start: 0, end: 0 }));
     const warnings = newWarnings();
-    // A line that is longer than all others leaves no memory behind.
-    if (this.#lines.length !== bytes.length) this.#lines = Buffer.alloc(bytes.length);
-    const all = this.#lines;
-    all.set(bytes.subarray(0, ends.at(-1)));
+    const all = (this.#lines = ownBytes(lines, this.#lines));
     const broken = new Map<number, string>();
     const groups = new Map<number, GroupsBody>();
     for (const [line, start] of starts.entries()) {
@@ -239,6 +245,8 @@ export class Chunk {
 /** Encodes chunks, one after the other. */
 export class ChunkEncoder {
   readonly #rows = new SliceRows();
+  /** For the columns of one file after the other. */
+  readonly #memory = new ReusedMemory(columnBytes);
   #lines = Buffer.alloc(0);
   /** When the memory is free. */
   #last: Promise<unknown> = Promise.resolve();
@@ -254,15 +262,14 @@ export class ChunkEncoder {
     return encoded;
   }
 
-  async #encodeNow({ lines: { bytes, ends }, rows, chosen }: DedupedChunk): Promise<EncodedMonth[]> {
-    columnMemory.clear();
-    if (this.#lines.length !== bytes.length) this.#lines = Buffer.alloc(bytes.length);
-    this.#lines.set(bytes.subarray(0, ends.at(-1)));
+  async #encodeNow({ lines, rows, chosen }: DedupedChunk): Promise<EncodedMonth[]> {
+    this.#memory.clear();
+    this.#lines = ownBytes(lines, this.#lines);
     this.#rows.take(rows.memory, this.#lines);
     const { times, positions, months } = chosen;
     this.#rows.events.position.assign(positions);
     const ids = new HashedIds(this.#rows, rows.hashes);
-    const effective = Array.from(rows.instants, (instant) => (instant === noInt64 ? undefined : instant));
+    const effective = int64sOf(rows.instants);
     const finished = { rows: this.#rows, ids: ids.numbered(times), effective };
     const encoded: EncodedMonth[] = [];
     for (const { month, rows: ofMonth, metadata } of months) {
@@ -273,10 +280,10 @@ export class ChunkEncoder {
         finished,
         month,
         [...ofMonth],
-        columnMemory,
+        this.#memory,
       )) {
         files.set(batch.table.name, await encodeFile(batch, metadata));
-        columnMemory.clear();
+        this.#memory.clear();
         net = tags['net'] ?? net;
       }
       const main = files.get(events.name);

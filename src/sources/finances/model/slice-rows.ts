@@ -104,7 +104,7 @@ export class EntryRows {
 /** What rows need once their events are walked. */
 const takenColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text'] as const;
 
-const entryColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text', 'holder'] as const;
+const entryColumns = [...takenColumns, 'holder'] as const;
 
 /** One row per event, in order of receipt. */
 export class EventRows extends AttributeRows {
@@ -184,12 +184,18 @@ export function firstMonth(dates: readonly bigint[]): string {
 }
 
 /** Stands for no number: no date and no quantity reaches so far. */
-export const noInt64 = -(2n ** 63n);
+const noInt64 = -(2n ** 63n);
 
+/** Numbers as plain memory. */
 export function int64s(values: readonly (bigint | undefined)[]): BigInt64Array<ArrayBuffer> {
   const all = new BigInt64Array(values.length);
   for (let at = 0; at < values.length; at++) all[at] = values[at] ?? noInt64;
   return all;
+}
+
+/** The numbers that `int64s` was given. */
+export function int64sOf(memory: BigInt64Array): (bigint | undefined)[] {
+  return Array.from(memory, (value) => (value === noInt64 ? undefined : value));
 }
 
 /** Rows as plain memory, which goes from thread to thread. */
@@ -301,10 +307,11 @@ export class SliceRows {
       const texts = memory.dictionaries[at];
       if (texts !== undefined) dictionary.take(texts);
     }
-    for (const quantity of memory.quantity) items.quantity.push(quantity === noInt64 ? undefined : quantity);
-    for (const posted of memory.postedAt) events.postedAt.push(posted === noInt64 ? undefined : posted);
-    this.amountPaths.push(...memory.amountPaths);
-    this.sources.push(...memory.sources);
+    // One by one: a page can have more of each than a call takes arguments.
+    for (const quantity of int64sOf(memory.quantity)) items.quantity.push(quantity);
+    for (const posted of int64sOf(memory.postedAt)) events.postedAt.push(posted);
+    for (const place of memory.amountPaths) this.amountPaths.push(place);
+    for (const source of memory.sources) this.sources.push(source);
     events.raw.take(memory.raw, bytes);
   }
 

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { SliceRows, windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
+
+test('rows of a page with more paths and days than a call takes arguments go over to another thread', () => {
+  const rows = new SliceRows();
+  for (let at = 0; at < 300_000; at++) {
+    rows.amountPaths.push({ path: `Path${at}`, stem: 'fee', kind: 'fee', role: 'fee' });
+    rows.sources.push(windowSource({ start: at, end: at + 1 }));
+  }
+  const taken = new SliceRows();
+  taken.take(rows.memoryIn(new Uint8Array()), new Uint8Array());
+  expect(taken.amountPaths).toEqual(rows.amountPaths);
+  expect(taken.sources).toEqual(rows.sources);
+});
