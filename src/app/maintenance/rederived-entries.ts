@@ -7,6 +7,7 @@ import { familiesOf, type Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { millionths } from '../../core/numeric/decimal.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
+import { plainTexts } from '../../core/parquet/plain-texts.js';
 import { footerTexts, parquetBatches, type ParquetSource } from '../../core/parquet/wasm.js';
 import type { Derivation, DerivedBatch, StoredCells } from '../../engine/run/derivation.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -16,8 +17,11 @@ import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, fileMetadata, type NetSums } from '../../lake/files/new-file.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 
-/** Bytes that are read at once: WASM holds them several times over, and never gives memory back. */
+/** Bytes that parquet-wasm reads at once: it holds them several times over, and never gives memory back. */
 const readBytes = 1_500_000;
+
+/** Bytes of a file's rows that are read at once where parquet-wasm reads none of `raw`. */
+const readBytesWithoutRaw = 12_000_000;
 
 /**
  * Derives the entries of a file of events again from `raw`, in the order of the events, as they were derived when these were
@@ -33,9 +37,15 @@ async function* rederivedBatches(
   memory: ColumnMemory,
 ): AsyncGenerator<DerivedBatch> {
   let rows = derivation.begin();
-  for await (const batch of parquetBatches(file, [...derivation.texts, ...derivation.instants], readBytes)) {
+  // Nearly all of the bytes are of one column, whose texts are asked for once each and in their order.
+  const raw = await plainTexts(file, 'raw');
+  const columns = [...derivation.texts, ...derivation.instants].filter(
+    (column) => raw === undefined || column !== 'raw',
+  );
+  for await (const batch of parquetBatches(file, columns, raw === undefined ? readBytes : readBytesWithoutRaw)) {
+    const nextRaw = await raw?.take(batch.numRows);
     const cells: StoredCells = {
-      texts: (column) => textCells(batch, column),
+      texts: (column) => (column === 'raw' ? nextRaw : undefined) ?? textCells(batch, column),
       instants: (column) => instantCells(batch, column),
     };
     let add = rows.reader(cells);

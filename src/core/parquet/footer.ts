@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../errors.js';
 import { magic } from './encoder/format.js';
-import { readStruct, type ThriftStruct } from './encoder/thrift.js';
+import { numberOf, readStruct, structsOf, type ThriftStruct } from './encoder/thrift.js';
 
 /** A Parquet file ends in its footer, the footer's length as four bytes, and `PAR1`. */
 const tailBytes = 4 + magic.length;
@@ -55,13 +55,24 @@ export function footerAt(bytes: Uint8Array): number | undefined {
   return at < magic.length ? undefined : at;
 }
 
-function numberOf(struct: ThriftStruct, field: number): number {
-  const value = struct.get(field);
-  if (typeof value !== 'number') throw new Error(`expected a number as field ${field} of a footer, found none`);
-  return value;
+/** More than most footers have. */
+const firstRead = 32_000;
+
+/** Reads the footer of a file (`FileMetaData` of `parquet.thrift`). Throws an Error where there is none. */
+export async function readFooter(file: Blob): Promise<ThriftStruct> {
+  const last = new Uint8Array(await file.slice(Math.max(0, file.size - firstRead), file.size).arrayBuffer());
+  const end = last.length - tailBytes;
+  if (end < 0 || !magic.equals(last.subarray(-magic.length))) throw new Error('expected a Parquet file, got none');
+  const length = new DataView(last.buffer, last.byteOffset).getUint32(end, true);
+  if (length <= end) return readStruct(last, end - length, end);
+  const whole = file.size - tailBytes;
+  if (length > whole) throw new Error(`expected a footer within ${whole} bytes, it has ${length}`);
+  const bytes = new Uint8Array(await file.slice(whole - length, whole).arrayBuffer());
+  return readStruct(bytes, 0, length);
 }
 
-function structsOf(struct: ThriftStruct, field: number): readonly ThriftStruct[] {
-  const value = struct.get(field);
-  return (Array.isArray(value) ? value : [value]).filter((one) => one instanceof Map);
+/** Whether this program has written the file. */
+export function isOwnFooter(footer: ThriftStruct): boolean {
+  const createdBy = footer.get(6);
+  return createdBy instanceof Uint8Array && Buffer.from(createdBy).toString().startsWith(writerName);
 }

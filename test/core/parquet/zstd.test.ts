@@ -10,13 +10,14 @@ import { compressors } from './compressors.js';
 const module = pathToFileURL(resolve('dist/src/core/parquet/encoder/zstd.js')).href;
 
 test('frames hold the bytes they were made of', async () => {
-  const compress = await zstd();
+  const { compress, decompress } = await zstd();
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 5000 }), fc.nat(40), (some, times) => {
       // A view into more bytes, as the encoder hands over.
       const all = Uint8Array.from({ length: some.length * (times + 1) + 2 }, (_, at) => some[at % some.length] ?? 0);
       const bytes = all.subarray(1, -1);
       expect(Buffer.compare(compressors.ZSTD(compress(bytes), bytes.length), bytes)).toBe(0);
+      expect(Buffer.compare(decompress?.(compress(bytes)) ?? new Uint8Array(), bytes)).toBe(0);
     }),
     { numRuns: 300 },
   );
@@ -24,7 +25,7 @@ test('frames hold the bytes they were made of', async () => {
 
 test('a machine without the addon makes frames too', async () => {
   const script =
-    `import { zstd } from '${module}'; const compress = await zstd();` +
+    `import { zstd } from '${module}'; const { compress, decompress } = await zstd(); if (decompress) process.exit(1);` +
     `process.stdout.write(Buffer.from(compress(Buffer.from('one,two,'.repeat(1000)))).toString('base64'))`;
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
     // The addon's loader looks nowhere else then.

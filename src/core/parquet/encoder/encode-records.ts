@@ -58,7 +58,7 @@ export async function encodeRecords(
   groupRows: number,
   createdBy: string,
 ): Promise<{ bytes: Uint8Array<ArrayBuffer>; rows: number }> {
-  const compress = await zstd();
+  const { compress } = await zstd();
   const columns = fields.map((field) => columnOf(field, [], { definition: 0, repetition: 0 }));
   const leaves = columns.flatMap((column) => column.leaves);
   const file = new ByteBuffer();

@@ -63,7 +63,8 @@ export async function encodeTable(
   createdBy: string,
 ): Promise<EncodedTable> {
   const { table, length: rowCount } = rows;
-  const codecs = { compress: await zstd(), hash64: await xxHash64() };
+  const { compress } = await zstd();
+  const codecs = { compress, hash64: await xxHash64() };
   const pieces: Uint8Array[] = [magic];
   let length = magic.length;
   const put = (piece: Uint8Array): Extent => {

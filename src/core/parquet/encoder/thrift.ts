@@ -136,10 +136,36 @@ type ThriftValue = number | boolean | Uint8Array | ThriftStruct | readonly Thrif
  * @throws Error where it doesn't, or isn't written in the compact protocol
  */
 export function readStruct(bytes: Uint8Array, start: number, end: number): ThriftStruct {
-  const reader = new StructReader(bytes.subarray(0, end), start);
-  const struct = reader.struct();
-  if (reader.at !== end) throw new Error(`expected a struct up to byte ${end}, it ends at ${reader.at}`);
+  const { struct, end: at } = readStructAt(bytes.subarray(0, end), start);
+  if (at !== end) throw new Error(`expected a struct up to byte ${end}, it ends at ${at}`);
   return struct;
+}
+
+/**
+ * Reads a struct that begins at `start`, and where it ends.
+ *
+ * @throws Error where it goes beyond the bytes, or isn't written in the compact protocol
+ */
+export function readStructAt(
+  bytes: Uint8Array,
+  start: number,
+): { readonly struct: ThriftStruct; readonly end: number } {
+  const reader = new StructReader(bytes, start);
+  const struct = reader.struct();
+  return { struct, end: reader.at };
+}
+
+/** A field that is a number. Throws an Error where there is none. */
+export function numberOf(struct: ThriftStruct, field: number): number {
+  const value = struct.get(field);
+  if (typeof value !== 'number') throw new Error(`expected a number as field ${field} of a struct, found none`);
+  return value;
+}
+
+/** A field that is a struct or a list of them; empty where there is none. */
+export function structsOf(struct: ThriftStruct, field: number): readonly ThriftStruct[] {
+  const value = struct.get(field);
+  return (Array.isArray(value) ? value : [value]).filter((one) => one instanceof Map);
 }
 
 class StructReader {

@@ -3,38 +3,58 @@ import * as zlib from 'node:zlib';
 /** Makes a zstd frame of bytes. */
 export type Compress = (bytes: Uint8Array) => Uint8Array;
 
+/** Reads the bytes of a zstd frame. */
+export type Decompress = (frame: Uint8Array) => Uint8Array;
+
+export interface Zstd {
+  readonly compress: Compress;
+  /** Undefined where it would be no faster than parquet-wasm. Throws an Error where the frame is damaged. */
+  readonly decompress: Decompress | undefined;
+}
+
 /** By measurement (docs/performance.md): the next levels make files 2 % smaller and take up to twice as long. */
 const level = 1;
 
 /**
  * The codec of a process: Node's own from 22.15 on, before that an addon, and WebAssembly where the addon isn't installed or has
- * no binary for the machine. Loaded when a file is written first.
+ * no binary for the machine. Loaded when a file is written or read first.
  */
-export function zstd(): Promise<Compress> {
+export function zstd(): Promise<Zstd> {
   return (loaded ??= ofNode() ?? addon().catch(webAssembly));
 }
 
-let loaded: Promise<Compress> | undefined;
+let loaded: Promise<Zstd> | undefined;
 
-function ofNode(): Promise<Compress> | undefined {
+function ofNode(): Promise<Zstd> | undefined {
   const of: Readonly<Record<string, unknown>> = { ...zlib };
-  const compress = of['zstdCompressSync'];
+  const { zstdCompressSync: compress, zstdDecompressSync: decompress } = of;
   const constants: Readonly<Record<string, number>> = { ...zlib.constants };
   const name = constants['ZSTD_c_compressionLevel'];
-  if (typeof compress !== 'function' || name === undefined) return undefined;
+  if (typeof compress !== 'function' || typeof decompress !== 'function' || name === undefined) return undefined;
   const options = { params: { [name]: level } };
-  return Promise.resolve((bytes) => (compress as (bytes: Uint8Array, given: typeof options) => Buffer)(bytes, options));
+  return Promise.resolve({
+    compress: (bytes) => (compress as (bytes: Uint8Array, given: typeof options) => Buffer)(bytes, options),
+    decompress: (frame) => (decompress as (frame: Uint8Array) => Buffer)(frame),
+  });
 }
 
-async function addon(): Promise<Compress> {
-  const { Encoder } = await import('@toondepauw/node-zstd');
+async function addon(): Promise<Zstd> {
+  const { Decoder, Encoder } = await import('@toondepauw/node-zstd');
   const encoder = new Encoder(level);
-  return (bytes) => encoder.encodeSync(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  const decoder = new Decoder();
+  return {
+    compress: (bytes) => encoder.encodeSync(bufferOf(bytes)),
+    decompress: (frame) => decoder.decodeSync(bufferOf(frame)),
+  };
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** Half as fast as the others. */
-async function webAssembly(): Promise<Compress> {
+async function webAssembly(): Promise<Zstd> {
   const { compress, init } = await import('@bokuweb/zstd-wasm');
   await init();
-  return (bytes) => compress(bytes, level);
+  return { compress: (bytes) => compress(bytes, level), decompress: undefined };
 }
