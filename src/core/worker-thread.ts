@@ -60,13 +60,12 @@ export class WorkerThread<Question, Answer> {
   }
 
   /**
-   * Asks a question.
+   * Asks a question. Memory is copied, unless threads share it.
    *
-   * @param handedOver what of the question the thread is to have for itself: it can't be used here any more
    * @returns never unhandled where nobody waits for it any more
    * @throws LedgerlakeError what the thread refuses with, ENCODER where it ended, or the signal's reason
    */
-  ask(question: Question, handedOver?: unknown): Promise<Answer> {
+  ask(question: Question): Promise<Answer> {
     const { promise, resolve, reject } = settled<Answer>();
     if (this.#ended !== undefined) {
       reject(this.#ended.reason);
@@ -74,7 +73,7 @@ export class WorkerThread<Question, Answer> {
     }
     const id = this.#asked++;
     this.#waiting.set(id, { resolve, reject });
-    this.#running().postMessage({ id, question } satisfies Message<Question>, buffersIn(handedOver));
+    this.#running().postMessage({ id, question } satisfies Message<Question>);
     return promise;
   }
 
@@ -150,40 +149,18 @@ function ended(why: string): LedgerlakeError {
   );
 }
 
-/** An answer. */
-export interface Answered<Answer> {
-  readonly answer: Answer;
-  /** What of it whoever asked is to have for itself: it can't be used on the thread any more. */
-  readonly handedOver?: unknown;
-}
-
-/** The memory of all typed arrays in plain objects and arrays, but for what threads share. */
-function buffersIn(value: unknown): ArrayBuffer[] {
-  const found = new Set<ArrayBuffer>();
-  const collect = (one: unknown): void => {
-    if (ArrayBuffer.isView(one)) {
-      if (one.buffer instanceof ArrayBuffer) found.add(one.buffer);
-    } else if (typeof one === 'object' && one !== null) {
-      for (const each of Object.values(one)) collect(each);
-    }
-  };
-  collect(value);
-  return [...found];
-}
-
 /**
  * Answers questions on a thread, in their order. What `answer` throws goes to whoever asked.
  *
  * @param answer takes what `WorkerThread.ask` is given
  */
-export function answerQuestions(answer: (question: never) => Promise<Answered<unknown>>): void {
+export function answerQuestions(answer: (question: never) => Promise<unknown>): void {
   const port = parentPort;
   let before: Promise<void> = Promise.resolve();
   port?.on('message', ({ id, question }: Message<never>) => {
     before = before.then(async () => {
       try {
-        const { answer: of, handedOver } = await answer(question);
-        port.postMessage({ id, answer: of } satisfies Reply<unknown>, buffersIn(handedOver));
+        port.postMessage({ id, answer: await answer(question) } satisfies Reply<unknown>);
       } catch (error) {
         const code = error instanceof LedgerlakeError ? error.code : 'ENCODER';
         port.postMessage({ id, message: messageOf(error), code } satisfies Reply<unknown>);

@@ -1,4 +1,4 @@
-import { answerQuestions, type Answered } from '../../core/worker-thread.js';
+import { answerQuestions } from '../../core/worker-thread.js';
 import { Chunk, ChunkEncoder } from './chunk.js';
 import type { ChunkCall } from './chunk-threads.js';
 
@@ -8,23 +8,18 @@ const chunks = new Map<number, Chunk>();
 const free: Chunk[] = [];
 const encoder = new ChunkEncoder();
 
-answerQuestions(async (asked: ChunkCall): Promise<Answered<unknown>> => {
-  if (asked.call === 'encode') {
-    const months = await encoder.encode(asked.deduped);
-    return { answer: months, handedOver: months };
-  }
+answerQuestions(async (asked: ChunkCall): Promise<unknown> => {
+  if (asked.call === 'encode') return encoder.encode(asked.deduped);
   if (asked.call === 'flatten') {
     const chunk = free.pop() ?? new Chunk();
-    const flattened = chunk.flatten(asked.lines);
+    const flattened = chunk.flatten(asked.lines, asked.memory);
     if (flattened.placed === undefined) chunks.set(asked.chunk, chunk);
     else free.push(chunk);
-    return { answer: flattened, handedOver: flattened.placed };
+    return flattened;
   }
   const chunk = chunks.get(asked.chunk);
   if (chunk === undefined) throw new Error(`expected chunk ${asked.chunk} to be here, it isn't`);
   chunks.delete(asked.chunk);
   free.push(chunk);
-  if (asked.call === 'discard') return { answer: undefined };
-  const placed = chunk.place(asked.before);
-  return { answer: placed, handedOver: placed };
+  return asked.call === 'place' ? chunk.place(asked.before) : undefined;
 });

@@ -27,7 +27,7 @@ export const importLimits: ImportLimits = {
 
 /** A call of a chunk's, by its number. */
 export type ChunkCall = { readonly chunk: number } & (
-  | { readonly call: 'flatten'; readonly lines: ChunkLines }
+  | { readonly call: 'flatten'; readonly lines: ChunkLines; readonly memory: SharedArrayBuffer | undefined }
   | { readonly call: 'place'; readonly before: bigint | undefined }
   | { readonly call: 'encode'; readonly deduped: DedupedChunk }
   | { readonly call: 'discard' }
@@ -60,6 +60,8 @@ export class ChunkThreads {
   readonly #underWay = new Set<Promise<void>>();
   /** Memory of lines that are flattened. */
   readonly #rooms: SharedArrayBuffer[] = [];
+  /** Memory of rows that are encoded. */
+  readonly #rowsMemory: SharedArrayBuffer[] = [];
   /** Chunks of this thread that are placed. */
   readonly #free: Chunk[] = [];
   #encoder: Promise<ChunkEncoder> | undefined;
@@ -123,7 +125,8 @@ export class ChunkThreads {
     let isThere = false;
     return this.#chunkWork({
       flatten: async (lines) => {
-        const flattened = (await flattening.ask({ chunk, call: 'flatten', lines })) as FlattenedChunk;
+        const memory = this.#rowsMemory.pop();
+        const flattened = (await flattening.ask({ chunk, call: 'flatten', lines, memory })) as FlattenedChunk;
         isThere = flattened.placed === undefined;
         return flattened;
       },
@@ -132,9 +135,7 @@ export class ChunkThreads {
         return (await flattening.ask({ chunk, call: 'place', before })) as PlacedChunk;
       },
       encode: (deduped) =>
-        this.#threadOf('encode').ask({ chunk, call: 'encode', deduped }, deduped.rows) as Promise<
-          readonly EncodedMonth[]
-        >,
+        this.#threadOf('encode').ask({ chunk, call: 'encode', deduped }) as Promise<readonly EncodedMonth[]>,
       discard: () => {
         if (isThere) void flattening.ask({ chunk, call: 'discard' });
       },
@@ -172,7 +173,7 @@ export class ChunkThreads {
     };
     return this.#chunkWork({
       flatten: async (lines) => {
-        const flattened = (await chunk).flatten(lines);
+        const flattened = (await chunk).flatten(lines, this.#rowsMemory.pop());
         if (flattened.placed !== undefined) free();
         return flattened;
       },
@@ -196,6 +197,7 @@ export class ChunkThreads {
     let flattening: Promise<unknown> | undefined;
     const end = (): void => {
       if (lines !== undefined) this.#rooms.push(lines.bytes.buffer);
+      if (rows !== undefined) this.#rowsMemory.push(rows.reusable);
       lines = rows = undefined;
     };
     return {

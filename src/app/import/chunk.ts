@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { columnBytes, ReusedMemory } from '../../core/columns/memory.js';
+import { columnBytes, ReusedMemory, SharedArrays } from '../../core/columns/memory.js';
 import { Tape, kind } from '../../core/json/tape.js';
 import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js';
 import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
@@ -54,7 +54,7 @@ export interface GroupsBody {
 /** The events of a chunk, once their days are known. */
 export interface PlacedChunk {
   /** Of their ids without the numbers that tell equal events apart, as `idWords` an event. */
-  readonly words: Int32Array<ArrayBuffer>;
+  readonly words: Int32Array;
   /** The start of each one's day. */
   readonly days: Float64Array<ArrayBuffer>;
   /** Those without a date, by their number in the chunk. */
@@ -69,7 +69,9 @@ export interface ChunkRows {
   readonly memory: RowsMemory;
   readonly hashes: IdHashes;
   /** When each event stands in microseconds since 1970. */
-  readonly instants: BigInt64Array<ArrayBuffer>;
+  readonly instants: BigInt64Array;
+  /** For another chunk's rows, once nobody needs these any more. */
+  readonly reusable: SharedArrayBuffer;
 }
 
 /** A chunk that is to be encoded. */
@@ -134,10 +136,16 @@ export class Chunk {
   readonly #flattener = new Flattener(this.#rows, this.#pageWarnings);
   readonly #tape = new Tape();
   #lines = Buffer.alloc(0);
+  #memory: SharedArrayBuffer | undefined;
 
-  /** Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten. */
-  flatten(lines: ChunkLines): FlattenedChunk {
+  /**
+   * Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten.
+   *
+   * @param memory where the rows lie once they are placed, as far as there is room
+   */
+  flatten(lines: ChunkLines, memory?: SharedArrayBuffer): FlattenedChunk {
     const { starts, ends } = lines;
+    this.#memory = memory;
     const rows = this.#rows;
     this.#flattener.clear();
     // Which window an event is in shows when its day is known.
@@ -201,9 +209,14 @@ export class Chunk {
       if (instant < reach.first) reach.first = instant;
       if (instant > reach.last) reach.last = instant;
     }
+    const memory = new SharedArrays(this.#memory);
+    const copies = {
+      ...{ memory: rows.copy(this.#lines, memory), hashes: ids.copy(memory) },
+      instants: memory.int64s(int64s(instants)),
+    };
     return {
       ...{ words: ids.words(), days, undated, reach: reach.first === Infinity ? undefined : reach },
-      rows: { memory: rows.memoryIn(this.#lines), hashes: ids.known, instants: int64s(instants) },
+      rows: { ...copies, reusable: memory.reusable },
     };
   }
 

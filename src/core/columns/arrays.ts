@@ -29,8 +29,8 @@ export function bufferOf({ page, start, end }: ByteRange): Buffer {
 
 /** Where texts begin and end within the same bytes. */
 export interface RangesWithin {
-  readonly starts: Int32Array<ArrayBuffer>;
-  readonly ends: Int32Array<ArrayBuffer>;
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
 }
 
 /** Where texts' bytes are, without an object for each. */

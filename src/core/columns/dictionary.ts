@@ -1,11 +1,11 @@
 import type { Utf8, Data } from 'apache-arrow';
 import { arrow } from './arrow.js';
-import { copyText } from './memory.js';
+import { copyText, type SharedArrays } from './memory.js';
 
 /** The values of a dictionary as plain memory. */
 export interface DictionaryTexts {
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly offsets: Int32Array<ArrayBuffer>;
+  readonly bytes: Uint8Array;
+  readonly offsets: Int32Array;
 }
 
 /**
@@ -14,7 +14,7 @@ export interface DictionaryTexts {
  */
 export class Dictionary {
   length = 0;
-  #bytes = Buffer.alloc(4096);
+  #bytes: Buffer = Buffer.alloc(4096);
   /** Of `#bytes`: four of them are hashed and compared at once. */
   #view = viewOf(this.#bytes);
   #source: Uint8Array = this.#bytes;
@@ -23,7 +23,7 @@ export class Dictionary {
   /** The source before, and its view: two columns may take turns. */
   #otherSource = this.#source;
   #otherView = this.#view;
-  #offsets = new Int32Array(256);
+  #offsets: Int32Array = new Int32Array(256);
   /** Open addressing: number of the value plus one, 0 where a slot is free. */
   #slots = new Int32Array(1024);
   #last = -1;
@@ -59,10 +59,10 @@ export class Dictionary {
     this.#slots.fill(0);
   }
 
-  /** The values' bytes, and where each begins: a copy. */
-  get texts(): DictionaryTexts {
-    const offsets = this.#offsets.slice(0, this.length + 1);
-    return { bytes: new Uint8Array(this.#bytes.subarray(0, offsets[this.length])), offsets };
+  /** Copies of the values' bytes, and of where each begins. */
+  textsIn(memory: SharedArrays): DictionaryTexts {
+    const offsets = memory.int32s(this.#offsets.subarray(0, this.length + 1));
+    return { bytes: memory.bytes(this.#bytes.subarray(0, offsets[this.length])), offsets };
   }
 
   /** Takes values, and their memory, in the place of its own: they can be read, and none can be added. */

@@ -61,6 +61,53 @@ export class ReusedMemory implements ColumnMemory {
 }
 
 /**
+ * Copies of arrays, one behind the other in memory that threads share: another thread has them without a further copy. Memory that
+ * isn't shared could be transferred; but the first time that a thread loses some, V8 drops all code that it has optimized for
+ * arrays there, and checks at each access from then on whether the memory still is there.
+ */
+export class SharedArrays {
+  readonly #memory: SharedArrayBuffer;
+  #used = 0;
+
+  /** @param memory nobody uses any more what lies in it; arrays beyond it have memory of their own */
+  constructor(memory = new SharedArrayBuffer(0)) {
+    this.#memory = memory;
+  }
+
+  int32s(values: Int32Array): Int32Array {
+    const copy = new Int32Array(...this.#place(values));
+    copy.set(values);
+    return copy;
+  }
+
+  int64s(values: BigInt64Array): BigInt64Array {
+    const copy = new BigInt64Array(...this.#place(values));
+    copy.set(values);
+    return copy;
+  }
+
+  bytes(values: Uint8Array): Uint8Array {
+    const copy = new Uint8Array(...this.#place(values));
+    copy.set(values);
+    return copy;
+  }
+
+  /** Memory for as much again, once nobody uses these copies any more. */
+  get reusable(): SharedArrayBuffer {
+    return this.#used <= this.#memory.byteLength ? this.#memory : new SharedArrayBuffer(Math.ceil(this.#used * 1.25));
+  }
+
+  /** Memory for an array of so many values, where it begins in it, and how many there are. */
+  #place({ byteLength, length }: { byteLength: number; length: number }): [SharedArrayBuffer, number, number] {
+    const start = this.#used;
+    this.#used += Math.ceil(byteLength / alignment) * alignment;
+    return this.#used <= this.#memory.byteLength
+      ? [this.#memory, start, length]
+      : [new SharedArrayBuffer(byteLength), 0, length];
+  }
+}
+
+/**
  * The first place from `from` on with the same remainder by 8 as the offset of the bytes: V8 copies bytes that threads share word
  * by word then, and else one by one.
  */
@@ -77,7 +124,7 @@ export function copyText(source: Uint8Array, start: number, end: number, into: U
 /** A growing list of 32-bit integers. */
 export class Int32List {
   length = 0;
-  #cells = new Int32Array(1024);
+  #cells: Int32Array = new Int32Array(1024);
 
   push(value: number): number {
     if (this.length === this.#cells.length) {
@@ -108,7 +155,7 @@ export class Int32List {
   }
 
   /** Takes these values, and their memory, in the place of its own. */
-  take(values: Int32Array<ArrayBuffer>): void {
+  take(values: Int32Array): void {
     this.#cells = values;
     this.length = values.length;
   }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Data, Utf8 } from 'apache-arrow';
 import { hexArray, type Around } from '../../../core/columns/arrays.js';
-import type { ColumnMemory } from '../../../core/columns/memory.js';
+import type { ColumnMemory, SharedArrays } from '../../../core/columns/memory.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { RowSource, SliceRows } from './slice-rows.js';
 
@@ -56,16 +56,16 @@ function numberBehind(times: number): string {
 
 /** Hashes of events' contents and ids, one behind the other. */
 export interface IdHashes {
-  readonly contents: Uint8Array<ArrayBuffer>;
-  readonly hashes: Uint8Array<ArrayBuffer>;
+  readonly contents: Uint8Array;
+  readonly hashes: Uint8Array;
 }
 
 /** Ids as the hashes that they are, without the numbers: identical events share one. */
 export class HashedIds {
   /** Of all events, one behind the other. */
-  readonly #contents: Uint8Array<ArrayBuffer>;
+  readonly #contents: Uint8Array;
   /** The same for ids, without what stands before them. */
-  readonly #hashes: Uint8Array<ArrayBuffer>;
+  readonly #hashes: Uint8Array;
   readonly #rows: SliceRows;
   /** What stands before the ids of each source. */
   readonly #prefixes: readonly Buffer[];
@@ -142,13 +142,13 @@ export class HashedIds {
   }
 
   /** The ids' hashes as words of 32 bits, four an event. They are the caller's. */
-  words(): Int32Array<ArrayBuffer> {
+  words(): Int32Array {
     return new Int32Array(this.#hashes.slice().buffer);
   }
 
-  /** All hashes, as they lie in memory. */
-  get known(): IdHashes {
-    return { contents: this.#contents, hashes: this.#hashes };
+  /** Copies of all hashes. */
+  copy(memory: SharedArrays): IdHashes {
+    return { contents: memory.bytes(this.#contents), hashes: memory.bytes(this.#hashes) };
   }
 
   contentHash(row: number): string {
@@ -189,8 +189,8 @@ function putDigest(digest: string, into: Uint8Array, row: number): void {
   for (let at = 0; at < hashBytes; at++) into[start + at] = digest.charCodeAt(at);
 }
 
-function hexOf(hashes: Uint8Array<ArrayBuffer>, row: number): string {
-  return Buffer.from(hashes.buffer, row * hashBytes, hashBytes).toString('hex');
+function hexOf({ buffer, byteOffset }: Uint8Array, row: number): string {
+  return Buffer.from(buffer, byteOffset + row * hashBytes, hashBytes).toString('hex');
 }
 
 /** Only by date is an event in one slice alone; elsewhere the group or the order is part of its id. */

@@ -1,6 +1,6 @@
 import { monthOf, type Window } from '../../../core/windows.js';
 import { ByteRanges, type RangesWithin } from '../../../core/columns/arrays.js';
-import { Int32List } from '../../../core/columns/memory.js';
+import { Int32List, type SharedArrays } from '../../../core/columns/memory.js';
 import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictionary.js';
 import type { Int64Halves } from '../../../core/numeric/decimal.js';
 
@@ -42,17 +42,17 @@ export class ItemRows extends AttributeRows {
 export class EntryRows {
   length = 0;
   /** Number in `SliceRows.amountPaths`. */
-  path = new Int32Array(firstRoom);
-  item = new Int32Array(firstRoom);
-  name = new Int32Array(firstRoom);
-  currency = new Int32Array(firstRoom);
+  path: Int32Array = new Int32Array(firstRoom);
+  item: Int32Array = new Int32Array(firstRoom);
+  name: Int32Array = new Int32Array(firstRoom);
+  currency: Int32Array = new Int32Array(firstRoom);
   /** Millionths, low and high half, where `exact` is 1. */
-  low = new Int32Array(firstRoom);
-  high = new Int32Array(firstRoom);
-  exact = new Int32Array(firstRoom);
-  text = new Int32Array(firstRoom);
+  low: Int32Array = new Int32Array(firstRoom);
+  high: Int32Array = new Int32Array(firstRoom);
+  exact: Int32Array = new Int32Array(firstRoom);
+  text: Int32Array = new Int32Array(firstRoom);
   /** The object that holds the amount, while its event is walked. */
-  holder = new Int32Array(firstRoom);
+  holder: Int32Array = new Int32Array(firstRoom);
 
   /** Puts an empty row in front of the one at `index`. */
   insert(index: number): void {
@@ -187,7 +187,7 @@ export function firstMonth(dates: readonly bigint[]): string {
 const noInt64 = -(2n ** 63n);
 
 /** Numbers as plain memory. */
-export function int64s(values: readonly (bigint | undefined)[]): BigInt64Array<ArrayBuffer> {
+export function int64s(values: readonly (bigint | undefined)[]): BigInt64Array {
   const all = new BigInt64Array(values.length);
   for (let at = 0; at < values.length; at++) all[at] = values[at] ?? noInt64;
   return all;
@@ -200,12 +200,12 @@ export function int64sOf(memory: BigInt64Array): (bigint | undefined)[] {
 
 /** Rows as plain memory, which goes from thread to thread. */
 export interface RowsMemory {
-  readonly lists: readonly Int32Array<ArrayBuffer>[];
-  readonly entries: readonly Int32Array<ArrayBuffer>[];
+  readonly lists: readonly Int32Array[];
+  readonly entries: readonly Int32Array[];
   readonly raw: RangesWithin;
   readonly dictionaries: readonly DictionaryTexts[];
-  readonly quantity: BigInt64Array<ArrayBuffer>;
-  readonly postedAt: BigInt64Array<ArrayBuffer>;
+  readonly quantity: BigInt64Array;
+  readonly postedAt: BigInt64Array;
   readonly amountPaths: readonly AmountPlace[];
   readonly sources: readonly RowSource[];
 }
@@ -281,16 +281,17 @@ export class SliceRows {
    * Copies of the rows, to be taken by another thread.
    *
    * @param bytes what the events' bytes lie in, which isn't copied
+   * @param memory where the copies lie
    */
-  memoryIn(bytes: Uint8Array): RowsMemory {
+  copy(bytes: Uint8Array, memory: SharedArrays): RowsMemory {
     const { entries, items, events, amountPaths, sources } = this;
     return {
-      lists: this.#lists().map((list) => list.values.slice()),
-      entries: takenColumns.map((name) => entries[name].slice(0, entries.length)),
+      lists: this.#lists().map((list) => memory.int32s(list.values)),
+      entries: takenColumns.map((name) => memory.int32s(entries[name].subarray(0, entries.length))),
       raw: events.raw.within(bytes),
-      dictionaries: this.#dictionaries.map((dictionary) => dictionary.texts),
-      quantity: int64s(items.quantity),
-      postedAt: int64s(events.postedAt),
+      dictionaries: this.#dictionaries.map((dictionary) => dictionary.textsIn(memory)),
+      quantity: memory.int64s(int64s(items.quantity)),
+      postedAt: memory.int64s(int64s(events.postedAt)),
       amountPaths: amountPaths.map(({ path, stem, kind, role }) => ({ path, stem, kind, role })),
       sources,
     };

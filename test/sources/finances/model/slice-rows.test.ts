@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { SharedArrays } from '../../../../src/core/columns/memory.js';
 import { SliceRows, windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 
 test('rows of a page with more paths and days than a call takes arguments go over to another thread', () => {
@@ -8,7 +9,7 @@ test('rows of a page with more paths and days than a call takes arguments go ove
     rows.sources.push(windowSource({ start: at, end: at + 1 }));
   }
   const taken = new SliceRows();
-  taken.take(rows.memoryIn(new Uint8Array()), new Uint8Array());
+  taken.take(rows.copy(new Uint8Array(), new SharedArrays()), new Uint8Array());
   expect(taken.amountPaths).toEqual(rows.amountPaths);
   expect(taken.sources).toEqual(rows.sources);
 });
