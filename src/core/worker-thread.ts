@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { setImmediate } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
 import { LedgerlakeError, messageOf, type ErrorCode } from './errors.js';
 
@@ -165,6 +166,8 @@ export function answerQuestions(answer: (question: never) => Promise<unknown>): 
         const code = error instanceof LedgerlakeError ? error.code : 'ENCODER';
         port.postMessage({ id, message: messageOf(error), code } satisfies Reply<unknown>);
       }
+      // As long as questions come, the event loop doesn't turn; only then is the memory of an addon's buffers freed.
+      await setImmediate();
     });
   });
 }

@@ -2,7 +2,7 @@ import { open, rm, type FileHandle } from 'node:fs/promises';
 import { readPart } from '../../core/io/files.js';
 import type { ByteRange } from '../../core/columns/arrays.js';
 import { instantCells, textCells, columnData, numbersOf } from '../../core/columns/column-data.js';
-import type { ParquetSource } from '../../core/parquet/wasm.js';
+import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 
 /** An event's id without the number of equal ones is 128 bits: so many words of 32. */
 export const idWords = 4;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Table, Family } from '../../core/columns/table.js';
-import type { ParquetSource } from '../../core/parquet/wasm.js';
+import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tuneForSeconds } from '../../core/v8-flags.js';

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { sqlType, type Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { footerTexts } from '../../core/parquet/wasm.js';
+import { footerTexts } from '../../core/parquet/footer.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../core/windows.js';
 import { readWindow, windowKey } from '../../engine/slicing/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { instantCells, textCells } from '../../core/columns/column-data.js';
 import { columnBytes, ReusedMemory, type ColumnMemory } from '../../core/columns/memory.js';
 import { RowSums } from '../../core/columns/row-sums.js';
@@ -7,8 +8,9 @@ import { familiesOf, type Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { millionths } from '../../core/numeric/decimal.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
-import { plainTexts } from '../../core/parquet/plain-texts.js';
-import { footerTexts, parquetBatches, type ParquetSource } from '../../core/parquet/wasm.js';
+import { footerTexts } from '../../core/parquet/footer.js';
+import { ownColumns } from '../../core/parquet/own-columns.js';
+import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Derivation, DerivedBatch, StoredCells } from '../../engine/run/derivation.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -19,9 +21,6 @@ import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 
 /** Bytes that parquet-wasm reads at once: it holds them several times over, and never gives memory back. */
 const readBytes = 1_500_000;
-
-/** Bytes of a file's rows that are read at once where parquet-wasm reads none of `raw`. */
-const readBytesWithoutRaw = 12_000_000;
 
 /**
  * Derives the entries of a file of events again from `raw`, in the order of the events, as they were derived when these were
@@ -37,22 +36,14 @@ async function* rederivedBatches(
   memory: ColumnMemory,
 ): AsyncGenerator<DerivedBatch> {
   let rows = derivation.begin();
-  // Nearly all of the bytes are of one column, whose texts are asked for once each and in their order.
-  const raw = await plainTexts(file, 'raw');
-  const columns = [...derivation.texts, ...derivation.instants].filter(
-    (column) => raw === undefined || column !== 'raw',
-  );
-  for await (const batch of parquetBatches(file, columns, raw === undefined ? readBytes : readBytesWithoutRaw)) {
-    const nextRaw = await raw?.take(batch.numRows);
-    const cells: StoredCells = {
-      texts: (column) => (column === 'raw' ? nextRaw : undefined) ?? textCells(batch, column),
-      instants: (column) => instantCells(batch, column),
-    };
+  for await (const cells of storedCells(derivation, file)) {
     let add = rows.reader(cells);
-    for (let row = 0; row < batch.numRows; row++) {
+    for (let row = 0; row < cells.rows; row++) {
       add(row);
       if (rows.bytes < batchBytes) continue;
       yield rows.finish(table, memory);
+      // Own files are read at once: without a break nothing else would get its turn before the file's end, a signal least of all.
+      await setImmediate();
       rows.release();
       rows = derivation.begin();
       add = rows.reader(cells);
@@ -62,11 +53,32 @@ async function* rederivedBatches(
   rows.release();
 }
 
+/** The cells that a derivation reads, group by group or batch by batch. Throws an Error where the bytes are no Parquet file. */
+async function* storedCells(
+  derivation: Derivation,
+  file: ParquetSource,
+): AsyncGenerator<StoredCells & { readonly rows: number }> {
+  const own = await ownColumns(file, derivation);
+  if (own !== undefined) {
+    yield* own;
+    return;
+  }
+  const { parquetBatches } = await import('../../core/parquet/wasm.js');
+  for await (const batch of parquetBatches(file, [...derivation.texts, ...derivation.instants], readBytes)) {
+    yield {
+      rows: batch.numRows,
+      texts: (column) => textCells(batch, column),
+      instants: (column) => instantCells(batch, column),
+    };
+  }
+}
+
 /** Bytes of stored entries that are read at once; what repeats in them takes many times as much then. */
 const storedBytes = 200_000;
 
 /** What the rows of stored files come to. */
 export async function storedSums(table: Table, stored: readonly ParquetSource[]): Promise<RowSums> {
+  const { parquetBatches } = await import('../../core/parquet/wasm.js');
   const sums = new RowSums(table);
   for (const file of stored) {
     for await (const batch of parquetBatches(file, 'all', storedBytes)) sums.add(batch);

@@ -1,6 +1,7 @@
 import { LedgerlakeError } from '../errors.js';
 import { magic } from './encoder/format.js';
-import { numberOf, readStruct, structsOf, type ThriftStruct } from './encoder/thrift.js';
+import { numberOf, readStruct, structsOf, textOf, type ThriftStruct } from './encoder/thrift.js';
+import { blobOf, type ParquetSource } from './parquet-source.js';
 
 /** A Parquet file ends in its footer, the footer's length as four bytes, and `PAR1`. */
 const tailBytes = 4 + magic.length;
@@ -73,6 +74,18 @@ export async function readFooter(file: Blob): Promise<ThriftStruct> {
 
 /** Whether this program has written the file. */
 export function isOwnFooter(footer: ThriftStruct): boolean {
-  const createdBy = footer.get(6);
-  return createdBy instanceof Uint8Array && Buffer.from(createdBy).toString().startsWith(writerName);
+  return textOf(footer, 6)?.startsWith(writerName) === true;
+}
+
+/** What the footer of a Parquet file says in words. */
+export interface FooterTexts {
+  readonly createdBy: string;
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+/** Throws an Error where the bytes are no Parquet file. */
+export async function footerTexts(source: ParquetSource): Promise<FooterTexts> {
+  const footer = await readFooter(await blobOf(source));
+  const pairs = structsOf(footer, 5).map((pair) => [textOf(pair, 1) ?? '', textOf(pair, 2) ?? ''] as const);
+  return { createdBy: textOf(footer, 6) ?? '', metadata: new Map(pairs) };
 }

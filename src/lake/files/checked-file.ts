@@ -4,7 +4,7 @@ import type { Add } from '../delta/actions.js';
 import { DamagedFile } from '../delta/file-tags.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import type { Store } from '../store/store.js';
-import type { ParquetSource } from '../../core/parquet/wasm.js';
+import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Workspace } from './workspace.js';
 
 /** What is held of a file in memory at once: all of it, where it has no more. */

@@ -6,7 +6,8 @@ import { openDatabase, type Database } from '../../../src/core/duckdb/connection
 import { entries } from '../../../src/sources/finances/model/tables.js';
 import { derivedTableOf, rederivedEntries, storedSums } from '../../../src/app/maintenance/rederived-entries.js';
 import { contentOf } from '../../../src/lake/delta/file-tags.js';
-import { type ParquetSource, parquetBatches } from '../../../src/core/parquet/wasm.js';
+import type { ParquetSource } from '../../../src/core/parquet/parquet-source.js';
+import { parquetBatches } from '../../../src/core/parquet/wasm.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clockAt, serving, temporaryFolder } from '../lake-run.js';
 import { storedEvents } from './stored-events.js';

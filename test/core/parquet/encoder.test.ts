@@ -23,8 +23,10 @@ import { TableRows, type ColumnValues } from '../../../src/core/columns/table-ro
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
+import { ownColumns } from '../../../src/core/parquet/own-columns.js';
 import { withParquet } from '../../../src/core/parquet/wasm.js';
 import { xxHash64 } from '../../../src/core/parquet/encoder/xxhash64.js';
+import { cellText } from '../../../src/engine/run/derivation.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { compressors } from './compressors.js';
 
@@ -242,6 +244,26 @@ async function byHyparquet(bytes: Uint8Array, columns: readonly Column[]): Promi
   );
 }
 
+/** The rows' texts and instants as texts, by this program's own reader, which reads no other types. */
+async function byOwnReader(source: Uint8Array | string, columns: readonly Column[]): Promise<unknown[][]> {
+  const named = (type: ColumnType) => columns.filter((column) => column.type === type).map(({ name }) => name);
+  const groups = await ownColumns(source, { texts: named('text'), instants: named('instant') });
+  if (groups === undefined) throw new Error('expected a file that is read');
+  const rows: unknown[][] = [];
+  for await (const group of groups) {
+    const cells = columns.map(({ name, type }): ((row: number) => string | undefined) => {
+      if (type === 'text') {
+        const at = group.texts(name);
+        return (row) => cellText(at(row));
+      }
+      const at = type === 'instant' ? group.instants(name) : () => undefined;
+      return (row) => at(row)?.toString();
+    });
+    for (let row = 0; row < group.rows; row++) rows.push(cells.map((cell) => cell(row)));
+  }
+  return rows;
+}
+
 async function expectRead({ table, rows, samples }: ReturnType<typeof tableOf>, at: Place): Promise<void> {
   const { bytes, stats } = await encodeTable(rows, metadata, 'ledgerlake test');
   const again = await encodeTable(rows, metadata, 'ledgerlake test');
@@ -254,13 +276,18 @@ async function expectRead({ table, rows, samples }: ReturnType<typeof tableOf>, 
   expect(await byArrow(bytes, columns)).toEqual(wanted);
   await writeFile(at.path, bytes);
   expect(await byDuckDB(at, columns)).toEqual(wanted);
+  const ownTypes = wanted.map((row) =>
+    row.map((text, column) => (['text', 'instant'].includes(columns[column]?.type ?? '') ? text : undefined)),
+  );
+  expect(await byOwnReader(bytes, columns)).toEqual(ownTypes);
+  expect(await byOwnReader(at.path, columns)).toEqual(ownTypes);
   const roughly = wanted.map((row) =>
     row.map((text, column) => (text !== undefined && columns[column]?.type === 'decimal' ? 'a decimal' : text)),
   );
   expect(await byHyparquet(bytes, columns)).toEqual(roughly);
 }
 
-test('three readers find in a file what was handed over, whatever the columns', async () => {
+test('three readers of others and our own find in a file what was handed over, whatever the columns', async () => {
   const at = await place();
   await fc.assert(
     fc.asyncProperty(fc.array(sample, { minLength: 1, maxLength: 6 }), async (samples) => {

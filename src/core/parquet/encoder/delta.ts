@@ -1,4 +1,5 @@
 import type { ByteBuffer } from './byte-buffer.js';
+import { readVarint } from './rle.js';
 
 const blockValues = 128;
 const miniblocks = 4;
@@ -75,4 +76,64 @@ function packMiniblock(to: ByteBuffer, from: number, until: number, least: numbe
 
 function bitsOf(value: number): number {
   return value < 2 ** 32 ? 32 - Math.clz32(value) : 64 - Math.clz32(Math.floor(value / 2 ** 32));
+}
+
+/**
+ * The numbers that `writeDeltas` wrote from a byte on, and where they end.
+ *
+ * @throws Error where there are others than so many, or none that are written so
+ */
+export function readDeltas(
+  bytes: Uint8Array,
+  start: number,
+  count: number,
+): { readonly values: Float64Array; readonly end: number } {
+  let at = start;
+  const varint = (): number => {
+    const { value, end } = readVarint(bytes, at);
+    at = end;
+    return value;
+  };
+  const zigzag = (): number => {
+    const value = varint();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+  };
+  const [block, parts, total] = [varint(), varint(), varint()];
+  if (block !== blockValues || parts !== miniblocks || total !== count)
+    throw new Error(`expected ${count} deltas in blocks of ${blockValues}, got ${total} in blocks of ${block}`);
+  const values = new Float64Array(count);
+  let last = zigzag();
+  if (count > 0) values[0] = last;
+  for (let index = 1; index < count;) {
+    const least = zigzag();
+    const widthsAt = at;
+    at += miniblocks;
+    for (let miniblock = 0; miniblock < miniblocks && index < count; miniblock++) {
+      const width = bytes[widthsAt + miniblock] ?? 0;
+      const end = at + (miniblockValues / 8) * width;
+      if (width > 64 || end > bytes.length)
+        throw new Error(`expected deltas up to byte ${bytes.length}, they end at ${end}`);
+      const until = Math.min(count, index + miniblockValues);
+      for (let bit = 0; index < until; index++, bit += width) {
+        last += least + bitsAt(bytes, at, bit, width);
+        values[index] = last;
+      }
+      at = end;
+    }
+  }
+  return { values, end: at };
+}
+
+/** A number of so many bits, the lowest first, which begins so many bits behind a byte. Exact below 2^53. */
+function bitsAt(bytes: Uint8Array, start: number, bit: number, width: number): number {
+  let value = 0;
+  let scale = 1;
+  for (let at = bit, end = bit + width; at < end;) {
+    const within = at & 7;
+    const taken = Math.min(8 - within, end - at);
+    value += (((bytes[start + (at >> 3)] ?? 0) >>> within) & ((1 << taken) - 1)) * scale;
+    scale *= 1 << taken;
+    at += taken;
+  }
+  return value;
 }

@@ -162,6 +162,12 @@ export function numberOf(struct: ThriftStruct, field: number): number {
   return value;
 }
 
+/** A field that is a text; undefined where there is none. */
+export function textOf(struct: ThriftStruct, field: number): string | undefined {
+  const value = struct.get(field);
+  return value instanceof Uint8Array ? Buffer.from(value).toString() : undefined;
+}
+
 /** A field that is a struct or a list of them; empty where there is none. */
 export function structsOf(struct: ThriftStruct, field: number): readonly ThriftStruct[] {
   const value = struct.get(field);

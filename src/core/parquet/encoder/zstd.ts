@@ -44,7 +44,8 @@ async function addon(): Promise<Zstd> {
   const decoder = new Decoder();
   return {
     compress: (bytes) => encoder.encodeSync(bufferOf(bytes)),
-    decompress: (frame) => decoder.decodeSync(bufferOf(frame)),
+    // A copy: the garbage collector doesn't see how much memory an addon's buffers have, and would leave them for long.
+    decompress: (frame) => new Uint8Array(decoder.decodeSync(bufferOf(frame))),
   };
 }
 
