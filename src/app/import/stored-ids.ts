@@ -1,6 +1,6 @@
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { readPart } from '../../core/io/files.js';
-import type { ByteRange } from '../../core/columns/arrays.js';
+import type { ByteRange } from '../../core/columns/byte-ranges.js';
 import { instantCells, textCells, columnData, numbersOf } from '../../core/columns/column-data.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 

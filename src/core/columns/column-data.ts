@@ -1,6 +1,6 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { arrow } from './arrow.js';
-import type { ByteRange } from './arrays.js';
+import type { ByteRange } from './byte-ranges.js';
 
 /** What a batch holds of a column; undefined where it has none of that name. */
 export function columnData(batch: RecordBatch, name: string): Data | undefined {

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../columns/arrays.js';
+import type { ByteRange } from '../columns/byte-ranges.js';
 import { isOwnFooter, readFooter } from './footer.js';
 import { readDeltas } from './encoder/delta.js';
 import { readHybrid, readLevels } from './encoder/rle.js';

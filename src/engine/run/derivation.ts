@@ -1,4 +1,4 @@
-import { bufferOf, type ByteRange } from '../../core/columns/arrays.js';
+import { bufferOf, type ByteRange } from '../../core/columns/byte-ranges.js';
 import type { ColumnMemory } from '../../core/columns/memory.js';
 import type { Table } from '../../core/columns/table.js';
 import type { TableRows } from '../../core/columns/table-rows.js';

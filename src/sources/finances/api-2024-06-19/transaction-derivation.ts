@@ -2,7 +2,7 @@ import { scan } from '../../../core/json/scan.js';
 import { Tape } from '../../../core/json/tape.js';
 import type { Derivation } from '../../../engine/run/derivation.js';
 import { newWarnings } from '../model/slice-rows.js';
-import { bufferOf } from '../../../core/columns/arrays.js';
+import { bufferOf } from '../../../core/columns/byte-ranges.js';
 import { cellNumber, storedRows, storedSource, type StoredReader } from '../model/stored-events.js';
 import { sharedColumns, transactionEntryBatch } from './transaction-batches.js';
 import { TransactionReader } from './transaction-reader.js';

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
-import { bufferOf, type ByteRange } from '../../../core/columns/arrays.js';
+import { bufferOf, type ByteRange } from '../../../core/columns/byte-ranges.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
 import { scan, scanValue } from '../../../core/json/scan.js';

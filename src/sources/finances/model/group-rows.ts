@@ -1,10 +1,5 @@
-import {
-  bytesArray,
-  decimalArray,
-  dictionaryArray,
-  instantArray,
-  type ByteRange,
-} from '../../../core/columns/arrays.js';
+import { bytesArray, decimalArray, dictionaryArray, instantArray } from '../../../core/columns/arrays.js';
+import type { ByteRange } from '../../../core/columns/byte-ranges.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { digitsOf } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';

@@ -1,5 +1,5 @@
 import { monthOf, type Window } from '../../../core/windows.js';
-import { ByteRanges, type RangesWithin } from '../../../core/columns/arrays.js';
+import { ByteRanges, type RangesWithin } from '../../../core/columns/byte-ranges.js';
 import { Int32List, type SharedArrays } from '../../../core/columns/memory.js';
 import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictionary.js';
 import type { Int64Halves } from '../../../core/numeric/decimal.js';

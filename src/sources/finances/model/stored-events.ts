@@ -1,4 +1,4 @@
-import { ByteRanges, type ByteRange } from '../../../core/columns/arrays.js';
+import { ByteRanges, type ByteRange } from '../../../core/columns/byte-ranges.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';

@@ -1,0 +1,91 @@
+import type { Data, Utf8 } from 'apache-arrow';
+import { arrow } from './arrow.js';
+import { Int32List, type ColumnMemory } from './memory.js';
+
+/** Where a string's UTF-8 bytes are. */
+export interface ByteRange {
+  readonly page: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The bytes themselves, where they are. */
+export function bufferOf({ page, start, end }: ByteRange): Buffer {
+  return Buffer.from(page.buffer, page.byteOffset + start, end - start);
+}
+
+/** Where texts begin and end within the same bytes. */
+export interface RangesWithin {
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
+}
+
+/** Where texts' bytes are, without an object for each. */
+export class ByteRanges {
+  readonly #pages: Uint8Array[] = [];
+  readonly #starts = new Int32List();
+  readonly #ends = new Int32List();
+
+  push(page: Uint8Array, start: number, end: number): void {
+    this.#pages.push(page);
+    this.#starts.push(start);
+    this.#ends.push(end);
+  }
+
+  size(row: number): number {
+    return this.#ends.get(row) - this.#starts.get(row);
+  }
+
+  /** @param before how many bytes that stand before them come with them */
+  bytes(row: number, before = 0): Uint8Array {
+    const page = this.#pages[row];
+    if (page === undefined) throw new Error(`expected the bytes of row ${row}, they aren't kept`);
+    // A buffer's own `subarray` takes several times as long.
+    return new Uint8Array(page.buffer, page.byteOffset + this.start(row) - before, this.size(row) + before);
+  }
+
+  /** How many bytes stand before them. */
+  start(row: number): number {
+    return this.#starts.get(row);
+  }
+
+  /** Where they begin and end within bytes that all of them lie in. */
+  within(all: Uint8Array): RangesWithin {
+    const { length } = this.#pages;
+    const starts = new Int32Array(length);
+    const ends = new Int32Array(length);
+    for (let row = 0; row < length; row++) {
+      const page = this.#pages[row];
+      if (page?.buffer !== all.buffer) throw new Error(`expected text ${row} among the bytes, it isn't`);
+      const before = page.byteOffset - all.byteOffset;
+      starts[row] = this.#starts.get(row) + before;
+      ends[row] = this.#ends.get(row) + before;
+    }
+    return { starts, ends };
+  }
+
+  /** Takes texts that lie within bytes in the place of its own. */
+  take({ starts, ends }: RangesWithin, all: Uint8Array): void {
+    this.#starts.take(starts);
+    this.#ends.take(ends);
+    this.#pages.length = starts.length;
+    this.#pages.fill(all);
+  }
+
+  /** Copies of chosen texts; none is null. */
+  array(chosen: Int32Array, memory: ColumnMemory): Data<Utf8> {
+    const { length } = chosen;
+    const valueOffsets = memory.int32s(length + 1);
+    for (let row = 0, total = 0; row < length; row++) valueOffsets[row + 1] = total += this.size(chosen[row] ?? 0);
+    const data = memory.bytes(valueOffsets[length] ?? 0);
+    for (let row = 0; row < length; row++) data.set(this.bytes(chosen[row] ?? 0), valueOffsets[row]);
+    return arrow.makeData({ type: new arrow.Utf8(), length, nullCount: 0, valueOffsets, data });
+  }
+
+  /** Forgets what lies behind the first `length` ones. */
+  truncate(length: number): void {
+    this.#pages.length = length;
+    this.#starts.truncate(length);
+    this.#ends.truncate(length);
+  }
+}
