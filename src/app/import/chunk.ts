@@ -11,8 +11,8 @@ import { eachEvent, scanPage } from '../../sources/finances/api-v0/finances-page
 import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import {
-  int64s,
-  int64sOf,
+  packedInt64s,
+  unpackedInt64s,
   moveWarnings,
   newWarnings,
   SliceRows,
@@ -212,7 +212,7 @@ export class Chunk {
     const memory = new SharedArrays(this.#memory);
     const copies = {
       ...{ memory: rows.copy(this.#lines, memory), hashes: ids.copy(memory) },
-      instants: memory.int64s(int64s(instants)),
+      instants: memory.int64s(packedInt64s(instants)),
     };
     return {
       ...{ words: ids.words(), days, undated, reach: reach.first === Infinity ? undefined : reach },
@@ -282,7 +282,7 @@ export class ChunkEncoder {
     const { times, positions, months } = chosen;
     this.#rows.events.position.assign(positions);
     const ids = new HashedIds(this.#rows, rows.hashes);
-    const effective = int64sOf(rows.instants);
+    const effective = unpackedInt64s(rows.instants);
     const finished = { rows: this.#rows, ids: ids.numbered(times), effective };
     const encoded: EncodedMonth[] = [];
     for (const { month, rows: ofMonth, metadata } of months) {

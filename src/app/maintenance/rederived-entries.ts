@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { instantCells, textCells } from '../../core/columns/column-data.js';
+import { instantCells, textCells, type RowCells } from '../../core/columns/column-data.js';
 import { columnBytes, ReusedMemory, type ColumnMemory } from '../../core/columns/memory.js';
 import { RowSums } from '../../core/columns/row-sums.js';
 import { familiesOf, type Table } from '../../core/columns/table.js';
@@ -11,7 +11,7 @@ import { encodeFile } from '../../core/parquet/encode-file.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { ownColumns } from '../../core/parquet/own-columns.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
-import type { Derivation, DerivedBatch, StoredCells } from '../../engine/run/derivation.js';
+import type { Derivation, DerivedBatch } from '../../engine/run/derivation.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
@@ -54,10 +54,7 @@ async function* rederivedBatches(
 }
 
 /** The cells that a derivation reads, group by group or batch by batch. Throws an Error where the bytes are no Parquet file. */
-async function* storedCells(
-  derivation: Derivation,
-  file: ParquetSource,
-): AsyncGenerator<StoredCells & { readonly rows: number }> {
+async function* storedCells(derivation: Derivation, file: ParquetSource): AsyncGenerator<RowCells> {
   const own = await ownColumns(file, derivation);
   if (own !== undefined) {
     yield* own;

@@ -2,6 +2,15 @@ import type { Data, RecordBatch } from 'apache-arrow';
 import { arrow } from './arrow.js';
 import type { ByteRange } from './byte-ranges.js';
 
+/** Cells of stored rows, which are asked for in their order, from 0 on: undefined is null. */
+export interface RowCells {
+  /** How many there are. */
+  readonly rows: number;
+  texts(column: string): (row: number) => ByteRange | undefined;
+  /** Microseconds since 1970. */
+  instants(column: string): (row: number) => bigint | undefined;
+}
+
 /** What a batch holds of a column; undefined where it has none of that name. */
 export function columnData(batch: RecordBatch, name: string): Data | undefined {
   const [data]: readonly (Data | undefined)[] = batch.getChild(name)?.data ?? [];

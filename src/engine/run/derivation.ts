@@ -1,4 +1,5 @@
 import { bufferOf, type ByteRange } from '../../core/columns/byte-ranges.js';
+import type { RowCells } from '../../core/columns/column-data.js';
 import type { ColumnMemory } from '../../core/columns/memory.js';
 import type { Table } from '../../core/columns/table.js';
 import type { TableRows } from '../../core/columns/table-rows.js';
@@ -12,20 +13,13 @@ export interface DerivedBatch {
   readonly sources: number;
 }
 
-/** Values of a batch of stored rows: a column's by row, undefined is null. */
-export interface StoredCells {
-  texts(column: string): (row: number) => ByteRange | undefined;
-  /** Microseconds since 1970. */
-  instants(column: string): (row: number) => bigint | undefined;
-}
-
 /** Stored rows of a main table, on their way to rows that are derived from them. */
 export interface StoredRows {
   /** Rows taken in so far, and their bytes of `raw`. */
   readonly count: number;
   readonly bytes: number;
-  /** What takes in a row of a batch. */
-  reader(cells: StoredCells): (row: number) => void;
+  /** What takes in one row after the other. */
+  reader(cells: RowCells): (row: number) => void;
   /** The derived rows, in the order of the stored ones. `memory` left out: each column has its own. */
   finish(table: Table, memory: ColumnMemory | undefined): DerivedBatch;
   /** Leaves the memory to the rows that begin next: nobody may use any more what was finished. */

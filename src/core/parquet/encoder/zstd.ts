@@ -43,13 +43,13 @@ async function addon(): Promise<Zstd> {
   const encoder = new Encoder(level);
   const decoder = new Decoder();
   return {
-    compress: (bytes) => encoder.encodeSync(bufferOf(bytes)),
+    compress: (bytes) => encoder.encodeSync(asBuffer(bytes)),
     // A copy: the garbage collector doesn't see how much memory an addon's buffers have, and would leave them for long.
-    decompress: (frame) => new Uint8Array(decoder.decodeSync(bufferOf(frame))),
+    decompress: (frame) => new Uint8Array(decoder.decodeSync(asBuffer(frame))),
   };
 }
 
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 

@@ -3,7 +3,8 @@ import { Dictionary } from '../../../core/columns/dictionary.js';
 import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { TableRows } from '../../../core/columns/table-rows.js';
-import { cellText, type Derivation, type StoredCells, type StoredRows } from '../../../engine/run/derivation.js';
+import type { RowCells } from '../../../core/columns/column-data.js';
+import { cellText, type Derivation, type StoredRows } from '../../../engine/run/derivation.js';
 import { entryBatch, netSums } from './event-batches.js';
 import type { EventIds } from './event-ids.js';
 import { Flattener } from './flatten.js';
@@ -20,7 +21,7 @@ export const eventDerivation: Derivation = {
 export interface StoredReader {
   readonly slice: SliceRows;
   /** What adds a row of a batch, given its `raw`; `at`: how many were added before. */
-  readonly reader: (cells: StoredCells) => (raw: ByteRange, row: number, at: number) => void;
+  readonly reader: (cells: RowCells) => (raw: ByteRange, row: number, at: number) => void;
   /** The entries of the rows, in their order. */
   readonly entries: (table: Table, known: StoredColumns, order: readonly number[], memory?: ColumnMemory) => TableRows;
   /** Left out: the memory isn't used again. */
