@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
 import { LedgerlakeError, messageOf, type ErrorCode } from './errors.js';
+import { threadStarts } from './v8-flags.js';
 
 /** The rows that a thread works on lie outside the heap: one that needs more than this has gone wrong, and dies alone. */
 export const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 6 };
@@ -101,7 +102,10 @@ export class WorkerThread<Question, Answer> {
   }
 
   #newWorker(): Worker {
+    const started = threadStarts();
     const worker = new Worker(this.#script, { resourceLimits });
+    worker.on('online', started);
+    worker.on('exit', started);
     worker.on('message', (reply: Reply<Answer>) => {
       const asked = this.#waiting.get(reply.id);
       this.#waiting.delete(reply.id);
