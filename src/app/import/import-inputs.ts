@@ -20,9 +20,6 @@ import type { Input } from './input-bytes.js';
 import { brokenLine, savedLines } from './saved-pages.js';
 import { UndatedDedup } from './undated-events.js';
 
-/** Whose tables saved pages are loaded into. */
-export const importedPipelines: readonly string[] = [financialEvents.name, financialEventGroups.name];
-
 const eventFamily = familyOf(financialEvents);
 const groupFamily = familyOf(financialEventGroups);
 

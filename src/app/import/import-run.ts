@@ -3,9 +3,9 @@ import { exportAfterRun, type ExportOptions } from '../export/export-after-run.j
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { ChunkThreads, ImportLimits } from './chunk-threads.js';
-import { importedPipelines, importInputs } from './import-inputs.js';
+import { importInputs } from './import-inputs.js';
 import type { Input } from './input-bytes.js';
-import { ImportSummaries, importObject, importText } from './import-summary.js';
+import { importedPipelines, ImportSummaries, importObject, importText } from './import-summary.js';
 import { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
@@ -60,7 +60,7 @@ export async function runImport(
     await lake.setRetention(options.retentionHours);
     emit({
       ...{ event: 'run-started', command: 'import', account, lake: options.lake },
-      ...{ pipelines: importedPipelines, from: null, to: null },
+      ...{ pipelines: importedPipelines.map(({ name }) => name), from: null, to: null },
     });
     emitDamage(lake, emit);
     let failure: unknown;

@@ -1,10 +1,14 @@
-import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
+import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { warningLines, summaryGrid, summaryObject, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
 import { type EventWarnings, count } from '../../sources/finances/model/slice-rows.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayMs, type Window } from '../../core/windows.js';
+
+/** The pipelines whose pages are imported. */
+export const importedPipelines = [financialEvents, financialEventGroups] as const;
 
 /** The summary of an import for people: a line per pipeline, what was left out and why, and what was noticed. */
 export function importText(report: RunReport, summaries: ImportSummaries): string {
@@ -38,7 +42,7 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
 }
 
 function keptOut({ pipeline, known, leftOut, leftOutDays }: ImportSummary): string[] {
-  const noun = pipelineNamed(pipeline)?.result ?? 'event';
+  const noun = importedPipelines.find(({ name }) => name === pipeline)?.result ?? 'event';
   const days = formatCount(leftOutDays.size, 'day');
   return [
     ...(known === 0 ? [] : [`Known: ${formatCount(known, noun)} that the lake holds already`]),
