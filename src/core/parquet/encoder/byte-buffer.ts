@@ -1,5 +1,8 @@
 import { copyText } from '../../columns/memory.js';
 
+/** Of a varint: it has 64 bits. */
+const mostDigits = 10;
+
 /** Bytes that are written one behind the other. Their memory grows, and stays for what is written after `clear`. */
 export class ByteBuffer {
   length = 0;
@@ -61,5 +64,45 @@ export class ByteBuffer {
   bytes(source: Uint8Array, start = 0, end = source.length): void {
     copyText(source, start, end, this.room(end - start), this.length);
     this.length += end - start;
+  }
+}
+
+/** Bytes that are read one behind the other. What goes beyond them throws an Error. */
+export class ByteReader {
+  readonly bytes: Uint8Array;
+  /** The next one. */
+  at: number;
+
+  constructor(bytes: Uint8Array, at: number) {
+    this.bytes = bytes;
+    this.at = at;
+  }
+
+  byte(): number {
+    return this.bytes[this.pass(1)] ?? 0;
+  }
+
+  /** Where so many bytes begin, behind which it goes on. */
+  pass(length: number): number {
+    const start = this.at;
+    this.at += length;
+    if (this.at > this.bytes.length) throw new Error(`expected an end by byte ${this.bytes.length}, it goes beyond`);
+    return start;
+  }
+
+  /** What `ByteBuffer.varint` wrote. */
+  varint(): number {
+    let value = 0;
+    for (let digit = 0, factor = 1; digit < mostDigits; digit++, factor *= 0x80) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+    }
+    throw new Error(`expected a number up to byte ${this.at}, it goes on`);
+  }
+
+  zigzag(): number {
+    const value = this.varint();
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 }

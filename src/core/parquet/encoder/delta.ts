@@ -1,5 +1,4 @@
-import type { ByteBuffer } from './byte-buffer.js';
-import { readVarint } from './rle.js';
+import { ByteReader, type ByteBuffer } from './byte-buffer.js';
 
 const blockValues = 128;
 const miniblocks = 4;
@@ -88,40 +87,28 @@ export function readDeltas(
   start: number,
   count: number,
 ): { readonly values: Float64Array; readonly end: number } {
-  let at = start;
-  const varint = (): number => {
-    const { value, end } = readVarint(bytes, at);
-    at = end;
-    return value;
-  };
-  const zigzag = (): number => {
-    const value = varint();
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-  };
-  const [block, parts, total] = [varint(), varint(), varint()];
+  const from = new ByteReader(bytes, start);
+  const [block, parts, total] = [from.varint(), from.varint(), from.varint()];
   if (block !== blockValues || parts !== miniblocks || total !== count)
     throw new Error(`expected ${count} deltas in blocks of ${blockValues}, got ${total} in blocks of ${block}`);
   const values = new Float64Array(count);
-  let last = zigzag();
+  let last = from.zigzag();
   if (count > 0) values[0] = last;
   for (let index = 1; index < count;) {
-    const least = zigzag();
-    const widthsAt = at;
-    at += miniblocks;
+    const least = from.zigzag();
+    const widthsAt = from.pass(miniblocks);
     for (let miniblock = 0; miniblock < miniblocks && index < count; miniblock++) {
       const width = bytes[widthsAt + miniblock] ?? 0;
-      const end = at + (miniblockValues / 8) * width;
-      if (width > 64 || end > bytes.length)
-        throw new Error(`expected deltas up to byte ${bytes.length}, they end at ${end}`);
+      if (width > 64) throw new Error(`expected deltas of 64 bits at the most, got ${width}`);
+      const first = from.pass((miniblockValues / 8) * width);
       const until = Math.min(count, index + miniblockValues);
       for (let bit = 0; index < until; index++, bit += width) {
-        last += least + bitsAt(bytes, at, bit, width);
+        last += least + bitsAt(bytes, first, bit, width);
         values[index] = last;
       }
-      at = end;
     }
   }
-  return { values, end: at };
+  return { values, end: from.at };
 }
 
 /** A number of so many bits, the lowest first, which begins so many bits behind a byte. Exact below 2^53. */

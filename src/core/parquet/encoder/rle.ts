@@ -1,4 +1,4 @@
-import type { ByteBuffer } from './byte-buffer.js';
+import { ByteReader, type ByteBuffer } from './byte-buffer.js';
 
 /** Widths of which whole values fill bytes: what is packed so is little larger, and compresses better. */
 const widths = [0, 1, 2, 4, 8, 16, 24, 32] as const;
@@ -96,29 +96,25 @@ export function readHybrid(bytes: Uint8Array, start: number, count: number, widt
     throw new Error(`expected numbers of ${widths.join(', ')} bits, got ${width}`);
   const values = new Int32Array(count);
   const mask = width < 8 ? (1 << width) - 1 : 0xff;
-  let at = start;
+  const from = new ByteReader(bytes, start);
   for (let filled = 0; filled < count;) {
-    if (at >= bytes.length) throw new Error(`expected ${count} numbers, found ${filled}`);
-    const header = readVarint(bytes, at);
-    at = header.end;
-    const isPacked = header.value % 2 === 1;
-    const length = Math.floor(header.value / 2) * (isPacked ? 8 : 1);
+    const head = from.varint();
+    const isPacked = head % 2 === 1;
+    const length = Math.floor(head / 2) * (isPacked ? 8 : 1);
     if (length === 0) throw new Error('expected a run of numbers, found one of none');
     const end = Math.min(count, filled + length);
     if (!isPacked) {
       let value = 0;
-      for (let bits = 0; bits < width; bits += 8) value |= (bytes[at++] ?? 0) << bits;
+      for (let bits = 0; bits < width; bits += 8) value |= from.byte() << bits;
       values.fill(value, filled, end);
     } else {
-      if (at + (length / 8) * width > bytes.length)
-        throw new Error(`expected ${length} numbers at byte ${at}, found fewer`);
+      const first = from.pass((length / 8) * width);
       for (let place = filled, bit = 0; place < end; place++, bit += width) {
-        const byte = at + (bit >> 3);
+        const byte = first + (bit >> 3);
         let value = ((bytes[byte] ?? 0) >>> (bit & 7)) & mask;
         for (let bits = 8; bits < width; bits += 8) value |= (bytes[byte + (bits >> 3)] ?? 0) << bits;
         values[place] = value;
       }
-      at += (length / 8) * width;
     }
     filled = end;
   }
@@ -130,16 +126,4 @@ export function readLevels(page: Uint8Array, rows: number): { readonly isThere: 
   const end = 4 + new DataView(page.buffer, page.byteOffset, page.length).getUint32(0, true);
   if (end > page.length) throw new Error(`expected levels within ${page.length} bytes, they end at ${end}`);
   return { isThere: readHybrid(page.subarray(0, end), 4, rows, 1), end };
-}
-
-/** A whole number in groups of seven bits, the lowest first, and where it ends. Exact below 2^53. */
-export function readVarint(bytes: Uint8Array, start: number): { readonly value: number; readonly end: number } {
-  let value = 0;
-  let scale = 1;
-  for (let at = start; at < bytes.length && at < start + 10; at++, scale *= 128) {
-    const byte = bytes[at] ?? 0;
-    value += (byte & 0x7f) * scale;
-    if (byte < 0x80) return { value, end: at + 1 };
-  }
-  throw new Error(`expected a number at byte ${start}, found none that ends`);
 }

@@ -1,4 +1,4 @@
-import type { ByteBuffer } from './byte-buffer.js';
+import { ByteReader, type ByteBuffer } from './byte-buffer.js';
 
 /** Types of the compact protocol. */
 const wireType = { true: 1, false: 2, i8: 3, i16: 4, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const;
@@ -174,22 +174,14 @@ export function structsOf(struct: ThriftStruct, field: number): readonly ThriftS
   return (Array.isArray(value) ? value : [value]).filter((one) => one instanceof Map);
 }
 
-class StructReader {
-  readonly #bytes: Uint8Array;
-  at: number;
-
-  constructor(bytes: Uint8Array, at: number) {
-    this.#bytes = bytes;
-    this.at = at;
-  }
-
+class StructReader extends ByteReader {
   struct(): ThriftStruct {
     const fields = new Map<number, ThriftValue>();
     for (let last = 0; ;) {
-      const head = this.#byte();
+      const head = this.byte();
       if (head === 0) return fields;
       const type = head & 0x0f;
-      last = head >> 4 === 0 ? this.#zigzag() : last + (head >> 4);
+      last = head >> 4 === 0 ? this.zigzag() : last + (head >> 4);
       fields.set(last, type <= wireType.false ? type === wireType.true : this.#value(type));
     }
   }
@@ -199,22 +191,20 @@ class StructReader {
       case wireType.true:
       case wireType.false:
         // An element of a list: a field has its value in its head.
-        return this.#byte() === wireType.true;
+        return this.byte() === wireType.true;
       case wireType.i8:
-        return this.#byte();
+        return this.byte();
       case wireType.i16:
       case wireType.i32:
       case wireType.i64:
-        return this.#zigzag();
+        return this.zigzag();
       case wireType.binary: {
-        const length = this.#varint();
-        const start = this.at;
-        this.#pass(length);
-        return this.#bytes.subarray(start, this.at);
+        const start = this.pass(this.varint());
+        return this.bytes.subarray(start, this.at);
       }
       case wireType.list: {
-        const head = this.#byte();
-        const length = head >> 4 === 15 ? this.#varint() : head >> 4;
+        const head = this.byte();
+        const length = head >> 4 === 15 ? this.varint() : head >> 4;
         const list: ThriftValue[] = [];
         while (list.length < length) list.push(this.#value(head & 0x0f));
         return list;
@@ -224,31 +214,5 @@ class StructReader {
       default:
         throw new Error(`expected a type of Thrift's compact protocol, found ${type} at byte ${this.at}`);
     }
-  }
-
-  #byte(): number {
-    const byte = this.#bytes[this.at];
-    this.#pass(1);
-    return byte ?? 0;
-  }
-
-  #pass(length: number): void {
-    this.at += length;
-    if (this.at > this.#bytes.length)
-      throw new Error(`expected a struct up to byte ${this.#bytes.length}, it goes beyond`);
-  }
-
-  #varint(): number {
-    let value = 0;
-    for (let factor = 1; ; factor *= 0x80) {
-      const byte = this.#byte();
-      value += (byte & 0x7f) * factor;
-      if (byte < 0x80) return value;
-    }
-  }
-
-  #zigzag(): number {
-    const value = this.#varint();
-    return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   }
 }
