@@ -29,31 +29,25 @@ export function tuneForSeconds(): void {
 
 const growing = '--heap-growing-percent';
 
-/** Threads that are starting, and flags that wait for them. */
+/** Flags that are set while no thread is starting. */
+let flags: readonly string[] = [];
+/** Threads that are starting. */
 let starting = 0;
-let waiting: readonly string[] = [];
-/** The last one of these that was set; undefined: V8 has its own. */
-let heapFlag: string | undefined;
 
-function useFlags(flags: readonly string[]): void {
-  waiting = [...waiting, ...flags];
-  if (starting > 0) return;
-  for (const flag of waiting) setFlagsFromString(flag);
-  heapFlag = waiting.findLast((flag) => flag.startsWith(growing)) ?? heapFlag;
-  waiting = [];
+function useFlags(more: readonly string[]): void {
+  flags = [...flags, ...more];
+  if (starting === 0) for (const flag of flags) setFlagsFromString(flag);
 }
 
 /**
- * Says that a thread starts: flags wait until it has. V8 takes Node's own code from a cache only where its flags are as they were
- * when that was built, and else compiles it for each thread, which takes 80 ms.
+ * Says that a thread starts, before it does: flags wait until it has. V8 takes Node's own code from a cache only where its flags
+ * are as they were when that was built, and else compiles it for each thread, which takes 80 ms.
  *
  * @returns to be called once it has started, or never will
  */
 export function threadStarts(): () => void {
-  if (starting++ === 0 && heapFlag !== undefined) {
-    waiting = [heapFlag, ...waiting];
-    setFlagsFromString(`${growing}=0`);
-  }
+  // What sets up the compiler comes once all threads have started, but for those of an input whose size nobody knew.
+  if (starting++ === 0 && flags.length > 0) setFlagsFromString(`${growing}=0`);
   let isOver = false;
   return () => {
     if (isOver) return;
