@@ -124,8 +124,7 @@ export class ChunkThreads {
     /** Whether the thread has the chunk, whose days aren't known yet. */
     let isThere = false;
     return this.#chunkWork({
-      flatten: async (lines) => {
-        const memory = this.#rowsMemory.pop();
+      flatten: async (lines, memory) => {
         const flattened = (await flattening.ask({ chunk, call: 'flatten', lines, memory })) as FlattenedChunk;
         isThere = flattened.placed === undefined;
         return flattened;
@@ -172,8 +171,8 @@ export class ChunkThreads {
       isThere = false;
     };
     return this.#chunkWork({
-      flatten: async (lines) => {
-        const flattened = (await chunk).flatten(lines, this.#rowsMemory.pop());
+      flatten: async (lines, memory) => {
+        const flattened = (await chunk).flatten(lines, memory);
         if (flattened.placed !== undefined) free();
         return flattened;
       },
@@ -203,7 +202,7 @@ export class ChunkThreads {
     return {
       flatten: async (given) => {
         lines = given;
-        const flattened = await (flattening = on.flatten(given));
+        const flattened = await (flattening = on.flatten(given, this.#rowsMemory.pop()));
         rows = flattened.placed?.rows;
         return flattened;
       },
@@ -231,7 +230,8 @@ export class ChunkThreads {
 }
 
 /** What a thread does of a chunk, given what was done before. */
-interface WorkSteps extends Omit<ChunkWork, 'encode'> {
+interface WorkSteps extends Omit<ChunkWork, 'flatten' | 'encode'> {
+  flatten(lines: ChunkLines, memory: SharedArrayBuffer | undefined): Promise<FlattenedChunk>;
   encode(deduped: DedupedChunk): Promise<readonly EncodedMonth[]>;
 }
 

@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { columnBytes, ReusedMemory, SharedArrays } from '../../core/columns/memory.js';
+import { columnBytes, int64sOf, ReusedMemory, SharedArrays } from '../../core/columns/memory.js';
 import { Tape, kind } from '../../core/json/tape.js';
 import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js';
 import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
@@ -11,8 +11,6 @@ import { eachEvent, scanPage } from '../../sources/finances/api-v0/finances-page
 import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import {
-  packedInt64s,
-  unpackedInt64s,
   moveWarnings,
   newWarnings,
   SliceRows,
@@ -212,7 +210,7 @@ export class Chunk {
     const memory = new SharedArrays(this.#memory);
     const copies = {
       ...{ memory: rows.copy(this.#lines, memory), hashes: ids.copy(memory) },
-      instants: memory.int64s(packedInt64s(instants)),
+      instants: memory.int64s(instants),
     };
     return {
       ...{ words: ids.words(), days, undated, reach: reach.first === Infinity ? undefined : reach },
@@ -282,7 +280,7 @@ export class ChunkEncoder {
     const { times, positions, months } = chosen;
     this.#rows.events.position.assign(positions);
     const ids = new HashedIds(this.#rows, rows.hashes);
-    const effective = unpackedInt64s(rows.instants);
+    const effective = int64sOf(rows.instants);
     const finished = { rows: this.#rows, ids: ids.numbered(times), effective };
     const encoded: EncodedMonth[] = [];
     for (const { month, rows: ofMonth, metadata } of months) {

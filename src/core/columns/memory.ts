@@ -60,6 +60,13 @@ export class ReusedMemory implements ColumnMemory {
   }
 }
 
+const noInt64 = -(2n ** 63n);
+
+/** The numbers that `SharedArrays.int64s` has a copy of. */
+export function int64sOf(copy: BigInt64Array): (bigint | undefined)[] {
+  return Array.from(copy, (value) => (value === noInt64 ? undefined : value));
+}
+
 /**
  * Copies of arrays, one behind the other in memory that threads share: another thread has them without a further copy. Memory that
  * isn't shared could be transferred; but the first time that a thread loses some, V8 drops all code that it has optimized for
@@ -80,9 +87,11 @@ export class SharedArrays {
     return copy;
   }
 
-  int64s(values: BigInt64Array): BigInt64Array {
-    const copy = new BigInt64Array(...this.#place(values));
-    copy.set(values);
+  /** To be read by `int64sOf`: no value of a column reaches as far as what stands for undefined. */
+  int64s(values: readonly (bigint | undefined)[]): BigInt64Array {
+    const { length } = values;
+    const copy = new BigInt64Array(...this.#place({ length, byteLength: length * BigInt64Array.BYTES_PER_ELEMENT }));
+    for (let at = 0; at < length; at++) copy[at] = values[at] ?? noInt64;
     return copy;
   }
 

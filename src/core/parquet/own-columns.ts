@@ -184,12 +184,12 @@ class ColumnPages {
     const page = this.#unpack(this.#chunk.subarray(start, end));
     if (page.length !== numberOf(header, 2)) throw this.#odd(`${numberOf(header, 2)} bytes`, `${page.length}`);
     const [[dictionary], [data]] = [structsOf(header, 7), structsOf(header, 5)];
-    const values = [dictionary, data].map((of) => (of === undefined ? 0 : numberOf(of, 1)));
-    if (values.some((count) => count < 0 || count > this.#groupRows))
-      throw this.#odd(`${this.#groupRows} values at the most`, values.join(' and '));
-    if (dictionary !== undefined) this.#dictionary = this.#plainValues(page, 0, numberOf(dictionary, 1));
-    else if (data !== undefined) this.#readRows(page, numberOf(data, 1), numberOf(data, 2));
-    else throw this.#odd('values or a dictionary', 'neither');
+    const of = dictionary ?? data;
+    if (of === undefined) throw this.#odd('values or a dictionary', 'neither');
+    const count = numberOf(of, 1);
+    if (count < 0 || count > this.#groupRows) throw this.#odd(`${this.#groupRows} values at the most`, `${count}`);
+    if (dictionary === undefined) this.#readRows(page, count, numberOf(of, 2));
+    else this.#dictionary = this.#plainValues(page, 0, count);
   }
 
   #readRows(page: Uint8Array, rows: number, valueEncoding: number): void {

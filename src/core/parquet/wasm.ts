@@ -100,8 +100,9 @@ export interface RowGroup {
  *
  * @throws Error where the bytes are no Parquet file
  */
-export function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet) => Promise<T>): Promise<T> {
-  return withFile(bytes, (file) => {
+export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet) => Promise<T>): Promise<T> {
+  const file = await ParquetFile.fromFile(await blobOf(bytes));
+  try {
     const metadata = file.metadata();
     const groups = metadata.rowGroups().map((group, number): RowGroup => {
       const rows = group.numRows();
@@ -115,8 +116,10 @@ export function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet) => P
         },
       };
     });
-    return read({ isOwn: metadata.fileMetadata().createdBy()?.startsWith(writerName) === true, groups });
-  });
+    return await read({ isOwn: metadata.fileMetadata().createdBy()?.startsWith(writerName) === true, groups });
+  } finally {
+    file.free();
+  }
 }
 
 /** Made anew for each file: properties that were used once are silently the defaults the second time. */
@@ -134,16 +137,6 @@ function properties(table: Table, metadata: ReadonlyMap<string, string>): Writer
     if (unbounded === true) builder = builder.setColumnStatisticsEnabled(name, EnabledStatistics.None);
   }
   return builder.build();
-}
-
-/** Opens a Parquet file, and closes it again. Throws an Error where the bytes are none. */
-async function withFile<T>(source: ParquetSource, use: (file: ParquetFile) => T | Promise<T>): Promise<T> {
-  const file = await ParquetFile.fromFile(await blobOf(source));
-  try {
-    return await use(file);
-  } finally {
-    file.free();
-  }
 }
 
 /**

@@ -49,7 +49,7 @@ test('copies that threads share hold the same values, none reaches into another,
             ? arrays.int32s(array)
             : array instanceof Uint8Array
               ? arrays.bytes(array)
-              : arrays.int64s(array),
+              : arrays.int64s([...array]),
         );
         expect(copies).toEqual(round);
         expect(copies.every(({ buffer }) => buffer instanceof SharedArrayBuffer)).toBe(true);

@@ -1,6 +1,6 @@
 import { monthOf, type Window } from '../../../core/windows.js';
 import { ByteRanges, type RangesWithin } from '../../../core/columns/byte-ranges.js';
-import { Int32List, type SharedArrays } from '../../../core/columns/memory.js';
+import { Int32List, int64sOf, type SharedArrays } from '../../../core/columns/memory.js';
 import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictionary.js';
 import type { Int64Halves } from '../../../core/numeric/decimal.js';
 
@@ -183,21 +183,6 @@ export function firstMonth(dates: readonly bigint[]): string {
   return first === undefined ? 'unknown' : monthOf(Number(first / 1000n));
 }
 
-/** Stands for no number: no date and no quantity reaches so far. */
-const noInt64 = -(2n ** 63n);
-
-/** Numbers as plain memory. */
-export function packedInt64s(values: readonly (bigint | undefined)[]): BigInt64Array {
-  const all = new BigInt64Array(values.length);
-  for (let at = 0; at < values.length; at++) all[at] = values[at] ?? noInt64;
-  return all;
-}
-
-/** The numbers that `packedInt64s` was given. */
-export function unpackedInt64s(memory: BigInt64Array): (bigint | undefined)[] {
-  return Array.from(memory, (value) => (value === noInt64 ? undefined : value));
-}
-
 /** Rows as plain memory, which goes from thread to thread. */
 export interface RowsMemory {
   readonly lists: readonly Int32Array[];
@@ -290,8 +275,8 @@ export class SliceRows {
       entries: takenColumns.map((name) => memory.int32s(entries[name].subarray(0, entries.length))),
       raw: events.raw.within(bytes),
       dictionaries: this.#dictionaries.map((dictionary) => dictionary.textsIn(memory)),
-      quantity: memory.int64s(packedInt64s(items.quantity)),
-      postedAt: memory.int64s(packedInt64s(events.postedAt)),
+      quantity: memory.int64s(items.quantity),
+      postedAt: memory.int64s(events.postedAt),
       amountPaths: amountPaths.map(({ path, stem, kind, role }) => ({ path, stem, kind, role })),
       sources,
     };
@@ -309,8 +294,8 @@ export class SliceRows {
       if (texts !== undefined) dictionary.take(texts);
     }
     // One by one: a page can have more of each than a call takes arguments.
-    for (const quantity of unpackedInt64s(memory.quantity)) items.quantity.push(quantity);
-    for (const posted of unpackedInt64s(memory.postedAt)) events.postedAt.push(posted);
+    for (const quantity of int64sOf(memory.quantity)) items.quantity.push(quantity);
+    for (const posted of int64sOf(memory.postedAt)) events.postedAt.push(posted);
     for (const place of memory.amountPaths) this.amountPaths.push(place);
     for (const source of memory.sources) this.sources.push(source);
     events.raw.take(memory.raw, bytes);
