@@ -78,19 +78,20 @@ export function parseInstant(text: string, rounding: 'down' | 'up' = 'down'): nu
   return midnight + ((hour * 60 + minute - offset) * 60 + second) * 1000 + Number(nanos.slice(0, 3)) + carry;
 }
 
+const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
 /**
- * The same for the bytes of a text. The form that the service writes, `2025-03-04T05:06:07Z`, is read from its digits; every
- * other one as `readInstant` does.
+ * The same for the bytes of a text. The forms that the service writes, `2025-03-04T05:06:07Z` and `…07.890Z`, are read from
+ * their digits; every other one as `readInstant` does.
  */
 export function readInstantBytes(bytes: Buffer, start: number, end: number): bigint | undefined {
   return usualInstant(bytes, start, end) ?? readInstant(bytes.toString('utf8', start, end));
 }
 
-/** Undefined where the form is another one, or the day can't be told to exist at a glance: days behind the 28th. */
+/** Undefined where the form is another one, or there is no such day. */
 function usualInstant(bytes: Buffer, start: number, end: number): bigint | undefined {
-  if (end - start !== 20 || bytes[start + 19] !== 0x5a || bytes[start + 10] !== 0x54) return undefined;
+  if (end - start < 20 || bytes[end - 1] !== 0x5a || bytes[start + 10] !== 0x54) return undefined;
   if (bytes[start + 4] !== 0x2d || bytes[start + 7] !== 0x2d) return undefined;
   if (bytes[start + 13] !== 0x3a || bytes[start + 16] !== 0x3a) return undefined;
   const year = twoDigits(bytes, start) * 100 + twoDigits(bytes, start + 2);
@@ -99,14 +100,31 @@ function usualInstant(bytes: Buffer, start: number, end: number): bigint | undef
   const hour = twoDigits(bytes, start + 11);
   const minute = twoDigits(bytes, start + 14);
   const second = twoDigits(bytes, start + 17);
+  const millionths = fractionAt(bytes, start + 19, end - 1);
   // A comparison with NaN, which stands for what is no digit, is false.
-  const isUsual = year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= 28;
-  if (!isUsual || !(hour <= 23 && minute <= 59 && second <= 59)) return undefined;
+  if (!(year >= 1970 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59)) return undefined;
+  if (!(second <= 59 && millionths >= 0)) return undefined;
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  if (day > (daysOfMonth[month - 1] ?? 0) + (isLeap && month === 2 ? 1 : 0)) return undefined;
   const before = year - 1;
   const leapDays = Math.floor(before / 4) - Math.floor(before / 100) + Math.floor(before / 400) - 477;
   const days = (year - 1970) * 365 + leapDays + (daysBefore[month - 1] ?? 0) + (isLeap && month > 2 ? 1 : 0) + day - 1;
-  return BigInt(days * 86_400 + hour * 3600 + minute * 60 + second) * 1_000_000n;
+  const seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
+  return BigInt(seconds) * 1_000_000n + BigInt(millionths);
+}
+
+/** Millionths of a second that are written as a point and up to six digits; 0 where nothing is, NaN for anything else. */
+function fractionAt(bytes: Buffer, start: number, end: number): number {
+  if (start === end) return 0;
+  const digits = end - start - 1;
+  if (bytes[start] !== 0x2e || digits < 1 || digits > 6) return NaN;
+  let fraction = 0;
+  for (let at = start + 1; at < end; at++) {
+    const digit = (bytes[at] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9) return NaN;
+    fraction = fraction * 10 + digit;
+  }
+  return fraction * 10 ** (6 - digits);
 }
 
 function twoDigits(bytes: Buffer, at: number): number {
