@@ -46,7 +46,7 @@ function elementOf({ name, type }: Column) {
 function valuesOf(vector: Vector | null): unknown[] {
   const data = vector?.data[0];
   if (vector === null || data === undefined) throw new Error('a column is missing');
-  if (!(vector.type instanceof arrow.Decimal || vector.type instanceof arrow.Timestamp))
+  if (!(vector.type instanceof arrow().Decimal || vector.type instanceof arrow().Timestamp))
     return [...(vector as Iterable<unknown>)];
   const lying: unknown = data.values;
   if (!ArrayBuffer.isView(lying)) throw new Error('a column holds no 64-bit integers');

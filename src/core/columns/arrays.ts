@@ -6,7 +6,7 @@ import type { Dictionary } from './dictionary.js';
 import { ownMemory, type ColumnMemory } from './memory.js';
 import type { Digits } from './table.js';
 
-const instantType = new arrow.Timestamp(arrow.TimeUnit.MICROSECOND, 'UTC');
+const instantType = () => new (arrow().Timestamp)(arrow().TimeUnit.MICROSECOND, 'UTC');
 
 /** Strings of few rows as numbers in a dictionary; below 0 stands for null. */
 export function dictionaryArray(dictionary: Dictionary, length: number, at: (row: number) => number): Data {
@@ -60,7 +60,7 @@ export function hexArray(
     const value = chosen[row] ?? 0;
     putHex(values, value * size, size, around?.(value), data, valueOffsets[row] ?? 0);
   }
-  return arrow.makeData({ type: new arrow.Utf8(), length, nullCount: 0, valueOffsets, data });
+  return arrow().makeData({ type: new (arrow().Utf8)(), length, nullCount: 0, valueOffsets, data });
 }
 
 function lengthOf(texts: Around | undefined): number {
@@ -102,7 +102,7 @@ export function textArray(length: number, at: (row: number) => string): Data<Utf
   texts.forEach((text, row) => {
     valueOffsets[row + 1] = total += isAscii ? text.length : Buffer.byteLength(text);
   });
-  return arrow.makeData({ type: new arrow.Utf8(), length, nullCount: 0, valueOffsets, data });
+  return arrow().makeData({ type: new (arrow().Utf8)(), length, nullCount: 0, valueOffsets, data });
 }
 
 /** A row's value; undefined is null. */
@@ -131,30 +131,30 @@ function int32s(length: number, at: Optional<number>) {
 
 /** Microseconds since 1970-01-01T00:00:00Z. */
 export function instantArray(length: number, at: Optional<bigint>): Data {
-  return arrow.makeData({ type: instantType, ...int64s(length, at) });
+  return arrow().makeData({ type: instantType(), ...int64s(length, at) });
 }
 
 export function bigintArray(length: number, at: Optional<bigint>): Data {
-  return arrow.makeData({ type: new arrow.Int64(), ...int64s(length, at) });
+  return arrow().makeData({ type: new (arrow().Int64)(), ...int64s(length, at) });
 }
 
 /** Decimals as whole numbers of their last digit: 12.30 with a scale of 2 is 1230n. */
 export function decimalArray(length: number, { precision, scale }: Digits, at: Optional<bigint>): Data {
   const { data, ...others } = int64s(length, at);
-  return arrow.makeData({
-    type: new arrow.Decimal(scale, precision, 64),
+  return arrow().makeData({
+    type: new (arrow().Decimal)(scale, precision, 64),
     data: new Int32Array(data.buffer),
     ...others,
   });
 }
 
 export function integerArray(length: number, at: Optional<number>): Data {
-  return arrow.makeData({ type: new arrow.Int32(), ...int32s(length, at) });
+  return arrow().makeData({ type: new (arrow().Int32)(), ...int32s(length, at) });
 }
 
 /** Days since 1970-01-01. */
 export function dateArray(length: number, at: Optional<number>): Data {
-  return arrow.makeData({ type: new arrow.DateDay(), ...int32s(length, at) });
+  return arrow().makeData({ type: new (arrow().DateDay)(), ...int32s(length, at) });
 }
 
 export function booleanArray(length: number, at: Optional<boolean>): Data {
@@ -162,7 +162,7 @@ export function booleanArray(length: number, at: Optional<boolean>): Data {
   const nulls = filled(length, at, (row, value) => {
     if (value) data[row >> 3] = (data[row >> 3] ?? 0) | (1 << (row & 7));
   });
-  return arrow.makeData({ type: new arrow.Bool(), length, data, ...nulls });
+  return arrow().makeData({ type: new (arrow().Bool)(), length, data, ...nulls });
 }
 
 /** Signed 64-bit integers that rows share: as halves, so that handing one to a row makes no object. */
@@ -210,9 +210,9 @@ export class GatheredArrays {
   /** Strings by their number in a dictionary. The array keeps `numbers`, which is the caller's no longer. */
   numbered(dictionary: Pick<Dictionary, 'data'>, numbers: Int32Array): Data {
     const validity = this.#negativesAsNull(numbers);
-    const type = new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32());
-    const values = new arrow.Vector([dictionary.data()]);
-    return arrow.makeData({ type, length: numbers.length, data: numbers, dictionary: values, ...validity.nulls });
+    const type = new (arrow().Dictionary)(new (arrow().Utf8)(), new (arrow().Int32)());
+    const values = new (arrow().Vector)([dictionary.data()]);
+    return arrow().makeData({ type, length: numbers.length, data: numbers, dictionary: values, ...validity.nulls });
   }
 
   /** Strings of which no two are equal: their own dictionary. */
@@ -242,7 +242,7 @@ export class GatheredArrays {
   /** The numbers themselves. The array keeps them: they are the caller's no longer. */
   integers(numbers: Int32Array): Data {
     const validity = this.#negativesAsNull(numbers);
-    return arrow.makeData({ type: new arrow.Int32(), length: numbers.length, data: numbers, ...validity.nulls });
+    return arrow().makeData({ type: new (arrow().Int32)(), length: numbers.length, data: numbers, ...validity.nulls });
   }
 
   /** The numbers themselves as 64-bit integers; none is null, and none below 0. */
@@ -250,18 +250,18 @@ export class GatheredArrays {
     const halves = this.#memory.int32s(numbers.length * 2);
     for (let row = 0; row < numbers.length; row++) halves[row * 2] = numbers[row] ?? 0;
     const data = new BigInt64Array(halves.buffer, halves.byteOffset, numbers.length);
-    return arrow.makeData({ type: new arrow.Int64(), length: numbers.length, nullCount: 0, data });
+    return arrow().makeData({ type: new (arrow().Int64)(), length: numbers.length, nullCount: 0, data });
   }
 
   /** Microseconds since 1970-01-01T00:00:00Z. */
   instants(values: Int64Values, numbers: Int32Array): Data {
     const { data, validity } = this.#int64s(values, numbers);
-    return arrow.makeData({ type: instantType, length: numbers.length, data, ...validity.nulls });
+    return arrow().makeData({ type: instantType(), length: numbers.length, data, ...validity.nulls });
   }
 
   bigints(values: Int64Values, numbers: Int32Array): Data {
     const { data, validity } = this.#int64s(values, numbers);
-    return arrow.makeData({ type: new arrow.Int64(), length: numbers.length, data, ...validity.nulls });
+    return arrow().makeData({ type: new (arrow().Int64)(), length: numbers.length, data, ...validity.nulls });
   }
 
   decimals({ exact, low, high }: DecimalHalves, numbers: Int32Array): Data {
@@ -276,8 +276,8 @@ export class GatheredArrays {
         validity.setNull(row);
       }
     }
-    const type = new arrow.Decimal(decimalScale, decimalPrecision, 64);
-    return arrow.makeData({ type, length: numbers.length, data: halves, ...validity.nulls });
+    const type = new (arrow().Decimal)(decimalScale, decimalPrecision, 64);
+    return arrow().makeData({ type, length: numbers.length, data: halves, ...validity.nulls });
   }
 
   #int64s({ halves, isNull }: Int64Values, numbers: Int32Array): { data: BigInt64Array; validity: Validity } {

@@ -1,5 +1,13 @@
 import { createRequire } from 'node:module';
 import type * as Arrow from 'apache-arrow';
 
-/** Apache Arrow in one file, as its package has it: its 158 modules one by one take each thread a tenth of a second. */
-export const arrow = createRequire(import.meta.url)('apache-arrow/Arrow.es2015.min') as typeof Arrow;
+let loaded: typeof Arrow | undefined;
+
+/**
+ * Apache Arrow, loaded by the first call: many commands, and some threads, need none of it. It comes in one file, as its package
+ * has it: its 158 modules one by one take each thread a tenth of a second.
+ */
+export function arrow(): typeof Arrow {
+  loaded ??= createRequire(import.meta.url)('apache-arrow/Arrow.es2015.min') as typeof Arrow;
+  return loaded;
+}

@@ -79,7 +79,7 @@ export class ByteRanges {
     for (let row = 0, total = 0; row < length; row++) valueOffsets[row + 1] = total += this.size(chosen[row] ?? 0);
     const data = memory.bytes(valueOffsets[length] ?? 0);
     for (let row = 0; row < length; row++) data.set(this.bytes(chosen[row] ?? 0), valueOffsets[row]);
-    return arrow.makeData({ type: new arrow.Utf8(), length, nullCount: 0, valueOffsets, data });
+    return arrow().makeData({ type: new (arrow().Utf8)(), length, nullCount: 0, valueOffsets, data });
   }
 
   /** Forgets what lies behind the first `length` ones. */

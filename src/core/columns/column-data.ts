@@ -43,7 +43,7 @@ export interface Texts {
 
 /** Undefined where the column's values are no bytes with offsets, or are numbered otherwise. */
 export function textsOf(data: Data): Texts | undefined {
-  const isDictionary = arrow.DataType.isDictionary(data.type);
+  const isDictionary = arrow().DataType.isDictionary(data.type);
   const texts: Data | undefined = isDictionary ? data.dictionary?.data[0] : data;
   const bytes: unknown = texts?.values;
   const offsets: unknown = texts?.valueOffsets;
@@ -56,7 +56,9 @@ export function textsOf(data: Data): Texts | undefined {
 /** Undefined where the column isn't one of texts. */
 export function utf8Of(data: Data): Texts | undefined {
   const { type } = data;
-  return arrow.DataType.isUtf8(arrow.DataType.isDictionary(type) ? type.dictionary : type) ? textsOf(data) : undefined;
+  return arrow().DataType.isUtf8(arrow().DataType.isDictionary(type) ? type.dictionary : type)
+    ? textsOf(data)
+    : undefined;
 }
 
 /** A column's numbers as they lie in memory. */
@@ -78,9 +80,9 @@ export function numbersOf(data: Data): Numbers | undefined {
     const words = new Int32Array(values.buffer, values.byteOffset, values.byteLength / 4);
     return { nulls: nullsOf(data), unit, words, wordsPerValue: bits / 32 };
   };
-  if (arrow.DataType.isTimestamp(type) && type.unit === arrow.TimeUnit.MICROSECOND) return of('microseconds', 64);
-  if (arrow.DataType.isDecimal(type)) return of(`decimals of scale ${type.scale}`, type.bitWidth);
-  if (arrow.DataType.isInt(type) && type.isSigned && type.bitWidth >= 32)
+  if (arrow().DataType.isTimestamp(type) && type.unit === arrow().TimeUnit.MICROSECOND) return of('microseconds', 64);
+  if (arrow().DataType.isDecimal(type)) return of(`decimals of scale ${type.scale}`, type.bitWidth);
+  if (arrow().DataType.isInt(type) && type.isSigned && type.bitWidth >= 32)
     return of(`integers of ${type.bitWidth} bits`, type.bitWidth);
   return undefined;
 }
@@ -103,7 +105,7 @@ export function instantCells(batch: RecordBatch, name: string): (row: number) =>
   const data = columnOf(batch, name);
   const values: unknown = data.values;
   const { type } = data;
-  const isInstant = type instanceof arrow.Timestamp && type.unit === arrow.TimeUnit.MICROSECOND;
+  const isInstant = type instanceof arrow().Timestamp && type.unit === arrow().TimeUnit.MICROSECOND;
   if (!(isInstant && values instanceof BigInt64Array)) throw odd(name, 'instants in microseconds', data);
   const nulls = nullsOf(data);
   return (row) => (isNull(nulls, row) ? undefined : values[row]);
@@ -116,5 +118,5 @@ function columnOf(batch: RecordBatch, name: string): Data {
 }
 
 function odd(name: string, expected: string, { typeId }: Data): Error {
-  return new Error(`expected ${name} to hold ${expected}, found ${arrow.Type[typeId]}`);
+  return new Error(`expected ${name} to hold ${expected}, found ${arrow().Type[typeId]}`);
 }

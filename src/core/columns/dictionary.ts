@@ -80,7 +80,7 @@ export class Dictionary {
   data(): Data<Utf8> {
     const valueOffsets = this.#offsets.subarray(0, this.length + 1);
     const data = new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset, valueOffsets[this.length]);
-    return arrow.makeData({ type: new arrow.Utf8(), length: this.length, nullCount: 0, valueOffsets, data });
+    return arrow().makeData({ type: new (arrow().Utf8)(), length: this.length, nullCount: 0, valueOffsets, data });
   }
 
   /** Whether a value is the text that lies in `#source` from `start` to before `end`. */

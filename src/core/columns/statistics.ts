@@ -103,7 +103,7 @@ function texts(vector: Vector): ColumnStatistics {
 
 /** A 1 for each value that some row holds. */
 function usedValues(data: Vector['data'][number]): Uint8Array {
-  const isDictionary = arrow.DataType.isDictionary(data.type);
+  const isDictionary = arrow().DataType.isDictionary(data.type);
   const used = new Uint8Array(isDictionary ? (data.dictionary?.length ?? 0) : data.length);
   const numbers: unknown = data.values;
   const none = nullsOf(data);

@@ -67,7 +67,7 @@ export function expanded(values: ColumnValues): Data {
   if (!(ArrayBuffer.isView(held) && held.byteOffset % 4 === 0)) throw new Error('expected values of a fixed width');
   const words = new Int32Array(held.buffer, held.byteOffset, held.byteLength / 4);
   // By the type: what comes from an Arrow stream may have more bytes behind its values.
-  const isNumbered = arrow.DataType.isDictionary(type) || arrow.DataType.isDate(type);
+  const isNumbered = arrow().DataType.isDictionary(type) || arrow().DataType.isDate(type);
   const wordsPerValue = isNumbered ? 1 : (numbersOf(values.values)?.wordsPerValue ?? NaN);
   if (Number.isNaN(wordsPerValue)) throw new Error('expected numbers, or texts of a dictionary');
   const length = rowsOf(values);
@@ -90,7 +90,7 @@ export function expanded(values: ColumnValues): Data {
   const data = held instanceof BigInt64Array ? new BigInt64Array(into.buffer) : into;
   const buffers =
     nullBitmap === undefined
-      ? { [arrow.BufferType.DATA]: data }
-      : { [arrow.BufferType.DATA]: data, [arrow.BufferType.VALIDITY]: nullBitmap };
-  return new arrow.Data(type, 0, length, nullCount, buffers, [], dictionary);
+      ? { [arrow().BufferType.DATA]: data }
+      : { [arrow().BufferType.DATA]: data, [arrow().BufferType.VALIDITY]: nullBitmap };
+  return new (arrow().Data)(type, 0, length, nullCount, buffers, [], dictionary);
 }

@@ -83,12 +83,12 @@ export function recordBatch(table: Table, length: number, arrays: Readonly<Recor
     if (data?.length !== length) {
       throw new Error(`${table.name}.${column.name}: expected ${length} values, got ${data?.length ?? 'none'}`);
     }
-    fields.push(new arrow.Field(column.name, data.type, column.nullable));
+    fields.push(new (arrow().Field)(column.name, data.type, column.nullable));
     return data;
   });
   if (Object.keys(arrays).length !== children.length) throw new Error(`${table.name}: arrays that are no columns`);
-  const struct = arrow.makeData({ type: new arrow.Struct(fields), length, nullCount: 0, children });
-  return new arrow.RecordBatch(new arrow.Schema(fields), struct);
+  const struct = arrow().makeData({ type: new (arrow().Struct)(fields), length, nullCount: 0, children });
+  return new (arrow().RecordBatch)(new (arrow().Schema)(fields), struct);
 }
 
 /** The tables that one pipeline fills: what its files hold comes and goes together. */

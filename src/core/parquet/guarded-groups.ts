@@ -44,7 +44,7 @@ export async function guardedGroups(bytes: Uint8Array): Promise<readonly ArrowTa
   try {
     const answer = await answerOf(worker);
     if ('message' in answer) throw new Error(answer.message);
-    return answer.streams.map((stream) => arrow.tableFromIPC(stream));
+    return answer.streams.map((stream) => arrow().tableFromIPC(stream));
   } finally {
     await worker.terminate();
   }

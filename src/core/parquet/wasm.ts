@@ -54,8 +54,8 @@ export function parquetFile(
   batches: readonly RecordBatch[],
   metadata: ReadonlyMap<string, string>,
 ): Uint8Array {
-  const rows = new arrow.Table([...batches]);
-  const bytes = encoded(table, arrow.tableToIPC(rows, 'stream'), metadata);
+  const rows = new (arrow().Table)([...batches]);
+  const bytes = encoded(table, arrow().tableToIPC(rows, 'stream'), metadata);
   expectRows(bytes, rows.numRows, table.name, 'nothing was committed');
   return bytes;
 }
@@ -112,7 +112,7 @@ export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet
         table: async ({ columns, ...range } = {}) => {
           const selected = columns === undefined ? {} : { columns: [...columns] };
           const part = { ...selected, ...range, rowGroups: [number], batchSize: Math.max(1, rows) };
-          return arrow.tableFromIPC((await file.read(part)).intoIPCStream());
+          return arrow().tableFromIPC((await file.read(part)).intoIPCStream());
         },
       };
     });
@@ -163,7 +163,7 @@ export async function* parquetBatches(
         batchSize,
       });
       for await (const batch of stream) {
-        yield* arrow.tableFromIPC(batch.intoIPCStream()).batches;
+        yield* arrow().tableFromIPC(batch.intoIPCStream()).batches;
         // WASM answers at once: without a break nothing else would get its turn before the file's end, a signal least of all.
         await setImmediate();
       }

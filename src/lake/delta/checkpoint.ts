@@ -199,18 +199,18 @@ function valueReader(data: Data): Reader {
   const values: unknown = data.values;
   const offsets = data.valueOffsets as Int32Array | undefined;
   if (data.offset !== 0) return arrowReader(data);
-  if (arrow.DataType.isStruct(type))
+  if (arrow().DataType.isStruct(type))
     return structReader(
       type.children.map(({ name }) => name),
       children.map(rowReader),
     );
-  if (arrow.DataType.isUtf8(type) && offsets !== undefined) {
+  if (arrow().DataType.isUtf8(type) && offsets !== undefined) {
     const bytes = values as Uint8Array;
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const encoding = isAscii(buffer) ? 'latin1' : 'utf8';
     return (row) => buffer.toString(encoding, offsets[row], offsets[row + 1]);
   }
-  if (arrow.DataType.isInt(type)) {
+  if (arrow().DataType.isInt(type)) {
     const numbers = values as Int32Array | BigInt64Array;
     if (!(numbers instanceof BigInt64Array)) return (row) => Number(numbers[row]);
     // By halves, low and high: a bigint for each would be a hundred thousand of them.
@@ -220,7 +220,7 @@ function valueReader(data: Data): Reader {
   const [items] = children;
   if (items === undefined || offsets === undefined) return arrowReader(data);
   const range = (row: number) => ({ from: offsets[row] ?? 0, to: offsets[row + 1] ?? 0 });
-  if (arrow.DataType.isMap(type)) {
+  if (arrow().DataType.isMap(type)) {
     const [keys, of] = items.children.map(rowReader);
     if (keys === undefined || of === undefined) return arrowReader(data);
     return (row) => {
@@ -234,7 +234,7 @@ function valueReader(data: Data): Reader {
       return Object.fromEntries(entries);
     };
   }
-  if (arrow.DataType.isList(type)) {
+  if (arrow().DataType.isList(type)) {
     const item = rowReader(items);
     return (row) => {
       const { from, to } = range(row);
@@ -257,15 +257,15 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
 
 /** For types that checkpoints of ours don't have. */
 function arrowReader(data: Data): Reader {
-  const vector = new arrow.Vector([data]);
+  const vector = new (arrow().Vector)([data]);
   return (row) => plain(vector.get(row));
 }
 
 function plain(value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'bigint') return Number(value);
-  if (value instanceof arrow.Vector) return Array.from(value as Iterable<unknown>, plain);
-  if (value instanceof arrow.StructRow || value instanceof arrow.MapRow) {
+  if (value instanceof arrow().Vector) return Array.from(value as Iterable<unknown>, plain);
+  if (value instanceof arrow().StructRow || value instanceof arrow().MapRow) {
     const entries = [...(value as Iterable<[string, unknown]>)].map(([key, of]) => [key, plain(of)]);
     return Object.fromEntries(entries.filter(([, of]) => of !== undefined)) as unknown;
   }

@@ -47,18 +47,18 @@ export function columnRows(column: Column, data: Data, start: number, end: numbe
 function isOfType({ type, ...column }: Column, of: DataType): boolean {
   switch (type) {
     case 'text':
-      return arrow.DataType.isUtf8(arrow.DataType.isDictionary(of) ? of.dictionary : of);
+      return arrow().DataType.isUtf8(arrow().DataType.isDictionary(of) ? of.dictionary : of);
     case 'instant':
-      return arrow.DataType.isTimestamp(of) && of.unit === arrow.TimeUnit.MICROSECOND;
+      return arrow().DataType.isTimestamp(of) && of.unit === arrow().TimeUnit.MICROSECOND;
     case 'date':
-      return arrow.DataType.isDate(of) && of.unit === arrow.DateUnit.DAY;
+      return arrow().DataType.isDate(of) && of.unit === arrow().DateUnit.DAY;
     case 'decimal':
-      return arrow.DataType.isDecimal(of) && of.bitWidth === 64 && of.scale === digitsOf(column).scale;
+      return arrow().DataType.isDecimal(of) && of.bitWidth === 64 && of.scale === digitsOf(column).scale;
     case 'bigint':
     case 'integer':
-      return arrow.DataType.isInt(of) && of.isSigned && of.bitWidth === (type === 'bigint' ? 64 : 32);
+      return arrow().DataType.isInt(of) && of.isSigned && of.bitWidth === (type === 'bigint' ? 64 : 32);
     case 'boolean':
-      return arrow.DataType.isBool(of);
+      return arrow().DataType.isBool(of);
   }
 }
 
@@ -180,5 +180,5 @@ function present(
 }
 
 function odd({ name, type }: Column, data: Data): Error {
-  return new Error(`${name}: expected an array of the type ${type}, got one of ${arrow.Type[data.typeId]}`);
+  return new Error(`${name}: expected an array of the type ${type}, got one of ${arrow().Type[data.typeId]}`);
 }
