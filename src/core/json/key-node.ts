@@ -79,6 +79,11 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     return undefined;
   }
 
+  /** As `memberAt`, of an object that was read before: the keys of the next one are expected as they were. */
+  memberAgain(view: DataView, start: number): Child | undefined {
+    return this.#children.find((child) => child.isWritten(view, start));
+  }
+
   /** Undefined where all children were compared, or none of them has the key. */
   #lookedUp(key: Buffer): Child | undefined {
     return this.#byKey?.get(key.toString('latin1'));

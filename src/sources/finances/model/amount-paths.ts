@@ -1,4 +1,5 @@
 import { KeyNode } from '../../../core/json/key-node.js';
+import { Components } from './components.js';
 import { type Role, recordOf } from './records.js';
 
 /** What a key says about the object it stands in, where it is no attribute: nothing, or a part of money. */
@@ -94,6 +95,7 @@ export class PathNode extends KeyNode<PathNode> {
   /** The object in which the key was met last, to notice one that comes twice. */
   metIn = -1;
   #element: PathNode | undefined;
+  #components: Components<PathNode> | undefined;
 
   constructor(list: ListPaths, path: string, name = '', key: Uint8Array = new Uint8Array()) {
     super(key);
@@ -120,6 +122,11 @@ export class PathNode extends KeyNode<PathNode> {
     this.#element ??= new PathNode(this.list, `${this.path}[]`);
     return this.#element;
   }
+
+  /** Components that stood as elements here. */
+  get components(): Components<PathNode> {
+    return (this.#components ??= new Components());
+  }
 }
 
 /** The paths met so far in one list of events. */
@@ -143,7 +150,7 @@ export class ListPaths {
   number = -1;
   /** The `generation` of the rows that its number is of; -1 before it has one. */
   numberedIn = -1;
-  /** Places met so far. */
+  /** Places met so far, and components. */
   size = 0;
 
   constructor(name: string) {

@@ -4,6 +4,7 @@ import { escapeEnd, FixedText, isDigit, plainEnd, unescapeUtf8, type JsonBytes }
 import { readDecimal, readInteger, type Int64Halves } from '../../../core/numeric/decimal.js';
 import { readInstantBytes } from '../../../core/numeric/instant.js';
 import { meaning, type ListPaths, type PathNode, type Slots } from './amount-paths.js';
+import type { Component } from './components.js';
 import { none, type AttributeRows, type SliceRows } from './slice-rows.js';
 
 /** Where an object stands: it is the event, an item of it, or something further in. */
@@ -161,6 +162,8 @@ export class DirectFlattener {
     const { bytes } = this.#json;
     const { items } = this.#rows;
     const element = path.element();
+    const { components } = element;
+    let component: Component<PathNode> | undefined;
     // The outermost array: its elements are the items that amounts belong to.
     const isOutermost = this.#item === none;
     if (bytes[++this.#at] === bracketEnd) {
@@ -173,7 +176,13 @@ export class DirectFlattener {
         path.list.itemFields.fill(none);
         items.index.push(index);
       }
-      if (!this.#value(element, holder, isOutermost ? level.item : level.inner, depth + 1)) return false;
+      const start = this.#at;
+      const expected = components.at(this.#json, start, component);
+      if (expected !== undefined && this.#addComponent(expected, start)) component = expected;
+      else {
+        if (!this.#value(element, holder, isOutermost ? level.item : level.inner, depth + 1)) return false;
+        component = this.#componentOf(element, start, component);
+      }
       if (isOutermost && !this.#addItem(path.list)) return false;
       const next = bytes[this.#at++];
       if (next === bracketEnd) break;
@@ -181,6 +190,59 @@ export class DirectFlattener {
     }
     if (isOutermost) this.#item = none;
     return true;
+  }
+
+  /** Adds the amount of a component that stands at a byte; false, where its number isn't as most are, or more follows it. */
+  #addComponent(component: Component<PathNode>, start: number): boolean {
+    const { entries, names, currencies, generation } = this.#rows;
+    const { bytes } = this.#json;
+    this.#at = start + component.text.length;
+    if (!this.#readShortAmount() || bytes[this.#at] !== braceEnd || bytes[this.#at + 1] !== braceEnd) {
+      this.#at = start;
+      return false;
+    }
+    this.#at += 2;
+    if (component.numberedIn !== generation) {
+      const { typeStart, typeEnd, codeStart, codeEnd } = component.parts;
+      component.currency = currencies.add(bytes, start + codeStart, start + codeEnd);
+      component.name = names.add(bytes, start + typeStart, start + typeEnd);
+      component.numberedIn = generation;
+    }
+    // No object is its holder: it has its type, and those of others aren't its.
+    entries.add(amountPath(this.#rows, component.path), this.#item, none, component.currency, this.#amount);
+    entries.name[entries.length - 1] = component.name;
+    return true;
+  }
+
+  /** The component that an element is which was read up to here; undefined where it holds anything else. */
+  #componentOf(
+    element: PathNode,
+    start: number,
+    before: Component<PathNode> | undefined,
+  ): Component<PathNode> | undefined {
+    const { bytes, view } = this.#json;
+    const type = bytes[start] === brace ? element.memberAgain(view, start + 1) : undefined;
+    if (type?.isType !== true || type.meaning !== meaning.none) return undefined;
+    const typeStart = start + 1 + type.writtenLength + 1;
+    const typeEnd = plainEnd(bytes, view, typeStart);
+    if (bytes[typeStart - 1] !== quote || bytes[typeEnd] !== quote || bytes[typeEnd + 1] !== comma) return undefined;
+    const path = element.memberAgain(view, typeEnd + 2);
+    if (path === undefined) return undefined;
+    const amount = typeEnd + 2 + path.writtenLength;
+    if (!codeFirst.start.standsAt(this.#json, amount)) return undefined;
+    const codeStart = amount + codeFirst.start.length;
+    const codeEnd = plainEnd(bytes, view, codeStart);
+    if (bytes[codeEnd] !== quote || !codeFirst.middle.standsAt(this.#json, codeEnd + 1)) return undefined;
+    const end = codeEnd + 1 + codeFirst.middle.length;
+    // The first brace behind a number ends its object: what stands behind it is the component's.
+    if (bytes.indexOf(braceEnd, end) !== this.#at - 2) return undefined;
+    const parts = {
+      typeStart: typeStart - start,
+      typeEnd: typeEnd - start,
+      codeStart: codeStart - start,
+      codeEnd: codeEnd - start,
+    };
+    return element.components.met(bytes.toString('utf8', start, end), path, parts, before);
   }
 
   /** Keeps the scalar that ends here for the event or the item that it stands in; false where it is no value of the field. */

@@ -7,6 +7,7 @@ import { addPageDirectly } from '../../../../src/sources/finances/api-v0/direct-
 import { eachEvent, scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
 import { entryBatch, eventBatch } from '../../../../src/sources/finances/model/event-batches.js';
 import { effectiveInstants, eventIds } from '../../../../src/sources/finances/model/event-ids.js';
+import { Components } from '../../../../src/sources/finances/model/components.js';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
 import { DirectFlattener } from '../../../../src/sources/finances/model/flatten-direct.js';
 import {
@@ -212,6 +213,61 @@ test('any page that is read directly has the rows that scanning gives', () => {
     }),
     { numRuns: 300 },
   );
+});
+
+const mostly = (usual: readonly string[], others: readonly string[]) =>
+  fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...usual) }, fc.constantFrom(...others));
+
+/** A component, mostly as the service writes it. */
+const component = fc
+  .tuple(
+    mostly(['Commission', 'FBAPerUnitFulfillmentFee', 'é'], ['', 'T\\u0061x']),
+    mostly(['USD', 'EUR'], ['U\\u0053D']),
+    mostly(['1', '-2.50', '-0.00', '0.000001'], ['1.5e2', '12345678901', '0.1234567', '01', '"3"', 'null']),
+    mostly(['usual'], ['amountFirst', 'third', 'twice', 'typed']),
+  )
+  .map(([type, code, number, form]) => {
+    const money =
+      form === 'amountFirst'
+        ? `{"CurrencyAmount":${number},"CurrencyCode":"${code}"}`
+        : `{"CurrencyCode":"${code}","CurrencyAmount":${number}${form === 'typed' ? ',"FeeType":"Inner"' : ''}}`;
+    const third = form === 'third' ? ',"TaxAmount":{"CurrencyCode":"USD","CurrencyAmount":9}' : '';
+    return `{"FeeType":"${type}",${form === 'twice' ? '"FeeType":"Other",' : ''}"FeeAmount":${money}${third}}`;
+  });
+
+test('components whose bytes are known have the rows that scanning gives, in whatever order they come', () => {
+  const at = vi.spyOn(Components.prototype, 'at');
+  const item = fc.array(component, { maxLength: 6 }).map((of) => `{"ItemFeeList":[${of.join()}]}`);
+  const event = fc.tuple(fc.array(item, { maxLength: 4 }), fc.array(component, { maxLength: 3 }));
+  const page = fc
+    .array(event, { minLength: 1, maxLength: 4 })
+    .map((of) => of.map(([items, own]) => `{"ShipmentItemList":[${items.join()}],"ShipmentFeeList":[${own.join()}]}`))
+    .map((of) => Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${of.join()}]}}}`));
+  fc.assert(
+    fc.property(fc.array(page, { maxLength: 6 }), fc.nat(6), (bodies, cleared) => {
+      const direct = new Pages();
+      let scanned = new Pages();
+      for (const [number, body] of bodies.entries()) {
+        if (number === cleared) {
+          direct.clear();
+          scanned = new Pages();
+        }
+        try {
+          new Pages().scan(body);
+        } catch (error) {
+          if (!(error instanceof LedgerlakeError)) throw error;
+          expect(direct.addDirectly(body)).toBe(false);
+          continue;
+        }
+        if (!direct.addDirectly(body)) direct.scan(body);
+        scanned.scan(body);
+      }
+      expect(direct.found).toEqual(scanned.found);
+    }),
+    { numRuns: 500 },
+  );
+  expect(at.mock.results.filter(({ value }) => value !== undefined).length).toBeGreaterThan(500);
+  at.mockRestore();
 });
 
 test('a flattener that is cleared gives the rows of a new one, whatever it has read before', async () => {

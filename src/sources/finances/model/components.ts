@@ -1,0 +1,82 @@
+import { FixedText, type JsonBytes } from '../../../core/json/text.js';
+
+/** Components that are known of one array: a record has some dozens of types, each in the currencies of a seller. */
+const mostKnown = 256;
+
+/** What lately came behind a component: the fees of two items differ. */
+const mostFollowers = 8;
+
+/** Where the values of a component's text lie: bytes from its beginning on, without their quotes. */
+export interface ComponentParts {
+  readonly typeStart: number;
+  readonly typeEnd: number;
+  readonly codeStart: number;
+  readonly codeEnd: number;
+}
+
+/** A type and its amount, `{"FeeType":"Commission","FeeAmount":{…}}`, known by its bytes up to the amount's number. */
+export class Component<Path> {
+  /** The place of its amount. */
+  readonly path: Path;
+  readonly parts: ComponentParts;
+  readonly text: FixedText;
+  /** Those that came behind it, the last one first. */
+  readonly followers: Component<Path>[] = [];
+  /** Numbers of its type and its currency, given when it first comes in a generation of rows. */
+  name = -1;
+  currency = -1;
+  numberedIn = -1;
+
+  constructor(path: Path, parts: ComponentParts, text: string) {
+    this.path = path;
+    this.parts = parts;
+    this.text = new FixedText(text);
+  }
+}
+
+/**
+ * The components of one array. They mostly come in the order of before, and their bytes are the same but for the number: a
+ * comparison of bytes takes the place of reading keys, type and currency.
+ */
+export class Components<Path extends { readonly list: { size: number } }> {
+  readonly #known = new Map<string, Component<Path>>();
+  /** Those that an array began with, the last one first. */
+  readonly #first: Component<Path>[] = [];
+
+  /** The component that stands at a byte, if it came behind `before` lately; undefined `before` at the array's beginning. */
+  at(json: JsonBytes, start: number, before: Component<Path> | undefined): Component<Path> | undefined {
+    const candidates = before === undefined ? this.#first : before.followers;
+    for (let tried = 0; tried < candidates.length; tried++) {
+      const component = candidates[tried];
+      if (component?.text.standsAt(json, start) !== true) continue;
+      if (tried > 0) moveToFront(candidates, tried, component);
+      return component;
+    }
+    return undefined;
+  }
+
+  /** Takes note that a component came behind `before`; undefined where more are known than are worth it. */
+  met(
+    text: string,
+    path: Path,
+    parts: ComponentParts,
+    before: Component<Path> | undefined,
+  ): Component<Path> | undefined {
+    let component = this.#known.get(text);
+    if (component === undefined) {
+      if (this.#known.size === mostKnown) return undefined;
+      component = new Component(path, parts, text);
+      this.#known.set(text, component);
+      path.list.size++;
+    }
+    const candidates = before === undefined ? this.#first : before.followers;
+    const place = candidates.indexOf(component);
+    moveToFront(candidates, place < 0 ? Math.min(candidates.length, mostFollowers - 1) : place, component);
+    return component;
+  }
+}
+
+function moveToFront<Of>(components: Of[], place: number, component: Of): void {
+  for (let at = place; at > 0; at--) components[at] = components[at - 1] ?? component;
+  components[0] = component;
+}
