@@ -64,7 +64,10 @@ const noInt64 = -(2n ** 63n);
 
 /** The numbers that `SharedArrays.int64s` has a copy of. */
 export function int64sOf(copy: BigInt64Array): (bigint | undefined)[] {
-  return Array.from(copy, (value) => (value === noInt64 ? undefined : value));
+  const values: (bigint | undefined)[] = [];
+  // `Array.from` would make an object for each.
+  for (const value of copy) values.push(value === noInt64 ? undefined : value);
+  return values;
 }
 
 /**

@@ -81,7 +81,8 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
 
   /** As `memberAt`, of an object that was read before: the keys of the next one are expected as they were. */
   memberAgain(view: DataView, start: number): Child | undefined {
-    return this.#children.find((child) => child.isWritten(view, start));
+    for (const child of this.#children) if (child.isWritten(view, start)) return child;
+    return undefined;
   }
 
   /** Undefined where all children were compared, or none of them has the key. */

@@ -55,20 +55,22 @@ export class Components<Path extends { readonly list: { size: number } }> {
     return undefined;
   }
 
-  /** Takes note that a component came behind `before`; undefined where more are known than are worth it. */
-  met(
-    text: string,
-    path: Path,
-    parts: ComponentParts,
-    before: Component<Path> | undefined,
-  ): Component<Path> | undefined {
-    let component = this.#known.get(text);
-    if (component === undefined) {
-      if (this.#known.size === mostKnown) return undefined;
-      component = new Component(path, parts, text);
-      this.#known.set(text, component);
-      path.list.size++;
-    }
+  /** The component that was read before with a text. */
+  known(text: string): Component<Path> | undefined {
+    return this.#known.get(text);
+  }
+
+  /** A component that is read for the first time; undefined where more are known than are worth it. */
+  add(text: string, path: Path, parts: ComponentParts): Component<Path> | undefined {
+    if (this.#known.size === mostKnown) return undefined;
+    const component = new Component(path, parts, text);
+    this.#known.set(text, component);
+    path.list.size++;
+    return component;
+  }
+
+  /** Takes note that a component came behind `before`. */
+  met(component: Component<Path>, before: Component<Path> | undefined): Component<Path> {
     const candidates = before === undefined ? this.#first : before.followers;
     const place = candidates.indexOf(component);
     moveToFront(candidates, place < 0 ? Math.min(candidates.length, mostFollowers - 1) : place, component);

@@ -236,13 +236,18 @@ export class DirectFlattener {
     const end = codeEnd + 1 + codeFirst.middle.length;
     // The first brace behind a number ends its object: what stands behind it is the component's.
     if (bytes.indexOf(braceEnd, end) !== this.#at - 2) return undefined;
+    const text = bytes.toString('utf8', start, end);
+    const { components } = element;
+    const known = components.known(text);
+    if (known !== undefined) return components.met(known, before);
     const parts = {
       typeStart: typeStart - start,
       typeEnd: typeEnd - start,
       codeStart: codeStart - start,
       codeEnd: codeEnd - start,
     };
-    return element.components.met(bytes.toString('utf8', start, end), path, parts, before);
+    const added = components.add(text, path, parts);
+    return added && components.met(added, before);
   }
 
   /** Keeps the scalar that ends here for the event or the item that it stands in; false where it is no value of the field. */
@@ -371,13 +376,18 @@ export class DirectFlattener {
 
   /** Gives the types that an object names to the amounts that it holds itself, as `Flattener` does. */
   #nameEntries(row: number, holder: number, start: number, end: number, further?: readonly TypeText[]): void {
-    const { entries, amountPaths, names } = this.#rows;
+    const { entries, names } = this.#rows;
     for (let at = row; at < entries.length; at++) {
       if (entries.holder[at] !== holder) continue;
-      const stem = further && amountPaths[entries.path[at] ?? none]?.stem;
-      const named = further?.find((type) => type.stem === stem);
+      const named = further && this.#typeOf(at, further);
       entries.name[at] = this.#addText(named?.start ?? start, named?.end ?? end, names);
     }
+  }
+
+  /** The type of an amount among several. */
+  #typeOf(row: number, types: readonly TypeText[]): TypeText | undefined {
+    const stem = this.#rows.amountPaths[this.#rows.entries.path[row] ?? none]?.stem;
+    return types.find((type) => type.stem === stem);
   }
 
   /** Completes the item begun last; false where its quantity is none. */
