@@ -66,22 +66,26 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
    * for one that is written in another way.
    */
   memberAt(view: DataView, start: number): Child | undefined {
-    const children = this.#children;
-    const compared = Math.min(children.length, mostCompared);
-    for (let tried = 0, at = this.#next; tried < compared; tried++, at++) {
-      if (at >= children.length) at = 0;
-      const child = children[at];
-      if (child?.isWritten(view, start) === true) {
-        this.#next = at + 1;
-        return child;
-      }
-    }
-    return undefined;
+    const at = this.#writtenAt(view, start, this.#next);
+    if (at === undefined) return undefined;
+    this.#next = at + 1;
+    return this.#children[at];
   }
 
   /** As `memberAt`, of an object that was read before: the keys of the next one are expected as they were. */
   memberAgain(view: DataView, start: number): Child | undefined {
-    for (const child of this.#children) if (child.isWritten(view, start)) return child;
+    const at = this.#writtenAt(view, start, 0);
+    return at === undefined ? undefined : this.#children[at];
+  }
+
+  /** The number of the child whose key begins at a byte, looked for from one child on; undefined where it isn't among those compared. */
+  #writtenAt(view: DataView, start: number, first: number): number | undefined {
+    const children = this.#children;
+    const compared = Math.min(children.length, mostCompared);
+    for (let tried = 0, at = first; tried < compared; tried++, at++) {
+      if (at >= children.length) at = 0;
+      if (children[at]?.isWritten(view, start) === true) return at;
+    }
     return undefined;
   }
 
