@@ -78,8 +78,8 @@ export function parseInstant(text: string, rounding: 'down' | 'up' = 'down'): nu
   return midnight + ((hour * 60 + minute - offset) * 60 + second) * 1000 + Number(nanos.slice(0, 3)) + carry;
 }
 
-const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+/** Days of a year before each month, and before the next year. */
+const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
 
 /**
  * The same for the bytes of a text. The forms that the service writes, `2025-03-04T05:06:07Z` and `…07.890Z`, are read from
@@ -105,10 +105,11 @@ function usualInstant(bytes: Buffer, start: number, end: number): bigint | undef
   if (!(year >= 1970 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59)) return undefined;
   if (!(second <= 59 && millionths >= 0)) return undefined;
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
-  if (day > (daysOfMonth[month - 1] ?? 0) + (isLeap && month === 2 ? 1 : 0)) return undefined;
+  const beforeMonth = daysBefore[month - 1] ?? 0;
+  if (day > (daysBefore[month] ?? 0) - beforeMonth + (isLeap && month === 2 ? 1 : 0)) return undefined;
   const before = year - 1;
   const leapDays = Math.floor(before / 4) - Math.floor(before / 100) + Math.floor(before / 400) - 477;
-  const days = (year - 1970) * 365 + leapDays + (daysBefore[month - 1] ?? 0) + (isLeap && month > 2 ? 1 : 0) + day - 1;
+  const days = (year - 1970) * 365 + leapDays + beforeMonth + (isLeap && month > 2 ? 1 : 0) + day - 1;
   const seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
   return BigInt(seconds) * 1_000_000n + BigInt(millionths);
 }

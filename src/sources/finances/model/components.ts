@@ -6,19 +6,13 @@ const mostKnown = 256;
 /** What lately came behind a component: the fees of two items differ. */
 const mostFollowers = 8;
 
-/** Where the values of a component's text lie: bytes from its beginning on, without their quotes. */
-export interface ComponentParts {
-  readonly typeStart: number;
-  readonly typeEnd: number;
-  readonly codeStart: number;
-  readonly codeEnd: number;
-}
-
 /** A type and its amount, `{"FeeType":"Commission","FeeAmount":{…}}`, known by its bytes up to the amount's number. */
 export class Component<Path> {
   /** The place of its amount. */
   readonly path: Path;
-  readonly parts: ComponentParts;
+  readonly type: string;
+  /** Of its currency. */
+  readonly code: string;
   readonly text: FixedText;
   /** Those that came behind it, the last one first. */
   readonly followers: Component<Path>[] = [];
@@ -27,9 +21,10 @@ export class Component<Path> {
   currency = -1;
   numberedIn = -1;
 
-  constructor(path: Path, parts: ComponentParts, text: string) {
+  constructor(path: Path, type: string, code: string, text: string) {
     this.path = path;
-    this.parts = parts;
+    this.type = type;
+    this.code = code;
     this.text = new FixedText(text);
   }
 }
@@ -61,9 +56,9 @@ export class Components<Path extends { readonly list: { size: number } }> {
   }
 
   /** A component that is read for the first time; undefined where more are known than are worth it. */
-  add(text: string, path: Path, parts: ComponentParts): Component<Path> | undefined {
+  add(text: string, path: Path, type: string, code: string): Component<Path> | undefined {
     if (this.#known.size === mostKnown) return undefined;
-    const component = new Component(path, parts, text);
+    const component = new Component(path, type, code, text);
     this.#known.set(text, component);
     path.list.size++;
     return component;

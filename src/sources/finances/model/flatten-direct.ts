@@ -203,9 +203,8 @@ export class DirectFlattener {
     }
     this.#at += 2;
     if (component.numberedIn !== generation) {
-      const { typeStart, typeEnd, codeStart, codeEnd } = component.parts;
-      component.currency = currencies.add(bytes, start + codeStart, start + codeEnd);
-      component.name = names.add(bytes, start + typeStart, start + typeEnd);
+      component.currency = currencies.addString(component.code);
+      component.name = names.addString(component.type);
       component.numberedIn = generation;
     }
     // No object is its holder: it has its type, and those of others aren't its.
@@ -236,18 +235,12 @@ export class DirectFlattener {
     const end = codeEnd + 1 + codeFirst.middle.length;
     // The first brace behind a number ends its object: what stands behind it is the component's.
     if (bytes.indexOf(braceEnd, end) !== this.#at - 2) return undefined;
-    const text = bytes.toString('utf8', start, end);
+    const textOf = (from: number, to: number): string => bytes.toString('utf8', from, to);
+    const text = textOf(start, end);
     const { components } = element;
-    const known = components.known(text);
-    if (known !== undefined) return components.met(known, before);
-    const parts = {
-      typeStart: typeStart - start,
-      typeEnd: typeEnd - start,
-      codeStart: codeStart - start,
-      codeEnd: codeEnd - start,
-    };
-    const added = components.add(text, path, parts);
-    return added && components.met(added, before);
+    const component =
+      components.known(text) ?? components.add(text, path, textOf(typeStart, typeEnd), textOf(codeStart, codeEnd));
+    return component && components.met(component, before);
   }
 
   /** Keeps the scalar that ends here for the event or the item that it stands in; false where it is no value of the field. */
