@@ -366,7 +366,7 @@ test('the page index tells where pages begin, and the least and greatest integer
       if (element === undefined || given === undefined) throw new Error(`no column ${number}`);
       const { page_locations: pages } = readOffsetIndex(read(chunk.offset_index_offset, chunk.offset_index_length));
       expect(pages[0]?.offset).toBe(chunk.meta_data?.data_page_offset);
-      expect(pages.length).toBeGreaterThanOrEqual(Math.ceil(Number(rows) / 20_000));
+      expect(pages.length).toBeGreaterThanOrEqual(Math.ceil(Number(rows) / (64 * 1024)));
       const isInteger = ['instant', 'integer', 'bigint'].includes(given.column.type);
       expect(chunk.column_index_offset !== undefined).toBe(isInteger || given.column.type === 'decimal');
       if (!isInteger) continue;

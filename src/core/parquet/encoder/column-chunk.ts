@@ -16,8 +16,11 @@ import { writeStruct, type StructWriter } from './thrift.js';
 import type { Hash64 } from './xxhash64.js';
 import type { Compress } from './zstd.js';
 
-/** Rows of a page at the most: what a reader takes that looks for few rows. */
-const pageRows = 20_000;
+/**
+ * Rows of a page at the most: what a reader takes that looks for few rows. Each page costs a reader a new context of zstd: with
+ * 20,000 rows DuckDB's queries take 5 to 20 % longer.
+ */
+const pageRows = 64 * 1024;
 /** Bytes of a page's texts, unless one alone is longer. */
 const pageBytes = 1_000_000;
 /** Distinct 64-bit values from which on a dictionary isn't worth its lookups. */
