@@ -9,34 +9,40 @@ const leastPercent = 30;
  * lives long.
  */
 export function boundHeaps(): void {
-  useFlags([`${growing}=${leastPercent}`]);
+  useFlags({ [growing]: leastPercent });
 }
 
 /**
- * Sets V8 up for seconds of computing on threads that each compile the same code: to optimize it took a third of an import's CPU
- * seconds, to collect small heaps a seventh (docs/performance.md). Call it once what lives long is in memory.
+ * Sets V8 up for seconds of computing, perhaps on threads that each compile the same code: to optimize it took a third of the CPU
+ * seconds of an import and of a backfill, to collect small heaps a seventh (docs/performance.md). Call it once what lives long is
+ * in memory.
  */
 export function tuneForSeconds(): void {
   const percent = Math.ceil((100 * leastGrowth) / getHeapStatistics().used_heap_size);
-  useFlags([
-    `${growing}=${Math.max(leastPercent, percent)}`,
-    '--always-sparkplug',
-    '--max-inlined-bytecode-size-cumulative=200',
+  useFlags({
+    [growing]: Math.max(leastPercent, percent),
+    '--always-sparkplug': undefined,
+    '--max-inlined-bytecode-size-cumulative': 200,
     // Later versions have a compiler between that one and the optimizing one, and no such flag.
-    ...(process.versions.v8.startsWith('11.') ? ['--interrupt-budget=200000'] : []),
-  ]);
+    ...(process.versions.v8.startsWith('11.') && { '--interrupt-budget': 200_000 }),
+  });
 }
 
 const growing = '--heap-growing-percent';
 
-/** Flags that are set while no thread is starting. */
-let flags: readonly string[] = [];
+/** Flags by name, undefined where one has no value. */
+type Flags = Readonly<Record<string, number | undefined>>;
+
+/** What is set while no thread is starting. */
+let flags: Flags = {};
 /** Threads that are starting. */
 let starting = 0;
 
-function useFlags(more: readonly string[]): void {
-  flags = [...flags, ...more];
-  if (starting === 0) for (const flag of flags) setFlagsFromString(flag);
+function useFlags(more: Flags): void {
+  flags = { ...flags, ...more };
+  if (starting > 0) return;
+  for (const [name, value] of Object.entries(flags))
+    setFlagsFromString(value === undefined ? name : `${name}=${value}`);
 }
 
 /**
@@ -47,12 +53,12 @@ function useFlags(more: readonly string[]): void {
  */
 export function threadStarts(): () => void {
   // What sets up the compiler comes once all threads have started, but for those of an input whose size nobody knew.
-  if (starting++ === 0 && flags.length > 0) setFlagsFromString(`${growing}=0`);
+  if (starting++ === 0 && growing in flags) setFlagsFromString(`${growing}=0`);
   let isOver = false;
   return () => {
     if (isOver) return;
     isOver = true;
     starting--;
-    useFlags([]);
+    useFlags({});
   };
 }

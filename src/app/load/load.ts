@@ -1,6 +1,7 @@
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import { tuneForSeconds } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -125,6 +126,7 @@ export async function load(
       await lake.noteVersions();
       await lake.setRetention(options.retentionHours);
       await describeTables(lake.store, withLaterColumns(customTables, kept));
+      tuneForSeconds();
       const began = clock.now();
       const notes = await readAskedRanges(lake.store, account, (file) => {
         emit({ event: 'note-passed-over', file });
