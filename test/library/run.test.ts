@@ -216,7 +216,10 @@ describe('options', () => {
     [{ account: 'shop', endpoint: 'nowhere' }, /expected the endpoint to be a base address/],
     [{ pipelines: ['order-events'] }, /expected --orders FILE for the pipeline order-events/],
     [{ pipelines: ['order-events'], orders: ['1'] }, /order id of 3-7-7 digits.*in the option orders, line 1/],
-    [{ pipelineFolder: '/nowhere' }, /expected a folder for --pipelines, got ENOENT/],
+    [
+      { pipelineFolder: '/nowhere' },
+      /expected a folder for --pipelines, got \/nowhere \(there is none\): check the path/,
+    ],
     [{ config: '/nowhere.json' }, /expected the configuration \/nowhere.json/],
     [{ credentials: { clientId: 'a', clientSecret: 'b' } }, /the option credentials of backfill to be an object with/],
     [{ credentials: { ...secrets } }, /expected --account beside credentials/],

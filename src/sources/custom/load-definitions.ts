@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Table } from '../../core/columns/table.js';
+import { openFault } from '../../core/io/files.js';
 import { faultLine } from '../../core/text/fault-line.js';
 import { messageOf, usageError, LedgerlakeError } from '../../core/errors.js';
 import type { PipelineDefinition } from './definition.js';
@@ -63,8 +64,7 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw usageError(`expected a folder for --pipelines, got ${code} for ${folder}: check the path`);
+    throw usageError(`expected a folder for --pipelines, got ${folder} (${openFault(error)}): check the path`);
   }
 }
 

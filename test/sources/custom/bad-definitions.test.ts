@@ -128,7 +128,7 @@ describe('a definition that is wrong is refused in one line that names the file 
     );
     expect(await refusal({ 'a.mjs': good, 'b.mjs': other })).toContain('DIR/b.mjs: table.name: expected another name');
     expect(await refusal({ 'types.d.ts': '' })).toContain('expected definitions of pipelines');
-    await expect(loadDefinitions('/no/such/folder', taken)).rejects.toThrow('got ENOENT for /no/such/folder');
+    await expect(loadDefinitions('/no/such/folder', taken)).rejects.toThrow('got /no/such/folder (there is none)');
   });
 
   test('TypeScript runs where Node runs it, and is refused with a way out where it doesn’t', async () => {
