@@ -5,8 +5,8 @@ const leastGrowth = 20_000_000;
 const leastPercent = 30;
 
 /**
- * Bounds what a heap takes. Left to itself V8 lets it grow to several times what lives in it: a lake of many files has a log that
- * lives long.
+ * Bounds what a heap takes, in a process that is this program's own. Left to itself V8 lets it grow to several times what lives
+ * in it: a lake of many files has a log that lives long.
  */
 export function boundHeaps(): void {
   useFlags({ [growing]: leastPercent });
@@ -15,9 +15,10 @@ export function boundHeaps(): void {
 /**
  * Sets V8 up for seconds of computing, perhaps on threads that each compile the same code: to optimize it took a third of the CPU
  * seconds of an import and of a backfill, to collect small heaps a seventh (docs/performance.md). Call it once what lives long is
- * in memory.
+ * in memory. In a process that is another program's, which uses the library, it does nothing.
  */
 export function tuneForSeconds(): void {
+  if (!(growing in flags)) return;
   const percent = Math.ceil((100 * leastGrowth) / getHeapStatistics().used_heap_size);
   useFlags({
     [growing]: Math.max(leastPercent, percent),
