@@ -132,18 +132,18 @@ async function runOnce(
   command: CommandDefinition,
   surroundings: Surroundings,
   /** Of one account of several: failures that were told before, and are not told again. */
-  told?: Set<string>,
+  reported?: Set<string>,
 ): Promise<number> {
   const listener = await openListener(given, command, surroundings);
   const { emit } = listener;
   const log = (message: string): void => {
     emit({ event: 'message', message });
   };
-  const summary = summaryOf(given, told !== undefined);
+  const summary = summaryOf(given, reported !== undefined);
   const fail = (error: unknown): number => {
     const failure = failureIn(given.place(), error);
-    if (told?.has(failure.message) !== true) emit(failure);
-    told?.add(failure.message);
+    if (reported?.has(failure.message) !== true) emit(failure);
+    reported?.add(failure.message);
     summary.fail(failure);
     return failure.exitCode;
   };
@@ -177,12 +177,12 @@ async function runInTurn(
 ): Promise<number> {
   refuseShared(given, accounts, command);
   const codes = new Map<string, number>();
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const isText = !given.flag('json') && !given.flag('quiet') && (given.text('format') ?? 'table') === 'table';
   for (const account of accounts) {
     if (surroundings.signal.aborted) break;
     if (isText) printResult(`${codes.size === 0 ? '' : '\n'}${account}`);
-    codes.set(account, await runOnce(given.withAccount(account), command, surroundings, told));
+    codes.set(account, await runOnce(given.withAccount(account), command, surroundings, reported));
   }
   const failed = accounts.filter((account) => codes.get(account) !== 0);
   if (isText) {

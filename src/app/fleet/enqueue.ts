@@ -126,9 +126,9 @@ async function writeStatus(
 
 function rowOf(found: QueuedAccount, asked: string, night: number | undefined): (string | number | null)[] {
   const { account, state, standing, at, progress, reason } = found;
-  const told = state === 'active' && typeof progress === 'object' ? JSON.stringify(progress) : null;
+  const progressJson = state === 'active' && typeof progress === 'object' ? JSON.stringify(progress) : null;
   const served = Math.round(standing.servedMs / 1000);
-  return [account, state, asked, served, standing.failures, iso(at), iso(night), told, reason];
+  return [account, state, asked, served, standing.failures, iso(at), iso(night), progressJson, reason];
 }
 
 function iso(ms: number | null | undefined): string | null {

@@ -38,6 +38,7 @@ export interface InputFiles {
 
 /** Changes of other runs that a commit puts up with before it gives up. */
 const maxAttempts = 10;
+
 /**
  * Adds the events of a staged month to the lake, as far as it doesn't hold them: of equal events of a day there are
  * afterwards as many as the input has that has the most of them.
@@ -53,7 +54,7 @@ export async function addEvents(
   for (let attempt = 1; ; attempt++) {
     const held = unchanged(storedDays(target, family, staged.days), staged, undated);
     const place: FileTarget = { family, account: target.account, month: staged.month, loadKeys: held.loadKeys };
-    // Else another run has changed these days since the events were newEvents, and DuckDB chooses again.
+    // Else another run has changed these days since the events were deduplicated, and DuckDB chooses again from what the lake holds.
     const isCurrent = held.open.length === staged.days.length && dedupIndex.isCurrent(fileIds, held.files);
     let added: NewEvents;
     try {

@@ -71,8 +71,8 @@ export async function addGroups(
     const { bytes, ...about } = await encodeFile(batch, metadataOf(place));
     const file = { path: await workspace.keep(bytes), ...about };
     const tags = { pipeline: family.pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
-    const made = await newFile(groups, place, file, tags, clock.now());
-    const named = { ...made, add: { ...made.add, path: importPath(place, made), dataChange: true } };
+    const landed = await newFile(groups, place, file, tags, clock.now());
+    const named = { ...landed, add: { ...landed.add, path: importPath(place, landed), dataChange: true } };
     const { taken, ...written } = await commitDays(target, family, held, [named], held.files);
     if (taken) return { groups: added, ...written, known, leftOut: 0 };
   }

@@ -29,7 +29,7 @@ export interface ImportOptions extends ImportTarget {
 export interface StoredDays {
   /** Those of the days, by their starts, that no window that was read touches. */
   readonly open: readonly number[];
-  /** The loadKeys of imported rows of the open days, of one that isn't there yet the one that it will have. */
+  /** The load keys of imported rows of the open days; of a day without any, the key that it will have. */
   readonly loadKeys: readonly string[];
   /** Files that hold imported rows of the open days. */
   readonly files: readonly Add[];

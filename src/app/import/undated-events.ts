@@ -151,8 +151,8 @@ export class UndatedDedup {
       for (const { first, last } of importSpansOf(add)) {
         spans.push(`(${literal(path)}, ${first}, ${last}, ${dayStart(first)}, ${dayStart(last)})`);
       }
-      for (const unit of loadKeysOf(add)) {
-        const window = parseImportedKey(unit);
+      for (const loadKey of loadKeysOf(add)) {
+        const window = parseImportedKey(loadKey);
         if (window !== undefined) imported.push(`(${literal(path)}, ${dayOf(window.start).start})`);
       }
     }
@@ -194,8 +194,8 @@ function knownOf(add: Add): KnownFile {
   let known = knownFiles.get(add);
   if (known === undefined) {
     const { nullCount } = statisticsOf(add.stats);
-    const units = loadKeysOf(add).flatMap((unit) => readWindow(unit) ?? parseImportedKey(unit) ?? []);
-    const spans = [...units.map(({ start, end }) => ({ first: start, last: end - 1 })), ...importSpansOf(add)];
+    const windows = loadKeysOf(add).flatMap((loadKey) => readWindow(loadKey) ?? parseImportedKey(loadKey) ?? []);
+    const spans = [...windows.map(({ start, end }) => ({ first: start, last: end - 1 })), ...importSpansOf(add)];
     knownFiles.set(add, (known = { mayHaveUndated: nullCount['posted_at'] !== 0, spans }));
   }
   return known;

@@ -138,9 +138,9 @@ async function rederivedFiles(
   }
   const of = (paths: readonly string[]) => (paths.length === 0 ? [] : [{ month: target.month, paths }]);
   for (const table of [...family.derived, family.main]) {
-    const held = await selectRows(database, table, of(stored.get(table) ?? []), 'true');
-    const again = await selectRows(database, table, of(derived.get(table.name) ?? []), 'true');
-    isSame &&= await sameRows(database, table, held, again);
+    const storedRows = await selectRows(database, table, of(stored.get(table) ?? []), 'true');
+    const rederivedRows = await selectRows(database, table, of(derived.get(table.name) ?? []), 'true');
+    isSame &&= await sameRows(database, table, storedRows, rederivedRows);
   }
   if (isSame) return [];
   const files: NewFile[] = [];

@@ -17,7 +17,7 @@ export interface ChangeExample {
 /** What had changed in something that was read before, and is committed now. */
 export interface Change {
   readonly pipeline: string;
-  /** The units that were read before: `window/START/END`, `group/ID`, `order/ID`. */
+  /** The load keys that were read before: `window/START/END`, `group/ID`, `order/ID`. */
   readonly units: readonly string[];
   /** Rows that were not there when it was read last. */
   readonly appeared: number;
@@ -47,7 +47,7 @@ export interface Emptied {
   /** How many came that it does not hold, where it lacks all; left out: none. */
   readonly others?: number;
   readonly accepted: boolean;
-  /** The file that tells of them is damaged and holds rows of other units too: it may be fewer. */
+  /** The file with them is damaged and has rows of other load keys too: it may be fewer. */
   readonly atMost?: true;
 }
 
@@ -74,7 +74,7 @@ export interface Findings {
 /** Examples that are kept of each change. */
 export const mostExamples = 3;
 
-/** Changed units that are listed of each pipeline; the rest is counted. */
+/** Changed load keys that are listed of each pipeline; the rest is counted. */
 const mostListed = 10;
 
 /** What had changed in what was read again, for people; empty where nothing had. */
@@ -193,7 +193,7 @@ function byPipeline(changes: readonly Change[]): Map<string, Change[]> {
   );
 }
 
-/** A merged file that is damaged is the reason of many slices: each reason with all of its units, in order. */
+/** A merged file that is damaged is the reason of many slices: each reason with all of its load keys, in order. */
 function byReason(uncompared: readonly Uncompared[]): readonly Uncompared[] {
   const found = new Map<string, Uncompared>();
   for (const { pipeline, units, reason } of uncompared) {
@@ -218,8 +218,8 @@ function countsText({ appeared, vanished, differ }: Pick<Change, 'appeared' | 'v
 }
 
 function exampleText({ change, id, eventList, amazonOrderId, postedAt }: ChangeExample): string {
-  const told = [eventList, amazonOrderId, postedAt].filter((part) => part !== null).map((part) => excerpt(part));
-  return `    ${change}: ${[excerpt(id), ...told].join(', ')}`;
+  const details = [eventList, amazonOrderId, postedAt].filter((part) => part !== null).map((part) => excerpt(part));
+  return `    ${change}: ${[excerpt(id), ...details].join(', ')}`;
 }
 
 /** `2025-03-04T00:00:00Z to 2025-03-05T00:00:00Z`, `group …`, `100 orders`. */
@@ -229,8 +229,8 @@ function unitsText(units: readonly string[]): string {
   return shown(first);
 }
 
-function shown(unit: string): string {
-  const [kind = '', ...rest] = unit.split('/');
+function shown(loadKey: string): string {
+  const [kind = '', ...rest] = loadKey.split('/');
   if (kind === 'window') return rest.map((instant) => instant.replace('.000Z', 'Z')).join(' to ');
   return `${kind} ${excerpt(rest.join('/'))}`;
 }

@@ -113,7 +113,7 @@ export class EventRevisions implements Revisions {
   async #unread(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Promise<Revision> {
     const { pipeline, loadKeys } = slice;
     const { mains } = replacedAdds(lake, main, slice);
-    // A unit that held nothing has no file.
+    // A load key without rows has no file.
     const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
     const rows = rowsInLog(mains);
     const isShared = filesToSplit(lake.table(main.name).snapshot, slice).length > 0;
@@ -133,7 +133,7 @@ export class EventRevisions implements Revisions {
   async #verdict(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<Revision> {
     const { pipeline, loadKeys } = slice;
     const { snapshot } = lake.table(main.name);
-    const isKnown = (unit: string) => loadVersion(snapshot, pipeline, slice.account, unit) > 0;
+    const isKnown = (loadKey: string) => loadVersion(snapshot, pipeline, slice.account, loadKey) > 0;
     const known = replacedKeys(slice).filter(isKnown);
     const derived = slice.tables.filter((table) => table !== main);
     if (known.length === 0 || !canSplitRows(main, derived, known)) return revision(lake, main, slice, []);
@@ -252,14 +252,14 @@ interface TableStates {
   readonly incoming: string;
 }
 
-/** In SQL: whether a row that was read now lies in units that were read before. */
+/** In SQL: whether a row that was read now has a load key that was read before. */
 function knownRows(main: Table, { loadKeys }: SliceCommit, known: readonly string[]): string {
   const instant = hasColumn(main, 'effective_at') ? 'effective_at' : 'started_at';
   const retired = known
-    .filter((unit) => !loadKeys.includes(unit))
-    .flatMap((unit) => readWindow(unit) ?? [])
+    .filter((loadKey) => !loadKeys.includes(loadKey))
+    .flatMap((loadKey) => readWindow(loadKey) ?? [])
     .map(({ start, end }) => `(${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)})`);
-  const own = loadKeyCondition(known.filter((unit) => loadKeys.includes(unit)));
+  const own = loadKeyCondition(known.filter((loadKey) => loadKeys.includes(loadKey)));
   return [own, ...retired].join(' OR ');
 }
 
@@ -285,16 +285,16 @@ function revision(
   const { pipeline, account, loadKeys } = slice;
   const { snapshot } = lake.table(main.name);
   const versions = new Map(
-    replacedKeys(slice).map((unit) => [unit, loadVersion(snapshot, pipeline, account, unit)] as const),
+    replacedKeys(slice).map((loadKey) => [loadKey, loadVersion(snapshot, pipeline, account, loadKey)] as const),
   );
-  // It grows with each commit of these units, so that no two commits of them give their files the same name.
-  const times = loadKeys.reduce((sum, unit) => sum + Math.abs(versions.get(unit) ?? 0), 0);
+  // It grows with each commit of these load keys, so that no two commits of them give their files the same name.
+  const times = loadKeys.reduce((sum, loadKey) => sum + Math.abs(versions.get(loadKey) ?? 0), 0);
   return {
     verdict: 'changed',
     files,
     name: `${main.name}-${slice.name}-r${times + 1}`,
     holds: (newest) =>
-      [...versions].every(([unit, version]) => loadVersion(newest, pipeline, account, unit) === version),
+      [...versions].every(([loadKey, version]) => loadVersion(newest, pipeline, account, loadKey) === version),
     committed,
   };
 }

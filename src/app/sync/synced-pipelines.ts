@@ -88,9 +88,9 @@ export function daysBack(lake: Lake, account: string, pipeline: FinancesPipeline
       .map((window) => read.get(windowKey(window))?.lastUpdated ?? 0);
     // The log tells when each window changed last: all of them were read since the oldest of these instants.
     const changed = times.length === 0 ? undefined : Math.min(...times);
-    const told = noted?.get(days);
-    if (told === undefined || changed === undefined) return told ?? changed;
-    return pipeline.prepareSync === undefined ? Math.max(told, changed) : told;
+    const recorded = noted?.get(days);
+    if (recorded === undefined || changed === undefined) return recorded ?? changed;
+    return pipeline.prepareSync === undefined ? Math.max(recorded, changed) : recorded;
   };
   return lookBackDays(plan.rules, lastDone, plan.now);
 }

@@ -73,7 +73,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const summaries: SettlementSummary[] = [];
     const damaged: LogFile[] = [];
     let done = 0;
-    let told = clock.now();
+    let reportedAt = clock.now();
     for (const bundle of bundles) {
       signal.throwIfAborted();
       const read = await checkBundle(bundle, folder, index, context);
@@ -81,8 +81,8 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
       summaries.push(...read.summaries);
       if (!read.isWhole) damaged.push(...bundle.mains);
       done += bundle.mains.length + bundle.derived.length;
-      if (clock.now() - told >= progressMs) {
-        told = clock.now();
+      if (clock.now() - reportedAt >= progressMs) {
+        reportedAt = clock.now();
         log(`verify: ${done} of ${files.length} files read`);
       }
     }

@@ -45,7 +45,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
           failed('the report', fault);
         })
       : frontPage(name);
-  let told: Promise<unknown> = Promise.resolve();
+  let logged: Promise<unknown> = Promise.resolve();
   const running = await startService({
     ...service,
     ledger: served.ledger,
@@ -67,7 +67,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
       const what = `request ${requestId}`;
       if (faultOf === undefined) failed(what, fault);
       else {
-        told = told.then(async () => {
+        logged = logged.then(async () => {
           failed(what, await faultOf(fault).catch(() => fault));
         });
       }
@@ -79,7 +79,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
     await untilAborted(signal);
   } finally {
     await running.close();
-    await told;
+    await logged;
   }
 }
 

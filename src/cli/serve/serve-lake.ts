@@ -72,7 +72,7 @@ function explained(location: string, clock: Clock): (error: unknown) => Promise<
 /** Makes reports one at a time, and none twice: a page that is loaded again and again must not take the machine. */
 function newestReport(location: string, account: string, clock: Clock, tables: MainTables): () => Promise<string> {
   let lake: Lake | undefined;
-  let made: { readonly of: string; readonly html: string } | undefined;
+  let cached: { readonly of: string; readonly html: string } | undefined;
   let before: Promise<unknown> = Promise.resolve();
   const make = async (): Promise<string> => {
     // A log that is gone makes no empty report.
@@ -81,11 +81,11 @@ function newestReport(location: string, account: string, clock: Clock, tables: M
     else await lake.refresh();
     const versions = lake.tables.map(({ snapshot }) => snapshot.version);
     const of = [...versions, Math.floor(clock.now() / reportLifeMs)].join();
-    if (made?.of !== of) {
+    if (cached?.of !== of) {
       const { lakeReport } = await import('../../app/report/report.js');
-      made = { of, html: (await lakeReport({ lake, location, account, clock })).html };
+      cached = { of, html: (await lakeReport({ lake, location, account, clock })).html };
     }
-    return made.html;
+    return cached.html;
   };
   return () => {
     const page = before.then(make);

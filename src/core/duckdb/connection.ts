@@ -215,11 +215,11 @@ async function interruptible<T>(
   signal: AbortSignal | undefined,
   step: () => Promise<T>,
 ): Promise<T> {
-  let again: NodeJS.Timeout | undefined;
+  let repeating: NodeJS.Timeout | undefined;
   const stop = (): void => {
     connection.interrupt();
     // DuckDB forgets an interruption that comes before its thread has begun.
-    again = setInterval(() => {
+    repeating = setInterval(() => {
       connection.interrupt();
     }, 20);
   };
@@ -235,7 +235,7 @@ async function interruptible<T>(
     throw sqlError(error);
   } finally {
     signal?.removeEventListener('abort', stop);
-    clearInterval(again);
+    clearInterval(repeating);
   }
 }
 

@@ -239,9 +239,9 @@ class ByAccount<T> {
 
   #own(): ReadonlyMap<string, Map<string, T>> {
     if (this.#byAccount !== undefined) return this.#byAccount;
-    const made = new Map<string, Map<string, T>>();
-    for (const [key, thing] of this.all) this.#note(made, key, thing);
-    return (this.#byAccount = made);
+    const byAccount = new Map<string, Map<string, T>>();
+    for (const [key, thing] of this.all) this.#note(byAccount, key, thing);
+    return (this.#byAccount = byAccount);
   }
 
   #note(byAccount: Map<string, Map<string, T>>, key: string, thing: T): void {

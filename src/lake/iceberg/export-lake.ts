@@ -108,9 +108,9 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
       const sha256 = contentHash(`${location(store, folder)}\n${schema}`, adds);
       const kept = previous.state?.manifests.find((manifest) => manifest.account === account);
       if (kept?.sha256 === sha256) return kept;
-      const made = manifestOf(account, adds, { folder, fields, snapshot, sequence, sha256, store, table });
-      files.set(made.manifest.path, made.bytes);
-      return made.manifest;
+      const encoded = manifestOf(account, adds, { folder, fields, snapshot, sequence, sha256, store, table });
+      files.set(encoded.manifest.path, encoded.bytes);
+      return encoded.manifest;
     });
     const isSame =
       files.size === 0 && manifests.length === previous.state?.manifests.length && schema === previous.schema;

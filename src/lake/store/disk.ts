@@ -50,18 +50,18 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
     refuseLinks(root, temporaryFolder);
     naming ??= thisWriter().then(temporaryNames);
     const path = join(temporary, (await naming)());
-    await again(() => makeFolder(temporary).then(() => writeWhole(path, bytes)));
+    await withRetries(() => makeFolder(temporary).then(() => writeWhole(path, bytes)));
     return path;
   };
 
   /** Does `step` with the file's folder there, again where the folder goes before it is done. */
   const inFolder = <T>(file: string, step: () => Promise<T>): Promise<T> =>
-    again(async () => {
+    withRetries(async () => {
       await makeFolder(dirname(file));
       return step();
     });
 
-  const again = async <T>(step: () => Promise<T>): Promise<T> => {
+  const withRetries = async <T>(step: () => Promise<T>): Promise<T> => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await step();

@@ -62,13 +62,13 @@ function barOf(share: number, cells: number): string {
 function below({ state, details, retries, nextTryMs }: ViewRow, start: number, width: number, paint: Paint): string[] {
   if (state !== 'runs') return [];
   const counts = retries.map(([cause, times]) => `${formatCount(times)} ${cause}`);
-  const told = [
+  const warnings = [
     ...(nextTryMs < 1000 ? [] : [`next try in ${formatSpan(nextTryMs)}`]),
     ...(counts.length === 0 ? [] : [`retries: ${counts[0] ?? ''}`, ...counts.slice(1)]),
   ];
   const lines = [
     details.length === 0 ? '' : paint('dim', joined(details, width - start)),
-    told.length === 0 ? '' : paint('warn', joined(told, width - start, ', ')),
+    warnings.length === 0 ? '' : paint('warn', joined(warnings, width - start, ', ')),
   ];
   return lines.filter((line) => line !== '').map((line) => ' '.repeat(start) + line);
 }

@@ -34,8 +34,8 @@ export function jsonLog({ fd, clock, least }: JsonLogOptions): Emit {
   let account: string | null = null;
   return (event) => {
     if (event.event === 'run-started') account = event.account;
-    const { event: name, ...told } = event;
-    const fields = 'stack' in told && least !== 'debug' ? { ...told, stack: null } : told;
+    const { event: name, ...details } = event;
+    const fields = 'stack' in details && least !== 'debug' ? { ...details, stack: null } : details;
     logger[levels[name]]({ event: name, account, ...fields });
   };
 }

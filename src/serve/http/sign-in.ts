@@ -171,8 +171,12 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
     const missing = ['grant_type', 'client_id', 'client_secret'].find((name) => !body.has(name));
     if (missing !== undefined) return failure(400, 'invalid_request', `The request has no ${missing}`);
     if (!(await delay.wait(request.signal))) {
-      const told = failure(429, 'temporarily_unavailable', 'Too many attempts to sign in have failed; try again later');
-      return { ...told, headers: { ...told.headers, 'Retry-After': String(retryAfterSeconds) } };
+      const tooMany = failure(
+        429,
+        'temporarily_unavailable',
+        'Too many attempts to sign in have failed; try again later',
+      );
+      return { ...tooMany, headers: { ...tooMany.headers, 'Retry-After': String(retryAfterSeconds) } };
     }
     // Both are compared in any case, so that the time doesn't tell which one was wrong.
     const known = [

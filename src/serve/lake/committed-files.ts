@@ -23,7 +23,7 @@ export interface CommittedFile {
   /** Its least and greatest instant, microseconds since 1970; where the log doesn't tell, the least and greatest there are. */
   readonly least: bigint;
   readonly greatest: bigint;
-  readonly units: readonly string[];
+  readonly loadKeys: readonly string[];
 }
 
 /** Before and after every instant that a column holds, microseconds since 1970. */
@@ -39,7 +39,7 @@ export class CommittedFiles {
   readonly #known = new WeakMap<Add, CommittedFile>();
   #version = -2;
   #files: readonly CommittedFile[] = [];
-  #byUnit: ReadonlyMap<string, readonly CommittedFile[]> | undefined;
+  #byLoadKey: ReadonlyMap<string, readonly CommittedFile[]> | undefined;
 
   /** `column`: the instant by which rows are asked for. */
   constructor(table: DeltaTable, account: string, column: string) {
@@ -55,40 +55,40 @@ export class CommittedFiles {
       this.#files = [...files.values()]
         .filter(({ partitionValues }) => partitionValues['account'] === this.#account)
         .map((add) => this.#read(add));
-      this.#byUnit = undefined;
+      this.#byLoadKey = undefined;
       this.#version = version;
     }
     return this.#files;
   }
 
-  /** Those with rows of a unit: a settlement, or an order that was asked for. */
-  of(unit: string): readonly CommittedFile[] {
+  /** Those with rows of a load key: of a settlement, or of an order that was asked for. */
+  of(loadKey: string): readonly CommittedFile[] {
     const { all } = this;
-    this.#byUnit ??= byUnit(all);
-    return this.#byUnit.get(unit) ?? [];
+    this.#byLoadKey ??= byLoadKey(all);
+    return this.#byLoadKey.get(loadKey) ?? [];
   }
 
   #read(add: Add): CommittedFile {
     const known = this.#known.get(add);
     if (known !== undefined) return known;
     const rows = Number(add.tags?.['rows'] ?? 0);
-    const file = { path: this.#table.pathOf(add), size: add.size, rows, units: loadKeysOf(add) };
+    const file = { path: this.#table.pathOf(add), size: add.size, rows, loadKeys: loadKeysOf(add) };
     const read = { ...file, ...boundsOf(add, this.#column) };
     this.#known.set(add, read);
     return read;
   }
 }
 
-function byUnit(files: readonly CommittedFile[]): Map<string, CommittedFile[]> {
-  const units = new Map<string, CommittedFile[]>();
+function byLoadKey(files: readonly CommittedFile[]): Map<string, CommittedFile[]> {
+  const byKey = new Map<string, CommittedFile[]>();
   for (const file of files) {
-    for (const unit of file.units) {
-      const own = units.get(unit);
-      if (own === undefined) units.set(unit, [file]);
-      else own.push(file);
+    for (const loadKey of file.loadKeys) {
+      const found = byKey.get(loadKey);
+      if (found === undefined) byKey.set(loadKey, [file]);
+      else found.push(file);
     }
   }
-  return units;
+  return byKey;
 }
 
 function boundsOf(add: Add, column: string): Pick<CommittedFile, 'least' | 'greatest'> {

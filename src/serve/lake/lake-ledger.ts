@@ -102,24 +102,24 @@ export class LakeLedger implements Ledger {
   }
 
   async eventsOfGroup(groupId: string, query: LedgerQuery, range?: InstantRange): Promise<LedgerPage | undefined> {
-    const unit = `group/${groupId}`;
+    const loadKey = `group/${groupId}`;
     const within = range && { from: micros(range.from), to: micros(range.to) };
     const name = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
     const page = await this.#page(query, () => {
-      const files = this.#files.group_events.of(unit);
+      const files = this.#files.group_events.of(loadKey);
       return this.#whole(name, ['group_events'], files, async (after, count) => {
         const addresses = await this.#addresses(files);
         return this.#rows(addresses, stored.eventsOfGroup(groupId, { files: addresses, within, after, count }));
       });
     });
     // A group that is listed and wasn't read isn't an empty one.
-    return this.#isRead('group_events', groupEventsPipeline, unit) ? page : undefined;
+    return this.#isRead('group_events', groupEventsPipeline, loadKey) ? page : undefined;
   }
 
   async eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
-    const unit = `order/${orderId}`;
+    const loadKey = `order/${orderId}`;
     const page = await this.#page(query, () => {
-      const files = this.#files.order_events.of(unit);
+      const files = this.#files.order_events.of(loadKey);
       const { all } = this.#files.events;
       return this.#whole(`order ${orderId}`, ['order_events', 'events'], [...files, ...all], async (after, count) => {
         const asked = await this.#addresses(files);
@@ -131,7 +131,7 @@ export class LakeLedger implements Ledger {
     });
     // An order may have been asked for and have no events.
     const isKnown = page.items.length > 0 || query.cursor !== undefined;
-    return isKnown || this.#isRead('order_events', orderEventsPipeline, unit) ? page : undefined;
+    return isKnown || this.#isRead('order_events', orderEventsPipeline, loadKey) ? page : undefined;
   }
 
   /** The tables of Finances 2024-06-19 and of payouts. */
@@ -181,8 +181,8 @@ export class LakeLedger implements Ledger {
     await this.#copies.clear();
   }
 
-  #isRead(table: MainTable, { name }: { readonly name: string }, unit: string): boolean {
-    return loadVersion(this.#tables.snapshot(table), name, this.#account, unit) > 0;
+  #isRead(table: MainTable, { name }: { readonly name: string }, loadKey: string): boolean {
+    return loadVersion(this.#tables.snapshot(table), name, this.#account, loadKey) > 0;
   }
 
   async #page({ cursor, limit }: LedgerQuery, ask: () => Question): Promise<LedgerPage> {

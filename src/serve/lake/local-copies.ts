@@ -63,20 +63,20 @@ export async function localCopies(store: Store, room: number): Promise<LocalCopi
       const own = store.localPath(path);
       if (own !== undefined) return Promise.resolve(own);
       const found = copies.get(path);
-      const made = found ?? { size, path: copy(path) };
+      const localCopy = found ?? { size, path: copy(path) };
       copies.delete(path);
-      copies.set(path, made);
+      copies.set(path, localCopy);
       if (found === undefined) {
         taken += size;
-        made.path.catch(() => {
-          if (copies.get(path) === made) drop(path, made);
+        localCopy.path.catch(() => {
+          if (copies.get(path) === localCopy) drop(path, localCopy);
         });
         for (const [oldest, other] of copies) {
-          if (taken <= room || other === made) break;
+          if (taken <= room || other === localCopy) break;
           drop(oldest, other);
         }
       }
-      return made.path;
+      return localCopy.path;
     },
     clear: async () => {
       if (root === undefined) await rm(folder, { recursive: true, force: true });
