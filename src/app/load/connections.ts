@@ -134,7 +134,7 @@ export async function withCustomConnections<T>(
     const connection = connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses, ...state });
     connections.push(connection);
     // What is to be done may be another's word: a sync's.
-    return { ...customPipeline(loaded, connection), work: (job) => pipeline.work(job) };
+    return { ...customPipeline(loaded, connection), sliceQueue: (job) => pipeline.sliceQueue(job) };
   };
   try {
     const connected: FinancesPipeline[] = [];

@@ -175,9 +175,9 @@ function firstAsked(
 function emitOtherApi(lake: Lake, account: string, names: ReadonlySet<string>, emit: Emit): void {
   const isHeld = (pipeline: FinancesPipeline) =>
     lake.loadKeys(pipeline.name, mainTable(pipeline).name, account).size > 0;
-  const held = defaultPipelines.both.filter(isHeld);
-  const left = held.flatMap(({ name }) => (names.has(name) ? [] : [name]));
-  const isOfV0 = held.some((pipeline) => !defaultPipelines['2024-06-19'].includes(pipeline));
+  const loaded = defaultPipelines.both.filter(isHeld);
+  const left = loaded.flatMap(({ name }) => (names.has(name) ? [] : [name]));
+  const isOfV0 = loaded.some((pipeline) => !defaultPipelines['2024-06-19'].includes(pipeline));
   if (left.length > 0) emit({ event: 'api-left', account, pipelines: left, api: isOfV0 ? 'both' : '2024-06-19' });
 }
 

@@ -101,7 +101,7 @@ async function estimatePipeline(
   const quota = quotaOf(pipeline);
   const isPaced = quota?.isPaced === true;
   const forecast = pipeline.forecast({ job: { ...job, isPaced }, now: clock.now(), probed });
-  const isDone = forecast.work.left === '' && forecast.isComplete;
+  const isDone = forecast.queue.left === '' && forecast.isComplete;
   const isKnown = isDone || (forecast.isComplete && forecast.expectation !== undefined);
   const clockThen: Clock = { now: () => startsAt, sleep: (ms, of) => clock.sleep(ms, of) };
   const level = quota && new TokenBucket({ ...quota, clock: clockThen }).level();
@@ -148,24 +148,24 @@ interface Volume {
 
 /** Cuts what there is to load as a run cuts it at its beginning, and adds up what the slices are expected to hold. */
 function volumeOf(
-  { work, expectation }: Forecast,
+  { queue, expectation }: Forecast,
   quota: Quota | undefined,
   sizes: ((results: number) => FilesOfSlice) | undefined,
 ): Volume {
-  const stretches = work.stretches() ?? [];
+  const stretches = queue.stretches() ?? [];
   const opening =
     quota !== undefined && stretches.length > 0
       ? planConcurrency({ open: [], stretches, quota, latency: guessedLatency })
       : undefined;
   const sum = { slices: 0, pages: 0, longest: 0, results: 0, files: 0, bytes: 0 };
   let isCounted = true;
-  for (let slice; (slice = work.next(opening?.pages ?? maxPages)) !== undefined;) {
+  for (let slice; (slice = queue.next(opening?.pages ?? maxPages)) !== undefined;) {
     // Nothing is known: whatever a slice holds, it takes a request.
     const results = expectation === undefined ? 0 : expectation.results(slice);
     const pages = expectation?.pages(slice) ?? 1;
     isCounted &&= results !== undefined;
     const expected = results ?? 0;
-    work.learn(slice, { pages, results: expected, reach: undefined, isWhole: true });
+    queue.learn(slice, { pages, results: expected, reach: undefined, isWhole: true });
     const { files = 0, bytes = 0 } = sizes?.(expected) ?? {};
     sum.slices++;
     sum.pages += pages;

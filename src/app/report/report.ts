@@ -230,14 +230,16 @@ export interface Report {
  */
 export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const { lake, location, account, from, to, isExport = false, clock, signal } = question;
-  const held = [...lake.accounts()].toSorted();
-  if (account !== undefined && held.length > 0 && !held.includes(account)) {
-    throw usageError(`expected --account to be one that ${location} holds (${held.join(', ')}), got ${account}`);
+  const loadedAccounts = [...lake.accounts()].toSorted();
+  if (account !== undefined && loadedAccounts.length > 0 && !loadedAccounts.includes(account)) {
+    throw usageError(
+      `expected --account to be one that ${location} holds (${loadedAccounts.join(', ')}), got ${account}`,
+    );
   }
   const now = clock.now();
   const lastRun = await readLastRun(lake.store);
   const unfinishedRanges = await readUnfinished(lake, () => undefined);
-  const names = account === undefined ? held : held.filter((name) => name === account);
+  const names = account === undefined ? loadedAccounts : loadedAccounts.filter((name) => name === account);
   const accounts = await withViews(lake, location, signal, async (database) => {
     const figures: AccountFigures[] = [];
     for (const name of names) {

@@ -64,7 +64,7 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
         prepare: (job: Job, reading: Reading<FinancesUpstream>) =>
           pipeline.prepareSync?.(syncJob(job), reading) ?? Promise.resolve(job),
       }),
-      work: (job) => (job.onlyLoadKeys === undefined ? pipeline.sync(syncJob(job)) : pipeline.work(job)),
+      sliceQueue: (job) => (job.onlyLoadKeys === undefined ? pipeline.sync(syncJob(job)) : pipeline.sliceQueue(job)),
     };
     known.set(pipeline, found);
     return found;

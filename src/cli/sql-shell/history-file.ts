@@ -36,9 +36,9 @@ interface History {
  */
 export async function openHistory(path: string | undefined, warn: (line: string) => unknown): Promise<History> {
   let kept = path;
-  const orWarn = async <T>(work: (path: string) => Promise<T>): Promise<T | undefined> => {
+  const orWarn = async <T>(use: (path: string) => Promise<T>): Promise<T | undefined> => {
     try {
-      return kept === undefined ? undefined : await work(kept);
+      return kept === undefined ? undefined : await use(kept);
     } catch (error) {
       kept = undefined;
       await warn(`What is typed is not kept (${messageOf(error)}).`);

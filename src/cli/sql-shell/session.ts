@@ -158,8 +158,8 @@ export class Destination {
   }
 
   /** Runs work that writes results; where it throws, a file has none of them. */
-  whole<T>(work: () => Promise<T>): Promise<T> {
-    return this.#file === undefined ? work() : this.#file.whole(work);
+  whole<T>(write: () => Promise<T>): Promise<T> {
+    return this.#file === undefined ? write() : this.#file.whole(write);
   }
 
   /** Drops a file that hasn't got its name. */

@@ -145,9 +145,9 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   };
   let failures = 0;
   /** False where nobody reads the output any more. */
-  const attempt = async (work: () => Promise<boolean>): Promise<boolean> => {
+  const attempt = async (step: () => Promise<boolean>): Promise<boolean> => {
     try {
-      return await work();
+      return await step();
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code === 'STOPPED') throw error;
       failures++;

@@ -81,9 +81,9 @@ function floorMs(micros: bigint): bigint {
 function texts(vector: Vector): ColumnStatistics {
   const [data]: readonly (Data | undefined)[] = vector.data;
   const nulls = vector.nullCount;
-  const held = data === undefined ? undefined : textsOf(data);
-  if (data === undefined || held === undefined) return { nulls };
-  const { bytes, offsets } = held;
+  const texts = data === undefined ? undefined : textsOf(data);
+  if (data === undefined || texts === undefined) return { nulls };
+  const { bytes, offsets } = texts;
   const used = usedValues(data);
   const text = (index: number): Buffer =>
     Buffer.from(

@@ -63,9 +63,9 @@ function rowsOf({ values, lengths }: Runs): number {
 export function expanded(values: ColumnValues): Data {
   if (!isRuns(values)) return values;
   const { type, dictionary } = values.values;
-  const held: unknown = values.values.values;
-  if (!(ArrayBuffer.isView(held) && held.byteOffset % 4 === 0)) throw new Error('expected values of a fixed width');
-  const words = new Int32Array(held.buffer, held.byteOffset, held.byteLength / 4);
+  const array: unknown = values.values.values;
+  if (!(ArrayBuffer.isView(array) && array.byteOffset % 4 === 0)) throw new Error('expected values of a fixed width');
+  const words = new Int32Array(array.buffer, array.byteOffset, array.byteLength / 4);
   // By the type: what comes from an Arrow stream may have more bytes behind its values.
   const isNumbered = arrow().DataType.isDictionary(type) || arrow().DataType.isDate(type);
   const wordsPerValue = isNumbered ? 1 : (numbersOf(values.values)?.wordsPerValue ?? NaN);
@@ -87,7 +87,7 @@ export function expanded(values: ColumnValues): Data {
     }
   }
   // Of the same kind as the values of the runs, whose memory may be shared by 64-bit integers.
-  const data = held instanceof BigInt64Array ? new BigInt64Array(into.buffer) : into;
+  const data = array instanceof BigInt64Array ? new BigInt64Array(into.buffer) : into;
   const buffers =
     nullBitmap === undefined
       ? { [arrow().BufferType.DATA]: data }

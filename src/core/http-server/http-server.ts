@@ -285,9 +285,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
 }
 
 /** Whatever it throws is nobody's any more. */
-function attempt(work: () => void): void {
+function attempt(step: () => void): void {
   try {
-    work();
+    step();
   } catch {
     // A listener has nobody to throw to.
   }

@@ -11,7 +11,7 @@ export interface OutputFile {
   readonly path: string;
   readonly stream: Writable;
   /** Runs work that writes to the stream: all of what it writes stays, or where it throws nothing. */
-  whole<T>(work: () => Promise<T>): Promise<T>;
+  whole<T>(write: () => Promise<T>): Promise<T>;
   /** Gives the file its name, in place of what had it. */
   keep(): Promise<void>;
   /** Drops what was written, unless it was kept. */
@@ -45,10 +45,10 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   return {
     path,
     stream,
-    whole: async (work) => {
+    whole: async (write) => {
       const before = size;
       try {
-        return await work();
+        return await write();
       } catch (error) {
         await handle.truncate(before);
         size = before;

@@ -132,7 +132,7 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
    */
   prepare?(job: Job, reading: Reading<Upstream>): Promise<Job>;
   /** What the lake lacks of the job (or, to refresh, holds of it too). */
-  work(job: Job): SliceQueue<S>;
+  sliceQueue(job: Job): SliceQueue<S>;
   /** How fast the operation that it reads can be asked; undefined: as fast as it answers. */
   pace(upstream: Upstream): Pace | undefined;
   /** Windows that a stopped run had begun to read, and that can be gone on with. */

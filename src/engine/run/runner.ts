@@ -83,7 +83,7 @@ async function runPipeline<Upstream>(
   try {
     const job = await prepared(pipeline, given, options, summary);
     for (let asked: Job | undefined = job; asked !== undefined;) {
-      const queue = pipeline.work(asked);
+      const queue = pipeline.sliceQueue(asked);
       if (queue.left !== '' || asked === job) {
         emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: queue.left });
       }

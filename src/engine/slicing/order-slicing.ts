@@ -21,18 +21,18 @@ export interface OrderSlicingOptions {
 
 /** Slices that are batches of orders, read one by one; the orders are named, so that a sync reads all of them. */
 export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): Slicing<OrderSlice> {
-  const work = (job: Job) => orderWork(job, pipeline, table, batch);
+  const sliceQueue = (job: Job) => orderQueue(job, pipeline, table, batch);
   return {
     loadKey: 'order',
-    work,
-    sync: work,
+    sliceQueue,
+    sync: sliceQueue,
     forecast: ({ job }) => {
       const { lake, account } = job;
       const files = lake.files(pipeline, table, account);
       const events = files.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
       const count = lake.loadKeys(pipeline, table, account).size;
       return {
-        work: work(job),
+        queue: sliceQueue(job),
         expectation: orderExpectation(count === 0 ? undefined : events / count),
         holding: { count, days: null, results: events },
         unlisted: 0,
@@ -52,7 +52,7 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 }
 
 /** The job's orders that the lake lacks, in batches of `batch` at the most; to refresh, all of them. */
-function orderWork(job: Job, pipeline: string, table: string, batch: number): SliceQueue<OrderSlice> {
+function orderQueue(job: Job, pipeline: string, table: string, batch: number): SliceQueue<OrderSlice> {
   const loaded = job.lake.loadKeys(pipeline, table, job.account);
   const requested = job.onlyLoadKeys && [...job.onlyLoadKeys].map((loadKey) => loadKey.slice(prefix.length));
   const waiting = [...new Set(requested ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));

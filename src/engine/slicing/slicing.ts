@@ -71,7 +71,7 @@ export interface ForecastQuestion {
 
 /** What a backfill has to load, and what it is expected to find. */
 export interface Forecast<S extends Slice = Slice> {
-  readonly work: SliceQueue<S>;
+  readonly queue: SliceQueue<S>;
   /** Undefined: nothing is known of what slices hold. */
   readonly expectation: Expectation<S> | undefined;
   readonly holding: Holding;
@@ -86,7 +86,7 @@ export interface Slicing<S extends Slice> {
   /** What a load key of the pipeline stands for, and begins with: `window`, `group`, `order`. */
   readonly loadKey: string;
   /** What the lake lacks of a job (or, to refresh, holds of it too). */
-  work(job: Job): SliceQueue<S>;
+  sliceQueue(job: Job): SliceQueue<S>;
   /** What a sync reads in the place of that; it gets what `prepareSync` of the definition has found. */
   sync(job: SyncJob): SliceQueue<S>;
   /** What a plan expects of a job. */

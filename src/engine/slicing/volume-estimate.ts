@@ -86,19 +86,19 @@ export interface Probed {
  * How many results such a stretch has: as many as were found in it, and as days near it had. What was found empty though days
  * behind it are not tells that the business began after it, so that nothing behind it says what was before.
  */
-export function densityOfGap(held: readonly Sample[], { gap, samples }: Probed): (window: Window) => number {
+export function densityOfGap(loaded: readonly Sample[], { gap, samples }: Probed): (window: Window) => number {
   const asked = samples.filter(({ window }) => window.end > window.start).map(weighted);
-  const filled = [...held, ...asked].filter(({ results }) => results > 0);
+  const filled = [...loaded, ...asked].filter(({ results }) => results > 0);
   const first = filled.reduce((least, { window }) => Math.min(least, window.start), Infinity);
   const usual = new Density(filled);
   const isDecisive = ({ window, results }: Sample) => results === 0 && (usual.expected(window) ?? 0) >= tooMany;
   const begun = samples.filter(isDecisive).reduce((last, { window }) => Math.max(last, window.end), -Infinity);
   const before = new Density([
-    ...held.filter(({ window }) => window.end <= gap.start),
+    ...loaded.filter(({ window }) => window.end <= gap.start),
     ...asked.filter(({ window }) => window.start < begun),
   ]);
   const after = new Density([
-    ...held.filter(({ window }) => window.end > first && window.start >= begun),
+    ...loaded.filter(({ window }) => window.end > first && window.start >= begun),
     ...asked.filter(({ window }) => window.start >= begun),
   ]);
   return (window) => ((window.start + window.end) / 2 < begun ? before : after).expected(window) ?? 0;

@@ -34,7 +34,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
   const { pipeline, table, instants, perPage, longestDays } = options;
   return {
     loadKey: 'window',
-    work: (job) => windowQueue(job, options),
+    sliceQueue: (job) => windowQueue(job, options),
     sync: (job) => {
       const hasChanged = (window: Window) => job.changed?.some((changed) => overlap(window, changed)) === true;
       return syncedWindows(job, options, 1, (question) => dailyWindows({ ...question, longestDays }, hasChanged));
@@ -50,7 +50,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
       const expectation = near && page ? probedExpectation(near, samples, page, perPage) : near;
       const forecast = windowForecast(question, options, expectation);
       for (const { window, results } of probed) {
-        forecast.work.learn(windowSlice(window), { pages: 1, results, reach: window.end, isWhole: true });
+        forecast.queue.learn(windowSlice(window), { pages: 1, results, reach: window.end, isWhole: true });
       }
       return forecast;
     },
@@ -99,7 +99,7 @@ export function windowForecast(
   expectation: Forecast<WindowSlice>['expectation'],
 ): Forecast<WindowSlice> {
   const holding = windowHolding(job.lake, source, job.account, job.range);
-  return { work: windowQueue(job, source), expectation, holding, unlisted: 0, isComplete: true };
+  return { queue: windowQueue(job, source), expectation, holding, unlisted: 0, isComplete: true };
 }
 
 function windowHolding(lake: Lake, { pipeline, table }: WindowSource, account: string, range: Window): Holding {

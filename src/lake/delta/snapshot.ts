@@ -109,8 +109,8 @@ export class LiveSnapshot implements Snapshot {
 
   clear(): void {
     this.version = -1;
-    for (const held of [this.#files, this.#filesByKey, this.#numbered, this.#places, this.#references]) held.clear();
-    for (const held of [this.#txns, this.#loadedKeys, this.#pinned]) held.clear();
+    for (const index of [this.#files, this.#filesByKey, this.#numbered, this.#places, this.#references]) index.clear();
+    for (const keys of [this.#txns, this.#loadedKeys, this.#pinned]) keys.clear();
   }
 
   apply(action: Action): void {

@@ -215,8 +215,8 @@ function entriesFault({ amounts, isOrdered, numbers }: Walked, entries: readonly
     const fault = amountFault(amount, inTable[index]);
     if (fault !== undefined) return `${amount.path}: ${fault}`;
   }
-  const held = entries.flatMap(({ amount, amountText }) => amount ?? amountText ?? []).map(normalised);
-  if (numbers !== undefined && numbers.join() !== held.toSorted().join()) return 'amounts differ in digits from raw';
+  const stored = entries.flatMap(({ amount, amountText }) => amount ?? amountText ?? []).map(normalised);
+  if (numbers !== undefined && numbers.join() !== stored.toSorted().join()) return 'amounts differ in digits from raw';
   return undefined;
 }
 

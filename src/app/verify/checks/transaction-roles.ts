@@ -36,8 +36,8 @@ export function transactionRolesFault(transaction: unknown, entries: readonly En
     if (row === undefined) return `expected entry ${index}, found none`;
     const breakdown = types.length === 0 ? null : types.join('/');
     const expected = `${net.has(row) ? 'net' : 'memo'} ${breakdownKind(type ?? '', types)} ${breakdown ?? 'total'}`;
-    const held = `${row.role} ${row.kind} ${row.breakdown ?? 'total'}`;
-    if (held !== expected) return `${row.path}: expected ${expected}, found ${held}`;
+    const stored = `${row.role} ${row.kind} ${row.breakdown ?? 'total'}`;
+    if (stored !== expected) return `${row.path}: expected ${expected}, found ${stored}`;
   }
   return undefined;
 }

@@ -112,8 +112,8 @@ export function columnChunk(
   { compress, hash64 }: Codecs,
 ): ColumnChunk {
   memory.clear();
-  const held = isRuns(source) ? runContent(column, source, start, end) : rowContent(column, source, start, end);
-  const { writer, values, nulls, bounds, distinct } = held;
+  const chunk = isRuns(source) ? runContent(column, source, start, end) : rowContent(column, source, start, end);
+  const { writer, values, nulls, bounds, distinct } = chunk;
   const pieces: Uint8Array[] = [];
   const pages: Page[] = [];
   let size = 0;
@@ -144,7 +144,7 @@ export function columnChunk(
     }, pageType.dictionary);
   }
   const dataOffset = size;
-  for (const { firstRow, rows, nulls: pageNulls, first, last, write } of held.pages) {
+  for (const { firstRow, rows, nulls: pageNulls, first, last, write } of chunk.pages) {
     content.clear();
     write(content);
     const offset = size;
@@ -170,8 +170,8 @@ export function columnChunk(
 /** The rows of an array that has a value for each row. */
 function rowContent(column: Column, data: Data, start: number, end: number): ChunkContent {
   const rows = columnRows(column, data, start, end, memory);
-  const held = valueContent(column, rows, rows.values.count);
-  const { writer } = held;
+  const base = valueContent(column, rows, rows.values.count);
+  const { writer } = base;
   const pages = mapped(cutPages(rows, end - start, writer), ({ firstRow, endRow, first, last }) => ({
     ...{ firstRow, rows: endRow - firstRow, nulls: endRow - firstRow - (last - first), first, last },
     write: (to: ByteBuffer) => {
@@ -184,7 +184,7 @@ function rowContent(column: Column, data: Data, start: number, end: number): Chu
       writer.write(to, first, last);
     },
   }));
-  return { ...held, nulls: rows.nulls?.count ?? 0, pages };
+  return { ...base, nulls: rows.nulls?.count ?? 0, pages };
 }
 
 /** The rows of runs. Where a dictionary isn't worth its while, each row gets its value. */
@@ -195,8 +195,8 @@ function runContent(column: Column, runs: Runs, start: number, end: number): Chu
   const cut = cutRuns(runs.lengths.subarray(first, last), of.nulls, limits, memory);
   let nulls = 0;
   for (let run = 0; run < cut.count; run++) if ((cut.values[run] ?? -1) < 0) nulls += cut.lengths[run] ?? 0;
-  const held = valueContent(column, of, end - start - nulls);
-  const { dictionary } = held.writer;
+  const base = valueContent(column, of, end - start - nulls);
+  const { dictionary } = base.writer;
   if (dictionary === undefined) {
     return rowContent(column, expanded(runs), start, end);
   }
@@ -212,7 +212,7 @@ function runContent(column: Column, runs: Runs, start: number, end: number): Chu
       writeRunNumbers(to, page.runs, dictionary.numbers, dictionary.width);
     },
   }));
-  return { ...held, nulls, pages };
+  return { ...base, nulls, pages };
 }
 
 /** @param rows rows that have one of the values */

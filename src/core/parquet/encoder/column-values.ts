@@ -140,11 +140,11 @@ function words(
   nulls: RowNulls | undefined,
   memory: ColumnMemory,
 ): Int32Array {
-  const held: unknown = data.values;
-  if (!(ArrayBuffer.isView(held) && held.byteOffset % 4 === 0) || held.byteLength < data.length * size * 4) {
+  const array: unknown = data.values;
+  if (!(ArrayBuffer.isView(array) && array.byteOffset % 4 === 0) || array.byteLength < data.length * size * 4) {
     throw odd(column, data);
   }
-  return present(new Int32Array(held.buffer, held.byteOffset, data.length * size), size, start, end, nulls, memory);
+  return present(new Int32Array(array.buffer, array.byteOffset, data.length * size), size, start, end, nulls, memory);
 }
 
 function booleans(column: Column, data: Data, start: number, end: number, nulls: RowNulls | undefined): Uint8Array {

@@ -63,7 +63,7 @@ export function settlementSlicing({
       const readAt = (id: string): number => loaded.get(prefix + id)?.lastUpdated ?? -Infinity;
       return { ...job, subjects: all.filter(({ id, changedAt }) => changedAt > readAt(id)) };
     },
-    work: queue,
+    sliceQueue: queue,
     sync: queue,
     forecast: (question) => {
       const { job } = question;
@@ -77,7 +77,7 @@ export function settlementSlicing({
       const lacking = Math.max(0, count - (job.refresh ? 0 : held));
       const subjects = Array.from({ length: lacking }, (_, number) => ({ id: String(number + 1), at: undefined }));
       return {
-        work: listQueue(subjects.map(settlementSlice), 'settlement', () => undefined),
+        queue: listQueue(subjects.map(settlementSlice), 'settlement', () => undefined),
         expectation: { results: () => 1, pages: () => 1 },
         holding: { count: held, days: null, results: held },
         unlisted: 0,

@@ -32,10 +32,10 @@ export interface GroupSlicingOptions {
 
 /** Slices that are settlements; a sync reads those that are new, open, or have closed since they were read. */
 export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingOptions): Slicing<GroupSlice> {
-  const workOf = (slices: readonly GroupSlice[]) => listQueue(slices, 'group', spanOfGroup);
+  const groupQueue = (slices: readonly GroupSlice[]) => listQueue(slices, 'group', spanOfGroup);
   return {
     loadKey: 'group',
-    work: (job) => workOf(groupSlices(job, pipeline, table, listing.name)),
+    sliceQueue: (job) => groupQueue(groupSlices(job, pipeline, table, listing.name)),
     sync: (job) => {
       const { lake, account, refresh, range, requestedLookBackFrom, asked } = job;
       const loaded = lake.loadKeys(pipeline, table, account);
@@ -44,7 +44,7 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
       const from = Math.min(askedFrom(asked, range.end), syncedFrom(listed.filter(isLoaded), range.end));
       const slices = groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom });
       const wanted = refresh ? slices : slices.filter((slice) => !isLoaded(slice));
-      return workOf(wanted.filter(({ label }) => !job.wasRead(label)));
+      return groupQueue(wanted.filter(({ label }) => !job.wasRead(label)));
     },
     forecast: (question) => {
       const { job, now, probed } = question;
@@ -62,7 +62,7 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
       const first = firstInstant(lake.files(byDate.name, events, account), 'effective_at', page);
       const samples = loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events }));
       return {
-        work: workOf(wanted.toSorted((a, b) => a.opened - b.opened)),
+        queue: groupQueue(wanted.toSorted((a, b) => a.opened - b.opened)),
         expectation: groupExpectation({
           loaded: samples,
           byDate: dated,

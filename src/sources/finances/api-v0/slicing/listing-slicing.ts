@@ -59,21 +59,21 @@ function listedWindows({ lake, account }: Pick<Job, 'lake' | 'account'>, listing
 }
 
 /**
- * The work of listing settlements: once all is read, the windows in which some seem to be missing are read again, a few
+ * The slice queue of listing settlements: once all is read, the windows in which some seem to be missing are read again, a few
  * times as long as they do, for the service is known to leave settlements out of a listing, other ones each time. A run that
  * has nothing to read does nothing of this.
  */
-function listingWork(work: SliceQueue<WindowSlice>, job: Job, listing: string): SliceQueue<ListingSlice> {
+function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string): SliceQueue<ListingSlice> {
   const { lake, account } = job;
   const read = new Set<string>();
   const rounds = new Map<string, number>();
   return {
-    ...work,
+    ...queue,
     get left() {
-      return work.left;
+      return queue.left;
     },
     next: (pages) => {
-      const slice = work.next(pages);
+      const slice = queue.next(pages);
       if (slice !== undefined) read.add(slice.name);
       return slice;
     },
@@ -118,14 +118,14 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
   const { pipeline: listing, table } = options;
   return {
     loadKey: 'window',
-    work: (job) => listingWork(windowQueue(job, options), job, listing),
+    sliceQueue: (job) => listingQueue(windowQueue(job, options), job, listing),
     sync: (job) => {
       const starts = listedSettlements(job.lake, listing, job.account)
         .filter((slice) => isOpen(slice) || isAwaited(slice, job.now) || (slice.group.end ?? 0) >= job.lookBackFrom)
         .map(({ opened }) => opened);
       const isWanted = ({ start, end }: Window) => starts.some((at) => at >= start && at < end);
-      const work = syncedWindows(job, options, 31, (question) => monthlyWindows(question, isWanted));
-      return job.refresh ? listingWork(work, job, listing) : work;
+      const queue = syncedWindows(job, options, 31, (question) => monthlyWindows(question, isWanted));
+      return job.refresh ? listingQueue(queue, job, listing) : queue;
     },
     forecast: (question) => {
       const { listed, ahead, isSeen } = settlementsOf(question, listing);
