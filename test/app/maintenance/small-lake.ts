@@ -47,7 +47,7 @@ export async function load(
   const slices = [slice];
   const pipeline = {
     ...financialEvents,
-    work: () => listQueue(slices.splice(0), 'window', ({ window }) => window),
+    sliceQueue: () => listQueue(slices.splice(0), 'window', ({ window }) => window),
     pages: async function* () {
       yield await Promise.resolve({ page: scanPage(body), source: windowSource(slice.window) });
     },
