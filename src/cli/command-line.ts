@@ -131,7 +131,7 @@ async function runOnce(
   given: Given,
   command: CommandDefinition,
   surroundings: Surroundings,
-  /** Of one account of several: failures that were told before, and are not told again. */
+  /** Of one account of several: failures that were reported, and are not reported again. */
   reported?: Set<string>,
 ): Promise<number> {
   const listener = await openListener(given, command, surroundings);

@@ -4,10 +4,9 @@ import type { HeldFiles } from '../../lake/files/month-files.js';
 import { importSpansTag, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/transaction.js';
-import { newFile, metadataOf, type FileTarget, addNets, netSumsOfFile } from '../../lake/files/new-file.js';
-import type { Family } from '../../core/columns/table.js';
+import { imported, newFile, metadataOf, type FileTarget, addNets, netSumsOfFile } from '../../lake/files/new-file.js';
+import type { Family, Table } from '../../core/columns/table.js';
 import { rowsIn, writeRows, type LocalParquet, mostGroupRows } from '../../lake/files/local-parquet.js';
-import { firstStart } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { commitDays, storedDays, type StoredDays, type ImportTarget } from './imported-day-files.js';
 import type { DedupIndex } from './dedup-index.js';
@@ -161,17 +160,8 @@ async function newFiles(
   now: number,
 ): Promise<NewFile[]> {
   const tags = { pipeline: place.family.pipeline, account: place.account, net, ...importSpansTag(spans) };
-  const named = async (table: typeof events, local: LocalParquet): Promise<NewFile> => {
-    const file = await newFile(table, place, local, tags, now);
-    return { ...file, add: { ...file.add, path: importPath(place, file), dataChange: true } };
-  };
-  return [...(derived === undefined ? [] : [await named(entries, derived)]), await named(events, main)];
-}
-
-/** A name that tells an imported file from a merged one. */
-export function importPath({ account, month, loadKeys }: FileTarget, { add }: NewFile): string {
-  const hash = (add.tags?.['sha256'] ?? '').slice(0, 16);
-  return `account=${account}/month=${month}/import-${firstStart(loadKeys) ?? month}-${hash}.parquet`;
+  const landed = (table: Table, local: LocalParquet) => newFile(table, place, local, tags, now, imported);
+  return [...(derived === undefined ? [] : [await landed(entries, derived)]), await landed(events, main)];
 }
 
 /** LAKE_CONFLICT: other runs change the same days all the time. */

@@ -8,12 +8,12 @@ import type { SliceCommit } from '../../lake/transaction/slice-commit.js';
 import { filesToSplit } from '../../lake/loads/load-keys.js';
 import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
-import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
+import { imported, metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { splitter } from '../maintenance/split.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
-import { busy, importPath, type InputFiles } from './add-events.js';
+import { busy, type InputFiles } from './add-events.js';
 import { commitDays, storedDays, type ImportTarget } from './imported-day-files.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
@@ -71,9 +71,8 @@ export async function addGroups(
     const { bytes, ...about } = await encodeFile(batch, metadataOf(place));
     const file = { path: await workspace.keep(bytes), ...about };
     const tags = { pipeline: family.pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
-    const landed = await newFile(groups, place, file, tags, clock.now());
-    const named = { ...landed, add: { ...landed.add, path: importPath(place, landed), dataChange: true } };
-    const { taken, ...written } = await commitDays(target, family, held, [named], held.files);
+    const landed = await newFile(groups, place, file, tags, clock.now(), imported);
+    const { taken, ...written } = await commitDays(target, family, held, [landed], held.files);
     if (taken) return { groups: added, ...written, known, leftOut: 0 };
   }
   throw busy(isoDate(day));

@@ -81,9 +81,9 @@ function floorMs(micros: bigint): bigint {
 function texts(vector: Vector): ColumnStatistics {
   const [data]: readonly (Data | undefined)[] = vector.data;
   const nulls = vector.nullCount;
-  const texts = data === undefined ? undefined : textsOf(data);
-  if (data === undefined || texts === undefined) return { nulls };
-  const { bytes, offsets } = texts;
+  const values = data === undefined ? undefined : textsOf(data);
+  if (data === undefined || values === undefined) return { nulls };
+  const { bytes, offsets } = values;
   const used = usedValues(data);
   const text = (index: number): Buffer =>
     Buffer.from(

@@ -38,12 +38,19 @@ export function metadataOf({ family, account, loadKeys }: FileTarget): ReadonlyM
   return fileMetadata(family.pipeline, account, loadKeysLabel(loadKeys));
 }
 
-/** What the names of files begin with that were made from others. */
-const prefix = 'compact-';
+/** Files made from others, by how their names begin. */
+const rewritten = {
+  prefix: 'compact-',
+  // The same rows in other files: who follows the table's changes has nothing to read.
+  dataChange: false,
+};
+
+/** Files of an import, whose rows are new to the lake. */
+export const imported: typeof rewritten = { prefix: 'import-', dataChange: true };
 
 /** Whether a file was made from others, and not landed by a slice. */
 export function isRewritten({ path }: Add): boolean {
-  return basename(path).startsWith(prefix);
+  return basename(path).startsWith(rewritten.prefix);
 }
 
 /** Read at once to hash a file: it is held whole only while it is written into the lake. */
@@ -62,6 +69,8 @@ async function hashed(path: string): Promise<AddedFile['content']> {
 /**
  * A local file as one on its way into the lake, named by where its windows begin, else by its month, and by the hash of
  * its content. Rows and hash are added to its tags.
+ *
+ * @param origin how its name begins, and whether its rows are new to the lake; left out: they aren't
  */
 export async function newFile(
   table: Table,
@@ -69,14 +78,14 @@ export async function newFile(
   local: LocalParquet,
   tags: Readonly<Record<string, string>>,
   now: number,
+  origin = rewritten,
 ): Promise<NewFile> {
   const content = local.content ?? (await hashed(local.path));
   const hash = content.sha256.slice(0, 16);
   const add = {
-    path: `account=${account}/month=${month}/${prefix}${firstStart(loadKeys) ?? month}-${hash}.parquet`,
+    path: `account=${account}/month=${month}/${origin.prefix}${firstStart(loadKeys) ?? month}-${hash}.parquet`,
     partitionValues: { account, month },
-    // The same rows in other files: who follows the table's changes has nothing to read.
-    dataChange: false,
+    dataChange: origin.dataChange,
     content,
     rows: local.rows,
     stats: local.stats,
