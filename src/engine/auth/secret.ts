@@ -28,9 +28,6 @@ export class Secret {
   }
 }
 
-/** What stands in an answer in the place of a secret. */
-const mark = '[secret]';
-
 /** What is shorter would be found by chance in any page. */
 const shortestSecret = 8;
 
@@ -41,7 +38,7 @@ const shortestSecret = 8;
  */
 export class Redaction {
   readonly #secrets: readonly string[];
-  #pattern: RegExp | undefined;
+  #forms: Forms | undefined;
 
   constructor(secrets: readonly (string | undefined)[]) {
     this.#secrets = secrets.filter((secret) => secret !== undefined).filter((secret) => secret !== '');
@@ -52,8 +49,8 @@ export class Redaction {
     if (this.#secrets.length === 0) return body;
     // One byte is one character here, so that bytes that aren't UTF-8 come through.
     const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1');
-    const left = this.#text(text);
-    return left === text ? body : Buffer.from(left, 'latin1');
+    const redacted = this.#text(text);
+    return redacted === text ? body : Buffer.from(redacted, 'latin1');
   }
 
   headers(headers: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
@@ -73,12 +70,18 @@ export class Redaction {
     if (forms.some((form) => bytes.includes(form))) return true;
     // Escapes of JSON would be gone once the page is read; to look for them takes ten times as long.
     if (long.length === 0 || !['\\u00', '\\/'].some((escape) => bytes.includes(escape))) return false;
-    return new RegExp(long.map(patternOf).join('|')).test(bytes.toString('latin1'));
+    return findForm(bytes.toString('latin1'), formsOf(long), 0) !== undefined;
   }
 
   #text(text: string): string {
-    this.#pattern ??= new RegExp(this.#secrets.map(patternOf).join('|'), 'g');
-    return text.replace(this.#pattern, mark);
+    this.#forms ??= formsOf(this.#secrets);
+    let redacted = '';
+    let end = 0;
+    for (let found = findForm(text, this.#forms, 0); found !== undefined; found = findForm(text, this.#forms, end)) {
+      redacted += text.slice(end, found.start) + shown;
+      end = found.end;
+    }
+    return redacted + text.slice(end);
   }
 }
 
@@ -98,30 +101,91 @@ function encodedForms(secret: string): string[] {
   return [...new Set([secret, hex, hex.toUpperCase(), ...base64])].filter((form) => form !== '');
 }
 
-/** Finds all forms, the characters of each as they are or escaped. */
-function patternOf(secret: string): string {
-  const forms = encodedForms(secret).filter((form) => form === secret || form.length >= shortestSecret);
-  return forms.map((form) => [...Buffer.from(form)].map(characterPattern).join('')).join('|');
+/** The bytes of forms, by the first byte of each. */
+type Forms = ReadonlyMap<number, readonly Buffer[]>;
+
+function formsOf(secrets: readonly string[]): Forms {
+  const forms = new Map<number, Buffer[]>();
+  for (const secret of secrets) {
+    for (const form of encodedForms(secret)) {
+      if (form !== secret && form.length < shortestSecret) continue;
+      const bytes = Buffer.from(form);
+      const first = bytes.readUInt8(0);
+      forms.set(first, [...(forms.get(first) ?? []), bytes]);
+    }
+  }
+  return forms;
 }
 
-/** One byte of a form: as it is, `%7C`, `\u007c`, `&#124;`, `&#x7c;`, or behind a backslash. */
-function characterPattern(byte: number): string {
-  const hex = byte.toString(16).padStart(2, '0');
-  const anyCase = hex.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-  const itself = `\\x${hex}`;
-  // A letter behind a backslash would be a control character.
-  const plain = /[a-z0-9]/i.test(String.fromCharCode(byte)) ? itself : `\\\\?${itself}`;
-  const named = names[byte];
-  // The longest first: a `%` or `&` of the secret itself begins its own escape.
-  return `(?:%(?:25)?${anyCase}|\\\\u00${anyCase}|&#0*${byte};|&#[xX]0*${anyCase};|${named === undefined ? '' : `${named}|`}${plain})`;
+/**
+ * Finds the first form at `from` or behind it, the characters of each as they are or escaped. One regular expression would say
+ * the same: to compile that of three tokens takes seconds.
+ */
+function findForm(
+  text: string,
+  forms: Forms,
+  from: number,
+): { readonly start: number; readonly end: number } | undefined {
+  for (let start = from; start < text.length; start++) {
+    if (!forms.has(text.charCodeAt(start)) && !escapeStarts.includes(text.charAt(start))) continue;
+    for (const [byte] of readings(text, start)) {
+      for (const form of forms.get(byte) ?? []) {
+        const end = endOf(text, start, form, 0);
+        if (end !== undefined) return { start, end };
+      }
+    }
+  }
+  return undefined;
 }
+
+/** Where the rest of a form ends that begins at a character of a text; undefined where it doesn't stand there. */
+function endOf(text: string, at: number, form: Buffer, index: number): number | undefined {
+  if (index === form.length) return at;
+  for (const [byte, behind] of readings(text, at)) {
+    if (byte !== form[index]) continue;
+    const end = endOf(text, behind, form, index + 1);
+    if (end !== undefined) return end;
+  }
+  return undefined;
+}
+
+const escapeStarts = '%\\&+';
+
+/** What a byte is written as: in a URL (twice, or once), JSON and HTML, by its number. */
+const escapes: readonly (readonly [pattern: RegExp, radix: number])[] = [
+  [/%25([\da-f]{2})/iy, 16],
+  [/%([\da-f]{2})/iy, 16],
+  [/\\u00([\da-fA-F]{2})/y, 16],
+  [/&#0*(\d{1,3});/y, 10],
+  [/&#x0*([\da-f]{2});/iy, 16],
+];
 
 /** What HTML, and forms, write for some characters besides. */
-const names: Readonly<Record<number, string>> = {
-  0x20: '\\+',
-  0x22: '&quot;',
-  0x26: '&amp;',
-  0x27: '&apos;',
-  0x3c: '&lt;',
-  0x3e: '&gt;',
-};
+const names: readonly (readonly [name: string, byte: number])[] = [
+  ['+', 0x20],
+  ['&quot;', 0x22],
+  ['&amp;', 0x26],
+  ['&apos;', 0x27],
+  ['&lt;', 0x3c],
+  ['&gt;', 0x3e],
+];
+
+/** The bytes that a text may mean at a character, and where it goes on behind each; the longest first, the character itself last. */
+function readings(text: string, at: number): readonly (readonly [byte: number, behind: number])[] {
+  const found: (readonly [number, number])[] = [];
+  const code = text.charCodeAt(at);
+  if (Number.isNaN(code)) return found;
+  const character = text.charAt(at);
+  if (escapeStarts.includes(character)) {
+    for (const [pattern, radix] of escapes) {
+      pattern.lastIndex = at;
+      const [, digits] = pattern.exec(text) ?? [];
+      if (digits !== undefined) found.push([parseInt(digits, radix), pattern.lastIndex]);
+    }
+    for (const [name, byte] of names) if (text.startsWith(name, at)) found.push([byte, at + name.length]);
+    // A letter behind a backslash would be a control character.
+    if (character === '\\' && /[^a-z0-9]/iy.test(text.charAt(at + 1))) found.push([text.charCodeAt(at + 1), at + 2]);
+  }
+  found.push([code, at + 1]);
+  return found;
+}
