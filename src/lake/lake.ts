@@ -65,11 +65,11 @@ export class Lake {
   }
 
   /**
-   * Opens a lake, or a place where one will be, at the newest version of each table: of those given, and of those that
+   * Opens a lake, or a location where one will be, at the newest version of each table: of those given, and of those that
    * the lake itself describes, `described` where they were read already. `revisions` compares what is read
    * again; without it a refresh replaces what is there, and nothing tells of it.
    *
-   * @throws LedgerlakeError LAKE_STORE where the place can't be read, LAKE_LOG where its log can't, USAGE where it is the folder of
+   * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its log can't, USAGE where it is the folder of
    * a lake's table
    */
   static async open(
@@ -205,7 +205,7 @@ export class Lake {
    * they appear with the replacement, and with it only; and who replaces what was compared first, wins: the other
    * compares again. The number of times that the load key was read stands in their names, so that no two commits share one.
    *
-   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would take the place of imported rows and has
+   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would replace imported rows and has
    * none; LAKE_CONFLICT where a file that it replaces holds other load keys as well, and can't be split
    */
   async commit(slice: SliceCommit, split?: Split): Promise<Committed> {
@@ -264,7 +264,7 @@ export class Lake {
   }
 
   /**
-   * What a pipeline must read again as well, before what it has read can take the place of a damaged file that holds both;
+   * What a pipeline must read again as well, before what it has read can replace a damaged file that holds both;
    * undefined where nothing waits for it. Of what waits nothing is in the lake.
    */
   missingLoads(pipeline: string, account: string): MissingLoads | undefined {

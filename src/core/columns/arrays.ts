@@ -74,9 +74,9 @@ function putHex(
   size: number,
   texts: Around | undefined,
   into: Uint8Array,
-  place: number,
+  offset: number,
 ): void {
-  let to = texts === undefined ? place : put(texts.before, into, place);
+  let to = texts === undefined ? offset : put(texts.before, into, offset);
   for (let at = start; at < start + size; at++) {
     const byte = values[at] ?? 0;
     into[to++] = hexDigits[byte >> 4] ?? 0;
@@ -85,9 +85,9 @@ function putHex(
   if (texts !== undefined) put(texts.behind, into, to);
 }
 
-function put(text: Uint8Array, into: Uint8Array, place: number): number {
-  into.set(text, place);
-  return place + text.length;
+function put(text: Uint8Array, into: Uint8Array, offset: number): number {
+  into.set(text, offset);
+  return offset + text.length;
 }
 
 /** Strings that hardly repeat, such as ids; none is null. */
@@ -295,7 +295,7 @@ export class GatheredArrays {
     return { data: new BigInt64Array(into.buffer, into.byteOffset, numbers.length), validity };
   }
 
-  /** The nulls are marked, and 0 takes their place in `numbers`. */
+  /** The nulls are marked, and 0 replaces them in `numbers`. */
   #negativesAsNull(numbers: Int32Array): Validity {
     const validity = new Validity(numbers.length, this.#memory);
     for (let row = 0; row < numbers.length; row++) {

@@ -64,7 +64,7 @@ export class ByteRanges {
     return { starts, ends };
   }
 
-  /** Takes texts that lie within bytes in the place of its own. */
+  /** Replaces its texts by these, which lie within bytes. */
   take({ starts, ends }: RangesWithin, all: Uint8Array): void {
     this.#starts.take(starts);
     this.#ends.take(ends);

@@ -65,7 +65,7 @@ export class Dictionary {
     return { bytes: memory.bytes(this.#bytes.subarray(0, offsets[this.length])), offsets };
   }
 
-  /** Takes values, and their memory, in the place of its own: they can be read, and none can be added. */
+  /** Replaces its values and their memory by these: they can be read, and none can be added. */
   take({ bytes, offsets }: DictionaryTexts): void {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#offsets = offsets;

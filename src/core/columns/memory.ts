@@ -85,7 +85,7 @@ export class SharedArrays {
   }
 
   int32s(values: Int32Array): Int32Array {
-    const copy = new Int32Array(...this.#place(values));
+    const copy = new Int32Array(...this.#allocate(values));
     copy.set(values);
     return copy;
   }
@@ -93,13 +93,13 @@ export class SharedArrays {
   /** To be read by `int64sOf`: no value of a column reaches as far as what stands for undefined. */
   int64s(values: readonly (bigint | undefined)[]): BigInt64Array {
     const { length } = values;
-    const copy = new BigInt64Array(...this.#place({ length, byteLength: length * BigInt64Array.BYTES_PER_ELEMENT }));
+    const copy = new BigInt64Array(...this.#allocate({ length, byteLength: length * BigInt64Array.BYTES_PER_ELEMENT }));
     for (let at = 0; at < length; at++) copy[at] = values[at] ?? noInt64;
     return copy;
   }
 
   bytes(values: Uint8Array): Uint8Array {
-    const copy = new Uint8Array(...this.#place(values));
+    const copy = new Uint8Array(...this.#allocate(values));
     copy.set(values);
     return copy;
   }
@@ -110,7 +110,7 @@ export class SharedArrays {
   }
 
   /** Memory for an array of so many values, where it begins in it, and how many there are. */
-  #place({ byteLength, length }: { byteLength: number; length: number }): [SharedArrayBuffer, number, number] {
+  #allocate({ byteLength, length }: { byteLength: number; length: number }): [SharedArrayBuffer, number, number] {
     const start = this.#used;
     this.#used += Math.ceil(byteLength / alignment) * alignment;
     return this.#used <= this.#memory.byteLength
@@ -120,7 +120,7 @@ export class SharedArrays {
 }
 
 /**
- * The first place from `from` on with the same remainder by 8 as the offset of the bytes: V8 copies bytes that threads share word
+ * The first offset from `from` on with the same remainder by 8 as the offset of the bytes: V8 copies bytes that threads share word
  * by word then, and else one by one.
  */
 export function alignedWith(bytes: Uint8Array, from: number): number {
@@ -128,9 +128,9 @@ export function alignedWith(bytes: Uint8Array, from: number): number {
 }
 
 /** Copies bytes that are mostly few: a call of `set` for each would cost more than they do. */
-export function copyText(source: Uint8Array, start: number, end: number, into: Uint8Array, place: number): void {
-  if (end - start > 48) into.set(source.subarray(start, end), place);
-  else for (let at = start, to = place; at < end; at++, to++) into[to] = source[at] ?? 0;
+export function copyText(source: Uint8Array, start: number, end: number, into: Uint8Array, offset: number): void {
+  if (end - start > 48) into.set(source.subarray(start, end), offset);
+  else for (let at = start, to = offset; at < end; at++, to++) into[to] = source[at] ?? 0;
 }
 
 /** A growing list of 32-bit integers. */
@@ -166,7 +166,7 @@ export class Int32List {
     return this.#cells.subarray(0, this.length);
   }
 
-  /** Takes these values, and their memory, in the place of its own. */
+  /** Replaces its values and their memory by these. */
   take(values: Int32Array): void {
     this.#cells = values;
     this.length = values.length;

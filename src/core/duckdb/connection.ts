@@ -251,11 +251,11 @@ function sqlError(error: unknown): LedgerlakeError {
   return new LedgerlakeError('SQL', messageLines(message.trimEnd()), { cause: error });
 }
 
-/** DuckDB's message: below its first line only the place in the query that it points at is not indented, so none passes for another's. */
+/** DuckDB's message, indented below its first line, so that none passes for another's; its excerpt of the query is not. */
 function messageLines(message: string): string {
-  const place = /\n\nLINE \d+: [^\n]*\n *\^$/.exec(message)?.[0] ?? '';
-  const text = message.slice(0, message.length - place.length);
-  return text.trimEnd().replaceAll(/\n+/g, '\n  ') + place;
+  const excerpt = /\n\nLINE \d+: [^\n]*\n *\^$/.exec(message)?.[0] ?? '';
+  const text = message.slice(0, message.length - excerpt.length);
+  return text.trimEnd().replaceAll(/\n+/g, '\n  ') + excerpt;
 }
 
 function givesOf(result: DuckDBResult): QueryResult['gives'] {

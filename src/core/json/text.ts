@@ -50,7 +50,7 @@ export function hexDigit(byte: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-/** Where a string goes on behind the escape whose letter stands at a byte; the negative place of the byte that makes it none. */
+/** Where a string goes on behind the escape whose letter stands at a byte; the negated position of the byte that makes it invalid. */
 export function escapeEnd(bytes: Uint8Array, at: number): number {
   const letter = bytes[at] ?? 0;
   if (escapedByte(letter) !== 0) return at + 1;

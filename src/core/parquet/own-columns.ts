@@ -35,7 +35,7 @@ export async function ownColumns(
     ...chosen.instants.map((name) => ({ name, type: physicalType.int64 })),
   ];
   const leaves = structsOf(footer, 2).slice(1);
-  const places = columns.map(({ name, type }) => {
+  const located = columns.map(({ name, type }) => {
     const at = leaves.findIndex((leaf) => textOf(leaf, 4) === name && leaf.get(1) === type);
     return {
       name,
@@ -47,7 +47,7 @@ export async function ownColumns(
   const groups: OwnGroup[] = [];
   for (const group of structsOf(footer, 4)) {
     const chunks: OwnChunk[] = [];
-    for (const { at, ...column } of places) {
+    for (const { at, ...column } of located) {
       const [metadata] = structsOf(structsOf(group, 1)[at] ?? new Map(), 3);
       if (metadata === undefined || !isReadable(metadata)) return undefined;
       chunks.push({ ...column, metadata });

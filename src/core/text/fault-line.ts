@@ -14,7 +14,7 @@ const hidden: ReadonlySet<PropertyKey> = new Set([
   'address',
 ]);
 
-/** What is wrong at one place of the configuration: where, what was expected, what came. Never a secret. */
+/** What is wrong in one field of the configuration: which, what was expected, what came. Never a secret. */
 export function faultLine(issue: z.core.$ZodIssue, file: unknown): string {
   const where = pathText(issue.path);
   if (issue.code === 'unrecognized_keys') {

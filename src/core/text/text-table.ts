@@ -97,12 +97,12 @@ class AmountTexts {
   readonly #places = new Map<number, number>();
 
   constructor(columns: readonly Column[]) {
-    const place = new Map(columns.map(({ name }, at) => [name, at]));
+    const columnIndex = new Map(columns.map(({ name }, at) => [name, at]));
     for (const [at, { name, isAmount = false }] of columns.entries()) {
       if (!isAmount) continue;
       // `original_total` is in `original_currency`, `amount` in `currency`.
-      const own = place.get(name.replace(/[^_]*$/, 'currency'));
-      this.#currencies.set(at, own ?? place.get('currency'));
+      const currencyColumn = columnIndex.get(name.replace(/[^_]*$/, 'currency'));
+      this.#currencies.set(at, currencyColumn ?? columnIndex.get('currency'));
     }
   }
 

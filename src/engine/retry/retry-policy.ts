@@ -91,7 +91,7 @@ export interface FailedAttempt {
 
 /**
  * Sends requests of one API again, by cause, as the rules say: each attempt is a request of its own, for a token of the quota.
- * Between two attempts a request holds no place in the queue.
+ * Between two attempts a request has no slot in the queue.
  */
 export class RetryPolicy {
   readonly #clock: Clock;

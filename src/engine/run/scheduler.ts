@@ -11,7 +11,7 @@ export interface OpenSlice<S extends Slice = Slice> {
   readonly priority: number;
   /** Takes how far it has been read: after each page, and once more when there are no more. */
   learn(progress: Progress): void;
-  /** It needs no place any more: it is in the lake, or back in the queue, or was given up. */
+  /** It needs no slot any more: it is in the lake, or back in the queue, or was given up. */
   close(): void;
 }
 

@@ -12,7 +12,7 @@ export interface Slice {
   readonly loadKeys: readonly string[];
   /** Load keys that count as loaded no longer, as these hold all that they held. */
   readonly retires?: readonly string[];
-  /** It is read though the lake holds it, and takes the place of what is there. */
+  /** It is read though the lake holds it, and replaces what is there. */
   readonly isReread?: boolean;
   /** That it was read is to be noted also where nothing of it has changed. */
   readonly noted?: boolean;

@@ -87,7 +87,7 @@ export interface Slicing<S extends Slice> {
   readonly loadKey: string;
   /** What the lake lacks of a job (or, to refresh, holds of it too). */
   sliceQueue(job: Job): SliceQueue<S>;
-  /** What a sync reads in the place of that; it gets what `prepareSync` of the definition has found. */
+  /** What a sync reads instead; it gets what `prepareSync` of the definition has found. */
   sync(job: SyncJob): SliceQueue<S>;
   /** What a plan expects of a job. */
   forecast(question: ForecastQuestion): Forecast<S>;

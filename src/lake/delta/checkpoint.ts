@@ -102,7 +102,7 @@ function metaDataRow({ id, name, format, schemaString, ...others }: MetaData): R
   };
 }
 
-/** Null also for what another writer has put in the place of a whole number. */
+/** Null also for what another writer has written instead of a whole number. */
 function whole(value: number | undefined): number | null {
   return Number.isSafeInteger(value) ? (value ?? 0) : null;
 }
@@ -280,7 +280,7 @@ const digestBytes = 32;
  * A checkpoint file with the SHA-256 of its own bytes between the row groups and the footer, where no Parquet reader looks: all
  * offsets of the footer count from the file's beginning. So the checksum is written, copied and removed with the file.
  *
- * @param of which checkpoint this is: another one's file in its place doesn't match
+ * @param of which checkpoint this is: the file of another one doesn't match
  */
 export function withChecksum(bytes: Uint8Array, of: string): Uint8Array {
   const at = footerAt(bytes);

@@ -334,7 +334,7 @@ export class DeltaTable {
   }
 
   /**
-   * Writes a checkpoint in the place of those that aren't relied on: of those that were skipped, or `always` of all whose
+   * Writes a checkpoint that replaces those that aren't relied on: of those that were skipped, or `always` of all whose
    * bytes have changed.
    */
   async repairCheckpoints(always: boolean): Promise<void> {
@@ -498,8 +498,8 @@ export class DeltaTable {
   }
 
   #apply(actions: readonly Action[], version: number): void {
-    const place = `${this.#log.location}, version ${version}`;
-    for (const action of actions) checkLoggedPaths(action, place);
+    const location = `${this.#log.location}, version ${version}`;
+    for (const action of actions) checkLoggedPaths(action, location);
     for (const action of actions) {
       if ('protocol' in action) this.#check((this.#protocol = action.protocol));
       else if ('metaData' in action) {

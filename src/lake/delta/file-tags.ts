@@ -171,7 +171,7 @@ export function loadKeyAppId(pipeline: string, account: string, loadKey: string)
   return [appIdPrefix, pipeline, account, loadKey].join('/');
 }
 
-/** In the place of a pipeline: the transaction names a file of a lasting table. */
+/** Replaces the pipeline where the transaction names a file of a lasting table. */
 const referencePipeline = '_names';
 const referencePrefix = `${appIdPrefix}/${referencePipeline}/`;
 

@@ -68,9 +68,9 @@ function protocolsIn(actions: readonly Action[]): Protocol[] {
   return actions.flatMap((action) => ('protocol' in action ? action.protocol : []));
 }
 
-function isWithinTable(action: Action, place: string): boolean {
+function isWithinTable(action: Action, location: string): boolean {
   try {
-    checkLoggedPaths(action, place);
+    checkLoggedPaths(action, location);
     return true;
   } catch {
     return false;

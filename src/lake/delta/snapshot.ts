@@ -25,8 +25,8 @@ export interface Snapshot {
   loadKeysOf(account: string, pipeline: string): ReadonlyMap<string, Txn>;
   /** Accounts that something was done for. */
   accounts(): Iterable<string>;
-  /** The file with this path once it is decoded: where it lies below the table's folder. */
-  fileAt(place: string): Add | undefined;
+  /** The file with this path, decoded, below the table's folder. */
+  fileAt(decodedPath: string): Add | undefined;
   /** How many of the table's files name a derived file, by its path within the lake. */
   referenceCount(path: string): number;
   /** The derived files that the table's files name, as paths within the lake. */
@@ -47,7 +47,7 @@ export class LiveSnapshot implements Snapshot {
   /** Files that have a number behind the name, by the path without it and by their own. */
   readonly #numbered = new Map<string, Map<string, Add>>();
   /** Files whose path is encoded, by their path once it is decoded. */
-  readonly #places = new Map<string, Add>();
+  readonly #byDecodedPath = new Map<string, Add>();
   readonly #references = new Map<string, number>();
   readonly #pinned = new Set<string>();
 
@@ -91,8 +91,10 @@ export class LiveSnapshot implements Snapshot {
     return this.#txns.accounts();
   }
 
-  fileAt(place: string): Add | undefined {
-    return this.#places.get(place) ?? (isEncoded(place) ? undefined : this.#files.all.get(place));
+  fileAt(decodedPath: string): Add | undefined {
+    return (
+      this.#byDecodedPath.get(decodedPath) ?? (isEncoded(decodedPath) ? undefined : this.#files.all.get(decodedPath))
+    );
   }
 
   referenceCount(path: string): number {
@@ -109,7 +111,8 @@ export class LiveSnapshot implements Snapshot {
 
   clear(): void {
     this.version = -1;
-    for (const index of [this.#files, this.#filesByKey, this.#numbered, this.#places, this.#references]) index.clear();
+    for (const index of [this.#files, this.#filesByKey, this.#numbered, this.#byDecodedPath, this.#references])
+      index.clear();
     for (const keys of [this.#txns, this.#loadedKeys, this.#pinned]) keys.clear();
   }
 
@@ -161,12 +164,12 @@ export class LiveSnapshot implements Snapshot {
   #add(add: Add): void {
     const { path } = add;
     const before = this.#files.all.get(path);
-    // A file that is added again keeps its place: whoever goes through the files meanwhile doesn't meet it twice.
+    // A file that is added again keeps its position: whoever goes through the files meanwhile doesn't meet it twice.
     if (before !== undefined && accountOf(before) === accountOf(add)) this.#disregard(before);
     else this.#remove(path);
     this.#files.set(path, add);
     this.#noteFile(add);
-    if (isEncoded(path)) this.#places.set(decodeURIComponent(path), add);
+    if (isEncoded(path)) this.#byDecodedPath.set(decodeURIComponent(path), add);
     const own = unnumbered(path);
     if (own !== undefined) this.#numbered.set(own, (this.#numbered.get(own) ?? new Map<string, Add>()).set(path, add));
     for (const named of derivedOf(add) ?? []) this.#references.set(named, this.referenceCount(named) + 1);
@@ -176,7 +179,7 @@ export class LiveSnapshot implements Snapshot {
     const add = this.#files.all.get(path);
     if (add === undefined) return;
     this.#files.delete(path);
-    if (isEncoded(path)) this.#places.delete(decodeURIComponent(path));
+    if (isEncoded(path)) this.#byDecodedPath.delete(decodeURIComponent(path));
     const own = unnumbered(path) ?? '';
     this.#numbered.get(own)?.delete(path);
     if (this.#numbered.get(own)?.size === 0) this.#numbered.delete(own);

@@ -119,7 +119,7 @@ export function widenedSchema(schema: string, table: Table): string | undefined 
   return JSON.stringify({ type: 'struct', fields: [...kept, ...behind] });
 }
 
-/** A column of a log's schema as it stands there, with its place from 0. */
+/** A column of a log's schema as it is there, with its position from 0. */
 export interface LoggedField {
   readonly name: string;
   readonly type: string;

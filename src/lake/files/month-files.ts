@@ -90,7 +90,7 @@ export async function selectRows(
   return selects.join(' UNION ALL BY NAME ');
 }
 
-/** The files that hold what a slice takes the place of, and those of derived tables that they name. */
+/** The files that hold what a slice replaces, and those of derived tables that they name. */
 export function replacedAdds(
   lake: ComparedLake,
   main: Table,

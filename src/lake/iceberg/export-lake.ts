@@ -225,7 +225,7 @@ function contentHash(table: string, adds: readonly Add[]): string {
   return hash.digest('hex');
 }
 
-interface ManifestPlace {
+interface ManifestContext {
   readonly folder: string;
   readonly fields: readonly IcebergField[];
   readonly snapshot: number;
@@ -238,7 +238,7 @@ interface ManifestPlace {
 function manifestOf(
   account: string,
   adds: readonly Add[],
-  { folder, fields, snapshot, sequence, sha256, store, table }: ManifestPlace,
+  { folder, fields, snapshot, sequence, sha256, store, table }: ManifestContext,
 ): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
   const bytes = manifestFile(
     manifestEntries(adds, fields, (add) => location(store, table.pathOf(add))),

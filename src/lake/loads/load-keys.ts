@@ -3,7 +3,7 @@ import { loadKeysOf, loadKeyAppId } from '../delta/file-tags.js';
 import type { Snapshot } from '../delta/snapshot.js';
 import type { Window } from '../../core/windows.js';
 
-/** What a slice makes of a load key that it takes the place of though it didn't read it. */
+/** What a slice makes of a load key that it replaces though it didn't read it. */
 export interface KeySplit {
   /** What of the load key goes. */
   readonly inside: string;
@@ -30,12 +30,12 @@ export interface SliceLoads {
   readonly splits?: ((loadKey: string) => KeySplit | undefined) | undefined;
 }
 
-/** What a slice takes the place of: its own load keys, and those that it retires. */
+/** What a slice replaces: its own load keys, and those that it retires. */
 export function replacedKeys({ loadKeys, retires = [] }: SliceLoads): readonly string[] {
   return [...loadKeys, ...retires];
 }
 
-/** The files that hold any of the load keys that a slice takes the place of. */
+/** The files that hold any of the load keys that a slice replaces. */
 export function touchedFiles(snapshot: Snapshot, slice: SliceLoads): Add[] {
   return snapshot.filesWith(slice.account, slice.pipeline, replacedKeys(slice));
 }

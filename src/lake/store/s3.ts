@@ -324,7 +324,7 @@ export async function uploadParts<T>(
   return sent;
 }
 
-/** A lake's place on S3. */
+/** A lake's location on S3. */
 export interface S3Location {
   readonly bucket: string;
   /** What every key begins with: `''`, or names with a slash behind each. */

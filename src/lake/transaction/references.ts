@@ -29,7 +29,7 @@ export function referencedFiles(tables: readonly DeltaTable[]): Set<string> {
 export function isReferenced(tables: readonly DeltaTable[], path: string): boolean {
   if (tables.some(({ snapshot }) => snapshot.referenceCount(path) > 0)) return true;
   if (!tables.some(({ snapshot }) => snapshot.pinned.has(path))) return false;
-  // A name lasts for good. A file that has come to count by itself, or in whose place others do, needs none.
+  // A name lasts for good. A file that counts by itself by now, or that others have replaced, needs none.
   const found = fileAt(tables, path);
   return found?.table.schema.lasting === true && isDerivedFile(found.add);
 }

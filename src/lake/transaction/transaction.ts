@@ -8,7 +8,7 @@ import type { Snapshot } from '../delta/snapshot.js';
 import type { Store } from '../store/store.js';
 import { numbered } from '../delta/log-paths.js';
 
-/** Files of a main table and of those derived from it that come into the lake together, in the place of others. */
+/** Files of a main table and of those derived from it that come into the lake together, and replace others. */
 export interface Transaction {
   /** For the log: `WRITE`. */
   readonly operation: string;
@@ -18,7 +18,7 @@ export interface Transaction {
   /** What goes and what else is to be said, given the main table's newest version; undefined: the files aren't wanted. */
   readonly decide: (snapshot: Snapshot) => Decision | undefined;
   /**
-   * What the files take the place of leaves each derived table in the commit that brings its successors: who reads such a
+   * What the files replace leaves each derived table in the commit that brings its successors: who reads such a
    * table by itself sees neither both nor none. Until the main table's commit its files name what its log no longer has.
    */
   readonly swaps?: true;
@@ -130,7 +130,7 @@ class OpenTransaction {
     for (const file of this.#transaction.files) {
       const table = this.#lake.table(file.table.name);
       await table.begin();
-      await this.#written.place(table, file);
+      await this.#written.ensureWritten(table, file);
     }
   }
 
@@ -219,7 +219,7 @@ class OpenTransaction {
     await table.commit('WRITE', async (snapshot) => {
       committed = [];
       for (const file of files) {
-        const add = await this.#written.place(table, file);
+        const add = await this.#written.ensureWritten(table, file);
         committed.push({ table, file, add: { ...add, tags: { ...add.tags, main: this.#main.schema.name } } });
       }
       const adds = committed.map(({ add }) => add);
@@ -247,7 +247,7 @@ class OpenTransaction {
     }
     const adds: Add[] = [];
     for (const file of files) {
-      const add = await this.#written.place(this.#main, file);
+      const add = await this.#written.ensureWritten(this.#main, file);
       adds.push({ ...add, tags: { ...add.tags, derived: JSON.stringify(references.get(keyOf(file)) ?? []) } });
     }
     return adds;
@@ -324,7 +324,7 @@ export class WrittenFiles {
    * Sees to it that the file is in the lake, and gives its entry with the path that it has there: where the table holds
    * the same content already, that one's; else its own name, with a number behind it where that is tombstoned.
    */
-  async place(table: DeltaTable, file: NewFile): Promise<Add> {
+  async ensureWritten(table: DeltaTable, file: NewFile): Promise<Add> {
     const path = livePath(table, file.add) ?? freePath(table, file.add.path);
     const sizes = this.#sizes.get(table) ?? new Map<string, number>();
     if (!table.snapshot.files.has(path) && !sizes.has(path)) {

@@ -16,7 +16,7 @@ const forgottenMs = 60_000;
 /** Attempts that wait at once. */
 const mostWaiting = 8;
 
-/** Seconds after which one that found no place may come again. */
+/** Seconds after which one that found no room may come again. */
 const retryAfterSeconds = longestDelayMs / 1000;
 
 /**

@@ -6,7 +6,7 @@ import { numberedRows } from './stored-rows.js';
 /** Rows of a file that are an order's. */
 interface OrderRows {
   readonly file: CommittedFile;
-  /** Their places in the file, from 0; undefined: so many that all of it is to be read. */
+  /** Their positions in the file, from 0; undefined: so many that all of it is to be read. */
   readonly rows: readonly number[] | undefined;
 }
 

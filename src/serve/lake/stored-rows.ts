@@ -40,7 +40,7 @@ export interface InstantBounds {
 export interface RowRange extends InstantBounds {
   /** Addresses for DuckDB. */
   readonly files: readonly string[];
-  readonly after: Place | undefined;
+  readonly after: RowCursor | undefined;
   /** At most so many rows. */
   readonly count: number;
 }
@@ -69,12 +69,12 @@ export function eventsOfGroup(
   return rowsInOrder(files, `group_id = $1${where}`, [groupId], after, count);
 }
 
-/** Events or transactions that have an instant, from a place on: bounds and order on the column itself let DuckDB skip row groups. */
+/** Events or transactions that have an instant, from a cursor on: bounds and order on the column itself let DuckDB skip row groups. */
 export function rowsInOrder(
   files: readonly string[],
   where: string,
   parameters: readonly Cell[],
-  after: Place | undefined,
+  after: RowCursor | undefined,
   count: number,
   list?: string,
 ): Query {
@@ -125,8 +125,8 @@ export function eventsOfOrder(
   return behind(all, [orderId], after, count);
 }
 
-/** The rows of a statement from a place on, in order. */
-export function behind(sql: string, parameters: readonly Cell[], after: Place | undefined, count: number): Query {
+/** The rows of a statement from a cursor on, in order. */
+export function behind(sql: string, parameters: readonly Cell[], after: RowCursor | undefined, count: number): Query {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
   return {
@@ -168,8 +168,8 @@ function instant(micros: bigint): string {
   return `make_timestamptz(${micros}::BIGINT)`;
 }
 
-/** What tells where a row stands. */
-interface Placed {
+/** What rows are ordered by. */
+interface RowPosition {
   /** Microseconds since 1970. */
   readonly at: bigint;
   readonly key: string;
@@ -179,23 +179,23 @@ interface Placed {
  * The last row that was delivered, by what it is and not by where it stood: its instant, its content, and how many of equal
  * ones. So commits between two pages neither repeat nor lose a row that stays, wherever it stands by then.
  */
-export interface Place extends Placed {
+export interface RowCursor extends RowPosition {
   /** How many rows with the same instant and key were delivered, this one included. */
   readonly copies: number;
 }
 
-export function placeText({ at, key, copies }: Place): string {
+export function cursorText({ at, key, copies }: RowCursor): string {
   return JSON.stringify([String(at), key, copies]);
 }
 
 /** Reads what `placeText` wrote: tokens are signed, so nothing else comes back. */
-export function readPlace(text: string): Place {
+export function readCursor(text: string): RowCursor {
   const [at, key, copies] = JSON.parse(text) as [string, string, number];
   return { at: BigInt(at), key, copies };
 }
 
-/** The place of the last one of rows that follow each other behind `before`. */
-export function placeOfLast(rows: readonly Placed[], before: Place | undefined): Place | undefined {
+/** The cursor behind rows that follow each other from `before` on. */
+export function cursorAfter(rows: readonly RowPosition[], before: RowCursor | undefined): RowCursor | undefined {
   const last = rows.at(-1);
   if (last === undefined) return before;
   const first = rows.findLastIndex((row) => !isEqual(row, last)) + 1;
@@ -203,18 +203,18 @@ export function placeOfLast(rows: readonly Placed[], before: Place | undefined):
   return { at: last.at, key: last.key, copies: rows.length - first + carried };
 }
 
-/** Rows from a place's instant and key on, without those that were delivered. */
-export function rowsBehind<T extends Placed>(rows: readonly T[], place: Place | undefined): readonly T[] {
-  if (place === undefined) return rows;
+/** Rows from a cursor's instant and key on, without those that were delivered. */
+export function rowsBehind<T extends RowPosition>(rows: readonly T[], cursor: RowCursor | undefined): readonly T[] {
+  if (cursor === undefined) return rows;
   let delivered = 0;
-  while (delivered < place.copies) {
+  while (delivered < cursor.copies) {
     const row = rows[delivered];
-    if (row === undefined || !isEqual(row, place)) break;
+    if (row === undefined || !isEqual(row, cursor)) break;
     delivered++;
   }
   return rows.slice(delivered);
 }
 
-function isEqual(one: Placed, other: Placed): boolean {
+function isEqual(one: RowPosition, other: RowPosition): boolean {
   return one.at === other.at && one.key === other.key;
 }

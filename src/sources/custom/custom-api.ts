@@ -164,9 +164,9 @@ function givenCause(
   return given === undefined || given === 'empty' ? given : knownCause(file, 'api.causeOf', given);
 }
 
-function knownCause(file: string, place: string, given: Given): Given {
+function knownCause(file: string, field: string, given: Given): Given {
   if (refusalCauses.includes(given)) return given;
-  throw definitionError(file, place, `expected one of ${refusalCauses.join(', ')}, got ${JSON.stringify(given)}`);
+  throw definitionError(file, field, `expected one of ${refusalCauses.join(', ')}, got ${JSON.stringify(given)}`);
 }
 
 /** An answer with status 200 that refuses in its body, as those of GraphQL do. */

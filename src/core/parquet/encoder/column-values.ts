@@ -170,11 +170,11 @@ function present(
 ): Int32Array {
   if (nulls === undefined) return all.subarray(start * size, end * size);
   const into = memory.int32s((end - start - nulls.count) * size);
-  let place = 0;
+  let filled = 0;
   for (let row = start; row < end; row++) {
     if (nulls.isThere[row - start] === 0) continue;
-    into[place++] = all[row * size] ?? 0;
-    if (size === 2) into[place++] = all[row * size + 1] ?? 0;
+    into[filled++] = all[row * size] ?? 0;
+    if (size === 2) into[filled++] = all[row * size + 1] ?? 0;
   }
   return into;
 }

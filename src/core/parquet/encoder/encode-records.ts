@@ -311,7 +311,7 @@ function schemaElement(to: StructWriter, { name, type, repetition: of = 'optiona
 }
 
 function rowGroup(to: StructWriter, { rows, chunks }: RowGroup): void {
-  to.structs(1, chunks, (place, chunk) => place.i64(2, 0).struct(3, (of) => columnMetadata(of, chunk)))
+  to.structs(1, chunks, (columnChunk, chunk) => columnChunk.i64(2, 0).struct(3, (of) => columnMetadata(of, chunk)))
     .i64(
       2,
       chunks.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0),

@@ -167,8 +167,8 @@ function columnIndex(to: StructWriter, { pages }: ColumnChunk): void {
 }
 
 function offsetIndex(to: StructWriter, { chunk, offset }: PlacedChunk): void {
-  to.structs(1, chunk.pages, (place, page) => {
-    place
+  to.structs(1, chunk.pages, (pageLocation, page) => {
+    pageLocation
       .i64(1, offset + page.offset)
       .i32(2, page.size)
       .i64(3, page.firstRow);

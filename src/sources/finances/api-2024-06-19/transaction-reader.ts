@@ -1,7 +1,7 @@
 import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
 import { kind, type Tape } from '../../../core/json/tape.js';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
-import { countPlace, none, type EventWarnings } from '../model/slice-rows.js';
+import { countWarning, none, type EventWarnings } from '../model/slice-rows.js';
 import { AmountTree } from './amount-cut.js';
 import { BreakdownChain } from './breakdown-kinds.js';
 import { type Field, fields, TransactionPath } from './transaction-paths.js';
@@ -44,7 +44,7 @@ function numbered<Name extends string>(names: readonly Name[]): Readonly<Record<
 const fieldNumbers = numbered(fields);
 const columnNumbers = numbered(textColumns);
 
-/** An amount of the transaction that is being read: what its place depends on. */
+/** An amount of the transaction that is being read: what the number of its path depends on. */
 interface Amount {
   readonly path: TransactionPath;
   readonly chain: BreakdownChain;
@@ -104,10 +104,10 @@ export class TransactionReader {
       this.#walk(tape, node);
     }
     this.#addColumns(tape);
-    this.#setPlaces(firstEntry);
+    this.#setPaths(firstEntry);
     slice.addEvent(slice.lists.addString(listName), firstEntry, tape.bytes, tape.start(node), tape.end(node));
     events.postedAt.push(this.#instant(tape, 'postedDate'));
-    for (const path of this.#oddFields) countPlace(this.#warnings.oddFields, `${listName}: ${path}`);
+    for (const path of this.#oddFields) countWarning(this.#warnings.oddFields, `${listName}: ${path}`);
   }
 
   #walk(tape: Tape, node: number): void {
@@ -327,17 +327,17 @@ export class TransactionReader {
     maturityAt.push(this.#maturityAt);
   }
 
-  /** Decides which amounts count, and gives each its place. */
-  #setPlaces(firstEntry: number): void {
+  /** Decides which amounts count, and gives each the number of its path. */
+  #setPaths(firstEntry: number): void {
     const { entries } = this.#rows.slice;
     if (this.#amounts[0]?.chain.isMemo === false) this.#markNet(firstEntry);
     for (const [at, { path, chain, isNet }] of this.#amounts.entries()) {
       const row = firstEntry + at;
-      entries.path[row] = this.#place(path, chain, isNet);
+      entries.path[row] = this.#pathNumber(path, chain, isNet);
       if (chain.kind === 'unknown' && (isNet || chain.isTyped)) {
-        countPlace(this.#warnings.unknownPaths, `${listName}: ${chain.text ?? path.path}`);
+        countWarning(this.#warnings.unknownPaths, `${listName}: ${chain.text ?? path.path}`);
       }
-      if (entries.text[row] !== none) countPlace(this.#warnings.inexactAmounts, `${listName}: ${path.path}`);
+      if (entries.text[row] !== none) countWarning(this.#warnings.inexactAmounts, `${listName}: ${path.path}`);
     }
   }
 
@@ -357,19 +357,20 @@ export class TransactionReader {
       if (amount !== undefined) amount.isNet = true;
       if (isShared) entries.item[row] = item.item;
     });
-    if (!tree.addsUp(root)) countPlace(this.#warnings.unreconciled, this.#rows.typeOf(this.#rows.slice.events.length));
+    if (!tree.addsUp(root))
+      countWarning(this.#warnings.unreconciled, this.#rows.typeOf(this.#rows.slice.events.length));
   }
 
-  #place(path: TransactionPath, chain: BreakdownChain, isNet: boolean): number {
+  #pathNumber(path: TransactionPath, chain: BreakdownChain, isNet: boolean): number {
     const key = path.number * 2 + Number(isNet);
-    let place = chain.places.get(key);
-    if (place === undefined) {
+    let number = chain.pathNumbers.get(key);
+    if (number === undefined) {
       const { text: breakdown, name } = chain;
       const role = isNet ? 'net' : 'memo';
-      place = this.#rows.addPlace({ path: path.path, stem: '', kind: chain.kind, role, breakdown, name });
-      chain.places.set(key, place);
+      number = this.#rows.addPath({ path: path.path, stem: '', kind: chain.kind, role, breakdown, name });
+      chain.pathNumbers.set(key, number);
     }
-    return place;
+    return number;
   }
 
   #odd(path: TransactionPath, field?: string): void {

@@ -1,5 +1,5 @@
 import { parseInstant } from '../../../core/numeric/instant.js';
-import type { AskPage, CursorRecovery, FoundPlace } from '../../../engine/paging/paged-api.js';
+import type { AskPage, CursorRecovery, FoundCursor } from '../../../engine/paging/paged-api.js';
 import { eachResult, resultText, type FinancesPage } from './finances-page.js';
 import { operations, type Operation, type OperationName } from './operations.js';
 import type { FinancesQuery, RequestParameters } from './request-path.js';
@@ -7,13 +7,13 @@ import type { FinancesQuery, RequestParameters } from './request-path.js';
 /** Pages before the last one that are kept. Several in a row without any date are rare. */
 const mostPagesBefore = 3;
 
-/** Empty pages in a row that are followed to find the place. */
+/** Empty pages in a row that are followed to find the position. */
 const mostEmptyPages = 3;
 
 type Ask = AskPage<FinancesQuery, FinancesPage>;
 
 /**
- * Finds the place where the received pages of a query by dates end, once their last token has expired: the query is asked again from a later instant `s` on, and when its first pages hold exactly what the last received
+ * Finds where the received pages of a query by dates end, once their last token has expired: the query is asked again from a later instant `s` on, and when its first pages hold exactly what the last received
  * page P holds, what follows them is what would have followed P. Undefined where that can't be said for certain.
  *
  * That rests on two things only: a query by dates gives what stands at or after its lower bound, and its pages come
@@ -23,7 +23,7 @@ type Ask = AskPage<FinancesQuery, FinancesPage>;
  *   If (1) everything on the pages before P stands before s, and (2) everything on P stands at s or later, the answer
  *   from s on is P and what follows P, and nothing else: all that stands before s is on the pages before P, because P
  *   holds a result of s or later and pages come in order. So when the first pages of the answer hold the same as P, the
- *   rest of it is the same as what follows P. What is the same in bytes may change places: rows don't tell it apart.
+ *   rest of it is the same as what follows P. What is the same in bytes may swap positions: rows don't tell it apart.
  *
  * What arrived since the first reading doesn't harm that: before s it is left to the next look back, as it would have
  * been behind the token; at s or later it is either in the answer's rest, or it makes the first pages differ from P.
@@ -59,7 +59,7 @@ export class DateRecovery implements CursorRecovery<FinancesQuery, FinancesPage>
     this.#forgotten = true;
   }
 
-  async find(ask: Ask): Promise<FoundPlace | undefined> {
+  async find(ask: Ask): Promise<FoundCursor | undefined> {
     const { operation, parameters } = this.#query;
     const page = this.#pages.at(-1);
     if (page === undefined) return { cursor: undefined };
@@ -117,7 +117,7 @@ interface Before {
 }
 
 /** Reads from the beginning of a query until as much as `wanted` has come; the cursor behind it if it was the same. */
-async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promise<FoundPlace | undefined> {
+async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promise<FoundCursor | undefined> {
   const missing = new Map<string, number>();
   for (const result of wanted.results) missing.set(result, (missing.get(result) ?? 0) + 1);
   let left = wanted.results.length;
@@ -149,7 +149,7 @@ async function isFree(span: FinancesQuery, results: readonly string[], ask: Ask)
 interface Contents {
   /** A text for each result, in order: equal texts are equal results. */
   readonly results: readonly string[];
-  /** Those of the results whose place in time can't be told. */
+  /** Those of the results whose position in time is unknown. */
   readonly undated: readonly string[];
   /** The first and the last of the other results' dates: whole milliseconds since 1970, rounded down. */
   readonly earliest: number | undefined;
@@ -189,6 +189,6 @@ function dateOf({ tape }: FinancesPage, node: number, members: readonly string[]
     const value = tape.member(node, name);
     return value === undefined ? [] : [tape.isString(value) ? parseInstant(tape.stringValue(value)) : undefined];
   });
-  // Two dates that differ, or one that can't be read, tell no place.
+  // Two dates that differ, or one that can't be read, give no position.
   return dates.every((date) => date === dates[0]) ? dates[0] : undefined;
 }

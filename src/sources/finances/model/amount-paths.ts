@@ -73,7 +73,7 @@ const moneyFields: ReadonlyMap<string, number> = new Map([
   ['CurrencyAmount', meaning.currencyAmount],
 ]);
 
-/** A place in the events of one list: the list itself, a member, or the elements of an array. */
+/** A path in the events of one list: the list itself, a member, or the elements of an array. */
 export class PathNode extends KeyNode<PathNode> {
   readonly list: ListPaths;
   /** As in the `path` column: relative to the event, `[]` for elements. */

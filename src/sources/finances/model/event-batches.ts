@@ -5,7 +5,7 @@ import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
 import { type EventIds, micros } from './event-ids.js';
-import { none, type AmountPlace, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
+import { none, type AmountPath, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 
 /** What is known of a slice's events once all of its pages are there, in order of receipt. */
@@ -77,8 +77,8 @@ export function eventBatch(
     effective_at: arrays.instants(new Int64Values(effective), chosen),
     amazon_order_id: text(rows.orders, events.amazonOrderId),
     seller_order_id: text(rows.orders, events.sellerOrderId),
-    marketplace: text(rows.places, events.marketplace),
-    store: text(rows.places, events.store),
+    marketplace: text(rows.marketplaces, events.marketplace),
+    store: text(rows.marketplaces, events.store),
     group_id: arrays.numbered(owners, arrays.gathered(groupIds, source)),
     window_start: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowStart))), source),
     window_end: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowEnd))), source),
@@ -113,8 +113,8 @@ export function entryBatch(
     lengths: itemLengths,
   });
   const path = arrays.gathered(entries.path, chosen);
-  const places = placeDictionaries(rows);
-  const ofPlace = ({ values, numbers }: PlaceTexts) => arrays.numbered(values, arrays.gathered(numbers, path));
+  const pathTexts = pathDictionaries(rows);
+  const ofPath = ({ values, numbers }: PathTexts) => arrays.numbered(values, arrays.gathered(numbers, path));
   const groupIds = new Dictionary();
   const groupNumbers = Int32Array.from(rows.sources, (source) => numberOf(groupIds, source.groupId));
   const group = arrays.gathered(groupNumbers, arrays.gathered(events.source.values, event));
@@ -124,19 +124,19 @@ export function entryBatch(
     posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
     effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
     amazon_order_id: ofEvent(rows.orders, events.amazonOrderId),
-    marketplace: ofEvent(rows.places, events.marketplace),
+    marketplace: ofEvent(rows.marketplaces, events.marketplace),
     group_id: { values: arrays.numbered(groupIds, group), lengths },
     entry: arrays.integers(entry),
-    path: ofPlace(places.paths),
+    path: ofPath(pathTexts.paths),
     item: { values: arrays.integers(arrays.gathered(items.index.values, item)), lengths: itemLengths },
     sku: ofItem(rows.skus, items.sku, events.sku),
     fnsku: ofItem(rows.fnskus, items.fnsku, events.fnsku),
     asin: ofItem(rows.asins, items.asin, events.asin),
     order_item_id: ofItem(rows.orderItems, items.orderItemId, events.orderItemId),
     quantity: { values: arrays.bigints(new Int64Values(items.quantity), item), lengths: itemLengths },
-    kind: ofPlace(places.kinds),
+    kind: ofPath(pathTexts.kinds),
     name: arrays.numbered(rows.names, arrays.gathered(entries.name, chosen)),
-    role: ofPlace(places.roles),
+    role: ofPath(pathTexts.roles),
     amount: arrays.decimals(entries, chosen),
     amount_text: arrays.runs(rows.amountTexts, entries.text, chosen),
     currency: arrays.runs(rows.currencies, entries.currency, chosen),
@@ -147,7 +147,7 @@ export function entryBatch(
 export interface ChosenEntries {
   /** Of each, its number in `rows.entries`. */
   readonly chosen: Int32Array;
-  /** Of each, its place in its event. */
+  /** Of each, its position in its event. */
   readonly entry: Int32Array;
   /** The events that have amounts, and how many each has. */
   readonly ofEvents: { readonly events: Int32Array; readonly lengths: Int32Array };
@@ -233,16 +233,16 @@ export function firstOf(numbers: Int32Array, others: Int32Array): Int32Array {
   return numbers;
 }
 
-/** What each amount's place says, as numbers in a dictionary. */
-interface PlaceTexts {
+/** What each amount's path says, as numbers in a dictionary. */
+interface PathTexts {
   readonly values: Dictionary;
   readonly numbers: Int32Array;
 }
 
-function placeDictionaries({ amountPaths }: SliceRows): Record<'paths' | 'kinds' | 'roles', PlaceTexts> {
-  const texts = (of: (place: AmountPlace) => string): PlaceTexts => {
+function pathDictionaries({ amountPaths }: SliceRows): Record<'paths' | 'kinds' | 'roles', PathTexts> {
+  const texts = (of: (amountPath: AmountPath) => string): PathTexts => {
     const values = new Dictionary();
-    return { values, numbers: Int32Array.from(amountPaths, (place) => values.addString(of(place))) };
+    return { values, numbers: Int32Array.from(amountPaths, (amountPath) => values.addString(of(amountPath))) };
   };
   return { paths: texts(({ path }) => path), kinds: texts(({ kind }) => kind), roles: texts(({ role }) => role) };
 }

@@ -122,7 +122,7 @@ export class HashedIds {
     putDigest(isUndated ? this.#undatedDigest(length, windowStart) : content, this.#hashes, row);
   }
 
-  /** Has the list's name stand before the event for a moment, in the place of what does: to copy the event would take longer. */
+  /** Writes the list's name over the bytes before the event for a moment: to copy the event would take longer. */
   #digestInPlace(row: number, name: Buffer): string {
     const bytes = this.#rows.events.raw.bytes(row, name.length);
     const overwritten = this.#overwritten;
@@ -214,13 +214,13 @@ export function effectiveInstants(rows: SliceRows): (bigint | undefined)[] {
     const source = sources[events.source.get(first)];
     let end = first;
     while (end < events.length && events.source.get(end) === events.source.get(first)) end++;
-    if (source !== undefined) placeUndated(rows, first, end, source, effective);
+    if (source !== undefined) dateUndated(rows, first, end, source, effective);
     first = end;
   }
   return effective;
 }
 
-function placeUndated(
+function dateUndated(
   rows: SliceRows,
   first: number,
   end: number,

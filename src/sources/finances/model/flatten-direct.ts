@@ -84,12 +84,12 @@ export class DirectFlattener {
     }
     this.#rows.addEvent(listNumber(this.#rows, list), firstEntry, json.bytes, start, this.#at);
     const { slots, eventFields, eventEnds } = list;
-    const { orders, places } = this.#rows;
+    const { orders, marketplaces } = this.#rows;
     this.#addShared(events, slots, eventFields, eventEnds);
     events.amazonOrderId.push(this.#best(eventFields, eventEnds, slots.amazonOrderId, orders));
     events.sellerOrderId.push(this.#best(eventFields, eventEnds, slots.sellerOrderId, orders));
-    events.marketplace.push(this.#best(eventFields, eventEnds, slots.marketplace, places));
-    events.store.push(this.#best(eventFields, eventEnds, slots.store, places));
+    events.marketplace.push(this.#best(eventFields, eventEnds, slots.marketplace, marketplaces));
+    events.store.push(this.#best(eventFields, eventEnds, slots.store, marketplaces));
     events.postedAt.push(this.#postedAt);
     return this.#at;
   }
@@ -305,7 +305,7 @@ export class DirectFlattener {
     return this.#at > start;
   }
 
-  /** Adds the amount whose code and number were read; false where more follows in its object, and at an unknown place. */
+  /** Adds the amount whose code and number were read; false where more follows in its object, and at an unknown path. */
   #addEntry(path: PathNode, holder: number): boolean {
     const { entries, currencies } = this.#rows;
     const { bytes } = this.#json;
@@ -445,7 +445,7 @@ export function listNumber({ lists, generation }: SliceRows, list: ListPaths): n
   return list.number;
 }
 
-/** The number of an amount's place, which is given when the first one comes. */
+/** The number of an amount's path, which is assigned when the first one comes. */
 export function amountPath({ amountPaths, generation }: SliceRows, path: PathNode): number {
   if (path.numberedIn !== generation) {
     path.amountPath = amountPaths.push(path) - 1;

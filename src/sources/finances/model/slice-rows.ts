@@ -140,8 +140,8 @@ export class EventRows extends AttributeRows {
   }
 }
 
-/** An amount's place in its list, with what the record's table says of it. */
-export interface AmountPlace {
+/** An amount's path in its list, with what the record's table says of it. */
+export interface AmountPath {
   readonly path: string;
   /** What it is about by its name: `fee` for `FeeAmount`. */
   readonly stem: string;
@@ -191,7 +191,7 @@ export interface RowsMemory {
   readonly dictionaries: readonly DictionaryTexts[];
   readonly quantity: BigInt64Array;
   readonly postedAt: BigInt64Array;
-  readonly amountPaths: readonly AmountPlace[];
+  readonly amountPaths: readonly AmountPath[];
   readonly sources: readonly RowSource[];
 }
 
@@ -209,7 +209,7 @@ export class SliceRows {
   readonly entries = new EntryRows();
   readonly lists = new Dictionary();
   readonly orders = new Dictionary();
-  readonly places = new Dictionary();
+  readonly marketplaces = new Dictionary();
   readonly skus = new Dictionary();
   readonly fnskus = new Dictionary();
   readonly asins = new Dictionary();
@@ -217,14 +217,14 @@ export class SliceRows {
   readonly names = new Dictionary();
   readonly currencies = new Dictionary();
   readonly amountTexts = new Dictionary();
-  readonly amountPaths: AmountPlace[] = [];
+  readonly amountPaths: AmountPath[] = [];
   readonly sources: RowSource[] = [];
   /** Pages begun so far. */
   pages = 0;
   /** How often the rows were cleared: numbers of lists and paths are of one generation alone. */
   generation = 0;
   readonly #dictionaries = [
-    ...[this.lists, this.orders, this.places, this.skus, this.fnskus, this.asins],
+    ...[this.lists, this.orders, this.marketplaces, this.skus, this.fnskus, this.asins],
     ...[this.orderItems, this.names, this.currencies, this.amountTexts],
   ];
   readonly #keepsRaw: boolean;
@@ -296,7 +296,7 @@ export class SliceRows {
     // One by one: a page can have more of each than a call takes arguments.
     for (const quantity of int64sOf(memory.quantity)) items.quantity.push(quantity);
     for (const posted of int64sOf(memory.postedAt)) events.postedAt.push(posted);
-    for (const place of memory.amountPaths) this.amountPaths.push(place);
+    for (const path of memory.amountPaths) this.amountPaths.push(path);
     for (const source of memory.sources) this.sources.push(source);
     events.raw.take(memory.raw, bytes);
   }
@@ -373,18 +373,18 @@ export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
   counts.set(key, (counts.get(key) ?? 0) + by);
 }
 
-/** Places of one kind that are told apart: a page can name as many as it has bytes. */
-const mostPlaces = 1000;
+/** Subjects of one kind of warning that are told apart: a page can name as many as it has bytes. */
+const mostSubjects = 1000;
 
-/** Counts a place of one kind; what comes behind the first thousand counts as one. */
-export function countPlace(counts: Map<string, number>, place: string, by = 1): void {
-  count(counts, counts.size < mostPlaces || counts.has(place) ? place : 'others', by);
+/** Counts a warning of one kind by its subject; what comes behind the first thousand counts as one. */
+export function countWarning(counts: Map<string, number>, subject: string, by = 1): void {
+  count(counts, counts.size < mostSubjects || counts.has(subject) ? subject : 'others', by);
 }
 
 /** Adds what was noticed to what was before, and forgets it. */
 export function moveWarnings(from: EventWarnings, to: EventWarnings): void {
   for (const kind of Object.keys(from) as WarningKind[]) {
-    for (const [place, times] of from[kind]) countPlace(to[kind], place, times);
+    for (const [subject, times] of from[kind]) countWarning(to[kind], subject, times);
     from[kind].clear();
   }
 }

@@ -106,7 +106,7 @@ function newFlattener(): (typeof free)[number] {
 function storedEvents(): StoredReader {
   const used = free.pop() ?? newFlattener();
   const { slice, flattener } = used;
-  const { events, orders, places } = slice;
+  const { events, orders, marketplaces } = slice;
   const lists = new Dictionary();
   const listNames: string[] = [];
   let group: string | undefined;
@@ -114,7 +114,7 @@ function storedEvents(): StoredReader {
     slice,
     reader: (cells) => {
       const [listAt, groupAt] = [cells.texts('event_list'), cells.texts('group_id')];
-      const [orderAt, placeAt] = [cells.texts('amazon_order_id'), cells.texts('marketplace')];
+      const [orderAt, marketplaceAt] = [cells.texts('amazon_order_id'), cells.texts('marketplace')];
       return (raw, row, at) => {
         // Of what an event was received with, its entries show the group alone.
         const groupId = cellText(groupAt(row));
@@ -123,7 +123,7 @@ function storedEvents(): StoredReader {
         const list = cellNumber(lists, listAt(row) ?? noText);
         flattener.addWithin(raw, (listNames[list] ??= lists.value(list)));
         events.amazonOrderId.set(at, cellNumber(orders, orderAt(row)));
-        events.marketplace.set(at, cellNumber(places, placeAt(row)));
+        events.marketplace.set(at, cellNumber(marketplaces, marketplaceAt(row)));
       };
     },
     entries: (table, known, order, memory) => entryBatch(table, { rows: slice, ...known }, order, memory),
