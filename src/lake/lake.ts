@@ -172,11 +172,11 @@ export class Lake {
     const named = [...referencedFiles(this.tables)];
     const files = new Map<string, string[]>();
     for (const table of this.tables) {
-      const own = [...table.snapshot.files.values()]
+      const direct = [...table.snapshot.files.values()]
         .filter((add) => !isDerivedFile(add))
         .map((add) => table.pathOf(add));
       const derived = named.filter((path) => path.startsWith(`${table.schema.name}/`));
-      const addresses = [...own, ...derived].map((path) => this.store.address(path));
+      const addresses = [...direct, ...derived].map((path) => this.store.address(path));
       if (addresses.length > 0) files.set(table.schema.name, addresses);
     }
     return files;
@@ -222,25 +222,25 @@ export class Lake {
     for (let attempt = 1; ; attempt++) {
       const replaces = slice.refresh || (slice.retires ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
-      if (revision?.verdict === 'same') return { taken: true, files: 0, bytes: 0 };
-      if (revision?.verdict === 'refused') return { taken: false, files: 0, bytes: 0 };
+      if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
+      if (revision?.verdict === 'refused') return { isCommitted: false, files: 0, bytes: 0 };
       const displaces = this.#displaces(slice, main);
       const damaged =
         (replaces || displaces) && split !== undefined ? await this.#split(slice, main, split) : undefined;
       if (damaged !== undefined && !slice.refresh) throw damaged;
       const givingWay = this.#givingWay(slice, main);
       const one = { slice, revision };
-      const parts =
+      const slices =
         damaged === undefined ? [one] : this.#waiting.with(this.table(main.name).snapshot, { ...one, main, damaged });
-      if (parts === undefined) return { taken: true, files: 0, bytes: 0 };
-      this.#refuseEmptying(combined(parts), main);
+      if (slices === undefined) return { isCommitted: true, files: 0, bytes: 0 };
+      this.#refuseEmptying(combined(slices), main);
       try {
         const { isStale, ...committed } = await this.#commit(
-          parts,
+          slices,
           main,
           () => split === undefined || this.#givingWay(slice, main) === givingWay,
         );
-        if (committed.taken) for (const part of parts) part.revision?.committed();
+        if (committed.isCommitted) for (const each of slices) each.revision?.committed();
         if (!isStale || attempt === mostSplits) return committed;
       } catch (error) {
         // Another run has merged files since they were split, or before this one knew of it.
@@ -323,29 +323,29 @@ export class Lake {
 
   /** Commits slices as one. */
   async #commit(
-    parts: readonly ComparedSlice[],
+    slices: readonly ComparedSlice[],
     main: Table,
-    holds: () => boolean,
+    isCurrent: () => boolean,
   ): Promise<Committed & { isStale: boolean }> {
     const now = this.#clock.now();
-    const all = combined(parts);
+    const all = combined(slices);
     let isStale = false;
     const newFile = (slice: SliceCommit, file: SliceFile, name: string) => ({
       table: file.table,
       add: sliceAdd({ ...slice, name }, file, now),
       read: () => Promise.resolve(file.bytes),
       // Of several slices each main file names its own entries.
-      ...(parts.length > 1 && { bundle: `${slice.name} ${file.month}` }),
+      ...(slices.length > 1 && { bundle: `${slice.name} ${file.month}` }),
     });
     const committed = await commitTransaction(this, this.#clock, {
       operation: 'WRITE',
       main,
-      files: parts.flatMap(({ slice, revision }) => [
+      files: slices.flatMap(({ slice, revision }) => [
         ...slice.files.map((file) => newFile(slice, file, slice.name)),
         ...(revision?.files ?? []).map((file) => newFile(slice, file, revision?.name ?? slice.name)),
       ]),
       decide: (snapshot) => {
-        isStale = !holds() || parts.some(({ revision }) => revision?.holds(snapshot) === false);
+        isStale = !isCurrent() || slices.some(({ revision }) => revision?.isCurrent(snapshot) === false);
         return isStale || hasConflict(snapshot, all)
           ? undefined
           : { replaced: this.#replacedBy(snapshot, all), actions: loadTxns(snapshot, all, now) };

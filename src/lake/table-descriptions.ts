@@ -36,12 +36,12 @@ export async function describedTables(store: Store): Promise<readonly Table[]> {
 export async function begunTables(store: Store, described: readonly Table[]): Promise<readonly Table[]> {
   const pipelines = new Set<string>();
   for (const { name, ownPipeline = '' } of described) {
-    if (await holdsFile(store, name)) pipelines.add(ownPipeline);
+    if (await hasFile(store, name)) pipelines.add(ownPipeline);
   }
   return described.filter(({ ownPipeline = '' }) => pipelines.has(ownPipeline));
 }
 
-async function holdsFile(store: Store, folder: string): Promise<boolean> {
+async function hasFile(store: Store, folder: string): Promise<boolean> {
   for await (const { path } of store.list(folder)) return path !== '';
   return false;
 }

@@ -3,14 +3,14 @@ import { arrow } from './arrow.js';
 import { decimalPrecision, decimalScale } from '../numeric/decimal.js';
 import { ByteRanges, type ByteRange } from './byte-ranges.js';
 import type { Dictionary } from './dictionary.js';
-import { ownMemory, type ColumnMemory } from './memory.js';
+import { separateMemory, type ColumnMemory } from './memory.js';
 import type { Digits } from './table.js';
 
 const instantType = () => new (arrow().Timestamp)(arrow().TimeUnit.MICROSECOND, 'UTC');
 
 /** Strings of few rows as numbers in a dictionary; below 0 stands for null. */
 export function dictionaryArray(dictionary: Dictionary, length: number, at: (row: number) => number): Data {
-  return new GatheredArrays(ownMemory).numbered(
+  return new GatheredArrays(separateMemory).numbered(
     dictionary,
     Int32Array.from({ length }, (_, row) => at(row)),
   );
@@ -26,7 +26,7 @@ export interface Runs {
 export function bytesArray(texts: readonly ByteRange[]): Data {
   const ranges = new ByteRanges();
   for (const { page, start, end } of texts) ranges.push(page, start, end);
-  return ranges.array(Int32Array.from(texts.keys()), ownMemory);
+  return ranges.array(Int32Array.from(texts.keys()), separateMemory);
 }
 
 const hexDigits = Buffer.from('0123456789abcdef');
@@ -46,7 +46,7 @@ export function hexArray(
   values: Uint8Array,
   size: number,
   chosen: Int32Array,
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
   around?: (value: number) => Around | undefined,
 ): Data<Utf8> {
   const { length } = chosen;
@@ -312,7 +312,7 @@ class Validity {
   nullCount = 0;
   readonly #bits: Uint8Array;
 
-  constructor(length: number, memory: ColumnMemory = ownMemory) {
+  constructor(length: number, memory: ColumnMemory = separateMemory) {
     this.#bits = memory.bytes((length + 7) >> 3).fill(0xff);
   }
 

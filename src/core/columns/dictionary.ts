@@ -88,11 +88,11 @@ export class Dictionary {
     const from = this.#offsets[value] ?? 0;
     if ((this.#offsets[value + 1] ?? 0) - from !== end - start) return false;
     const source = this.#sourceView;
-    const own = this.#view;
+    const view = this.#view;
     const behind = from - start;
     let at = start;
-    for (; at <= end - 4; at += 4) if (source.getInt32(at) !== own.getInt32(at + behind)) return false;
-    for (; at < end; at++) if (source.getUint8(at) !== own.getUint8(at + behind)) return false;
+    for (; at <= end - 4; at += 4) if (source.getInt32(at) !== view.getInt32(at + behind)) return false;
+    for (; at < end; at++) if (source.getUint8(at) !== view.getUint8(at + behind)) return false;
     return true;
   }
 

@@ -1,16 +1,16 @@
-/** Where the arrays of columns lie. All of them are zeros at first. */
+/** Allocates the arrays of columns. All of them are zeros at first. */
 export interface ColumnMemory {
   int32s(length: number): Int32Array<ArrayBuffer>;
   bytes(length: number): Uint8Array<ArrayBuffer>;
 }
 
 /** Each array has memory of its own. */
-export const ownMemory: ColumnMemory = {
+export const separateMemory: ColumnMemory = {
   int32s: (length) => new Int32Array(length),
   bytes: (length) => new Uint8Array(length),
 };
 
-/** More than the columns take that a part of an input has, of some 10 MB. */
+/** More than the columns of one chunk of an input take, of some 10 MB. */
 export const columnBytes = 16_000_000;
 
 /** Bytes at whose multiples arrays begin: what Arrow recommends ("Buffer Alignment and Padding" of its format). */
@@ -32,12 +32,12 @@ export class ReusedMemory implements ColumnMemory {
 
   int32s(length: number): Int32Array<ArrayBuffer> {
     const start = this.#room(length * Int32Array.BYTES_PER_ELEMENT);
-    return start === undefined ? ownMemory.int32s(length) : new Int32Array(this.#buffer, start, length).fill(0);
+    return start === undefined ? separateMemory.int32s(length) : new Int32Array(this.#buffer, start, length).fill(0);
   }
 
   bytes(length: number): Uint8Array<ArrayBuffer> {
     const start = this.#room(length);
-    return start === undefined ? ownMemory.bytes(length) : new Uint8Array(this.#buffer, start, length).fill(0);
+    return start === undefined ? separateMemory.bytes(length) : new Uint8Array(this.#buffer, start, length).fill(0);
   }
 
   /** Gives the memory out anew: nobody may use the arrays that lie in it any more. */

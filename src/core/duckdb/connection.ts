@@ -56,8 +56,8 @@ export interface QueryColumn extends Column {
 }
 
 export interface QueryResult {
-  /** What the statement gives: rows, the number of rows it wrote (INSERT, COPY …), or nothing (CREATE, SET …). */
-  readonly gives: 'rows' | 'count' | 'nothing';
+  /** What the statement returns: rows, the number of rows it wrote (INSERT, COPY …), or nothing (CREATE, SET …). */
+  readonly returns: 'rows' | 'count' | 'nothing';
   /** Whether it is the plan of an EXPLAIN: lines of text that are to be printed as they are. */
   readonly plan: boolean;
   readonly columns: readonly QueryColumn[];
@@ -147,7 +147,7 @@ async function connected(instance: DuckDBInstance, takesSeveral: boolean, closed
       return connection.stream(sql, parameters && [...parameters]);
     });
     return {
-      gives: givesOf(result),
+      returns: returnKind(result),
       plan: result.statementType === StatementType.EXPLAIN,
       columns: columnsOf(result),
       chunks: chunksOf(connection, result, signal),
@@ -258,7 +258,7 @@ function messageLines(message: string): string {
   return text.trimEnd().replaceAll(/\n+/g, '\n  ') + excerpt;
 }
 
-function givesOf(result: DuckDBResult): QueryResult['gives'] {
+function returnKind(result: DuckDBResult): QueryResult['returns'] {
   if (result.returnType === ResultReturnType.QUERY_RESULT) return 'rows';
   return result.returnType === ResultReturnType.CHANGED_ROWS ? 'count' : 'nothing';
 }

@@ -77,7 +77,7 @@ export function deliver(
 ): void {
   const { socket } = response;
   const bytes = Buffer.from(body);
-  const hold = () => {
+  const holdOpen = () => {
     const end = () => response.destroy();
     if (signal.aborted) end();
     else signal.addEventListener('abort', end, { once: true });
@@ -97,11 +97,11 @@ export function deliver(
       response.socket?.resetAndDestroy();
       return;
     case 'never':
-      hold();
+      holdOpen();
       return;
     case 'head-only':
       response.writeHead(status, headers).flushHeaders();
-      hold();
+      holdOpen();
       return;
     case 'cut':
       response.writeHead(status, headers).write(bytes.subarray(0, bytes.length / 2), () => {

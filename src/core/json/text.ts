@@ -146,7 +146,7 @@ export class FixedText {
     this.#rest = bytes.slice(inWords);
   }
 
-  standsAt({ bytes, view }: JsonBytes, start: number): boolean {
+  matchesAt({ bytes, view }: JsonBytes, start: number): boolean {
     if (start + this.length > bytes.length) return false;
     const words = this.#words;
     let at = start;

@@ -77,9 +77,9 @@ export function createTransactionBooks(books: SellerBooks): TransactionLedger {
   const { seed, key, events, historyOf, totalOf: settled } = books;
   const { profile, periods } = events;
   const sink = new TransactionSink(profile);
-  const idOf = (...thing: readonly (string | number)[]) =>
+  const idOf = (...path: readonly (string | number)[]) =>
     createHash('sha256')
-      .update([seed, 'transaction', ...thing].join('/'))
+      .update([seed, 'transaction', ...path].join('/'))
       .digest('base64url');
   const { sellerId, identifiersOf: settlementOf, payoutIdOf, closedIn, ...settlements } = createSettlementBooks(books);
 

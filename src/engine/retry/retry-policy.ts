@@ -165,7 +165,7 @@ export class RetryPolicy {
 
 /** The cause of anything that an attempt can throw. Never throws. */
 export function causeOf(error: unknown): Cause {
-  if (error instanceof ApiRefusal) return error.stands;
+  if (error instanceof ApiRefusal) return error.refusalCause;
   if (error instanceof WebPage) return 'stranger';
   if (!(error instanceof LedgerlakeError)) return 'other';
   if (error.code === 'UPSTREAM_UNREACHABLE') return neverConnected(error) ? 'no-connection' : 'fault';

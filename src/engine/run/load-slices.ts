@@ -240,7 +240,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
       split,
     );
     for (const then of afterwards) await then();
-    if (!committed.taken) {
+    if (!committed.isCommitted) {
       summary.conflicts++;
       pass.emit({ event: 'slice-conflict', ...eventLabels(slice, pass) });
       return 'conflict';

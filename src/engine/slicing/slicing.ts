@@ -23,8 +23,8 @@ export interface SyncJob extends Job {
   wasRead(label: string): boolean;
 }
 
-/** What the lake holds of a range for one pipeline. */
-export interface Holding {
+/** How much of a range the lake has for one pipeline. */
+export interface LoadedVolume {
   /** Load keys: windows, groups or orders that were read. */
   readonly count: number;
   /** Days that its windows cover, fractions of days included; null for a pipeline without windows. */
@@ -74,7 +74,7 @@ export interface Forecast<S extends Slice = Slice> {
   readonly queue: SliceQueue<S>;
   /** Undefined: nothing is known of what slices hold. */
   readonly expectation: Expectation<S> | undefined;
-  readonly holding: Holding;
+  readonly loaded: LoadedVolume;
   /** Slices for settlements that nobody has listed yet. */
   readonly unlisted: number;
   /** False where there may be slices that nobody knows of. */

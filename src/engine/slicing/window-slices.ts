@@ -13,8 +13,8 @@ export interface WindowSlice extends Slice {
   readonly window: Window;
   /** What is read instead of the API's answer; left out: the API is asked. */
   readonly bodies?: ChangedWindow['bodies'];
-  /** It is one slice, but more than one chain of pages can hold: it is read in parts. */
-  readonly isParted?: true;
+  /** It is one slice, but more than one chain of pages can hold: it is read in halves. */
+  readonly isBisected?: true;
 }
 
 const prefix = 'window/';

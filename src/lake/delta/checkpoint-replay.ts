@@ -110,14 +110,14 @@ class State {
 }
 
 function differing(
-  own: ReadonlyMap<string, string>,
+  replayed: ReadonlyMap<string, string>,
   said: ReadonlyMap<string, string>,
   what: string,
   mayLack: boolean,
 ): string[] {
-  const lacking = mayLack ? [] : [...own.keys()].filter((key) => !said.has(key));
-  const more = [...said.keys()].filter((key) => !own.has(key));
-  const other = [...own].filter(([key, hash]) => said.has(key) && said.get(key) !== hash).map(([key]) => key);
+  const lacking = mayLack ? [] : [...replayed.keys()].filter((key) => !said.has(key));
+  const more = [...said.keys()].filter((key) => !replayed.has(key));
+  const other = [...replayed].filter(([key, hash]) => said.has(key) && said.get(key) !== hash).map(([key]) => key);
   const text = (verb: string, keys: readonly string[]) =>
     keys.length === 0 ? [] : [`it ${verb} ${formatCount(keys.length, what)} (${(keys[0] ?? '').slice(0, 100)})`];
   return [...text('lacks', lacking), ...text('has beside them', more), ...text('says something else of', other)];

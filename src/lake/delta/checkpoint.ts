@@ -115,12 +115,12 @@ function whole(value: number | undefined): number | null {
  */
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<Action[]> {
   const { withParquet } = await import('../../core/parquet/wasm.js');
-  return withParquet(bytes, async ({ isOwn, groups }) => {
+  return withParquet(bytes, async ({ isLedgerlakeFile, groups }) => {
     const actions: Action[] = [];
     // Group by group, so that what they are decoded to is never there of all of them.
     for (const group of groups) {
-      const parts = isOwn ? await ownParts(group) : [await group.table()];
-      for (const { data } of parts.flatMap(({ batches }) => batches)) addActions(actions, data, file);
+      const tables = isLedgerlakeFile ? await tablesOf(group) : [await group.table()];
+      for (const { data } of tables.flatMap(({ batches }) => batches)) addActions(actions, data, file);
     }
     return actions;
   });
@@ -143,7 +143,7 @@ export async function decodeUnchecked(bytes: Uint8Array, file: string): Promise<
 const fewRows = 200;
 
 /** Of many rows nearly all are transactions, which have none of the other columns: to read those costs more than all else. */
-async function ownParts(group: RowGroup): Promise<readonly ArrowTable[]> {
+async function tablesOf(group: RowGroup): Promise<readonly ArrowTable[]> {
   if (group.rows < fewRows) return [await group.table()];
   const txns = await group.table({ columns: ['txn'] });
   const others = { columns: columns.map(({ name }) => name).filter((name) => name !== 'txn') };

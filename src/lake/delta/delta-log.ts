@@ -183,8 +183,8 @@ export class DeltaLog {
       if (typeof checksum === 'string' && isNumeric(others) && checksum !== hintChecksum(others)) {
         return changed;
       }
-      const isThere = (await this.#store.readRange(this.checkpointPath(hint.version), 0, 1)) !== undefined;
-      return isThere ? undefined : 'it names a checkpoint that is not there';
+      const exists = (await this.#store.readRange(this.checkpointPath(hint.version), 0, 1)) !== undefined;
+      return exists ? undefined : 'it names a checkpoint that is not there';
     };
     const found = await fault();
     return found === undefined ? undefined : { version: hint?.version ?? -1, path: this.hintPath, fault: found };

@@ -419,7 +419,7 @@ export class DeltaTable {
         this.#apply(actions, version);
         await this.#checkpoint();
         return this.snapshot;
-      } else if (await this.#isTaken(version)) {
+      } else if (await this.#exists(version)) {
         return this.snapshot;
       }
     }
@@ -438,7 +438,7 @@ export class DeltaTable {
   }
 
   /** Whether a commit that follows a version which is gone belongs to the log, or was put below where it begins now. */
-  async #isTaken(version: number): Promise<boolean> {
+  async #exists(version: number): Promise<boolean> {
     await this.#reopen();
     if (this.#checkpointed < version) return true;
     await this.#log.discard(version);

@@ -164,7 +164,7 @@ export class DamagedFile extends LedgerlakeError {
 }
 
 const appIdPrefix = 'ledgerlake';
-const ownPrefix = `${appIdPrefix}/`;
+const appIdStart = `${appIdPrefix}/`;
 
 /** The transaction that says that a pipeline has read a load key for an account. */
 export function loadKeyAppId(pipeline: string, account: string, loadKey: string): string {
@@ -187,7 +187,7 @@ export function referencedByTxn(id: string): string | undefined {
 
 /** Whom a transaction of the log is of; undefined for another program's. A log has very many of them when it is opened. */
 export function accountOfTxn(id: string): string | undefined {
-  if (!id.startsWith(ownPrefix)) return undefined;
+  if (!id.startsWith(appIdStart)) return undefined;
   const from = id.indexOf('/', appIdPrefix.length + 1) + 1;
   const to = id.indexOf('/', from);
   return from === 0 ? '' : id.slice(from, to < 0 ? undefined : to);

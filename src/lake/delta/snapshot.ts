@@ -170,8 +170,9 @@ export class LiveSnapshot implements Snapshot {
     this.#files.set(path, add);
     this.#noteFile(add);
     if (isEncoded(path)) this.#byDecodedPath.set(decodeURIComponent(path), add);
-    const own = unnumbered(path);
-    if (own !== undefined) this.#numbered.set(own, (this.#numbered.get(own) ?? new Map<string, Add>()).set(path, add));
+    const base = unnumbered(path);
+    if (base !== undefined)
+      this.#numbered.set(base, (this.#numbered.get(base) ?? new Map<string, Add>()).set(path, add));
     for (const named of derivedOf(add) ?? []) this.#references.set(named, this.referenceCount(named) + 1);
   }
 
@@ -180,9 +181,9 @@ export class LiveSnapshot implements Snapshot {
     if (add === undefined) return;
     this.#files.delete(path);
     if (isEncoded(path)) this.#byDecodedPath.delete(decodeURIComponent(path));
-    const own = unnumbered(path) ?? '';
-    this.#numbered.get(own)?.delete(path);
-    if (this.#numbered.get(own)?.size === 0) this.#numbered.delete(own);
+    const base = unnumbered(path) ?? '';
+    this.#numbered.get(base)?.delete(path);
+    if (this.#numbered.get(base)?.size === 0) this.#numbered.delete(base);
     this.#disregard(add);
   }
 
@@ -201,28 +202,28 @@ function isEncoded(path: string): boolean {
   return path.includes('%');
 }
 
-/** Things by their key, and by the account that they are of, where they are of one. */
+/** Values by their key, and by their account where they have one. */
 class ByAccount<T> {
   readonly all = new Map<string, T>();
-  readonly #accountOf: (thing: T) => string | undefined;
-  /** Made when it is asked for: who only reads a lake doesn't ask. */
+  readonly #accountOf: (value: T) => string | undefined;
+  /** Built at the first question: who only reads a lake doesn't ask. */
   #byAccount: Map<string, Map<string, T>> | undefined;
 
-  constructor(accountOf: (thing: T) => string | undefined) {
+  constructor(accountOf: (value: T) => string | undefined) {
     this.#accountOf = accountOf;
   }
 
   of(account: string): Iterable<T> {
-    return this.#own().get(account)?.values() ?? [];
+    return this.#accountIndex().get(account)?.values() ?? [];
   }
 
   accounts(): Iterable<string> {
-    return this.#own().keys();
+    return this.#accountIndex().keys();
   }
 
-  set(key: string, thing: T): void {
-    this.all.set(key, thing);
-    if (this.#byAccount !== undefined) this.#note(this.#byAccount, key, thing);
+  set(key: string, value: T): void {
+    this.all.set(key, value);
+    if (this.#byAccount !== undefined) this.#note(this.#byAccount, key, value);
   }
 
   clear(): void {
@@ -231,28 +232,28 @@ class ByAccount<T> {
   }
 
   delete(key: string): void {
-    const thing = this.all.get(key);
+    const value = this.all.get(key);
     this.all.delete(key);
-    const account = thing === undefined ? undefined : this.#accountOf(thing);
+    const account = value === undefined ? undefined : this.#accountOf(value);
     if (account === undefined || this.#byAccount === undefined) return;
-    const own = this.#byAccount.get(account);
-    own?.delete(key);
-    if (own?.size === 0) this.#byAccount.delete(account);
+    const values = this.#byAccount.get(account);
+    values?.delete(key);
+    if (values?.size === 0) this.#byAccount.delete(account);
   }
 
-  #own(): ReadonlyMap<string, Map<string, T>> {
+  #accountIndex(): ReadonlyMap<string, Map<string, T>> {
     if (this.#byAccount !== undefined) return this.#byAccount;
     const byAccount = new Map<string, Map<string, T>>();
-    for (const [key, thing] of this.all) this.#note(byAccount, key, thing);
+    for (const [key, value] of this.all) this.#note(byAccount, key, value);
     return (this.#byAccount = byAccount);
   }
 
-  #note(byAccount: Map<string, Map<string, T>>, key: string, thing: T): void {
-    const account = this.#accountOf(thing);
+  #note(byAccount: Map<string, Map<string, T>>, key: string, value: T): void {
+    const account = this.#accountOf(value);
     if (account === undefined) return;
-    const own = byAccount.get(account);
-    if (own === undefined) byAccount.set(account, new Map([[key, thing]]));
-    else own.set(key, thing);
+    const values = byAccount.get(account);
+    if (values === undefined) byAccount.set(account, new Map([[key, value]]));
+    else values.set(key, value);
   }
 }
 
@@ -278,10 +279,10 @@ class ByLoadKey<T> {
 
   /** Changes a value of an account that was asked for; undefined: there is none. */
   change(account: string, pipeline: string, loadKey: string, change: (before: T | undefined) => T | undefined): void {
-    const own = this.#byAccount.get(account);
-    if (own === undefined) return;
-    let values = own.get(pipeline);
-    if (values === undefined) own.set(pipeline, (values = new Map<string, T>()));
+    const byPipeline = this.#byAccount.get(account);
+    if (byPipeline === undefined) return;
+    let values = byPipeline.get(pipeline);
+    if (values === undefined) byPipeline.set(pipeline, (values = new Map<string, T>()));
     const value = change(values.get(loadKey));
     if (value === undefined) values.delete(loadKey);
     else values.set(loadKey, value);

@@ -152,7 +152,7 @@ export function columnsOf(schema: string): LogColumn[] {
     const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
     if (precision !== undefined)
       return { name, type: 'decimal', digits: { precision: Number(precision), scale: Number(scale) } };
-    const [known] = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).filter((own) => deltaTypes[own] === type);
+    const [known] = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).filter((key) => deltaTypes[key] === type);
     return known === undefined ? [] : { name, type: known };
   });
 }

@@ -40,10 +40,10 @@ export async function checkedFile(
   { fresh }: Pick<Workspace, 'fresh'>,
   { isCopied = false } = {},
 ): Promise<string> {
-  const own = isCopied ? undefined : store.localPath(table.pathOf(add));
-  if (own !== undefined) {
+  const localPath = isCopied ? undefined : store.localPath(table.pathOf(add));
+  if (localPath !== undefined) {
     await eachChecked(store, table, add);
-    return own;
+    return localPath;
   }
   const path = fresh();
   const copy = await open(path, 'wx');

@@ -24,14 +24,14 @@ function parseLoadKey(loadKey: string): LoadKey {
 
 /** Whether the rows of each of these load keys can be told from the others' in a file of the table and of those derived from it. */
 export function canSplitRows(main: Table, derived: readonly Table[], loadKeys: readonly string[]): boolean {
-  const areTold = (table: Table) =>
+  const canSplit = (table: Table) =>
     loadKeys.every(
       (loadKey) => columnsOf[parseLoadKey(loadKey).kind]?.every((column) => hasColumn(table, column)) === true,
     );
   // Rows of a derived table are told by their event, lines of a custom one as their records are.
   const follows = (table: Table) =>
-    table.linesOf === undefined ? hasColumn(table, 'event_id') && hasColumn(main, 'event_id') : areTold(table);
-  return areTold(main) && derived.every(follows);
+    table.linesOf === undefined ? hasColumn(table, 'event_id') && hasColumn(main, 'event_id') : canSplit(table);
+  return canSplit(main) && derived.every(follows);
 }
 
 /** In SQL: the instant by which a main table's row lies in a day, or in what is left of it. */

@@ -105,7 +105,7 @@ export function fileMetadata(pipeline: string, account: string, window: string):
 type Tags = Readonly<Record<string, string>>;
 
 /** Tags that a commit sets for each file anew. */
-const own: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'derived', 'main', 'net', 'groups']);
+const perFileTags: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'derived', 'main', 'net', 'groups']);
 
 /** Sums by currency: `{"USD":"12.340000"}`. */
 export type NetSums = Readonly<Record<string, string>>;
@@ -146,7 +146,7 @@ export function rowsInLog(adds: readonly Add[]): number {
 export function sharedTags(all: readonly Tags[]): Record<string, string> {
   const [first = {}, ...others] = all;
   const shared = Object.entries(first).filter(
-    ([name, value]) => !own.has(name) && others.every((tags) => tags[name] === value),
+    ([name, value]) => !perFileTags.has(name) && others.every((tags) => tags[name] === value),
   );
   return Object.fromEntries(shared);
 }

@@ -24,7 +24,8 @@ export async function removeEmptyPartitions(root: string): Promise<void> {
       const folder = join(root, table, name);
       if (partition.test(name)) await removeEmpty(folder);
       // Manifests have the same partitions below a folder of theirs.
-      else for (const own of await foldersIn(folder)) if (partition.test(own)) await removeEmpty(join(folder, own));
+      else
+        for (const child of await foldersIn(folder)) if (partition.test(child)) await removeEmpty(join(folder, child));
     }
   }
 }

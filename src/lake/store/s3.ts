@@ -37,7 +37,7 @@ interface Connection {
   readonly client: Sdk.S3Client;
 }
 
-interface Got {
+interface GetResult {
   readonly bytes: Uint8Array;
   /** Whether the service kept to the range; without one, or where it doesn't know ranges, it sends everything. */
   readonly partial: boolean;
@@ -70,7 +70,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
   // On first use: most commands never touch S3, and the SDK takes a quarter of a second to load.
   const connection = (): Promise<Connection> => (connecting ??= connect(options, endpoint));
 
-  const get = async (path: string, Range?: string): Promise<Got | undefined> => {
+  const get = async (path: string, Range?: string): Promise<GetResult | undefined> => {
     const Key = keyOf(path);
     for (let attempt = 0; ; attempt++) {
       try {

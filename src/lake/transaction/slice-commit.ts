@@ -71,7 +71,7 @@ export interface RevisionToCommit {
   /** The name of its files: no other commit of the main table has the same one. */
   readonly name: string;
   /** Whether the lake still holds what was compared, as rows; files may have been merged or split since. */
-  holds(main: Snapshot): boolean;
+  isCurrent(main: Snapshot): boolean;
   /** Called once the commit is taken. */
   committed(): void;
 }
@@ -143,8 +143,8 @@ export class WaitingSlices {
 }
 
 /** What slices of one pipeline and account replace, as one slice. */
-export function combined(parts: readonly ComparedSlice[]): SliceCommit {
-  const slices = parts.map(({ slice }) => slice);
+export function combined(compared: readonly ComparedSlice[]): SliceCommit {
+  const slices = compared.map(({ slice }) => slice);
   const [first] = slices;
   if (first === undefined) throw new Error('expected a slice, got none');
   if (slices.length === 1) return first;

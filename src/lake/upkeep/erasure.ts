@@ -12,8 +12,8 @@ export interface Load {
   readonly loadKey: string;
 }
 
-/** Accounts of which anything at all lies in the lake: load keys, files that the log names or doesn't, files of dead runs. */
-export async function heldAccounts(lake: Lake): Promise<Set<string>> {
+/** Accounts of which the lake has anything at all: load keys, files that the log names or doesn't, files of dead runs. */
+export async function accountsIn(lake: Lake): Promise<Set<string>> {
   const accounts = new Set(lake.accounts());
   for (const { schema } of lake.tables) {
     for await (const { path } of lake.store.list(schema.name)) {
@@ -35,10 +35,10 @@ export async function heldAccounts(lake: Lake): Promise<Set<string>> {
 export async function removeAccount(lake: Lake, account: string, now: number): Promise<void> {
   for (const table of lake.tables) {
     await table.commit('DELETE', ({ files }) => {
-      const own = [...files.values()].filter(
+      const accountFiles = [...files.values()].filter(
         (add) => (table.schema.lasting === true || !isDerivedFile(add)) && accountOf(add) === account,
       );
-      return own.length === 0 ? undefined : own.map((add) => removal(add, now));
+      return accountFiles.length === 0 ? undefined : accountFiles.map((add) => removal(add, now));
     });
   }
 }

@@ -123,9 +123,9 @@ export class LakeLedger implements Ledger {
       const { all } = this.#files.events;
       return this.#whole(`order ${orderId}`, ['order_events', 'events'], [...files, ...all], async (after, count) => {
         const asked = await this.#addresses(files);
-        const held = await this.#orders.holding(orderId, all);
-        const addresses = await this.#addresses(held.map(({ file }) => file));
-        const dated = held.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
+        const found = await this.#orders.rowsOf(orderId, all);
+        const addresses = await this.#addresses(found.map(({ file }) => file));
+        const dated = found.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
         return this.#rows([...asked, ...addresses], stored.eventsOfOrder(orderId, asked, dated, { after, count }));
       });
     });
@@ -281,10 +281,10 @@ function rowsOf(files: readonly CommittedFile[]): number {
 
 /** The refusal of a summary of days: a lake has summaries of settlements, whose money is of other days. */
 function noPeriods({ days }: SummaryQuestion): Refusal {
-  const came = [days?.first, days?.last].map((day) => (day === undefined ? '' : isoDate(day * dayMs)));
+  const period = [days?.first, days?.last].map((day) => (day === undefined ? '' : isoDate(day * dayMs)));
   return invalidInput(
     'A lake has summaries of settlements only: ask with relatedIdentifierName=SETTLEMENT_ID, or add up the transactions of the period.',
-    came.join(' to ').trim(),
+    period.join(' to ').trim(),
   );
 }
 
@@ -317,7 +317,7 @@ class ReadAhead {
   readonly #room: number;
   /** By question and cursor, the oldest first. */
   readonly #kept = new Map<string, RowsAhead & { readonly size: number }>();
-  #taken = 0;
+  #used = 0;
 
   /** `room`: characters of `raw` that may be kept. */
   constructor(room: number) {
@@ -329,7 +329,7 @@ class ReadAhead {
     const found = this.#kept.get(name);
     if (found === undefined) return undefined;
     this.#kept.delete(name);
-    this.#taken -= found.size;
+    this.#used -= found.size;
     return found;
   }
 
@@ -337,9 +337,9 @@ class ReadAhead {
     this.take(name);
     const size = ahead.rows.reduce((sum, { raw }) => sum + raw.length, 0);
     this.#kept.set(name, { ...ahead, size });
-    this.#taken += size;
+    this.#used += size;
     for (const oldest of this.#kept.keys()) {
-      if (this.#taken <= this.#room) break;
+      if (this.#used <= this.#room) break;
       this.take(oldest);
     }
   }

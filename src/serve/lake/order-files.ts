@@ -24,7 +24,7 @@ export class OrderFiles {
   /** Numbers of files by path. */
   readonly #numbers = new Map<string, number>();
   #count = 0;
-  #made = false;
+  #isCreated = false;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(readers: Readers, copies: LocalCopies) {
@@ -33,7 +33,7 @@ export class OrderFiles {
   }
 
   /** All rows of the files that are the order's, and hardly ever one that isn't. One question at a time. */
-  holding(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
+  rowsOf(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
     const turn = this.#queue.then(async () => {
       await this.#lookAt(files);
       const found = await this.#readers.rows({
@@ -54,8 +54,8 @@ export class OrderFiles {
   }
 
   async #lookAt(files: readonly CommittedFile[]): Promise<void> {
-    if (!this.#made) await this.#run('CREATE TABLE orders (hash UBIGINT, file INTEGER, "row" INTEGER)');
-    this.#made = true;
+    if (!this.#isCreated) await this.#run('CREATE TABLE orders (hash UBIGINT, file INTEGER, "row" INTEGER)');
+    this.#isCreated = true;
     const current = new Set(files.map(({ path }) => path));
     const gone = [...this.#numbers].filter(([path]) => !current.has(path));
     if (gone.length > 0) {

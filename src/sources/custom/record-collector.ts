@@ -78,8 +78,8 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
   };
 
   const take = (record: Json): void => {
-    const given = of.rows(record);
-    for (const row of isList(given) ? given : [given]) {
+    const returned = of.rows(record);
+    for (const row of isList(returned) ? returned : [returned]) {
       const rowIndex = rowIndexOf(record);
       refuseUnknown(of, columns, row);
       for (const column of columns) {
@@ -299,8 +299,8 @@ function ofBoolean(value: Value): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-type Given = ReturnType<RecordTable['rows']>;
+type RecordRows = ReturnType<RecordTable['rows']>;
 
-function isList(given: Given): given is Extract<Given, readonly unknown[]> {
+function isList(given: RecordRows): given is Extract<RecordRows, readonly unknown[]> {
   return Array.isArray(given);
 }

@@ -29,7 +29,7 @@ export interface ColumnRows {
 /** Which rows are null, from the first one of `ColumnRows` on. */
 export interface RowNulls {
   /** A 1 for each row with a value. */
-  readonly isThere: Int32Array;
+  readonly isPresent: Int32Array;
   readonly count: number;
 }
 
@@ -76,7 +76,7 @@ function rowNulls(
     isThere[row] = is;
     there += is;
   }
-  return there === isThere.length ? undefined : { isThere, count: isThere.length - there };
+  return there === isThere.length ? undefined : { isPresent: isThere, count: isThere.length - there };
 }
 
 function valuesOf(
@@ -117,7 +117,7 @@ function textValues(
   if (numbers === undefined && column.encoding === 'dictionary') {
     const dictionary = new Dictionary();
     const found = Int32Array.from({ length: end - start }, (_, row) =>
-      nulls?.isThere[row] === 0 ? 0 : dictionary.add(bytes, offsets[start + row] ?? 0, offsets[start + row + 1] ?? 0),
+      nulls?.isPresent[row] === 0 ? 0 : dictionary.add(bytes, offsets[start + row] ?? 0, offsets[start + row + 1] ?? 0),
     );
     const distinct: Data = dictionary.data();
     return {
@@ -126,9 +126,9 @@ function textValues(
       numbers: present(found, 1, 0, end - start, nulls, memory),
     };
   }
-  const own = numbers ?? memory.int32s(end);
-  if (numbers === undefined) for (let row = start; row < end; row++) own[row] = row;
-  return { bytes, offsets, numbers: present(own, 1, start, end, nulls, memory) };
+  const all = numbers ?? memory.int32s(end);
+  if (numbers === undefined) for (let row = start; row < end; row++) all[row] = row;
+  return { bytes, offsets, numbers: present(all, 1, start, end, nulls, memory) };
 }
 
 function words(
@@ -153,7 +153,7 @@ function booleans(column: Column, data: Data, start: number, end: number, nulls:
   const into = new Uint8Array(end - start);
   let count = 0;
   for (let row = start; row < end; row++) {
-    if (nulls?.isThere[row - start] === 0) continue;
+    if (nulls?.isPresent[row - start] === 0) continue;
     into[count++] = ((bits[row >> 3] ?? 0) >> (row & 7)) & 1;
   }
   return into.subarray(0, count);
@@ -172,7 +172,7 @@ function present(
   const into = memory.int32s((end - start - nulls.count) * size);
   let filled = 0;
   for (let row = start; row < end; row++) {
-    if (nulls.isThere[row - start] === 0) continue;
+    if (nulls.isPresent[row - start] === 0) continue;
     into[filled++] = all[row * size] ?? 0;
     if (size === 2) into[filled++] = all[row * size + 1] ?? 0;
   }

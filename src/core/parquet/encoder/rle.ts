@@ -122,8 +122,8 @@ export function readHybrid(bytes: Uint8Array, start: number, count: number, widt
 }
 
 /** Levels of rows that `writeLevels` wrote at a page's beginning: 1 where a row has a value. Throws an Error where there are fewer. */
-export function readLevels(page: Uint8Array, rows: number): { readonly isThere: Int32Array; readonly end: number } {
+export function readLevels(page: Uint8Array, rows: number): { readonly isPresent: Int32Array; readonly end: number } {
   const end = 4 + new DataView(page.buffer, page.byteOffset, page.length).getUint32(0, true);
   if (end > page.length) throw new Error(`expected levels within ${page.length} bytes, they end at ${end}`);
-  return { isThere: readHybrid(page.subarray(0, end), 4, rows, 1), end };
+  return { isPresent: readHybrid(page.subarray(0, end), 4, rows, 1), end };
 }

@@ -52,7 +52,7 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
   const left = new Set<DeferringWindow>(windows.filter(({ isDue }) => isDue));
   const known = new Map(rows.map((row) => [row.id, row]));
   /** What the lake holds of a transaction, unless that is in another window than the one that it belongs to now. */
-  const heldOf = ({ id, posted }: Listed): StoredDeferral | undefined => {
+  const storedOf = ({ id, posted }: Listed): StoredDeferral | undefined => {
     const row = known.get(id);
     return row !== undefined && posted >= row.window.start && posted < row.window.end ? row : undefined;
   };
@@ -68,7 +68,7 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
     const deferred = new Set<string>();
     for (const span of spansOf({ start: oldest.window.start, end: newest.window.end })) {
       for await (const one of listed('DEFERRED', span, reading)) {
-        const row = heldOf(one);
+        const row = storedOf(one);
         if (row === undefined) late.push(one.posted);
         else deferred.add(one.id);
         // Not by its bytes: the same sale comes with null lists now and with none then. A copy: the pages of a long list aren't kept.
@@ -107,7 +107,7 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
     const unknown: number[] = [];
     for (const span of spansOf(spanOf(run))) {
       for await (const one of listed('DEFERRED_RELEASED', span, reading)) {
-        const row = heldOf(one);
+        const row = storedOf(one);
         if (row === undefined) unknown.push(one.posted);
         else if (row.isDeferred) {
           released.add(one.id);

@@ -4,7 +4,7 @@ import { readInstant } from '../../../core/numeric/instant.js';
 import { dayStart, overlap, uncovered, type Window } from '../../../core/windows.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
-import { partedPages } from '../../../engine/slicing/parted-windows.js';
+import { bisectedPages } from '../../../engine/slicing/bisected-windows.js';
 import { dailyWindows, syncRange } from '../../../engine/slicing/sync-windows.js';
 import { Density } from '../../../engine/slicing/volume-estimate.js';
 import { loadedSamples, loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
@@ -35,7 +35,7 @@ export async function* listed(
   span: Window,
   reading: Reading<WithTransactions>,
 ): AsyncGenerator<Listed> {
-  const pages = partedPages([span], transactionsVerdict, ({ start, end }) => {
+  const pages = bisectedPages([span], transactionsVerdict, ({ start, end }) => {
     const parameters = { postedAfter: start, postedBefore: end, [names.transactionStatus]: status };
     return reading.upstream.transactions.pages({ operation: 'listTransactions', parameters }, reading);
   });

@@ -1,6 +1,6 @@
 import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
-import { type ColumnMemory, type Int32List, ownMemory } from '../../../core/columns/memory.js';
+import { type ColumnMemory, type Int32List, separateMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
 import { entriesOf, firstOf, numberOf } from '../model/event-batches.js';
@@ -38,7 +38,7 @@ export function transactionBatch(
   table: Table,
   { rows, ids, effective }: FinishedTransactions,
   order: readonly number[],
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
 ): TableRows {
   const arrays = new GatheredArrays(memory);
   const { slice, texts, total } = rows;
@@ -90,7 +90,7 @@ export function transactionEntryBatch(
   table: Table,
   { rows, ids, effective }: FinishedTransactions,
   order: readonly number[],
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
 ): TableRows {
   const arrays = new GatheredArrays(memory);
   const { slice, texts, items, products, paths } = rows;

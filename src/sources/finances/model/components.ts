@@ -43,7 +43,7 @@ export class Components<Path extends { readonly list: { size: number } }> {
     const candidates = before === undefined ? this.#first : before.followers;
     for (let tried = 0; tried < candidates.length; tried++) {
       const component = candidates[tried];
-      if (component?.text.standsAt(json, start) !== true) continue;
+      if (component?.text.matchesAt(json, start) !== true) continue;
       if (tried > 0) moveToFront(candidates, tried, component);
       return component;
     }

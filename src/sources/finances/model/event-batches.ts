@@ -1,7 +1,7 @@
 import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Int32List } from '../../../core/columns/memory.js';
-import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
+import { separateMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
 import { type EventIds, micros } from './event-ids.js';
@@ -55,7 +55,7 @@ export function eventBatch(
   table: Table,
   { rows, ids, effective }: FinishedEvents,
   order: readonly number[],
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
 ): TableRows {
   const arrays = new GatheredArrays(memory);
   const { events, sources } = rows;
@@ -93,7 +93,7 @@ export function entryBatch(
   table: Table,
   { rows, ids, effective }: FinishedEvents,
   order: readonly number[],
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
 ): TableRows {
   const arrays = new GatheredArrays(memory);
   const { events, entries, items } = rows;
@@ -263,7 +263,7 @@ interface HalfSums {
   readonly low: Float64Array;
   readonly high: Float64Array;
   /** A 1 for each currency that came. */
-  readonly came: Uint8Array;
+  readonly isPresent: Uint8Array;
 }
 
 /**
@@ -277,7 +277,7 @@ function addNet(sums: HalfSums, entries: EntryRows, isNet: Uint8Array, first: nu
     const at = (currency[row] ?? none) + 1;
     const sum = (sums.low[at] ?? 0) + ((low[row] ?? 0) >>> 0);
     const carry = sum < two32 ? 0 : 1;
-    sums.came[at] = 1;
+    sums.isPresent[at] = 1;
     sums.low[at] = sum - carry * two32;
     sums.high[at] = (sums.high[at] ?? 0) + (high[row] ?? 0) + carry;
   }
@@ -288,7 +288,7 @@ function halfSums(rows: SliceRows, chosen: readonly number[]): HalfSums {
   const { entries, events, currencies } = rows;
   const isNet = Uint8Array.from(rows.amountPaths, ({ role }) => (role === 'net' ? 1 : 0));
   const length = currencies.length + 1;
-  const sums = { low: new Float64Array(length), high: new Float64Array(length), came: new Uint8Array(length) };
+  const sums = { low: new Float64Array(length), high: new Float64Array(length), isPresent: new Uint8Array(length) };
   for (const event of chosen) addNet(sums, entries, isNet, events.firstEntry.get(event), rows.entriesEnd(event));
   return sums;
 }
@@ -300,7 +300,7 @@ export function netSums(rows: SliceRows, chosen: readonly number[]): Record<stri
   // An empty code counts with those that have none.
   const named = new Map<string, bigint>();
   for (let at = 0; at <= currencies.length; at++) {
-    if (sums.came[at] !== 1) continue;
+    if (sums.isPresent[at] !== 1) continue;
     const name = at === 0 ? noCurrency : currencies.value(at - 1);
     const sum = (BigInt(sums.high[at] ?? 0) << 32n) + BigInt(sums.low[at] ?? 0);
     named.set(name, (named.get(name) ?? 0n) + sum);

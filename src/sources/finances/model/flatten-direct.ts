@@ -112,9 +112,9 @@ export class DirectFlattener {
 
   /** Goes on behind a text that stands here. */
   #skip(text: FixedText): boolean {
-    const stands = text.standsAt(this.#json, this.#at);
-    if (stands) this.#at += text.length;
-    return stands;
+    const isMatch = text.matchesAt(this.#json, this.#at);
+    if (isMatch) this.#at += text.length;
+    return isMatch;
   }
 
   #object(path: PathNode, at: number, depth: number): boolean {
@@ -228,10 +228,10 @@ export class DirectFlattener {
     const path = element.memberAgain(view, typeEnd + 2);
     if (path === undefined) return undefined;
     const amount = typeEnd + 2 + path.writtenLength;
-    if (!codeFirst.start.standsAt(this.#json, amount)) return undefined;
+    if (!codeFirst.start.matchesAt(this.#json, amount)) return undefined;
     const codeStart = amount + codeFirst.start.length;
     const codeEnd = plainEnd(bytes, view, codeStart);
-    if (bytes[codeEnd] !== quote || !codeFirst.middle.standsAt(this.#json, codeEnd + 1)) return undefined;
+    if (bytes[codeEnd] !== quote || !codeFirst.middle.matchesAt(this.#json, codeEnd + 1)) return undefined;
     const end = codeEnd + 1 + codeFirst.middle.length;
     // The first brace behind a number ends its object: what stands behind it is the component's.
     if (bytes.indexOf(braceEnd, end) !== this.#at - 2) return undefined;
@@ -275,7 +275,7 @@ export class DirectFlattener {
     }
     for (const word of words) {
       if (first !== word.first) continue;
-      if (!word.standsAt(json, this.#at)) return false;
+      if (!word.matchesAt(json, this.#at)) return false;
       this.#at += word.length;
       return true;
     }

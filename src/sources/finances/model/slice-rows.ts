@@ -101,10 +101,10 @@ export class EntryRows {
   }
 }
 
-/** What rows need once their events are walked. */
-const takenColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text'] as const;
+/** The columns that rows need once their events are walked. */
+const copiedColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text'] as const;
 
-const entryColumns = [...takenColumns, 'holder'] as const;
+const entryColumns = [...copiedColumns, 'holder'] as const;
 
 /** One row per event, in order of receipt. */
 export class EventRows extends AttributeRows {
@@ -272,7 +272,7 @@ export class SliceRows {
     const { entries, items, events, amountPaths, sources } = this;
     return {
       lists: this.#lists().map((list) => memory.int32s(list.values)),
-      entries: takenColumns.map((name) => memory.int32s(entries[name].subarray(0, entries.length))),
+      entries: copiedColumns.map((name) => memory.int32s(entries[name].subarray(0, entries.length))),
       raw: events.raw.within(bytes),
       dictionaries: this.#dictionaries.map((dictionary) => dictionary.textsIn(memory)),
       quantity: memory.int64s(items.quantity),
@@ -287,7 +287,7 @@ export class SliceRows {
     this.clear();
     const { entries, items, events } = this;
     for (const [at, list] of this.#lists().entries()) list.take(memory.lists[at] ?? new Int32Array());
-    for (const [at, name] of takenColumns.entries()) entries[name] = memory.entries[at] ?? new Int32Array();
+    for (const [at, name] of copiedColumns.entries()) entries[name] = memory.entries[at] ?? new Int32Array();
     entries.length = entries.path.length;
     for (const [at, dictionary] of this.#dictionaries.entries()) {
       const texts = memory.dictionaries[at];

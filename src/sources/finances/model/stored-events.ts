@@ -1,6 +1,6 @@
 import { ByteRanges, type ByteRange } from '../../../core/columns/byte-ranges.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
-import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
+import { separateMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { TableRows } from '../../../core/columns/table-rows.js';
 import type { RowCells } from '../../../core/columns/column-data.js';
@@ -69,7 +69,7 @@ export function storedRows({ slice, reader, entries, release }: StoredReader): S
     },
     finish: (table, memory) => {
       const order = effective.map((_, row) => row);
-      const idArray = (chosen: Int32Array, into = ownMemory) => ids.array(chosen, into);
+      const idArray = (chosen: Int32Array, into = separateMemory) => ids.array(chosen, into);
       const rows = entries(table, { ids: { eventIds: idArray, contentHashes: idArray }, effective }, order, memory);
       return { rows, net: netSums(slice, order), sources: effective.length };
     },

@@ -28,14 +28,14 @@ export function financesRefusal(asked: AskedFor, answer: RefusedAnswer): ApiRefu
   const { status, body, receivedAt, skewMs } = answer;
   const text = new TextDecoder().decode(body);
   const reason = reasonOf(text);
-  const stands = causeOf(asked, answer, reason, text);
-  const leastPauseMs = stands === 'bound-too-late' ? untilBoundsAreAccepted(asked, receivedAt) : 0;
+  const refusalCause = causeOf(asked, answer, reason, text);
+  const leastPauseMs = refusalCause === 'bound-too-late' ? untilBoundsAreAccepted(asked, receivedAt) : 0;
   const refused = `${asked.operation} got status ${status}: ${reasonText(reason, text)}.`;
   const message =
-    stands === 'bound-too-late'
+    refusalCause === 'bound-too-late'
       ? `${tooLateText(leastPauseMs, skewMs)} ${refused}`
       : `${refused} ${remedy(status, reason)}`;
-  return new ApiRefusal({ stands, message, leastPauseMs, advice: adviceFor(stands) }, answer);
+  return new ApiRefusal({ refusalCause, message, leastPauseMs, advice: adviceFor(refusalCause) }, answer);
 }
 
 function reasonText(reason: Reason | undefined, text: string): string {
@@ -154,8 +154,8 @@ function untilBoundsAreAccepted({ bounds, marginMs }: AskedFor, now: number): nu
   return Math.max(0, Math.max(...bounds) + marginMs + clockGrainMs - now);
 }
 
-function adviceFor(stands: Cause): string {
-  if (stands === 'access-expired') {
+function adviceFor(refusalCause: Cause): string {
+  if (refusalCause === 'access-expired') {
     return (
       'Access tokens that the sign-in has only just issued are refused as well: check that it and the endpoint belong ' +
       "together (region, sandbox), and that the seller's authorization still holds."

@@ -70,7 +70,7 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
           atOnce: mostAtOnce(spans),
           now,
         }),
-        holding: {
+        loaded: {
           count: inside.length,
           days: null,
           results: Math.round(inside.reduce((sum, { events }) => sum + events, 0)),
