@@ -232,10 +232,10 @@ class ColumnPages {
 }
 
 /** Which of a page's values each row has, or which one its number stands for. */
-function numbersOfRows(isThere: Int32Array, numbers: Int32Array | undefined): Int32Array {
+function numbersOfRows(isPresent: Int32Array, numbers: Int32Array | undefined): Int32Array {
   let value = 0;
-  return isThere.map((there) => {
-    if (there === 0) return none;
+  return isPresent.map((present) => {
+    if (present === 0) return none;
     const number = value++;
     return numbers === undefined ? number : (numbers[number] ?? none);
   });
