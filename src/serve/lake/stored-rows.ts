@@ -4,7 +4,7 @@ import { latest } from './committed-files.js';
 
 /** A row of the lake on its way out. */
 export interface StoredRow {
-  /** Where it stands, microseconds since 1970. */
+  /** The instant that it is sorted by, microseconds since 1970. */
   readonly at: bigint;
   /** What orders rows of one instant: an event's content hash, a group's id. */
   readonly key: string;
@@ -24,7 +24,7 @@ export interface Query {
   readonly parameters: readonly Cell[];
 }
 
-/** Where an order's events may stand: rows of one file by their number, or all of it. */
+/** Where an order's events may be: rows of one file by their number, or all of it. */
 export interface FileRows {
   /** Address for DuckDB. */
   readonly file: string;
@@ -53,7 +53,7 @@ export function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_l
 
 /** Events whose instant lies in the range. */
 export function eventsByDate({ files, from, to, after, count }: RowRange): Query {
-  return rowsInOrder(files, inRange({ from, to }), [], after, count);
+  return rowsInOrder({ files, where: inRange({ from, to }), parameters: [], after, count });
 }
 
 export function inRange({ from, to }: InstantBounds): string {
@@ -65,19 +65,20 @@ export function eventsOfGroup(
   groupId: string,
   { files, within, after, count }: Omit<RowRange, 'from' | 'to'> & { readonly within: InstantBounds | undefined },
 ): Query {
-  const where = within === undefined ? '' : ` AND ${inRange(within)}`;
-  return rowsInOrder(files, `group_id = $1${where}`, [groupId], after, count);
+  const isWithin = within === undefined ? '' : ` AND ${inRange(within)}`;
+  return rowsInOrder({ files, where: `group_id = $1${isWithin}`, parameters: [groupId], after, count });
+}
+
+/** Which rows are read, with the parameters of the condition `where`. */
+interface OrderedRows extends Omit<RowRange, 'from' | 'to'> {
+  readonly where: string;
+  readonly parameters: readonly Cell[];
+  /** What is read as the list's name, in SQL; left out: its column. */
+  readonly list?: string;
 }
 
 /** Events or transactions that have an instant, from a cursor on: bounds and order on the column itself let DuckDB skip row groups. */
-export function rowsInOrder(
-  files: readonly string[],
-  where: string,
-  parameters: readonly Cell[],
-  after: RowCursor | undefined,
-  count: number,
-  list?: string,
-): Query {
+export function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRows): Query {
   const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
   const rows = `SELECT ${eventColumns(undefined, list)} FROM ${read(files)} WHERE ${where}`;
   if (after === undefined) return { sql: `${rows} ${order}`, parameters };
@@ -86,7 +87,7 @@ export function rowsInOrder(
   return { sql: `${rows} AND ${behind} ${order}`, parameters: [...parameters, after.key] };
 }
 
-/** Groups that opened in the range; one that doesn't say when it did stands at the start of the window in which it was listed. */
+/** Groups that opened in the range; one without that instant is sorted at the start of the window in which it was listed. */
 export function groupsByDate({ files, from, to, after, count }: RowRange): Query {
   return behind(
     `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, coalesce(group_id, '') AS key, '' AS list, 0::BIGINT AS "window", ` +
@@ -176,8 +177,8 @@ interface RowPosition {
 }
 
 /**
- * The last row that was delivered, by what it is and not by where it stood: its instant, its content, and how many of equal
- * ones. So commits between two pages neither repeat nor lose a row that stays, wherever it stands by then.
+ * The last row that was delivered, by what it is and not by its position: its instant, its content, and how many of equal
+ * ones. So commits between two pages neither repeat nor lose a row that stays, wherever it is by then.
  */
 export interface RowCursor extends RowPosition {
   /** How many rows with the same instant and key were delivered, this one included. */
