@@ -32,7 +32,7 @@ export interface PaginatorOptions<Q extends Query, P extends ApiPage> {
 const mostEmptyPages = 1000;
 /** Bytes of a query's pages, all of which are in memory: several times what the longest chain of an API is known to hold. */
 const mostBytes = 384 * 1024 * 1024;
-/** Times in a row that the position is found again without a page that comes of it. */
+/** Times in a row that the position is found again and no page follows. */
 const mostRecoveries = 3;
 /** A cursor must last until its request is sent. */
 const cursorMarginMs = 30_000;
@@ -54,7 +54,7 @@ export async function* readPages<Q extends Query, P extends ApiPage>(
   const { api, clock, resume = [] } = options;
   refuseLongWindow(api, query, clock.now());
   const paginator = new Paginator(query, options);
-  for (const known of resume) paginator.take(known);
+  for (const known of resume) paginator.accept(known);
   // Before the known pages are handed on: where the position is lost, they will be read again anyway.
   if (isCursorStale(resume, api.cursorLifeMs, clock.now())) await paginator.recover();
   for (const { page } of resume) yield page;
@@ -113,7 +113,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
   }
 
   /** Takes in a page that is part of the answer. */
-  take({ page, cursor: asked, pageSize, body }: KnownPage<P>): void {
+  accept({ page, cursor: asked, pageSize, body }: KnownPage<P>): void {
     const { results, cursor } = page;
     this.#pages++;
     this.#bytes += body.length;
@@ -136,7 +136,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
     const known = await this.#receive();
     await this.#options.onPage?.(known);
     this.#options.asking.counts.pages++;
-    this.take(known);
+    this.accept(known);
     return known.page;
   }
 

@@ -77,7 +77,7 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
     return rowIndex;
   };
 
-  const take = (record: Json): void => {
+  const addRecord = (record: Json): void => {
     const returned = of.rows(record);
     for (const row of isList(returned) ? returned : [returned]) {
       const rowIndex = rowIndexOf(record);
@@ -103,7 +103,7 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
     // Nothing says that an API's records come in order of time.
     reach: undefined,
     add: ({ records }) => {
-      for (const record of records) take(record);
+      for (const record of records) addRecord(record);
       return records.length;
     },
     finish: () => {
@@ -185,7 +185,7 @@ function compare(a: Value | Buffer, b: Value | Buffer): number {
  */
 type Value = string | bigint | number | boolean | undefined;
 
-/** What can't stand in the column: a value of another type, or one that it can't hold exactly. */
+/** What doesn't fit the column: a value of another type, or one that it can't hold exactly. */
 class Unfit {
   readonly why: 'type' | 'size';
 

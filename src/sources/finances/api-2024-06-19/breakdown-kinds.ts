@@ -57,7 +57,7 @@ export class BreakdownChain {
   readonly isMemo: boolean;
   /** Whether a type was given that is no wrapper. */
   readonly isTyped: boolean;
-  /** Numbers of the amounts' paths by whatever else tells them apart. */
+  /** Numbers of the amounts' paths, by what else they differ in. */
   readonly pathNumbers = new Map<number, number>();
   readonly #transactionType: string;
   readonly rule: KindRule;

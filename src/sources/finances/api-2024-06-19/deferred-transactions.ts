@@ -29,7 +29,7 @@ interface DeferringWindow {
 
 /**
  * Reads what is recent, and finds the windows whose deferred transactions have been released since they were read. A released
- * transaction keeps its id and its old date, so only its status tells. What is still deferred is listed, and what the lake has as
+ * transaction keeps its id and its old date, so only its status says it. What is still deferred is listed, and what the lake has as
  * deferred and that list lacks was released, or is gone; what it has with another total, has changed. Of many thousands only that is asked for
  * which may have been released: what is due, what another transaction has paid, and what is old; and on days where releases are due,
  * that list is spared. What was released on these days is listed next: with what the lake holds, it is what a window is now, so that

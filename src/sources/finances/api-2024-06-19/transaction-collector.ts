@@ -65,7 +65,7 @@ export function transactionCollector(
 }
 
 /** The chosen transactions of one month as batches: entries first, as transactions name them. Each is built when it is asked for. */
-export function* transactionBatches(
+function* transactionBatches(
   { transactions, entries }: TransactionTables,
   of: FinishedTransactions,
   month: string,

@@ -148,14 +148,14 @@ export class TransactionReader {
   }
 
   #object(tape: Tape, node: number, path: TransactionPath, above: BreakdownChain | undefined, owner: number): void {
-    const { part } = path;
+    const { kind: pathKind } = path;
     const id = ++this.#objects;
     const end = tape.next(node);
     let code: number = none;
     let amount: number = none;
     let hasContainers = false;
     let isList = false;
-    if (part !== 'transaction') this.#fields.fill(none, firstLocal);
+    if (pathKind !== 'transaction') this.#fields.fill(none, firstLocal);
     for (let key = node + 1; key < end; key = tape.next(key + 1)) {
       if (tape.kind(key) === kind.shadowed) continue;
       const child = path.member(tape, key);
@@ -164,32 +164,32 @@ export class TransactionReader {
       const value = key + 1;
       const valueKind = tape.kind(value);
       if (child.field >= 0) this.#field(tape, value, child);
-      else if (child.part === 'currencyCode') code = value;
-      else if (child.part === 'currencyAmount') amount = value;
+      else if (child.kind === 'currencyCode') code = value;
+      else if (child.kind === 'currencyAmount') amount = value;
       if (child.isContainer || valueKind === kind.object || valueKind === kind.array) hasContainers = true;
-      if (child.part === 'items' && valueKind !== kind.null) isList = true;
+      if (child.kind === 'items' && valueKind !== kind.null) isList = true;
     }
 
     let chain = above ?? this.#chainOf(tape);
     let tree = owner;
     const outerItem = this.#item;
-    if (part === 'items') {
+    if (pathKind === 'items') {
       tree = this.#tree.add(owner === none ? this.#tree.items : owner);
       this.#item = this.#rows.items.add();
       // A list of items that came as an object is no item itself.
       if (!isList) this.#items.push({ item: this.#item, node: tree });
-    } else if (part === 'breakdowns') {
+    } else if (pathKind === 'breakdowns') {
       tree = this.#tree.add(owner === none ? this.#tree.breakdowns : owner);
       const type = this.#node('breakdownType');
       if (type !== none) chain = chain.child(this.#number(tape, type), () => tape.stringValue(type));
-    } else if (part === 'contexts') this.#context(tape, path);
-    else if (part === 'identifiers') this.#identifier(tape);
+    } else if (pathKind === 'contexts') this.#context(tape, path);
+    else if (pathKind === 'identifiers') this.#identifier(tape);
 
     const isMoney = code !== none && amount !== none;
     if (isMoney) {
       const row = this.#addEntry(tape, path, chain, code, amount);
-      if (part === 'total') this.#setTotal(tree, row);
-    } else if (part === 'total') this.#odd(path);
+      if (pathKind === 'total') this.#setTotal(tree, row);
+    } else if (pathKind === 'total') this.#odd(path);
 
     if (hasContainers) {
       for (let key = node + 1; key < end; key = tape.next(key + 1)) {
@@ -202,7 +202,7 @@ export class TransactionReader {
   /** Keeps a field's value, unless it is null or of an unexpected type. */
   #field(tape: Tape, value: number, path: TransactionPath): void {
     if (tape.kind(value) === kind.null) return;
-    if (path.part === 'quantityShipped' || tape.isString(value)) this.#fields[path.field] = value;
+    if (path.kind === 'quantityShipped' || tape.isString(value)) this.#fields[path.field] = value;
     else this.#odd(path);
   }
 

@@ -95,7 +95,7 @@ export class TransactionRows {
 
   /**
    * The rows whose transaction came more than once in one answer, all but one: its id is its key, a page may come twice, and what
-   * changes while pages are read may stand on two of them. What came last counts; of equal ones the first.
+   * changes while pages are read may be on two of them. What came last counts; of equal ones the first.
    */
   repeated(): Set<number> {
     const { events } = this.slice;
