@@ -188,7 +188,7 @@ type Reader = (row: number) => unknown;
  * Reads rows of Arrow data as plain objects: nulls left out, 64-bit integers as numbers, maps as objects; what JSON
  * would have given. Arrow's own row objects cost ten times as much, and a checkpoint has a row for each file and load key.
  */
-export function rowReader(data: Data): Reader {
+function rowReader(data: Data): Reader {
   const value = valueReader(data);
   return data.nullCount === 0 ? value : (row) => (data.getValid(row) ? value(row) : undefined);
 }

@@ -91,7 +91,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
 
   /**
    * Whether the object is the one of an earlier put of ours whose answer was lost; undefined where S3 doesn't say. Such
-   * puts carry a token of their own in the metadata, so that two writers of equal bytes are told apart.
+   * puts have a unique token in the metadata, so that two writers of equal bytes are distinguished.
    */
   const isOurs = async ({ client, sdk }: Connection, Key: string, token: string): Promise<boolean | undefined> =>
     client.send(new sdk.HeadObjectCommand({ Bucket, Key })).then(
@@ -336,7 +336,7 @@ export interface S3Location {
  *
  * @throws LedgerlakeError USAGE for anything else
  */
-export function parseS3Location(location: string): S3Location {
+function parseS3Location(location: string): S3Location {
   const [, bucket, rest] = /^s3:\/\/([^/]+)(?:\/(.*))?$/su.exec(location) ?? [];
   const names = (rest ?? '').replace(/\/+$/, '').split('/');
   const prefix = names[0] === '' && names.length === 1 ? '' : `${names.join('/')}/`;

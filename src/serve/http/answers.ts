@@ -25,7 +25,7 @@ import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
 
 /** Every operation of the service, API by API. */
-export const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
+const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
 
 const operationNamed = new Map<FaultRequest['operation'], ServedOperation>(
   servedOperations.map((operation) => [operation.name, operation]),
