@@ -67,7 +67,7 @@ export class Lake {
   /**
    * Opens a lake, or a location where one will be, at the newest version of each table: of those given, and of those that
    * the lake itself describes, `described` where they were read already. `revisions` compares what is read
-   * again; without it a refresh replaces what is there, and nothing tells of it.
+   * again; without it a refresh replaces what is there, and no history is kept.
    *
    * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its log can't, USAGE where it is the folder of
    * a lake's table
@@ -200,10 +200,10 @@ export class Lake {
    * A file that also holds other load keys is never replaced: `split` parts it first. Where it is damaged and can't be split
    * the slice waits until all that the file holds was read again: see `lacking`.
    *
-   * What differs from what the lake held goes into a lasting table (see `Revisions`) in the same transaction: its files
+   * What differs from the stored rows goes into a lasting table (see `Revisions`) in the same transaction: its files
    * come before the main table's commit and count from that commit on, which names them in transactions of its own. So
    * they appear with the replacement, and with it only; and who replaces what was compared first, wins: the other
-   * compares again. The number of times that the load key was read stands in their names, so that no two commits share one.
+   * compares again. The number of times that the load key was read is in their names, so that no two commits share one.
    *
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would replace imported rows and has
    * none; LAKE_CONFLICT where a file that it replaces holds other load keys as well, and can't be split

@@ -8,7 +8,7 @@ import type { Digits } from './table.js';
 
 const instantType = () => new (arrow().Timestamp)(arrow().TimeUnit.MICROSECOND, 'UTC');
 
-/** Strings of few rows as numbers in a dictionary; below 0 stands for null. */
+/** Strings of few rows as numbers in a dictionary; below 0 is null. */
 export function dictionaryArray(dictionary: Dictionary, length: number, at: (row: number) => number): Data {
   return new GatheredArrays(separateMemory).numbered(
     dictionary,
@@ -31,7 +31,7 @@ export function bytesArray(texts: readonly ByteRange[]): Data {
 
 const hexDigits = Buffer.from('0123456789abcdef');
 
-/** UTF-8 that stands around a value. */
+/** UTF-8 before and behind a value. */
 export interface Around {
   readonly before: Uint8Array;
   readonly behind: Uint8Array;

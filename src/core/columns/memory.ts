@@ -90,7 +90,7 @@ export class SharedArrays {
     return copy;
   }
 
-  /** To be read by `int64sOf`: no value of a column reaches as far as what stands for undefined. */
+  /** To be read by `int64sOf`: no value of a column equals the number that means undefined. */
   int64s(values: readonly (bigint | undefined)[]): BigInt64Array {
     const { length } = values;
     const copy = new BigInt64Array(...this.#allocate({ length, byteLength: length * BigInt64Array.BYTES_PER_ELEMENT }));
@@ -172,7 +172,7 @@ export class Int32List {
     this.length = values.length;
   }
 
-  /** Forgets what lies behind the first `length` values. */
+  /** Drops the values behind the first `length` ones. */
   truncate(length: number): void {
     this.length = length;
   }

@@ -68,7 +68,7 @@ function selectOf(table: LakeTable, files: readonly string[]): string {
 /** Begins the names that columns have behind a view, so that one may be called `filename`, as DuckDB calls a file's path. */
 const columnAlias = 'column_';
 
-/** Where a file lies below its table's folder; months are as long as `2026-01`, also the one that is `unknown`. */
+/** The path of a file below its table's folder; months are as long as `2026-01`, also the one that is `unknown`. */
 const partitionPath = /^account=[^/]*\/month=[^/]{7}\/[^/]*$/;
 
 /**

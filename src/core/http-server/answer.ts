@@ -87,7 +87,7 @@ export function deliver(
       response.setTimeout(stallMs, () => {
         response.destroy();
       });
-      // Node calls one written and finished that was broken off: only its socket tells.
+      // Node calls one written and finished that was broken off: only its socket knows.
       response.writeHead(status, headers).write(bytes, () => {
         if (socket?.destroyed === false) onWhole();
       });

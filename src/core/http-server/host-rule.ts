@@ -50,7 +50,7 @@ export function hostRefusal(
 export interface Target {
   /** The host that an absolute-form target names, with its port; undefined in origin form. */
   readonly authority: string | undefined;
-  /** As it stands in the address, percent-encoded. */
+  /** As it is in the address, percent-encoded. */
   readonly path: string;
   /** What follows the first question mark, percent-encoded; '' where nothing does. */
   readonly query: string;

@@ -228,7 +228,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   }
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    // Of a client that breaks off: whoever reads the body is told by it.
+    // A client has broken off: whoever reads the body gets the error.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     pipelining.enter(request.socket, () => {
@@ -319,7 +319,7 @@ export function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
     });
     request.once('error', reject);
   });
-  // Most requests are answered without a look at it, and a client that breaks off mid-body has nothing to be told.
+  // Most requests are answered without it, and a client that breaks off mid-body gets no answer.
   body.catch(() => undefined);
   return body;
 }

@@ -55,7 +55,7 @@ function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Whether there is something, or it can't be told; so also for the root of the file system. */
+/** Whether something exists there, or may exist; true for the root of the file system. */
 function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,

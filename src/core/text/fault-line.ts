@@ -68,7 +68,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/** The name that a mistyped or shortened one most likely stands for; undefined where none is near. */
+/** The name that a mistyped or shortened one most likely means; undefined where none is near. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const wanted = plain(given);
   // What is that long is no slip of the hand, and comparing it would take long.

@@ -83,7 +83,7 @@ export interface PagedApi<Q extends Query, P extends ApiPage> {
    *   one that is none in spite of its status
    */
   readPage(query: Q, answer: Answer, request: PageRequest): P;
-  /** What an answer with another status than 200 stands for. */
+  /** The meaning of an answer with another status than 200. */
   refusal(query: Q, answer: RefusedAnswer): ApiRefusal;
   /** The last page, where an answer with another status than 200 says that there are no (more) results; left out: none does. */
   emptyPage?(answer: HttpAnswer): P | undefined;

@@ -48,7 +48,7 @@ export interface ApiClientOptions<Q extends Query, P extends ApiPage> {
  *
  * @throws LedgerlakeError:
  * - USAGE or MISSING_PARAMETER, before anything is sent, for a query that can't be sent
- * - UPSTREAM_UNREACHABLE where there is no whole answer, TOO_LARGE where it is larger than is held in memory
+ * - UPSTREAM_UNREACHABLE where there is no whole answer, TOO_LARGE where it is larger than the limit for memory
  * - UPSTREAM_STATUS (an `ApiRefusal`) for another status than 200; with 401 and 403 the access token counts as refused
  * - JSON_SYNTAX or UPSTREAM_BODY for an answer that isn't a page (a `WebPage` for HTML), or repeats our secrets
  * - what signing in fails with

@@ -270,9 +270,9 @@ export interface PacedQueueOptions {
   readonly clock: Clock;
   /** How long a cursor is accepted: nobody waits for that long. */
   readonly cursorLifeMs: number;
-  /** What the bucket held when the last run ended, and where this one's is kept. */
+  /** The state of the bucket when the last run ended, and where this one's is kept. */
   readonly kept: KeptQuota | undefined;
-  /** Takes what becomes of the bucket; undefined: nobody listens. */
+  /** Receives the events of the bucket; undefined: nobody listens. */
   readonly emit: Emit | undefined;
 }
 

@@ -37,7 +37,7 @@ export type Cause =
   /** Not the API's: a signal's reason, a failed sign-in, an error of this program. */
   | 'other';
 
-/** What an API's own reading of a refusal comes to. */
+/** How an API reads a refusal. */
 export interface RefusalMeaning {
   readonly refusalCause: Cause;
   /** For people, in a line. */

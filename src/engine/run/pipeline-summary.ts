@@ -77,7 +77,7 @@ export function addWarnings(summary: PipelineSummary, warnings: Warnings, factor
   }
 }
 
-/** Adds counts to a sum, or takes them away: what comes to nothing then is not in it any more. */
+/** Adds counts to a sum, or subtracts them: what is 0 then is removed. */
 function addCounts(sum: Map<string, number>, counts: ReadonlyMap<string, number>, factor: 1 | -1 = 1): void {
   for (const [name, count] of counts) {
     const total = (sum.get(name) ?? 0) + factor * count;

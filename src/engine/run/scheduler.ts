@@ -23,7 +23,7 @@ export interface SchedulerOptions<S extends Slice> {
   readonly clock: Clock;
   /** Once it aborts no further slice is opened, and the wait for the next one ends. */
   readonly signal: AbortSignal;
-  /** Once it aborts no further slice is opened either, and what is open comes to its end. */
+  /** Once it aborts no further slice is opened either, and what is open is finished. */
   readonly closing?: AbortSignal | undefined;
 }
 

@@ -10,7 +10,7 @@ export interface Slice {
   readonly label: string;
   /** What counts as loaded once it is committed: `window/…`, `group/…`, `order/…`. */
   readonly loadKeys: readonly string[];
-  /** Load keys that count as loaded no longer, as these hold all that they held. */
+  /** Load keys that no longer count as loaded, as these cover them. */
   readonly retires?: readonly string[];
   /** It is read though the lake holds it, and replaces what is there. */
   readonly isReread?: boolean;

@@ -55,7 +55,7 @@ export function windowQueue(
   const fixed = inOrder([...reread, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
   let open = missing.flatMap((gap) => uncovered(gap, fixed)).flatMap(months);
   let longestMs = longestDays * dayMs;
-  /** How far slices that are being read were, undefined where their pages have no order, and what they held up to there. */
+  /** How far open slices have been read, undefined where their pages have no order, and their results up to there. */
   const reached = new Map<string, { readonly end: number | undefined; readonly results: number }>();
   const bisected = bisectedOnce(bisects);
   const bisectedSlices = new Map<Window, WindowSlice>();

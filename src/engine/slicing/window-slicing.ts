@@ -131,10 +131,10 @@ export function windowCoverage(
   return { days: dayStates(range, gaps, filled, imported), gaps };
 }
 
-/** Days of a stretch that isn't loaded, from which on it is asked for also where other days tell what it may hold. */
+/** A stretch that isn't loaded and has as many days is probed also where other days are loaded. */
 const longDays = 28;
 
-/** The longest stretch of a range that isn't loaded; undefined where there is none, or where it is short and others tell of it. */
+/** The longest stretch of a range that isn't loaded; undefined where there is none, or where it is short and others are a sample. */
 export function gapToProbe(range: Window, loaded: readonly Window[], hasSamples: boolean): Window | undefined {
   const lengthOf = ({ start, end }: Window): number => end - start;
   const [longest] = uncovered(range, loaded).toSorted((a, b) => lengthOf(b) - lengthOf(a));
@@ -158,7 +158,7 @@ export function windowProbes<Upstream>(
   return [{ pipeline, gap, window: { start: middle, end: Math.min(gap.end, middle + days * dayMs) } }];
 }
 
-/** What a page that was asked for tells of its window, which it holds up to `reach`. */
+/** A probed page as a sample of its window, which it holds up to `reach`. */
 export function sampleOf({ window, results, isWhole }: ProbedPage, reach: number | undefined): Sample {
   return { window: isWhole ? window : { ...window, end: Math.min(window.end, reach ?? window.end) }, results };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 
-/** The actions of the Delta Lake protocol that this program writes or reads, as they stand in a commit file. */
+/** The actions of the Delta Lake protocol that this program writes or reads, as they are in a commit file. */
 export interface Protocol {
   readonly minReaderVersion: number;
   readonly minWriterVersion: number;

@@ -3,7 +3,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { isChecked, logFault, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
 import { isReadable, type DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 
-/** A checkpoint that says something else than the commits that it stands for. */
+/** A checkpoint that says something else than the commits that it repeats. */
 interface WrongCheckpoint extends SkippedCheckpoint {
   readonly fault: string;
   /** Whether each of these commits has a checksum, so that the checkpoint is what is wrong. */
@@ -19,7 +19,7 @@ interface DamagedCommit {
 }
 
 export interface Replay {
-  /** Where the checkpoint says something else than the commits; undefined where it doesn't, or nothing tells. */
+  /** Where the checkpoint says something else than the commits; undefined where it doesn't, or where nothing to compare is left. */
   readonly wrong: WrongCheckpoint | undefined;
   readonly commits: readonly DamagedCommit[];
 }
@@ -139,7 +139,7 @@ function protocolValues({ minReaderVersion, minWriterVersion }: Protocol): unkno
   return [minReaderVersion, minWriterVersion];
 }
 
-/** In one order, and without those that are null, which a checkpoint doesn't tell from none. */
+/** In one order, and without those that are null, which a checkpoint can't distinguish from absent ones. */
 function entries(map: Readonly<Record<string, string | null>> = {}): unknown {
   return Object.entries(map)
     .filter(([, value]) => value !== null)

@@ -39,7 +39,7 @@ function decodedPathFault(path: string, account: string | null | undefined): str
   return pathFault(path) ?? (hasHiddenName(path) ? hidden : undefined) ?? accountFault(path, account);
 }
 
-/** What lies below such names is no table's data: logs, leases, journals. */
+/** Files below such names are no table's data: logs, leases, journals. */
 function hasHiddenName(path: string): boolean {
   return path.startsWith('_') || path.includes('/_');
 }

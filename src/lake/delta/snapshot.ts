@@ -19,11 +19,11 @@ export interface Snapshot {
   filesWith(account: string, pipeline: string, loadKeys: Iterable<string>): Add[];
   /** The files that have this path in the log but for a number behind the name. */
   numbered(path: string): Iterable<Add>;
-  /** What was done for an account. */
+  /** The transactions of an account. */
   txnsOf(account: string): Iterable<Txn>;
   /** The load keys that a pipeline has read for an account. */
   loadKeysOf(account: string, pipeline: string): ReadonlyMap<string, Txn>;
-  /** Accounts that something was done for. */
+  /** Accounts that have transactions. */
   accounts(): Iterable<string>;
   /** The file with this path, decoded, below the table's folder. */
   fileAt(decodedPath: string): Add | undefined;
@@ -187,7 +187,7 @@ export class LiveSnapshot implements Snapshot {
     this.#disregard(add);
   }
 
-  /** What the file says of load keys and other files holds no longer. */
+  /** Drops what the file says of load keys and other files. */
   #disregard(add: Add): void {
     this.#changeFiles(add, (files) => files.filter((other) => other !== add));
     for (const named of derivedOf(add) ?? []) {

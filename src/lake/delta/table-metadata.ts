@@ -91,7 +91,7 @@ interface DeltaField {
   readonly nullable?: unknown;
 }
 
-/** What is told of a column that a log knows. */
+/** What a log's schema says of a column. */
 export type LogColumn = Pick<Column, 'name' | 'type' | 'digits'>;
 
 /** The table's schema in the JSON form of the Delta protocol ("Schema Serialization Format"). */
@@ -128,7 +128,7 @@ export interface LoggedField {
 }
 
 /**
- * The columns of a log's schema as they stand there, folders among them, without those of types that no table of this program has.
+ * The columns of a log's schema as they are there, folders among them, without those of types that no table of this program has.
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */

@@ -145,7 +145,7 @@ function databaseWhenNeeded(open: () => Promise<Database>): Database {
   };
 }
 
-/** Whoever gives up waits for nothing more: what fails then is told by what it gave up for. */
+/** Whoever gives up waits for nothing more: what fails then is reported by the error that it gave up for. */
 export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

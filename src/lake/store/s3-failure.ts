@@ -33,7 +33,7 @@ export function isUnclear({ name, code, status }: S3Answer): boolean {
   return status === 200 || (code !== undefined && !neverSent.has(code)) || name === 'TimeoutError';
 }
 
-/** Codes of connections that never stood, so nothing was sent. */
+/** Codes of connections that were never established, so nothing was sent. */
 const neverSent = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 const badCredentials = new Set([

@@ -100,7 +100,7 @@ export function pathFault(path: string): string | undefined {
   return undefined;
 }
 
-/** Below 0, 0 or above 0 as `a` stands before, at or behind `b` in the order of their UTF-8 bytes, which is S3's. */
+/** Below 0, 0 or above 0 as `a` is before, at or behind `b` in the order of their UTF-8 bytes, which is S3's. */
 export function compareBytes(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -55,7 +55,7 @@ export interface ComparedLake extends LakeTables {
   refresh(): Promise<void>;
 }
 
-/** What becomes of a slice that was read again. */
+/** The outcome of comparing a slice that was read again. */
 export type Revision =
   /** The lake holds all of it as it is: nothing is written. */
   | { readonly verdict: 'same' }
@@ -82,7 +82,7 @@ export interface Revisions {
   compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision>;
 }
 
-/** A slice on its way into the lake, with what came of comparing it. */
+/** A slice on its way into the lake, with the outcome of comparing it. */
 export interface ComparedSlice {
   readonly slice: SliceCommit;
   readonly revision: RevisionToCommit | undefined;

@@ -87,7 +87,7 @@ export async function commitTransaction(
 
 const notCommitted: TransactionResult = { isCommitted: false, files: 0, bytes: 0 };
 
-/** What one attempt at the next version of the main table comes to. */
+/** The outcome of one attempt at the next version of the main table. */
 interface Step extends TransactionResult {
   /** The commit of the main table; undefined where there is nothing to say. */
   readonly actions: readonly Action[] | undefined;
@@ -134,7 +134,7 @@ class OpenTransaction {
     }
   }
 
-  /** Commits the derived files, and says what becomes of the main table's. */
+  /** Commits the derived files, and returns the actions of the main table's commit. */
   async accept({ replaced, actions }: Decision): Promise<Step> {
     const { snapshot } = this.#main;
     const derived = await this.#commitDerived(replaced);
@@ -188,7 +188,7 @@ class OpenTransaction {
       this.#lake,
       this.#writtenDerived().filter((path) => !this.#references(path)),
     );
-    // Only behind a version of its own can it tell what is an orphan from what others are about to reference.
+    // Only behind a version of its own can it distinguish an orphan from what others are about to reference.
     const isNeeded = deleted.length > 0 || orphans.size > 0;
     const tombstones = deleted.map((path) => tombstone(path, this.#clock.now()));
     return { ...notCommitted, actions: isNeeded ? tombstones : undefined, deleted, orphans };
@@ -304,7 +304,7 @@ export interface NewFile {
   readonly table: Table;
   /** Its entry in the log; the path `…/NAME.parquet` may still get a number. Its tag `sha256` says what it holds. */
   readonly add: Add;
-  /** Its bytes, as many as the entry says: asked for when they are written, so that none have to be held until then. */
+  /** Its bytes, as many as the entry says: read when they are written, so that none are in memory until then. */
   readonly read: () => Promise<Uint8Array>;
   /** Derived files are named by the main table's file of the same bundle; left out: by that of the same month. */
   readonly bundle?: string;
@@ -349,7 +349,7 @@ export class WrittenFiles {
 /** Where the table holds the same content under the same name, whatever the number behind it. */
 function livePath({ snapshot }: DeltaTable, { path, tags }: Add): string | undefined {
   const hash = tags?.['sha256'];
-  // A name may have been given to other content: by a version without hashes it can't be told.
+  // A name may have been given to other content: a version without hashes doesn't say.
   const sameName = snapshot.files.get(path);
   if (sameName !== undefined && (sameName.tags?.['sha256'] ?? hash) === hash) return path;
   for (const live of snapshot.numbered(path)) if (live.tags?.['sha256'] === hash) return live.path;

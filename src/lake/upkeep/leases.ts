@@ -59,7 +59,7 @@ export interface RunLease {
   release(): Promise<void>;
 }
 
-/** Where a lease lies, as a path within the lake. */
+/** The path of a lease within the lake. */
 export function leasePath(id: string): string {
   return `${folder}/${id}.json`;
 }

@@ -323,7 +323,7 @@ export async function filesAboutAccount(
     const isIceberg = names[0] === icebergFolder;
     const accountNames = [account, `${account}.json`, `account=${account}`];
     const belongs = isLog || isIceberg || names.some((name) => accountNames.includes(name));
-    // The journals of other accounts lie in folders of their own: only files right below the first folder tell of several.
+    // The journals of other accounts lie in folders of their own: only files right below the first folder are about several.
     if (belongs || (names.length <= 2 && (await includes(store, path, quoted)))) found.push(file);
   }
   return found;

@@ -27,7 +27,7 @@ interface ShownPage {
   readonly items: readonly LedgerItem[];
   /** Where the next page begins: a cursor for which a token is issued, or a token that was issued before. */
   readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
-  /** Stands for the token where nothing comes next; default: no token. */
+  /** The token where nothing comes next; default: no token. */
   readonly lastToken?: null;
   /** Whether the body has a list of results at all; default: true. */
   readonly hasList?: boolean;
@@ -80,7 +80,7 @@ export const noFaults: RequestFaults = {
 interface ServiceFaults {
   readonly clock: Clock;
   readonly ledger: Ledger;
-  /** Lists that stand in every body of events, though the model doesn't have them. */
+  /** Lists that are in every body of events, though the model doesn't have them. */
   readonly lists: readonly string[];
   /** What goes wrong with one request. */
   request(request: FaultRequest, names: RequestNames): RequestFaults;

@@ -31,7 +31,7 @@ import { Readers } from './readers.js';
 /** Rows that are read at once: ten pages of the usual size. */
 const rowsAtOnce = 1000;
 
-/** Bytes of files, compressed, that rows which are read at once stand for, where they are more than a page. */
+/** Compressed bytes of the rows that are read at once, where they are more than a page. */
 const bytesAtOnce = 4_000_000;
 
 /** Characters of events and groups that are kept for the next pages. */

@@ -14,8 +14,8 @@ interface OrderRows {
 const mostRows = 1000;
 
 /**
- * Where the events of an order stand in the files that were loaded by date: a hash of each event's order and its row, kept
- * by DuckDB, as nothing in the files tells without reading a column of them all. Each file is looked at once, when the
+ * Where the events of an order are in the files that were loaded by date: a hash of each event's order and its row, kept
+ * by DuckDB, as no file says it without reading a whole column. Each file is looked at once, when the
  * first order is asked for. Knowing the rows, DuckDB unpacks the row groups that hold them and no others.
  */
 export class OrderFiles {

@@ -21,12 +21,12 @@ export interface AddressOptions {
   readonly file: string;
   readonly account: string;
   readonly environment: Environment;
-  /** Variables that stand in a configuration which only lay in the working folder; left out: none. */
+  /** Variables that a configuration names which was only found in the working folder; left out: none. */
   readonly foundVariables?: ReadonlySet<string> | undefined;
 }
 
 /**
- * Reads an API's address, headers and sign-in, and what of them stands in the environment.
+ * Reads an API's address, headers and sign-in, and what of them is in the environment.
  *
  * @throws LedgerlakeError USAGE for a variable that isn't set, an address that is none, and where a secret would cross the
  * network in the clear

@@ -151,7 +151,7 @@ const remedies: Readonly<Partial<Record<Cause, string>>> = {
 };
 
 /**
- * What the definition says that a status other than 200 stands for.
+ * What a status other than 200 means, as the definition says.
  *
  * @throws LedgerlakeError DEFINITION where that is something unknown
  */

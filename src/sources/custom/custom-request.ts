@@ -26,7 +26,7 @@ const transportHeaders: ReadonlySet<string> = new Set([
 /**
  * A request of a definition as it is sent.
  *
- * @param from path and query of the page that a link stands on
+ * @param from path and query of the page that a link is on
  * @throws LedgerlakeError DEFINITION for what isn't a request, and for a link to another host: our headers are for this one
  */
 export function pageRequest(

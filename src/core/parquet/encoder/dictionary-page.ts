@@ -9,7 +9,7 @@ export interface Numbered {
 }
 
 export interface NumberedTexts extends Numbered {
-  /** Where each of the distinct texts stands in the given ones. */
+  /** The index of each of the distinct texts among the given ones. */
   readonly used: Int32Array;
 }
 

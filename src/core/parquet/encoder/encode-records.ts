@@ -108,7 +108,7 @@ interface Chunk {
   readonly uncompressedSize: number;
 }
 
-/** How often what stands above a value may be missing, or be repeated (Nested encoding). */
+/** How many of the fields above a value may be missing, or be repeated (Nested encoding). */
 interface Levels {
   readonly definition: number;
   readonly repetition: number;
@@ -118,7 +118,7 @@ interface Levels {
 interface Column {
   readonly name: string;
   readonly leaves: readonly Leaf[];
-  /** Takes a value, or its absence, at the levels that what stands above it has. */
+  /** Adds a value, or its absence, at the levels of the fields above it. */
   add(value: RecordValue[string], repetition: number, definition: number): void;
 }
 

@@ -16,7 +16,7 @@ type Ask = AskPage<FinancesQuery, FinancesPage>;
  * Finds where the received pages of a query by dates end, once their last token has expired: the query is asked again from a later instant `s` on, and when its first pages hold exactly what the last received
  * page P holds, what follows them is what would have followed P. Undefined where that can't be said for certain.
  *
- * That rests on two things only: a query by dates gives what stands at or after its lower bound, and its pages come
+ * That rests on two things only: a query by dates gives what is dated at or after its lower bound, and its pages come
  * in order of time. The order of results at the same instant may differ from one answer to the next. Each result has an
  * instant, its date; that of a result without a date isn't known. Then this holds:
  *
@@ -93,13 +93,13 @@ export class DateRecovery implements CursorRecovery<FinancesQuery, FinancesPage>
     return undefined;
   }
 
-  /** What stands right before the last page; undefined where too little of it is kept. */
+  /** The results right before the last page; undefined where too little of them is kept. */
   #before(): Before | undefined {
     const undated = new Set<string>();
     for (const page of this.#pages.slice(0, -1).reverse()) {
       const contents = contentsOf(page, this.#query.operation);
       for (const result of contents.undated) undated.add(result);
-      // Whatever stands on a page before a date is no later than it.
+      // Whatever is on a page before a date is no later than it.
       if (contents.latest !== undefined) return { isNothing: false, latest: contents.latest, undated };
     }
     return this.#forgotten ? undefined : { isNothing: this.#pages.length < 2, latest: undefined, undated };
@@ -138,7 +138,7 @@ async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promis
   }
 }
 
-/** Whether a short span holds none of these results; false too where it takes more than one page to tell. */
+/** Whether a short span holds none of these results; false too where it takes more than one page to find out. */
 async function isFree(span: FinancesQuery, results: readonly string[], ask: Ask): Promise<boolean> {
   const page = await ask(span);
   const found = new Set(contentsOf(page, span.operation).results);
@@ -157,7 +157,7 @@ interface Contents {
 }
 
 /**
- * Members that tell when a result was posted, or a group was opened. `TransactionCreationDate` isn't among them: nobody
+ * Members that say when a result was posted, or a group was opened. `TransactionCreationDate` isn't among them: nobody
  * says that it is what the service orders by.
  */
 const dateMembers: Readonly<Record<Operation['result'], readonly string[]>> = {

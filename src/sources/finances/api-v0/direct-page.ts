@@ -22,7 +22,7 @@ const outerDepth = 4;
  * Adds the events of a page straight off its bytes, as far as it is written as the service writes it: without white space,
  * nothing in it but `FinancialEvents` and `NextToken`, no list twice.
  *
- * @returns false where it isn't: nothing is added then, and `scanPage` tells what it is
+ * @returns false where it isn't: nothing is added then, and `scanPage` reports what it is
  */
 export function addPageDirectly(bytes: Buffer, rows: SliceRows, flattener: Flattener): boolean {
   // A larger one may have more values than a tape takes.

@@ -38,7 +38,7 @@ export class Components<Path extends { readonly list: { size: number } }> {
   /** Those that an array began with, the last one first. */
   readonly #first: Component<Path>[] = [];
 
-  /** The component that stands at a byte, if it came behind `before` lately; undefined `before` at the array's beginning. */
+  /** The component that begins at a byte, if it came behind `before` lately; undefined `before` at the array's beginning. */
   at(json: JsonBytes, start: number, before: Component<Path> | undefined): Component<Path> | undefined {
     const candidates = before === undefined ? this.#first : before.followers;
     for (let tried = 0; tried < candidates.length; tried++) {

@@ -64,10 +64,10 @@ export interface IdHashes {
 export class HashedIds {
   /** Of all events, one behind the other. */
   readonly #contents: Uint8Array;
-  /** The same for ids, without what stands before them. */
+  /** The same for ids, without their prefixes. */
   readonly #hashes: Uint8Array;
   readonly #rows: SliceRows;
-  /** What stands before the ids of each source. */
+  /** The prefix of the ids of each source. */
   readonly #prefixes: readonly Buffer[];
   /** Whether nobody else reads the events' pages. */
   readonly #ownsPages: boolean;
@@ -203,9 +203,9 @@ function prefix(source: RowSource): string {
  * `effective_at` of each event, in order of receipt: microseconds since 1970, or undefined for an order's event where
  * the order has no date at all.
  *
- * Pages come in order of time, but inside a page events stand list by list. So an event without a date is placed where
- * its page begins: at the page's earliest date, else at the latest date of the pages before it, else at the earliest of
- * the first later page that has one, else at the source's own fallback.
+ * Pages come in order of time, but inside a page events come list by list. So an event without a date gets the instant at
+ * which its page begins: the page's earliest date, else the latest date of the pages before it, else the earliest of the first
+ * later page that has one, else the source's own fallback.
  */
 export function effectiveInstants(rows: SliceRows): (bigint | undefined)[] {
   const { events, sources } = rows;

@@ -7,10 +7,10 @@ import { meaning, type ListPaths, type PathNode, type Slots } from './amount-pat
 import type { Component } from './components.js';
 import { none, type AttributeRows, type SliceRows } from './slice-rows.js';
 
-/** Where an object stands: it is the event, an item of it, or something further in. */
+/** What an object is: the event, an item of it, or something further in. */
 const level = { event: 0, item: 1, inner: 2 } as const;
 
-/** Objects and arrays stand in one another this deep at most: the model has five levels. */
+/** Objects and arrays are nested this deep at most: the model has five levels. */
 const deepest = 32;
 
 const quote = 0x22;
@@ -110,7 +110,7 @@ export class DirectFlattener {
     return this.#object(path, at, depth);
   }
 
-  /** Goes on behind a text that stands here. */
+  /** Goes on behind a text that is here. */
   #skip(text: FixedText): boolean {
     const isMatch = text.matchesAt(this.#json, this.#at);
     if (isMatch) this.#at += text.length;
@@ -192,7 +192,7 @@ export class DirectFlattener {
     return true;
   }
 
-  /** Adds the amount of a component that stands at a byte; false, where its number isn't as most are, or more follows it. */
+  /** Adds the amount of a component that begins at a byte; false where its number isn't as most are, or more follows it. */
   #addComponent(component: Component<PathNode>, start: number): boolean {
     const { entries, names, currencies, generation } = this.#rows;
     const { bytes } = this.#json;
@@ -233,7 +233,7 @@ export class DirectFlattener {
     const codeEnd = plainEnd(bytes, view, codeStart);
     if (bytes[codeEnd] !== quote || !codeFirst.middle.matchesAt(this.#json, codeEnd + 1)) return undefined;
     const end = codeEnd + 1 + codeFirst.middle.length;
-    // The first brace behind a number ends its object: what stands behind it is the component's.
+    // The first brace behind a number ends its object: what is behind it is the component's.
     if (bytes.indexOf(braceEnd, end) !== this.#at - 2) return undefined;
     const textOf = (from: number, to: number): string => bytes.toString('utf8', from, to);
     const text = textOf(start, end);
@@ -243,7 +243,7 @@ export class DirectFlattener {
     return component && components.met(component, before);
   }
 
-  /** Keeps the scalar that ends here for the event or the item that it stands in; false where it is no value of the field. */
+  /** Keeps the scalar that ends here for the event or the item that it is in; false where it is no value of the field. */
   #field(child: PathNode, start: number, at: number): boolean {
     if (child.meaning < 0) return false;
     const { bytes } = this.#json;

@@ -11,7 +11,7 @@ import { type EventWarnings, countWarning, none, type AttributeRows, type SliceR
 import type { PathNode } from './amount-paths.js';
 import { ListPaths, meaning, type Slots } from './amount-paths.js';
 
-/** Where an object stands: it is the event, an item of it, or something further in. */
+/** What an object is: the event, an item of it, or something further in. */
 const level = { event: 0, item: 1, inner: 2 } as const;
 
 /** A field that names a type, behind the first one of its object. */
@@ -42,7 +42,7 @@ export class Flattener {
   #objects = 0;
   #item: number = none;
   #duplicate = false;
-  /** Whether an amount of the event being walked is one to tell of. */
+  /** Whether an amount of the event being walked is one to warn of. */
   #isNotable = false;
   /** Places of the event being walked that hold a value of an unexpected type. */
   #oddFields: string[] = [];
@@ -66,7 +66,7 @@ export class Flattener {
   /**
    * Adds one event of a list, which begins at a byte of a UTF-8 text; where it ends.
    *
-   * @param outerDepth objects and arrays that it stands in
+   * @param outerDepth objects and arrays around it
    * @throws LedgerlakeError JSON_SYNTAX where none does: what was added before stays
    */
   addAt(json: JsonBytes, list: string, start: number, outerDepth: number): number {
@@ -197,7 +197,7 @@ export class Flattener {
     if (type !== none) this.#nameEntries(tape, firstEntry, id, type, further);
   }
 
-  /** Keeps a field's value for the event or the item that it stands in. */
+  /** Keeps a field's value for the event or the item that it is in. */
   #field(tape: Tape, value: number, child: PathNode, at: number): void {
     const valueKind = tape.kind(value);
     if (valueKind === kind.null || at === level.inner || (at === level.item && child.eventOnly)) return;
@@ -213,7 +213,7 @@ export class Flattener {
 
   #addEntry(tape: Tape, path: PathNode, row: number, currency: number, amount: number, holder: number): void {
     const { entries } = this.#rows;
-    // Money within money stands behind the money it stands in.
+    // Money within money comes behind the money that it is in.
     entries.insert(row);
     entries.path[row] = amountPath(this.#rows, path);
     entries.item[row] = this.#item;

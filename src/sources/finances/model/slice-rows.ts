@@ -155,7 +155,7 @@ export interface RowSource {
   readonly windowStart: number | undefined;
   /** Milliseconds since 1970, exclusive; undefined for an order and while a group is open. */
   readonly windowEnd: number | undefined;
-  /** Where an event stands that has no date, among pages that have none; undefined for an order. */
+  /** The instant of an event without a date, where no page has one; undefined for an order. */
   readonly fallback: number | undefined;
   /** Whether an event without a date must lie inside the window. */
   readonly clamp: boolean;
@@ -230,7 +230,7 @@ export class SliceRows {
   readonly #keepsRaw: boolean;
   #firstEvent = 0;
 
-  /** @param keepsRaw whether the events' pages are held */
+  /** @param keepsRaw whether the events' pages stay in memory */
   constructor(keepsRaw = true) {
     this.#keepsRaw = keepsRaw;
   }
@@ -373,7 +373,7 @@ export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
   counts.set(key, (counts.get(key) ?? 0) + by);
 }
 
-/** Subjects of one kind of warning that are told apart: a page can name as many as it has bytes. */
+/** Subjects of one kind of warning that are counted one by one: a page can name as many as it has bytes. */
 const mostSubjects = 1000;
 
 /** Counts a warning of one kind by its subject; what comes behind the first thousand counts as one. */

@@ -11,7 +11,7 @@ interface Reason {
   readonly details: string | undefined;
 }
 
-/** What was asked for, as far as what a refusal stands for depends on it. */
+/** What was asked for, as far as the cause of a refusal depends on it. */
 export interface AskedFor {
   readonly operation: string;
   /** Names of the operation's parameters. */
@@ -23,7 +23,7 @@ export interface AskedFor {
   readonly marginMs: number;
 }
 
-/** What an answer with another status than 200 stands for: both APIs refuse alike. */
+/** The refusal of an answer with another status than 200: both APIs refuse alike. */
 export function financesRefusal(asked: AskedFor, answer: RefusedAnswer): ApiRefusal {
   const { status, body, receivedAt, skewMs } = answer;
   const text = new TextDecoder().decode(body);
@@ -185,7 +185,7 @@ const remedies: Partial<Record<FailureKind, Verdict>> = {
   'unknown-subject': 'unknown',
 };
 
-/** What becomes of a slice that fails with this. */
+/** The verdict on a slice that fails with this. */
 export function verdictOn(error: unknown): Verdict {
   // Without a single page it may be the window itself that isn't accepted.
   const isWindow = error instanceof ReadFailure && (error.kind === 'invalid' || error.kind === 'bound-too-late');

@@ -158,7 +158,7 @@ export function listedSettlements(lake: Lake, listing: string, account: string):
   return listedGroups(lake, listing, account).map(groupSlice);
 }
 
-/** Whether a settlement still takes events in, as far as its listing tells. */
+/** Whether a settlement still takes events in, as its listing says. */
 export function isOpen({ group }: GroupSlice): boolean {
   return group.end === null || group.open === true;
 }
