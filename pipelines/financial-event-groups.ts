@@ -7,7 +7,7 @@ import {
   listingSlicing,
   type ListingSlice,
 } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
-import { heldAndRead } from '../src/sources/finances/api-v0/event-pages.js';
+import { storedThenRead } from '../src/sources/finances/api-v0/event-pages.js';
 import { groups } from '../src/sources/finances/model/tables.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
@@ -30,9 +30,9 @@ export const financialEventGroups: FinancesPipeline<ListingSlice, ScannedPage> =
   pace: (upstream) => upstream.v0.pace(operation),
   begun: (upstream) => upstream.v0.begun(operation),
   warnings: (job, now) => ({ ...listingWarnings(job, name), ...historyWarnings(job, name, groups.name, now) }),
-  pages: ({ window: { start, end }, held }, reading) => {
+  pages: ({ window: { start, end }, stored }, reading) => {
     const opened = { FinancialEventGroupStartedAfter: start, FinancialEventGroupStartedBefore: end };
-    return heldAndRead(held, reading.upstream.v0.pages({ operation, parameters: opened }, reading));
+    return storedThenRead(stored, reading.upstream.v0.pages({ operation, parameters: opened }, reading));
   },
-  collect: ({ window, held }) => groupCollector(window, held !== undefined),
+  collect: ({ window, stored }) => groupCollector(window, stored !== undefined),
 };

@@ -1,6 +1,6 @@
 import { monthOf } from '../src/core/windows.js';
 import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
-import { windowPages } from '../src/engine/slicing/parted-windows.js';
+import { windowPages } from '../src/engine/slicing/bisected-windows.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { recordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
 import { payoutKey, payoutRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
@@ -22,7 +22,7 @@ export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
   burst: limits.burst,
   tables: [payouts],
   // Payouts are few: a month of them is one page.
-  ...windowSlicing({ pipeline: name, table: payouts.name, gridDays: 31, probeDays: 31, guessPerDay: 1, parts: true }),
+  ...windowSlicing({ pipeline: name, table: payouts.name, gridDays: 31, probeDays: 31, guessPerDay: 1, bisects: true }),
   probes: (job) => windowProbes(payoutsPipeline, job),
   pace: (upstream) => upstream.transactions.pace(operation),
   begun: (upstream) => upstream.transactions.begun(operation),

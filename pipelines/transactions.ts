@@ -1,6 +1,6 @@
 import { monthOf } from '../src/core/windows.js';
 import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
-import { windowPages } from '../src/engine/slicing/parted-windows.js';
+import { windowPages } from '../src/engine/slicing/bisected-windows.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import {
@@ -31,7 +31,7 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   perPage: limits.pageSize,
   ...windowSlicing({
     ...{ pipeline: name, table: transactions.name, instants: 'effective_at' },
-    ...{ gridDays: 7, probeDays: 10, perPage: limits.pageSize, parts: true },
+    ...{ gridDays: 7, probeDays: 10, perPage: limits.pageSize, bisects: true },
   }),
   // Pages have no order: only a page that holds all of its window says how much there is.
   probes: (job) => windowProbes(transactionsPipeline, job, 1),

@@ -16,7 +16,7 @@ const codes = {
   UPSTREAM_ACCOUNT: { exit: 1, retry: false },
   /** The upstream's answer isn't what its model says. */
   UPSTREAM_BODY: { exit: 1, retry: true },
-  /** An answer, or a JSON text, is larger than is held in memory. */
+  /** An answer, or a JSON text, is larger than the limit for memory. */
   TOO_LARGE: { exit: 1, retry: false },
   /** The token endpoint refused to issue an access token: client id, client secret or refresh token is wrong. */
   SIGN_IN_REFUSED: { exit: 1, retry: false },
@@ -69,7 +69,7 @@ export type ErrorCode = keyof typeof codes;
 export class LedgerlakeError extends Error {
   /** What went wrong, for programs. */
   readonly code: ErrorCode;
-  /** HTTP status, where the error stands for one. */
+  /** HTTP status of the answer that the error is about, where there is one. */
   readonly status: number | undefined;
   /** What `--verbose` adds: the request and the answer. */
   readonly details: string | undefined;

@@ -5,7 +5,7 @@ import { LedgerlakeError, messageOf, type ErrorCode } from './errors.js';
 import { threadStarts } from './v8-flags.js';
 
 /** The rows that a thread works on lie outside the heap: one that needs more than this has gone wrong, and dies alone. */
-export const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 6 };
+const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 6 };
 
 /** When threads are worth their start, and how many there are. */
 export interface ThreadLimits {

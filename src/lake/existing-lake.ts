@@ -13,7 +13,7 @@ import { lakeFolder, openStore } from './store/open-store.js';
  * that holds nothing yet.
  *
  * @param location as the user wrote it
- * @throws LedgerlakeError USAGE where there is none, LAKE_STORE where the place can't be read, LAKE_LOG where its log can't
+ * @throws LedgerlakeError USAGE where there is none, LAKE_STORE where the location can't be read, LAKE_LOG where its log can't
  */
 export async function existingLake(location: string, tables: readonly Table[], clock: Clock): Promise<Lake> {
   const store = openStore(location, { clock });
@@ -29,7 +29,7 @@ export async function existingLake(location: string, tables: readonly Table[], c
   throw noLake(location, 'what is there is no lake', lakeBelow);
 }
 
-/** @throws LedgerlakeError USAGE where a file stands in the place of a lake's folder */
+/** @throws LedgerlakeError USAGE where the lake's folder is a file */
 export async function refuseFile(location: string): Promise<void> {
   const folder = lakeFolder(location);
   if (folder !== undefined && (await foundAt(folder)) === 'file') throw noLake(location, 'it is a file');

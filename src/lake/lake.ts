@@ -65,11 +65,11 @@ export class Lake {
   }
 
   /**
-   * Opens a lake, or a place where one will be, at the newest version of each table: of those given, and of those that
+   * Opens a lake, or a location where one will be, at the newest version of each table: of those given, and of those that
    * the lake itself describes, `described` where they were read already. `revisions` compares what is read
-   * again; without it a refresh replaces what is there, and nothing tells of it.
+   * again; without it a refresh replaces what is there, and no history is kept.
    *
-   * @throws LedgerlakeError LAKE_STORE where the place can't be read, LAKE_LOG where its log can't, USAGE where it is the folder of
+   * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its log can't, USAGE where it is the folder of
    * a lake's table
    */
   static async open(
@@ -172,11 +172,11 @@ export class Lake {
     const named = [...referencedFiles(this.tables)];
     const files = new Map<string, string[]>();
     for (const table of this.tables) {
-      const own = [...table.snapshot.files.values()]
+      const direct = [...table.snapshot.files.values()]
         .filter((add) => !isDerivedFile(add))
         .map((add) => table.pathOf(add));
       const derived = named.filter((path) => path.startsWith(`${table.schema.name}/`));
-      const addresses = [...own, ...derived].map((path) => this.store.address(path));
+      const addresses = [...direct, ...derived].map((path) => this.store.address(path));
       if (addresses.length > 0) files.set(table.schema.name, addresses);
     }
     return files;
@@ -200,12 +200,12 @@ export class Lake {
    * A file that also holds other load keys is never replaced: `split` parts it first. Where it is damaged and can't be split
    * the slice waits until all that the file holds was read again: see `lacking`.
    *
-   * What differs from what the lake held goes into a lasting table (see `Revisions`) in the same transaction: its files
+   * What differs from the stored rows goes into a lasting table (see `Revisions`) in the same transaction: its files
    * come before the main table's commit and count from that commit on, which names them in transactions of its own. So
    * they appear with the replacement, and with it only; and who replaces what was compared first, wins: the other
-   * compares again. The number of times that the load key was read stands in their names, so that no two commits share one.
+   * compares again. The number of times that the load key was read is in their names, so that no two commits share one.
    *
-   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would take the place of imported rows and has
+   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would replace imported rows and has
    * none; LAKE_CONFLICT where a file that it replaces holds other load keys as well, and can't be split
    */
   async commit(slice: SliceCommit, split?: Split): Promise<Committed> {
@@ -222,25 +222,25 @@ export class Lake {
     for (let attempt = 1; ; attempt++) {
       const replaces = slice.refresh || (slice.retires ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
-      if (revision?.verdict === 'same') return { taken: true, files: 0, bytes: 0 };
-      if (revision?.verdict === 'refused') return { taken: false, files: 0, bytes: 0 };
+      if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
+      if (revision?.verdict === 'refused') return { isCommitted: false, files: 0, bytes: 0 };
       const displaces = this.#displaces(slice, main);
       const damaged =
         (replaces || displaces) && split !== undefined ? await this.#split(slice, main, split) : undefined;
       if (damaged !== undefined && !slice.refresh) throw damaged;
       const givingWay = this.#givingWay(slice, main);
       const one = { slice, revision };
-      const parts =
+      const slices =
         damaged === undefined ? [one] : this.#waiting.with(this.table(main.name).snapshot, { ...one, main, damaged });
-      if (parts === undefined) return { taken: true, files: 0, bytes: 0 };
-      this.#refuseEmptying(combined(parts), main);
+      if (slices === undefined) return { isCommitted: true, files: 0, bytes: 0 };
+      this.#refuseEmptying(combined(slices), main);
       try {
         const { isStale, ...committed } = await this.#commit(
-          parts,
+          slices,
           main,
           () => split === undefined || this.#givingWay(slice, main) === givingWay,
         );
-        if (committed.taken) for (const part of parts) part.revision?.committed();
+        if (committed.isCommitted) for (const each of slices) each.revision?.committed();
         if (!isStale || attempt === mostSplits) return committed;
       } catch (error) {
         // Another run has merged files since they were split, or before this one knew of it.
@@ -264,7 +264,7 @@ export class Lake {
   }
 
   /**
-   * What a pipeline must read again as well, before what it has read can take the place of a damaged file that holds both;
+   * What a pipeline must read again as well, before what it has read can replace a damaged file that holds both;
    * undefined where nothing waits for it. Of what waits nothing is in the lake.
    */
   missingLoads(pipeline: string, account: string): MissingLoads | undefined {
@@ -323,29 +323,29 @@ export class Lake {
 
   /** Commits slices as one. */
   async #commit(
-    parts: readonly ComparedSlice[],
+    slices: readonly ComparedSlice[],
     main: Table,
-    holds: () => boolean,
+    isCurrent: () => boolean,
   ): Promise<Committed & { isStale: boolean }> {
     const now = this.#clock.now();
-    const all = combined(parts);
+    const all = combined(slices);
     let isStale = false;
     const newFile = (slice: SliceCommit, file: SliceFile, name: string) => ({
       table: file.table,
       add: sliceAdd({ ...slice, name }, file, now),
       read: () => Promise.resolve(file.bytes),
       // Of several slices each main file names its own entries.
-      ...(parts.length > 1 && { bundle: `${slice.name} ${file.month}` }),
+      ...(slices.length > 1 && { bundle: `${slice.name} ${file.month}` }),
     });
     const committed = await commitTransaction(this, this.#clock, {
       operation: 'WRITE',
       main,
-      files: parts.flatMap(({ slice, revision }) => [
+      files: slices.flatMap(({ slice, revision }) => [
         ...slice.files.map((file) => newFile(slice, file, slice.name)),
         ...(revision?.files ?? []).map((file) => newFile(slice, file, revision?.name ?? slice.name)),
       ]),
       decide: (snapshot) => {
-        isStale = !holds() || parts.some(({ revision }) => revision?.holds(snapshot) === false);
+        isStale = !isCurrent() || slices.some(({ revision }) => revision?.isCurrent(snapshot) === false);
         return isStale || hasConflict(snapshot, all)
           ? undefined
           : { replaced: this.#replacedBy(snapshot, all), actions: loadTxns(snapshot, all, now) };

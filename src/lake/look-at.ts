@@ -4,25 +4,25 @@ import { isDataFile } from './data-files.js';
 import { lakeFolder } from './store/open-store.js';
 import type { Store } from './store/store.js';
 
-/** Files that are looked at to tell what a place without a log is. */
+/** Files that are listed to find out what a location without a log is. */
 const mostFiles = 1000;
 
-/** What a place without the log of a table holds. */
-interface Place {
+/** What is at a location without a table's log. */
+interface LocationState {
   readonly isEmpty: boolean;
-  /** Whether a run has begun there, and has left its lease, pages or files. */
+  /** Whether a run has begun there, and has left its lease, pages or files behind. */
   readonly isBegun: boolean;
   /** A lake in a folder of it, as users write it. */
   readonly lakeBelow: string | undefined;
 }
 
 /**
- * Looks at a place that has no log of a table where a lake has one.
+ * Lists a location that has no table's log where a lake has one.
  *
  * @param tables names
  * @throws LedgerlakeError USAGE where it is a table's folder: nothing is read or loaded there
  */
-export async function lookAt(store: Store, tables: readonly string[]): Promise<Place> {
+export async function lookAt(store: Store, tables: readonly string[]): Promise<LocationState> {
   const names = new Set(tables);
   let files = 0;
   let isBegun = false;
@@ -42,9 +42,13 @@ export async function lookAt(store: Store, tables: readonly string[]): Promise<P
 }
 
 function tableFolder(location: string): Error {
-  const place = location.replace(/(?<=.)\/+$/, '');
-  const isNamed = lakeFolder(place) === undefined || !/(^|[/\\])\.{1,2}$/.test(place);
+  const trimmed = location.replace(/(?<=.)\/+$/, '');
+  const isNamed = lakeFolder(trimmed) === undefined || !/(^|[/\\])\.{1,2}$/.test(trimmed);
   const lake =
-    lakeFolder(place) === undefined ? place.replace(/\/[^/]*$/, '') : isNamed ? dirname(place) : join(place, '..');
+    lakeFolder(trimmed) === undefined
+      ? trimmed.replace(/\/[^/]*$/, '')
+      : isNamed
+        ? dirname(trimmed)
+        : join(trimmed, '..');
   return usageError(`expected a lake at ${location}, it is the folder of a table: did you mean --lake ${lake}?`);
 }

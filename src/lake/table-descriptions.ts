@@ -21,11 +21,11 @@ export async function describedTables(store: Store): Promise<readonly Table[]> {
   for await (const { path } of store.list(folder)) {
     const bytes = path.endsWith('.json') ? await store.read(path) : undefined;
     if (bytes === undefined) continue;
-    const place = `${store.location}/${path}`;
-    for (const table of await readKept(bytes, place)) {
+    const location = `${store.location}/${path}`;
+    for (const table of await readKept(bytes, location)) {
       if (descriptionPath(table.ownPipeline ?? '') !== path)
-        throw damaged(place, `it describes ${descriptionPath(table.ownPipeline ?? '')}`);
-      if (kept.has(table.name)) throw damaged(place, `another one describes ${table.name} too`);
+        throw damaged(location, `it describes ${descriptionPath(table.ownPipeline ?? '')}`);
+      if (kept.has(table.name)) throw damaged(location, `another one describes ${table.name} too`);
       kept.set(table.name, table);
     }
   }
@@ -36,12 +36,12 @@ export async function describedTables(store: Store): Promise<readonly Table[]> {
 export async function begunTables(store: Store, described: readonly Table[]): Promise<readonly Table[]> {
   const pipelines = new Set<string>();
   for (const { name, ownPipeline = '' } of described) {
-    if (await holdsFile(store, name)) pipelines.add(ownPipeline);
+    if (await hasFile(store, name)) pipelines.add(ownPipeline);
   }
   return described.filter(({ ownPipeline = '' }) => pipelines.has(ownPipeline));
 }
 
-async function holdsFile(store: Store, folder: string): Promise<boolean> {
+async function hasFile(store: Store, folder: string): Promise<boolean> {
   for await (const { path } of store.list(folder)) return path !== '';
   return false;
 }
@@ -63,19 +63,19 @@ export async function describeTables(store: Store, tables: readonly Table[]): Pr
   }
 }
 
-async function readKept(bytes: Uint8Array, place: string): Promise<readonly Table[]> {
+async function readKept(bytes: Uint8Array, location: string): Promise<readonly Table[]> {
   let kept: unknown;
   try {
     kept = JSON.parse(Buffer.from(bytes).toString());
   } catch {
-    throw damaged(place, 'it is not JSON');
+    throw damaged(location, 'it is not JSON');
   }
   // Loaded for lakes that have such tables alone.
   const { tableSchema } = await import('../core/columns/table-schema.js');
   const { error, data } = tableSchema.safeParse(kept);
   if (error !== undefined)
     throw damaged(
-      place,
+      location,
       error.issues
         .slice(0, 1)
         .map((issue) => faultLine(issue, kept))
@@ -86,9 +86,9 @@ async function readKept(bytes: Uint8Array, place: string): Promise<readonly Tabl
   return [...(lines === undefined ? [] : [{ ...lines, ownPipeline, linesOf }]), main];
 }
 
-function damaged(place: string, fault: string): LedgerlakeError {
+function damaged(location: string, fault: string): LedgerlakeError {
   const message =
-    `expected the description of a table in ${place}, found something else (${fault.slice(0, 200)}); restore it from a copy, ` +
+    `expected the description of a table in ${location}, found something else (${fault.slice(0, 200)}); restore it from a copy, ` +
     'or move it away: the next backfill with its definition writes it again';
   return new LedgerlakeError('LAKE_LOG', message);
 }

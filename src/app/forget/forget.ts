@@ -12,7 +12,7 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import {
   accountFiles,
   eraseTraces,
-  heldAccounts,
+  accountsIn,
   writeForgetNote,
   forgetNotePath,
   removeAccount,
@@ -153,7 +153,7 @@ async function forgetAll(lake: Lake, account: string, now: number): Promise<(loa
 }
 
 async function checkHeld(lake: Lake, account: string): Promise<void> {
-  const held = await heldAccounts(lake);
+  const held = await accountsIn(lake);
   if (held.has(account)) return;
   const names = [...held].toSorted().join(', ');
   throw usageError(

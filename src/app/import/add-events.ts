@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
-import type { HeldFiles } from '../../lake/files/month-files.js';
+import type { CheckedFiles } from '../../lake/files/month-files.js';
 import { importSpansTag, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/transaction.js';
@@ -30,7 +30,7 @@ export interface AddedEvents {
 export interface InputFiles {
   readonly workspace: Workspace;
   /** Files of the lake. */
-  readonly files: HeldFiles;
+  readonly files: CheckedFiles;
   readonly dedupIndex: DedupIndex;
   readonly undated: UndatedDedup;
 }
@@ -73,8 +73,8 @@ export async function addEvents(
     const spans = staged.undated > undated.omittedOf(staged.number) ? [undated.span] : [];
     const files = await newFiles(place, added, spans, target.clock.now());
     if (isCurrent) for (const { table, add } of files) if (table === family.main) dedupIndex.setPath(fileIds, add.path);
-    const { taken, ...written } = await commitDays(target, family, held, files);
-    if (taken) {
+    const { isCommitted, ...written } = await commitDays(target, family, held, files);
+    if (isCommitted) {
       if (isCurrent) fileIds.isCommitted = true;
       for (const { table, add } of files) if (table === family.main) undated.noteCommitted(add);
       return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };

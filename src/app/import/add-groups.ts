@@ -72,8 +72,8 @@ export async function addGroups(
     const file = { path: await workspace.keep(bytes), ...about };
     const tags = { pipeline: family.pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
     const landed = await newFile(groups, place, file, tags, clock.now(), imported);
-    const { taken, ...written } = await commitDays(target, family, held, [landed], held.files);
-    if (taken) return { groups: added, ...written, known, leftOut: 0 };
+    const { isCommitted, ...written } = await commitDays(target, family, held, [landed], held.files);
+    if (isCommitted) return { groups: added, ...written, known, leftOut: 0 };
   }
   throw busy(isoDate(day));
 }

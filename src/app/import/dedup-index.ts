@@ -2,7 +2,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../core/columns/table.js';
-import { ownFiles, type Workspace } from '../../lake/files/workspace.js';
+import { subWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { storedDays, type ImportTarget } from './imported-day-files.js';
 import { copyId, DistinctIds, IdLog, idWords, storedIds, type IdList } from './stored-ids.js';
 
@@ -144,7 +144,7 @@ export class DedupIndex {
   async #readFile(add: Add): Promise<void> {
     const { lake } = this.#target;
     const fileIds = this.#begin(true, undefined);
-    const copies = ownFiles(this.#workspace);
+    const copies = subWorkspace(this.#workspace);
     try {
       const file = await checkedSource(lake.store, lake.table(this.#family.main.name), add, copies);
       for await (const { words, days, positions } of storedIds(file)) {

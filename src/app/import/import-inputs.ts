@@ -3,8 +3,8 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
-import { HeldFiles } from '../../lake/files/month-files.js';
-import { handled, ownFiles, withWorkspace } from '../../lake/files/workspace.js';
+import { CheckedFiles } from '../../lake/files/month-files.js';
+import { handled, subWorkspace, withWorkspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addEvents } from './add-events.js';
@@ -92,7 +92,7 @@ export async function importInputs(
     let stagings: readonly EventStaging[] = [];
     try {
       for (const input of inputs) {
-        const resources = { workspace: ownFiles(shared), threads, dedupIndex };
+        const resources = { workspace: subWorkspace(shared), threads, dedupIndex };
         const turn = handled(
           deduplicated.then(() => {
             dedupIndex.nextInput();
@@ -239,7 +239,7 @@ async function commitInput(
   const { clock, signal } = options;
   const staged = await months;
   summaries.skippedLines += skipped;
-  const local = new HeldFiles(workspace);
+  const local = new CheckedFiles(workspace);
   const undated = new UndatedDedup(options, eventFamily, workspace, local, staging.undated);
   const files = { workspace, files: local, dedupIndex, undated };
   // What one input takes of the time begins where the one before ended: they overlap.

@@ -96,6 +96,6 @@ export async function commitDays(
       return { replaced, actions };
     },
   });
-  if (!committed.taken) await lake.refresh();
+  if (!committed.isCommitted) await lake.refresh();
   return committed;
 }

@@ -1,6 +1,6 @@
 import { literal } from '../../core/duckdb/literals.js';
 import { events } from '../../sources/finances/model/tables.js';
-import type { HeldFiles } from '../../lake/files/month-files.js';
+import type { CheckedFiles } from '../../lake/files/month-files.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { importSpansOf, loadKeysOf, statisticsOf, type ImportSpan } from '../../lake/delta/file-tags.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
@@ -29,14 +29,14 @@ export class UndatedDedup {
   readonly #target: ImportTarget;
   readonly #family: Family;
   readonly #workspace: Workspace;
-  readonly #files: HeldFiles;
+  readonly #files: CheckedFiles;
   readonly #undated: UndatedEvents;
   /** Paths of the files that were compared, and of those that came of it; undefined: nothing was compared yet. */
   #compared: Set<string> | undefined;
   /** How many don't come, by the number of their staged month. */
   #omitted: ReadonlyMap<number, number> = new Map();
 
-  constructor(target: ImportTarget, family: Family, workspace: Workspace, files: HeldFiles, undated: UndatedEvents) {
+  constructor(target: ImportTarget, family: Family, workspace: Workspace, files: CheckedFiles, undated: UndatedEvents) {
     this.#target = target;
     this.#family = family;
     this.#workspace = workspace;

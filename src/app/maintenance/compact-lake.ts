@@ -95,14 +95,14 @@ async function mergeOnce(
   // A file that isn't there any more may have been replaced, and then nothing is wrong with it.
   const files = await whileLive(lake, family, bundles, merge);
   if (files === undefined) return false;
-  const { taken, ...written } = await commitTransaction(lake, clock, {
+  const { isCommitted, ...written } = await commitTransaction(lake, clock, {
     operation: 'OPTIMIZE',
     main: family.main,
     files,
     swaps: true,
     decide: replacing(bundles),
   });
-  if (!taken) return false;
+  if (!isCommitted) return false;
   summary.slices++;
   summary.files += written.files;
   summary.bytes += written.bytes;

@@ -80,10 +80,10 @@ export async function rebuildCustom(
     const changed = files.length > 0;
     if (changed) {
       const decide = replacing([bundle]);
-      const { taken, ...written } = await commitTransaction(lake, clock, {
+      const { isCommitted, ...written } = await commitTransaction(lake, clock, {
         ...{ operation: 'REBUILD', main, files, swaps: true, decide },
       });
-      if (!taken) {
+      if (!isCommitted) {
         await lake.refresh();
         continue;
       }

@@ -28,7 +28,7 @@ import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import {
   defaultLimits,
   handled,
-  ownFiles,
+  subWorkspace,
   withThreads,
   withWorkspace,
   type Limits,
@@ -134,7 +134,7 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
           if (custom !== undefined) {
             for (const family of families.filter(custom.keepsRecords)) {
               const loaded = own.find(({ name }) => name === family.pipeline)?.loaded;
-              if (loaded !== undefined) await custom.rebuildCustom(run, ownFiles(workspace), family, loaded);
+              if (loaded !== undefined) await custom.rebuildCustom(run, subWorkspace(workspace), family, loaded);
             }
           }
           refuseUnread(unread, { lake: options.lake, config: options.config });
@@ -289,7 +289,7 @@ class FamilyRebuild {
     const { run, family, threads } = this.#context;
     const { lake } = run;
     const { main } = bundle;
-    const workspace = ownFiles(this.#context.workspace);
+    const workspace = subWorkspace(this.#context.workspace);
     try {
       const file = await checkedSource(lake.store, lake.table(family.main.name), main, workspace);
       const stored = this.#isDiffering ? undefined : await this.#storedEntries(bundle, workspace);
@@ -394,11 +394,11 @@ class FamilyRebuild {
     const live = { ...main, dataChange: false, modificationTime: now, tags: { ...main.tags, net } };
     files.push({ table: family.main, add: live, read: kept(family.main, main) });
     const decide = replacing([bundle]);
-    const { taken } = await commitTransaction(lake, clock, {
+    const { isCommitted } = await commitTransaction(lake, clock, {
       ...{ operation: 'REBUILD', main: family.main, files, decide },
       swaps: true,
     });
-    if (!taken) return false;
+    if (!isCommitted) return false;
     if (local !== undefined) {
       summary.files++;
       summary.bytes += files[0]?.add.size ?? 0;

@@ -9,7 +9,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { millionths } from '../../core/numeric/decimal.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { footerTexts } from '../../core/parquet/footer.js';
-import { ownColumns } from '../../core/parquet/own-columns.js';
+import { encodedColumns } from '../../core/parquet/encoded-columns.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Derivation, DerivedBatch } from '../../engine/run/derivation.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -55,7 +55,7 @@ async function* rederivedBatches(
 
 /** The cells that a derivation reads, group by group or batch by batch. Throws an Error where the bytes are no Parquet file. */
 async function* storedCells(derivation: Derivation, file: ParquetSource): AsyncGenerator<RowCells> {
-  const own = await ownColumns(file, derivation);
+  const own = await encodedColumns(file, derivation);
   if (own !== undefined) {
     yield* own;
     return;

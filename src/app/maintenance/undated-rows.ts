@@ -99,7 +99,7 @@ async function isMoved(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
       return decision && { ...decision, actions: loadTxns(snapshot, target, clock.now()) };
     },
   });
-  return moved.taken;
+  return moved.isCommitted;
 }
 
 /** Puts into the table `moves_` which event moves where: its ids, its instants and its position there. */

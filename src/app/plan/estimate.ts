@@ -3,7 +3,7 @@ import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
 import { planConcurrency, maxPages, type Quota } from '../../engine/run/concurrency-plan.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import type { Basis } from '../../engine/slicing/volume-estimate.js';
-import { mainTable, type Forecast, type Holding, type ProbedPage } from '../../engine/slicing/slicing.js';
+import { mainTable, type Forecast, type LoadedVolume, type ProbedPage } from '../../engine/slicing/slicing.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
@@ -26,7 +26,7 @@ export interface PipelinePlan {
   readonly rawBytes: number | undefined;
   readonly files: number | undefined;
   readonly fileBytes: number | undefined;
-  readonly holding: Holding;
+  readonly holding: LoadedVolume;
   /** The loaded days that the estimate goes by; undefined where it goes by something else. */
   readonly basis: Basis | undefined;
   /** Of the slices those for settlements that nobody has listed yet; 0 where there are none. */
@@ -129,7 +129,7 @@ async function estimatePipeline(
       isSized && perResult !== undefined ? Math.round((results ?? 0) * perResult + requests * pageBytes) : undefined,
     files: isSized ? Math.round(files?.files ?? 0) : undefined,
     fileBytes: isSized ? Math.round(files?.bytes ?? 0) : undefined,
-    holding: forecast.holding,
+    holding: forecast.loaded,
     basis: isKnown && !isDone && !probed.has(name) ? forecast.expectation?.basis : undefined,
     unlisted: forecast.unlisted,
   };

@@ -26,7 +26,13 @@ import {
   type Uncompared,
 } from './findings.js';
 import { findDiffering, findKnownOrders, rowKey, sameRows } from './differing-rows.js';
-import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/month-files.js';
+import {
+  CheckedFiles,
+  replacedAdds,
+  selectRows,
+  withSliceFiles,
+  type MonthFiles,
+} from '../../lake/files/month-files.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { faultOf } from '../../lake/files/checked-file.js';
@@ -55,7 +61,7 @@ const mostAttempts = 5;
 export class EventRevisions implements Revisions {
   readonly #workspace: Workspace;
   readonly #options: RevisionOptions;
-  readonly #files: HeldFiles;
+  readonly #files: CheckedFiles;
   /** The orders of what was compared so far, by pipeline. */
   readonly #orders = new Map<string, KnownOrders>();
   #otherAccount: LedgerlakeError | undefined;
@@ -69,7 +75,7 @@ export class EventRevisions implements Revisions {
   constructor(workspace: Workspace, options: RevisionOptions) {
     this.#workspace = workspace;
     this.#options = options;
-    this.#files = new HeldFiles(workspace);
+    this.#files = new CheckedFiles(workspace);
   }
 
   /** What the slices compared so far came to, as far as they are committed or were refused. */
@@ -293,7 +299,7 @@ function revision(
     verdict: 'changed',
     files,
     name: `${main.name}-${slice.name}-r${times + 1}`,
-    holds: (newest) =>
+    isCurrent: (newest) =>
       [...versions].every(([loadKey, version]) => loadVersion(newest, pipeline, account, loadKey) === version),
     committed,
   };

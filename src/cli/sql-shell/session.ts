@@ -71,12 +71,12 @@ export class Session {
     });
   }
 
-  async #print({ gives, plan, columns, chunks }: QueryResult): Promise<boolean> {
+  async #print({ returns, plan, columns, chunks }: QueryResult): Promise<boolean> {
     const { output } = this;
     const { errorOutput } = this.#options;
     const isForPeople = this.format === 'table' || this.format === 'vertical';
-    if (gives === 'rows' && plan && isForPeople) return writeText(output, planText(chunks));
-    if (gives === 'rows') {
+    if (returns === 'rows' && plan && isForPeople) return writeText(output, planText(chunks));
+    if (returns === 'rows') {
       if (output.isTTY !== true || !isForPeople) {
         let count = 0;
         const counted = async function* (): QueryResult['chunks'] {
@@ -99,7 +99,7 @@ export class Session {
     let count: unknown;
     for await (const rows of chunks) count = rows[0]?.[0];
     // Not a result: stdout stays empty, so that `--format json` never holds anything else.
-    if (gives === 'count')
+    if (returns === 'count')
       await writeText(errorOutput, [`${String(count)} ${count === 1n ? 'row' : 'rows'} written\n`]);
     return true;
   }

@@ -3,14 +3,14 @@ import { arrow } from './arrow.js';
 import { decimalPrecision, decimalScale } from '../numeric/decimal.js';
 import { ByteRanges, type ByteRange } from './byte-ranges.js';
 import type { Dictionary } from './dictionary.js';
-import { ownMemory, type ColumnMemory } from './memory.js';
+import { separateMemory, type ColumnMemory } from './memory.js';
 import type { Digits } from './table.js';
 
 const instantType = () => new (arrow().Timestamp)(arrow().TimeUnit.MICROSECOND, 'UTC');
 
-/** Strings of few rows as numbers in a dictionary; below 0 stands for null. */
+/** Strings of few rows as numbers in a dictionary; below 0 is null. */
 export function dictionaryArray(dictionary: Dictionary, length: number, at: (row: number) => number): Data {
-  return new GatheredArrays(ownMemory).numbered(
+  return new GatheredArrays(separateMemory).numbered(
     dictionary,
     Int32Array.from({ length }, (_, row) => at(row)),
   );
@@ -26,12 +26,12 @@ export interface Runs {
 export function bytesArray(texts: readonly ByteRange[]): Data {
   const ranges = new ByteRanges();
   for (const { page, start, end } of texts) ranges.push(page, start, end);
-  return ranges.array(Int32Array.from(texts.keys()), ownMemory);
+  return ranges.array(Int32Array.from(texts.keys()), separateMemory);
 }
 
 const hexDigits = Buffer.from('0123456789abcdef');
 
-/** UTF-8 that stands around a value. */
+/** UTF-8 before and behind a value. */
 export interface Around {
   readonly before: Uint8Array;
   readonly behind: Uint8Array;
@@ -46,7 +46,7 @@ export function hexArray(
   values: Uint8Array,
   size: number,
   chosen: Int32Array,
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
   around?: (value: number) => Around | undefined,
 ): Data<Utf8> {
   const { length } = chosen;
@@ -74,9 +74,9 @@ function putHex(
   size: number,
   texts: Around | undefined,
   into: Uint8Array,
-  place: number,
+  offset: number,
 ): void {
-  let to = texts === undefined ? place : put(texts.before, into, place);
+  let to = texts === undefined ? offset : put(texts.before, into, offset);
   for (let at = start; at < start + size; at++) {
     const byte = values[at] ?? 0;
     into[to++] = hexDigits[byte >> 4] ?? 0;
@@ -85,9 +85,9 @@ function putHex(
   if (texts !== undefined) put(texts.behind, into, to);
 }
 
-function put(text: Uint8Array, into: Uint8Array, place: number): number {
-  into.set(text, place);
-  return place + text.length;
+function put(text: Uint8Array, into: Uint8Array, offset: number): number {
+  into.set(text, offset);
+  return offset + text.length;
 }
 
 /** Strings that hardly repeat, such as ids; none is null. */
@@ -295,7 +295,7 @@ export class GatheredArrays {
     return { data: new BigInt64Array(into.buffer, into.byteOffset, numbers.length), validity };
   }
 
-  /** The nulls are marked, and 0 takes their place in `numbers`. */
+  /** The nulls are marked, and 0 replaces them in `numbers`. */
   #negativesAsNull(numbers: Int32Array): Validity {
     const validity = new Validity(numbers.length, this.#memory);
     for (let row = 0; row < numbers.length; row++) {
@@ -312,7 +312,7 @@ class Validity {
   nullCount = 0;
   readonly #bits: Uint8Array;
 
-  constructor(length: number, memory: ColumnMemory = ownMemory) {
+  constructor(length: number, memory: ColumnMemory = separateMemory) {
     this.#bits = memory.bytes((length + 7) >> 3).fill(0xff);
   }
 

@@ -36,7 +36,7 @@ export class ByteRanges {
     return this.#ends.get(row) - this.#starts.get(row);
   }
 
-  /** @param before how many bytes that stand before them come with them */
+  /** @param before how many of the bytes before them come with them */
   bytes(row: number, before = 0): Uint8Array {
     const page = this.#pages[row];
     if (page === undefined) throw new Error(`expected the bytes of row ${row}, they aren't kept`);
@@ -44,7 +44,7 @@ export class ByteRanges {
     return new Uint8Array(page.buffer, page.byteOffset + this.start(row) - before, this.size(row) + before);
   }
 
-  /** How many bytes stand before them. */
+  /** How many bytes are before them. */
   start(row: number): number {
     return this.#starts.get(row);
   }
@@ -64,7 +64,7 @@ export class ByteRanges {
     return { starts, ends };
   }
 
-  /** Takes texts that lie within bytes in the place of its own. */
+  /** Replaces its texts by these, which lie within bytes. */
   take({ starts, ends }: RangesWithin, all: Uint8Array): void {
     this.#starts.take(starts);
     this.#ends.take(ends);
@@ -82,7 +82,7 @@ export class ByteRanges {
     return arrow().makeData({ type: new (arrow().Utf8)(), length, nullCount: 0, valueOffsets, data });
   }
 
-  /** Forgets what lies behind the first `length` ones. */
+  /** Drops the texts behind the first `length` ones. */
   truncate(length: number): void {
     this.#pages.length = length;
     this.#starts.truncate(length);

@@ -65,7 +65,7 @@ export class Dictionary {
     return { bytes: memory.bytes(this.#bytes.subarray(0, offsets[this.length])), offsets };
   }
 
-  /** Takes values, and their memory, in the place of its own: they can be read, and none can be added. */
+  /** Replaces its values and their memory by these: they can be read, and none can be added. */
   take({ bytes, offsets }: DictionaryTexts): void {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#offsets = offsets;
@@ -88,11 +88,11 @@ export class Dictionary {
     const from = this.#offsets[value] ?? 0;
     if ((this.#offsets[value + 1] ?? 0) - from !== end - start) return false;
     const source = this.#sourceView;
-    const own = this.#view;
+    const view = this.#view;
     const behind = from - start;
     let at = start;
-    for (; at <= end - 4; at += 4) if (source.getInt32(at) !== own.getInt32(at + behind)) return false;
-    for (; at < end; at++) if (source.getUint8(at) !== own.getUint8(at + behind)) return false;
+    for (; at <= end - 4; at += 4) if (source.getInt32(at) !== view.getInt32(at + behind)) return false;
+    for (; at < end; at++) if (source.getUint8(at) !== view.getUint8(at + behind)) return false;
     return true;
   }
 

@@ -1,16 +1,16 @@
-/** Where the arrays of columns lie. All of them are zeros at first. */
+/** Allocates the arrays of columns. All of them are zeros at first. */
 export interface ColumnMemory {
   int32s(length: number): Int32Array<ArrayBuffer>;
   bytes(length: number): Uint8Array<ArrayBuffer>;
 }
 
 /** Each array has memory of its own. */
-export const ownMemory: ColumnMemory = {
+export const separateMemory: ColumnMemory = {
   int32s: (length) => new Int32Array(length),
   bytes: (length) => new Uint8Array(length),
 };
 
-/** More than the columns take that a part of an input has, of some 10 MB. */
+/** More than the columns of one chunk of an input take, of some 10 MB. */
 export const columnBytes = 16_000_000;
 
 /** Bytes at whose multiples arrays begin: what Arrow recommends ("Buffer Alignment and Padding" of its format). */
@@ -32,12 +32,12 @@ export class ReusedMemory implements ColumnMemory {
 
   int32s(length: number): Int32Array<ArrayBuffer> {
     const start = this.#room(length * Int32Array.BYTES_PER_ELEMENT);
-    return start === undefined ? ownMemory.int32s(length) : new Int32Array(this.#buffer, start, length).fill(0);
+    return start === undefined ? separateMemory.int32s(length) : new Int32Array(this.#buffer, start, length).fill(0);
   }
 
   bytes(length: number): Uint8Array<ArrayBuffer> {
     const start = this.#room(length);
-    return start === undefined ? ownMemory.bytes(length) : new Uint8Array(this.#buffer, start, length).fill(0);
+    return start === undefined ? separateMemory.bytes(length) : new Uint8Array(this.#buffer, start, length).fill(0);
   }
 
   /** Gives the memory out anew: nobody may use the arrays that lie in it any more. */
@@ -85,21 +85,21 @@ export class SharedArrays {
   }
 
   int32s(values: Int32Array): Int32Array {
-    const copy = new Int32Array(...this.#place(values));
+    const copy = new Int32Array(...this.#allocate(values));
     copy.set(values);
     return copy;
   }
 
-  /** To be read by `int64sOf`: no value of a column reaches as far as what stands for undefined. */
+  /** To be read by `int64sOf`: no value of a column equals the number that means undefined. */
   int64s(values: readonly (bigint | undefined)[]): BigInt64Array {
     const { length } = values;
-    const copy = new BigInt64Array(...this.#place({ length, byteLength: length * BigInt64Array.BYTES_PER_ELEMENT }));
+    const copy = new BigInt64Array(...this.#allocate({ length, byteLength: length * BigInt64Array.BYTES_PER_ELEMENT }));
     for (let at = 0; at < length; at++) copy[at] = values[at] ?? noInt64;
     return copy;
   }
 
   bytes(values: Uint8Array): Uint8Array {
-    const copy = new Uint8Array(...this.#place(values));
+    const copy = new Uint8Array(...this.#allocate(values));
     copy.set(values);
     return copy;
   }
@@ -110,7 +110,7 @@ export class SharedArrays {
   }
 
   /** Memory for an array of so many values, where it begins in it, and how many there are. */
-  #place({ byteLength, length }: { byteLength: number; length: number }): [SharedArrayBuffer, number, number] {
+  #allocate({ byteLength, length }: { byteLength: number; length: number }): [SharedArrayBuffer, number, number] {
     const start = this.#used;
     this.#used += Math.ceil(byteLength / alignment) * alignment;
     return this.#used <= this.#memory.byteLength
@@ -120,7 +120,7 @@ export class SharedArrays {
 }
 
 /**
- * The first place from `from` on with the same remainder by 8 as the offset of the bytes: V8 copies bytes that threads share word
+ * The first offset from `from` on with the same remainder by 8 as the offset of the bytes: V8 copies bytes that threads share word
  * by word then, and else one by one.
  */
 export function alignedWith(bytes: Uint8Array, from: number): number {
@@ -128,9 +128,9 @@ export function alignedWith(bytes: Uint8Array, from: number): number {
 }
 
 /** Copies bytes that are mostly few: a call of `set` for each would cost more than they do. */
-export function copyText(source: Uint8Array, start: number, end: number, into: Uint8Array, place: number): void {
-  if (end - start > 48) into.set(source.subarray(start, end), place);
-  else for (let at = start, to = place; at < end; at++, to++) into[to] = source[at] ?? 0;
+export function copyText(source: Uint8Array, start: number, end: number, into: Uint8Array, offset: number): void {
+  if (end - start > 48) into.set(source.subarray(start, end), offset);
+  else for (let at = start, to = offset; at < end; at++, to++) into[to] = source[at] ?? 0;
 }
 
 /** A growing list of 32-bit integers. */
@@ -166,13 +166,13 @@ export class Int32List {
     return this.#cells.subarray(0, this.length);
   }
 
-  /** Takes these values, and their memory, in the place of its own. */
+  /** Replaces its values and their memory by these. */
   take(values: Int32Array): void {
     this.#cells = values;
     this.length = values.length;
   }
 
-  /** Forgets what lies behind the first `length` values. */
+  /** Drops the values behind the first `length` ones. */
   truncate(length: number): void {
     this.length = length;
   }

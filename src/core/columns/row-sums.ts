@@ -124,7 +124,7 @@ function addNumbers({ first, second }: Hashes, { nulls, words, wordsPerValue }: 
   }
 }
 
-/** What stands for no value. */
+/** The hash of no value. */
 const noneFirst = 0x1b873593;
 const noneSecond = 0x51ed270b;
 

@@ -2,7 +2,7 @@ import type { Data, RecordBatch } from 'apache-arrow';
 import { arrow } from './arrow.js';
 import type { Runs } from './arrays.js';
 import { columnData, isNull, nullsOf, numbersOf } from './column-data.js';
-import { ownMemory } from './memory.js';
+import { separateMemory } from './memory.js';
 import { recordBatch, type Table } from './table.js';
 
 /** A column's values: one for each row, or one for each run of rows. */
@@ -71,7 +71,7 @@ export function expanded(values: ColumnValues): Data {
   const wordsPerValue = isNumbered ? 1 : (numbersOf(values.values)?.wordsPerValue ?? NaN);
   if (Number.isNaN(wordsPerValue)) throw new Error('expected numbers, or texts of a dictionary');
   const length = rowsOf(values);
-  const into = ownMemory.int32s(length * wordsPerValue);
+  const into = separateMemory.int32s(length * wordsPerValue);
   const nulls = nullsOf(values.values);
   const nullBitmap = nulls.nullCount === 0 ? undefined : new Uint8Array((length + 7) >> 3).fill(0xff);
   let nullCount = 0;

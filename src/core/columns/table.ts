@@ -25,7 +25,7 @@ export interface Column {
   readonly filtered?: true;
   /** Whether files go without its least and greatest value, as these would let no reader skip anything. */
   readonly unbounded?: true;
-  /** Whether people look for single values of it: a file then tells which of them it lacks. */
+  /** Whether people look for single values of it: a file then has a Bloom filter of them. */
   readonly bloomFilter?: true;
   /** Whether files that earlier versions of this program wrote lack it. */
   readonly later?: true;
@@ -99,7 +99,7 @@ export interface Family {
   readonly derived: readonly Table[];
 }
 
-/** A pipeline, as far as it tells of its tables: those derived from the main table first, the main table last. */
+/** The tables of a pipeline: those derived from the main table first, the main table last. */
 export interface Tabled {
   readonly name: string;
   readonly tables: readonly Table[];

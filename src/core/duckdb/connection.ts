@@ -56,8 +56,8 @@ export interface QueryColumn extends Column {
 }
 
 export interface QueryResult {
-  /** What the statement gives: rows, the number of rows it wrote (INSERT, COPY …), or nothing (CREATE, SET …). */
-  readonly gives: 'rows' | 'count' | 'nothing';
+  /** What the statement returns: rows, the number of rows it wrote (INSERT, COPY …), or nothing (CREATE, SET …). */
+  readonly returns: 'rows' | 'count' | 'nothing';
   /** Whether it is the plan of an EXPLAIN: lines of text that are to be printed as they are. */
   readonly plan: boolean;
   readonly columns: readonly QueryColumn[];
@@ -147,7 +147,7 @@ async function connected(instance: DuckDBInstance, takesSeveral: boolean, closed
       return connection.stream(sql, parameters && [...parameters]);
     });
     return {
-      gives: givesOf(result),
+      returns: returnKind(result),
       plan: result.statementType === StatementType.EXPLAIN,
       columns: columnsOf(result),
       chunks: chunksOf(connection, result, signal),
@@ -251,14 +251,14 @@ function sqlError(error: unknown): LedgerlakeError {
   return new LedgerlakeError('SQL', messageLines(message.trimEnd()), { cause: error });
 }
 
-/** DuckDB's message: below its first line only the place in the query that it points at is not indented, so none passes for another's. */
+/** DuckDB's message, indented below its first line, so that none passes for another's; its excerpt of the query is not. */
 function messageLines(message: string): string {
-  const place = /\n\nLINE \d+: [^\n]*\n *\^$/.exec(message)?.[0] ?? '';
-  const text = message.slice(0, message.length - place.length);
-  return text.trimEnd().replaceAll(/\n+/g, '\n  ') + place;
+  const excerpt = /\n\nLINE \d+: [^\n]*\n *\^$/.exec(message)?.[0] ?? '';
+  const text = message.slice(0, message.length - excerpt.length);
+  return text.trimEnd().replaceAll(/\n+/g, '\n  ') + excerpt;
 }
 
-function givesOf(result: DuckDBResult): QueryResult['gives'] {
+function returnKind(result: DuckDBResult): QueryResult['returns'] {
   if (result.returnType === ResultReturnType.QUERY_RESULT) return 'rows';
   return result.returnType === ResultReturnType.CHANGED_ROWS ? 'count' : 'nothing';
 }

@@ -1,11 +1,11 @@
-/** What the reader stands inside of: a string, name or line comment with the text that ends it, or nested comments. */
+/** What the reader is inside of: a string, name or line comment with the text that ends it, or nested comments. */
 type Inside = { readonly end: string; readonly escapes: boolean } | { readonly comments: number };
 
 /** A semicolon, or what opens a string (`'`, `e'`, `$tag$`), a quoted name or a comment. */
 const marks = /;|--|\/\*|"|(?<![\p{L}\p{N}_$])[eE]'|'|(?<![\p{L}\p{N}_$])\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/gu;
 
 /**
- * Cuts lines of SQL into statements at the semicolons that stand outside of strings, quoted names and comments. Holds
+ * Cuts lines of SQL into statements at the semicolons outside of strings, quoted names and comments. Holds
  * what came since the last statement's end; each line is looked at once.
  */
 export class StatementReader {

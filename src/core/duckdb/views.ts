@@ -68,8 +68,8 @@ function selectOf(table: LakeTable, files: readonly string[]): string {
 /** Begins the names that columns have behind a view, so that one may be called `filename`, as DuckDB calls a file's path. */
 const columnAlias = 'column_';
 
-/** Where a file lies below its table's folder; months are as long as `2026-01`, also the one that is `unknown`. */
-const place = /^account=[^/]*\/month=[^/]{7}\/[^/]*$/;
+/** The path of a file below its table's folder; months are as long as `2026-01`, also the one that is `unknown`. */
+const partitionPath = /^account=[^/]*\/month=[^/]{7}\/[^/]*$/;
 
 /**
  * The values of a file's two folders, in SQL. By position, as DuckDB works them out for every file once a condition is on
@@ -78,7 +78,7 @@ const place = /^account=[^/]*\/month=[^/]{7}\/[^/]*$/;
 function foldersOf(table: LakeTable, files: readonly string[]): readonly [account: string, month: string] {
   const [first = ''] = files;
   const folder = first.slice(0, first.lastIndexOf('/account=') + 1);
-  const odd = files.find((file) => !file.startsWith(folder) || !place.test(file.slice(folder.length)));
+  const odd = files.find((file) => !file.startsWith(folder) || !partitionPath.test(file.slice(folder.length)));
   if (odd !== undefined) {
     throw new LedgerlakeError(
       'LAKE_LOG',

@@ -9,7 +9,7 @@ type EventOf<Events> = { [Name in keyof Events]: { readonly event: Name } & Even
 /** Takes what happens, when it happens. Never throws. */
 export type Emit = (event: RunEvent) => void;
 
-/** What an upstream tells of the requests for a slice; the runner says which slice that is. */
+/** What an upstream reports of the requests for a slice; the runner adds which slice it is. */
 export type UpstreamEvent = EventOf<UpstreamEvents>;
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
@@ -134,7 +134,7 @@ interface RunEvents {
     readonly to: string | null;
   };
   'run-ended': { readonly status: 'done' | 'failed'; readonly seconds: number };
-  /** A signal has told the run to stop: what is whole is still committed. */
+  /** A signal has stopped the run: what is whole is still committed. */
   stopping: object;
   /** Why the command exits with something else than 0. */
   failed: {
@@ -201,7 +201,7 @@ interface RunEvents {
     readonly slices: number;
     readonly reason: string;
   };
-  /** A long wait for the service has begun; told at most once a minute. */
+  /** A long wait for the service has begun; reported once a minute at most. */
   'service-awaited': {
     readonly operation: string;
     readonly cause: string;
@@ -223,7 +223,7 @@ interface RunEvents {
     /** Until a token is there; 0: there is one. */
     readonly nextTokenSeconds: number;
   };
-  /** The service names a rate that can't be meant; told once for each operation of a run. */
+  /** The service names a rate that can't be meant; reported once for each operation of a run. */
   'rate-unfit': {
     readonly operation: string;
     /** As it came, at most 40 characters. */
@@ -264,7 +264,7 @@ interface RunEvents {
     readonly file: string;
     /** `window/…`; of several the first and how many more. */
     readonly slice: string;
-    /** How many the log says that it held. */
+    /** How many it had, as the log says. */
     readonly rows: number;
     /** What is wrong with it. */
     readonly reason: string;
@@ -356,7 +356,7 @@ interface RunEvents {
     /** Turns at once. */
     readonly concurrency: number;
   };
-  /** A signal has told it to stop: it takes nothing new, and what is open comes to its end. */
+  /** A signal has stopped it: it takes nothing new, and finishes what is open. */
   'worker-draining': {
     /** Turns under way. */
     readonly turns: number;
@@ -391,7 +391,7 @@ interface RunEvents {
   'account-warned': { readonly account: string; readonly message: string };
   /** Redis isn't what it should be for a queue. */
   'queue-warning': { readonly reason: string };
-  /** How many accounts are in the queue, told from time to time by each worker. */
+  /** How many accounts are in the queue, reported from time to time by each worker. */
   'queue-counted': {
     /** Could have their turn at once; have it, with any worker; wait for another try; are among the dead letters. */
     readonly waiting: number;

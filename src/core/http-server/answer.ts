@@ -77,7 +77,7 @@ export function deliver(
 ): void {
   const { socket } = response;
   const bytes = Buffer.from(body);
-  const hold = () => {
+  const holdOpen = () => {
     const end = () => response.destroy();
     if (signal.aborted) end();
     else signal.addEventListener('abort', end, { once: true });
@@ -87,7 +87,7 @@ export function deliver(
       response.setTimeout(stallMs, () => {
         response.destroy();
       });
-      // Node calls one written and finished that was broken off: only its socket tells.
+      // Node calls one written and finished that was broken off: only its socket knows.
       response.writeHead(status, headers).write(bytes, () => {
         if (socket?.destroyed === false) onWhole();
       });
@@ -97,11 +97,11 @@ export function deliver(
       response.socket?.resetAndDestroy();
       return;
     case 'never':
-      hold();
+      holdOpen();
       return;
     case 'head-only':
       response.writeHead(status, headers).flushHeaders();
-      hold();
+      holdOpen();
       return;
     case 'cut':
       response.writeHead(status, headers).write(bytes.subarray(0, bytes.length / 2), () => {

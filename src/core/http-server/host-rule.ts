@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { Refusal } from './refusal.js';
 
-/** Names of this machine. */
-const ownNames = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+/** Names of the local machine. */
+const localNames = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** Whether an address is reached from this machine only. */
 export function isLoopback(host: string): boolean {
@@ -41,7 +41,7 @@ export function hostRefusal(
   if (answered === undefined) return undefined;
   const foreign = [...hosts, ...(authority === undefined ? [] : [authority])].find((host) => {
     const name = host.toLowerCase().replace(/:\d*$/, '');
-    return !ownNames.test(name) && !answered.isAllowed(name);
+    return !localNames.test(name) && !answered.isAllowed(name);
   });
   if (foreign === undefined) return undefined;
   return new Refusal(421, `This service does not answer to that name; ${answered.advice}.`, foreign);
@@ -50,7 +50,7 @@ export function hostRefusal(
 export interface Target {
   /** The host that an absolute-form target names, with its port; undefined in origin form. */
   readonly authority: string | undefined;
-  /** As it stands in the address, percent-encoded. */
+  /** As it is in the address, percent-encoded. */
   readonly path: string;
   /** What follows the first question mark, percent-encoded; '' where nothing does. */
   readonly query: string;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isIPv6 } from 'node:net';
 import { type Access, type Answer, answerHeaders, type HttpRequest, deliver } from './answer.js';
 import { type AnsweredHosts, hostRefusal, targetOf } from './host-rule.js';
-import { Pipelining, type Held, Undelivered } from './pipelining.js';
+import { Pipelining, type PendingAnswer, Undelivered } from './pipelining.js';
 import { failure, Refusal, noTunnel, refuseBytes, refuseSocket } from './refusal.js';
 
 /** How long clients may take, milliseconds, and how much of the server they may hold. */
@@ -193,8 +193,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     });
   }
 
-  function send(answer: Answer, response: ServerResponse, room: Held, signal: AbortSignal, onWhole: () => void): void {
-    undelivered.made(room, Buffer.byteLength(answer.body));
+  function send(
+    answer: Answer,
+    response: ServerResponse,
+    room: PendingAnswer,
+    signal: AbortSignal,
+    onWhole: () => void,
+  ): void {
+    undelivered.ready(room, Buffer.byteLength(answer.body));
     const late = setTimeout(() => response.destroy(), limits.answerMs).unref();
     response.once('close', () => {
       clearTimeout(late);
@@ -222,7 +228,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   }
 
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    // Of a client that breaks off: whoever reads the body is told by it.
+    // A client has broken off: whoever reads the body gets the error.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     pipelining.enter(request.socket, () => {
@@ -313,7 +319,7 @@ export function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
     });
     request.once('error', reject);
   });
-  // Most requests are answered without a look at it, and a client that breaks off mid-body has nothing to be told.
+  // Most requests are answered without it, and a client that breaks off mid-body gets no answer.
   body.catch(() => undefined);
   return body;
 }

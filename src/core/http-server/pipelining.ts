@@ -72,8 +72,8 @@ interface Connection {
   readonly queue: (() => void)[];
 }
 
-/** An answer on its way: what is held of it, and how it is given up. */
-export interface Held {
+/** An answer that its client has not taken yet: its memory, and how it is given up. */
+export interface PendingAnswer {
   bytes: number;
   /** When it began to go out, milliseconds of `now`; undefined: it is being made. */
   since: number | undefined;
@@ -81,7 +81,7 @@ export interface Held {
 }
 
 export interface UndeliveredOptions {
-  /** Bytes that answers may hold until their clients have taken them. */
+  /** Bytes that pending answers may have in memory. */
   readonly most: number;
   /** While others wait for room, an answer that has been going out for longer, milliseconds, is given up. */
   readonly graceMs: number;
@@ -89,7 +89,7 @@ export interface UndeliveredOptions {
   readonly now: () => number;
 }
 
-/** What an answer is taken to hold while it is made. */
+/** Bytes that count for an answer until its length is known. */
 const guess = 64 * 1024;
 
 /** How often those that wait look for room, milliseconds. */
@@ -98,7 +98,7 @@ const lookMs = 250;
 /** The room of a server's answers in memory: who is slow to take one holds up nobody else for long. */
 export class Undelivered {
   readonly #options: UndeliveredOptions;
-  readonly #held = new Set<Held>();
+  readonly #pending = new Set<PendingAnswer>();
   readonly #waiting: (() => void)[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -107,13 +107,13 @@ export class Undelivered {
     this.#options = options;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes of all pending answers. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /** Resolves once there is room for one more answer, in the order of asking. `drop` gives it up. */
-  async enter(drop: () => void): Promise<Held> {
+  async enter(drop: () => void): Promise<PendingAnswer> {
     if (this.#waiting.length > 0 || this.#isFull) {
       const turn = new Promise<void>((resolve) => {
         this.#waiting.push(resolve);
@@ -123,22 +123,22 @@ export class Undelivered {
       }, lookMs).unref();
       await turn;
     }
-    const held: Held = { bytes: 0, since: undefined, drop };
-    this.#held.add(held);
-    this.#resize(held, guess);
-    return held;
+    const answer: PendingAnswer = { bytes: 0, since: undefined, drop };
+    this.#pending.add(answer);
+    this.#resize(answer, guess);
+    return answer;
   }
 
-  /** The answer is made, and begins to go out. */
-  made(held: Held, bytes: number): void {
-    held.since = this.#options.now();
-    this.#resize(held, bytes);
+  /** The answer is complete, and begins to go out. */
+  ready(answer: PendingAnswer, bytes: number): void {
+    answer.since = this.#options.now();
+    this.#resize(answer, bytes);
   }
 
   /** It went out, or was given up. More than once is once. */
-  leave(held: Held): void {
-    if (!this.#held.delete(held)) return;
-    this.#bytes -= held.bytes;
+  leave(answer: PendingAnswer): void {
+    if (!this.#pending.delete(answer)) return;
+    this.#bytes -= answer.bytes;
     this.#admit();
   }
 
@@ -146,10 +146,10 @@ export class Undelivered {
     return this.#bytes >= this.#options.most;
   }
 
-  #resize(held: Held, bytes: number): void {
-    if (!this.#held.has(held)) return;
-    this.#bytes += bytes - held.bytes;
-    held.bytes = bytes;
+  #resize(answer: PendingAnswer, bytes: number): void {
+    if (!this.#pending.has(answer)) return;
+    this.#bytes += bytes - answer.bytes;
+    answer.bytes = bytes;
     this.#admit();
   }
 
@@ -163,11 +163,11 @@ export class Undelivered {
 
   #look(): void {
     const late = this.#options.now() - this.#options.graceMs;
-    for (const held of this.#held) {
+    for (const answer of this.#pending) {
       if (!this.#isFull) break;
-      if (held.since === undefined || held.since > late) continue;
-      held.drop();
-      this.leave(held);
+      if (answer.since === undefined || answer.since > late) continue;
+      answer.drop();
+      this.leave(answer);
     }
     this.#admit();
   }

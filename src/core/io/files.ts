@@ -34,13 +34,13 @@ export function openFault(error: unknown): string {
 export async function makeFolders(folder: string, mode = 0o777): Promise<string | undefined> {
   if (await isFolder(folder)) return undefined;
   const missing = [resolve(folder)];
-  for (let at = dirname(resolve(folder)); !(await isThere(at)); at = dirname(at)) missing.push(at);
+  for (let at = dirname(resolve(folder)); !(await exists(at)); at = dirname(at)) missing.push(at);
   for (const path of missing.toReversed()) {
     try {
       await mkdir(path, { mode });
     } catch (error) {
-      const isTaken = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-      if (!isTaken) throw error;
+      const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+      if (!exists) throw error;
       // Another process may have made it. Of a link that leads nowhere the system says more about the whole path.
       if (!(await isFolder(path))) await mkdir(folder, { mode });
     }
@@ -55,8 +55,8 @@ function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Whether there is something, or it can't be told; so also for the root of the file system. */
-function isThere(path: string): Promise<boolean> {
+/** Whether something exists there, or may exist; true for the root of the file system. */
+function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     (error: unknown) =>
@@ -84,7 +84,7 @@ export async function readPlainFile(path: string): Promise<Buffer | undefined> {
 }
 
 /** `length` bytes of an open file from `start` on, fewer where it ends before. */
-export async function readPart(file: FileHandle, start: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function readRange(file: FileHandle, start: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(length);
   let filled = 0;
   while (filled < length) {
@@ -100,12 +100,12 @@ export async function readPart(file: FileHandle, start: number, length: number):
  * Throws what the disk throws, and leaves the old file then.
  */
 export async function replaceFile(path: string, content: string | Uint8Array, mode = 0o666): Promise<void> {
-  const part = `${path}.${process.pid}.part`;
+  const temporary = `${path}.${process.pid}.part`;
   try {
-    await writeFile(part, content, { mode });
-    await rename(part, path);
+    await writeFile(temporary, content, { mode });
+    await rename(temporary, path);
   } catch (error) {
-    await rm(part, { force: true }).catch(() => undefined);
+    await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
 }

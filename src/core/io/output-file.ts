@@ -12,7 +12,7 @@ export interface OutputFile {
   readonly stream: Writable;
   /** Runs work that writes to the stream: all of what it writes stays, or where it throws nothing. */
   whole<T>(write: () => Promise<T>): Promise<T>;
-  /** Gives the file its name, in place of what had it. */
+  /** Gives the file its name, and replaces what had it. */
   keep(): Promise<void>;
   /** Drops what was written, unless it was kept. */
   drop(): Promise<void>;

@@ -117,7 +117,7 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     return last < 0 || (view.getInt32(start + last * 4, true) & this.#lastMask) === words[last];
   }
 
-  /** Whether the key stands at a byte, with its quotes and its colon. */
+  /** Whether the key begins at a byte, with its quotes and its colon. */
   isWritten(view: DataView, start: number): boolean {
     const words = this.#writtenWords;
     const last = words.length - 1;

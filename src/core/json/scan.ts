@@ -34,7 +34,7 @@ export function scan(source: Uint8Array, tape: Tape): void {
  * Scans the value that begins at a byte of a text, of which only that much is read. The caller has seen to it that the bytes are
  * UTF-8.
  *
- * @param outerDepth objects and arrays that it stands in
+ * @param outerDepth objects and arrays around it
  * @returns where it ends
  * @throws LedgerlakeError JSON_SYNTAX
  */
@@ -166,7 +166,7 @@ class Scanner {
     return at + 1;
   }
 
-  /** Checks the escape whose letter stands at `at`; where the string goes on. */
+  /** Checks the escape whose letter is at `at`; returns where the string goes on. */
   #escape(at: number): number {
     const behind = escapeEnd(this.#bytes, at);
     if (behind >= 0) return behind;

@@ -18,7 +18,7 @@ export const kind = {
 /** Integers a node: its kind, first byte, end (one behind its last byte), and the node behind its subtree. */
 const stride = 4;
 
-/** Containers may stand in one another this deep (RFC 8259, section 9, lets a parser set its limit). */
+/** Containers may be nested this deep (RFC 8259, section 9, lets a parser set its limit). */
 export const maxDepth = 512;
 
 /** A text has at most so many nodes, which take 64 MB: the densest one has a node for each two bytes. */

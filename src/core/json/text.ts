@@ -39,18 +39,18 @@ export function isDigit(byte: number): boolean {
 }
 
 /** The byte that a one-letter escape stands for, or 0 where the letter makes none. */
-export function escapedByte(letter: number): number {
+function escapedByte(letter: number): number {
   return escapes[letter] ?? 0;
 }
 
 /** The value of a hexadecimal digit, or -1. */
-export function hexDigit(byte: number): number {
+function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-/** Where a string goes on behind the escape whose letter stands at a byte; the negative place of the byte that makes it none. */
+/** Where a string goes on behind the escape whose letter is at a byte; the negated position of the byte that makes it invalid. */
 export function escapeEnd(bytes: Uint8Array, at: number): number {
   const letter = bytes[at] ?? 0;
   if (escapedByte(letter) !== 0) return at + 1;
@@ -146,7 +146,7 @@ export class FixedText {
     this.#rest = bytes.slice(inWords);
   }
 
-  standsAt({ bytes, view }: JsonBytes, start: number): boolean {
+  matchesAt({ bytes, view }: JsonBytes, start: number): boolean {
     if (start + this.length > bytes.length) return false;
     const words = this.#words;
     let at = start;

@@ -26,7 +26,7 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number, into:
   if (negative) at++;
   const from = at;
 
-  // Where the point stands, counted in digits from the first one, and where the digits end.
+  // The position of the point, counted in digits from the first one, and where the digits end.
   let digits = 0;
   let point = -1;
   let mantissaEnd = at;

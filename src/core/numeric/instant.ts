@@ -101,7 +101,7 @@ function usualInstant(bytes: Buffer, start: number, end: number): bigint | undef
   const minute = twoDigits(bytes, start + 14);
   const second = twoDigits(bytes, start + 17);
   const millionths = fractionAt(bytes, start + 19, end - 1);
-  // A comparison with NaN, which stands for what is no digit, is false.
+  // What is no digit is NaN, and a comparison with NaN is false.
   if (!(year >= 1970 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59)) return undefined;
   if (!(second <= 59 && millionths >= 0)) return undefined;
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;

@@ -72,8 +72,8 @@ export async function readFooter(file: Blob): Promise<ThriftStruct> {
   return readStruct(bytes, 0, length);
 }
 
-/** Whether this program has written the file. */
-export function isOwnFooter(footer: ThriftStruct): boolean {
+/** Whether this program has written the file, as its footer says. */
+export function isLedgerlakeFooter(footer: ThriftStruct): boolean {
   return textOf(footer, 6)?.startsWith(writerName) === true;
 }
 

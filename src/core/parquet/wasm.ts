@@ -85,7 +85,7 @@ export interface RowRange {
 /** A Parquet file that stays open for a while. */
 export interface OpenParquet {
   /** Whether this program has written it. */
-  readonly isOwn: boolean;
+  readonly isLedgerlakeFile: boolean;
   readonly groups: readonly RowGroup[];
 }
 
@@ -111,12 +111,15 @@ export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet
         // One batch: each has its price, and a thousand rows, as they come otherwise, are few.
         table: async ({ columns, ...range } = {}) => {
           const selected = columns === undefined ? {} : { columns: [...columns] };
-          const part = { ...selected, ...range, rowGroups: [number], batchSize: Math.max(1, rows) };
-          return arrow().tableFromIPC((await file.read(part)).intoIPCStream());
+          const options = { ...selected, ...range, rowGroups: [number], batchSize: Math.max(1, rows) };
+          return arrow().tableFromIPC((await file.read(options)).intoIPCStream());
         },
       };
     });
-    return await read({ isOwn: metadata.fileMetadata().createdBy()?.startsWith(writerName) === true, groups });
+    return await read({
+      isLedgerlakeFile: metadata.fileMetadata().createdBy()?.startsWith(writerName) === true,
+      groups,
+    });
   } finally {
     file.free();
   }

@@ -14,7 +14,7 @@ const hidden: ReadonlySet<PropertyKey> = new Set([
   'address',
 ]);
 
-/** What is wrong at one place of the configuration: where, what was expected, what came. Never a secret. */
+/** What is wrong in one field of the configuration: which, what was expected, what came. Never a secret. */
 export function faultLine(issue: z.core.$ZodIssue, file: unknown): string {
   const where = pathText(issue.path);
   if (issue.code === 'unrecognized_keys') {
@@ -68,7 +68,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/** The name that a mistyped or shortened one most likely stands for; undefined where none is near. */
+/** The name that a mistyped or shortened one most likely means; undefined where none is near. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const wanted = plain(given);
   // What is that long is no slip of the hand, and comparing it would take long.

@@ -23,11 +23,11 @@ export type Rows = readonly (readonly Cell[])[];
 /** The names of columns; one that was there before gets `_1`, `_2` …, so that no value hides another. */
 export function distinctNames(columns: readonly Column[]): readonly string[] {
   const names = new Set(columns.map((column) => column.name));
-  const taken = new Set<string>();
+  const usedNames = new Set<string>();
   return columns.map(({ name }) => {
     let key = name;
-    for (let number = 1; taken.has(key) || (key !== name && names.has(key)); number++) key = `${name}_${number}`;
-    taken.add(key);
+    for (let number = 1; usedNames.has(key) || (key !== name && names.has(key)); number++) key = `${name}_${number}`;
+    usedNames.add(key);
     return key;
   });
 }

@@ -9,7 +9,7 @@ export interface Output extends Writable {
   readonly columns?: number;
 }
 
-/** Cells of the terminal that an output is, or undefined where it is none. */
+/** The width in cells of the terminal that an output is, or undefined where it is none. */
 export function terminalWidth(output: Output): number | undefined {
   return output.isTTY === true && output.columns !== undefined && output.columns > 0 ? output.columns : undefined;
 }

@@ -6,7 +6,7 @@ import { displayWidth, fitted, wrapped } from './width.js';
 export interface TableOptions {
   /** Cells of the terminal; undefined: no limit, and nothing is cut. */
   readonly width?: number | undefined;
-  /** Whether the number of rows stands below the table; true unless said otherwise. */
+  /** Whether the number of rows is printed below the table; default: true. */
   readonly footer?: boolean;
 }
 
@@ -97,12 +97,12 @@ class AmountTexts {
   readonly #places = new Map<number, number>();
 
   constructor(columns: readonly Column[]) {
-    const place = new Map(columns.map(({ name }, at) => [name, at]));
+    const columnIndex = new Map(columns.map(({ name }, at) => [name, at]));
     for (const [at, { name, isAmount = false }] of columns.entries()) {
       if (!isAmount) continue;
       // `original_total` is in `original_currency`, `amount` in `currency`.
-      const own = place.get(name.replace(/[^_]*$/, 'currency'));
-      this.#currencies.set(at, own ?? place.get('currency'));
+      const currencyColumn = columnIndex.get(name.replace(/[^_]*$/, 'currency'));
+      this.#currencies.set(at, currencyColumn ?? columnIndex.get('currency'));
     }
   }
 
@@ -187,15 +187,15 @@ function line(columns: readonly Column[], texts: readonly string[], layout: Layo
 }
 
 function rule(layout: Layout, left: string, middle: string, right: string): string {
-  const parts = layout.shown.map((at) => '─'.repeat((layout.widths[at] ?? 0) + 2));
-  return `${left}${withGap(parts, layout, '───').join(middle)}${right}\n`;
+  const cells = layout.shown.map((at) => '─'.repeat((layout.widths[at] ?? 0) + 2));
+  return `${left}${withGap(cells, layout, '───').join(middle)}${right}\n`;
 }
 
 /** Puts `mark` where columns are left out. */
-function withGap(parts: readonly string[], { shown, widths }: Layout, mark: string): readonly string[] {
-  if (shown.length === widths.length) return parts;
+function withGap(lines: readonly string[], { shown, widths }: Layout, mark: string): readonly string[] {
+  if (shown.length === widths.length) return lines;
   const gap = shown.findIndex((at, index) => at !== index);
-  return parts.toSpliced(gap < 0 ? shown.length : gap, 0, mark);
+  return lines.toSpliced(gap < 0 ? shown.length : gap, 0, mark);
 }
 
 function footer(rows: number, shown: number, columns: number): string {
@@ -222,7 +222,7 @@ function same(one: Layout, other: Layout): boolean {
 
 /** Which columns a table shows and how wide, in cells of the terminal. */
 export interface Layout {
-  /** Indices of the columns shown, ascending; where one is left out stands a column with an ellipsis. */
+  /** Indices of the columns shown, ascending; a column with an ellipsis replaces those that are left out. */
   readonly shown: readonly number[];
   /** For every column, shown or not. */
   readonly widths: readonly number[];
@@ -238,7 +238,7 @@ export interface Wishes {
 const leastText = 12;
 
 /** The wishes of these rows, and of those before them. */
-export function wishesOf(columns: readonly Column[], texts: readonly (readonly string[])[], before?: Wishes): Wishes {
+function wishesOf(columns: readonly Column[], texts: readonly (readonly string[])[], before?: Wishes): Wishes {
   const cells = columns.map((_, at) => before?.cells[at] ?? 0);
   for (const row of texts) {
     for (const [at, text] of row.entries()) cells[at] = Math.max(cells[at] ?? 0, displayWidth(text));
@@ -250,7 +250,7 @@ export function wishesOf(columns: readonly Column[], texts: readonly (readonly s
  * Fits the columns into `limit` cells (undefined: any width). Text gives way first, the widest before the others; then
  * columns are left out from the middle. Numbers and times are never cut, so a single one may be wider than the limit.
  */
-export function layoutOf(columns: readonly Column[], wishes: Wishes, limit: number | undefined): Layout {
+function layoutOf(columns: readonly Column[], wishes: Wishes, limit: number | undefined): Layout {
   const wanted = columns.map((_, at) => Math.max(wishes.names[at] ?? 0, wishes.cells[at] ?? 0, 1));
   const all = columns.map((_, at) => at);
   if (limit === undefined || total(all, wanted, all.length) <= limit) return { shown: all, widths: wanted };

@@ -61,14 +61,14 @@ export class FaultInjector {
   }
 
   /** A chance from 0 up to 1 for a thing that isn't a request, such as an event: always the same one. */
-  chance(kind: FaultKind, ...thing: readonly (string | number)[]): number {
-    return draw(this.#options.seed, kind, ...thing);
+  chance(kind: FaultKind, ...key: readonly (string | number)[]): number {
+    return draw(this.#options.seed, kind, ...key);
   }
 
   /** Whether a fault that hits a share of events or groups hits this one. To count it is the caller's matter. */
-  hitsItem(kind: FaultKind, thing: string): boolean {
+  hitsItem(kind: FaultKind, key: string): boolean {
     const settings = this.#options.faults[kind];
-    return settings !== undefined && this.chance(kind, thing) < (settings.share ?? faultRules[kind].share);
+    return settings !== undefined && this.chance(kind, key) < (settings.share ?? faultRules[kind].share);
   }
 
   count(kind: FaultKind): void {

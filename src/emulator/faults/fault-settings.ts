@@ -127,7 +127,7 @@ interface FaultAmount {
 const whole = (usual: number, unit: string): FaultAmount => ({ usual, unit, whole: true });
 const some = (usual: number, unit: string): FaultAmount => ({ usual, unit, whole: false });
 
-/** Hits one request in place of its answer or on its way; the next try succeeds. */
+/** Hits one request instead of its answer or on its way; the next try succeeds. */
 const passing = { shareOf: 'requests', share: 1, passing: true } as const;
 const requests = { shareOf: 'requests', share: 1 } as const;
 const service = { shareOf: 'none', share: 1 } as const;

@@ -60,15 +60,14 @@ export function faultyLedger(ledger: Ledger, injector: FaultInjector): Ledger {
       injector.count('history-limit');
       return true;
     }
-    const thing = list + json;
+    const key = list + json;
     const lateBy = (kind: 'deferred-events' | 'recent-incomplete', ms: number) => {
-      const hidden = asOf < date + ms && injector.hitsItem(kind, thing);
+      const hidden = asOf < date + ms && injector.hitsItem(kind, key);
       if (hidden) injector.count(kind);
       return hidden;
     };
     // Each at an hour of its own: another chance than the one that chose it.
-    const arrives =
-      injector.chance('recent-incomplete', thing, 'arrival') * injector.amount('recent-incomplete') * hour;
+    const arrives = injector.chance('recent-incomplete', key, 'arrival') * injector.amount('recent-incomplete') * hour;
     return lateBy('deferred-events', injector.amount('deferred-events') * day) || lateBy('recent-incomplete', arrives);
   }
 

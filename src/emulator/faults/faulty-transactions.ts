@@ -11,7 +11,7 @@ const day = 24 * hour;
 /** A member's value as it is written instead; undefined: it is left out. */
 type Rewriting = (name: string, json: string) => string | undefined;
 
-/** A JSON text with other members, whatever object they stand in; the numbers and texts as they are, byte for byte. */
+/** A JSON text with other members, whatever object they are in; the numbers and texts as they are, byte for byte. */
 export function rewritten(json: string, change: Rewriting): string {
   const tape = new Tape();
   scan(Buffer.from(json), tape);

@@ -228,11 +228,14 @@ const marketplaceFacts = {
   JPY: { name: 'Amazon.co.jp', id: 'A1VC38T7YXB528', country: 'JP', dollars: 6_789n },
 } as const;
 
-type OwnFacts = Pick<Marketplace, 'index' | 'level' | 'stores'>;
+type SellerFacts = Pick<Marketplace, 'index' | 'level' | 'stores'>;
 
-export function marketplaceIn<T extends OwnFacts>(currency: keyof typeof marketplaceFacts, own: T): Marketplace & T {
+export function marketplaceIn<T extends SellerFacts>(
+  currency: keyof typeof marketplaceFacts,
+  ofSeller: T,
+): Marketplace & T {
   const coin = currency === 'JPY' ? { unit: 1_000_000, scale: 0 } : { unit: 10_000, scale: 2 };
-  return { currency, ...coin, ...marketplaceFacts[currency], ...own };
+  return { currency, ...coin, ...marketplaceFacts[currency], ...ofSeller };
 }
 
 type DescriptionName =

@@ -48,7 +48,7 @@ const handling: NonEmpty<FlatFee> = [
   ['FBARemovalFee', 52],
 ];
 
-/** Counts that a double can't tell apart come by turns. */
+/** Counts that are the same double come by turns. */
 const counts = ['0', '17', '4294967296', '9007199254740993', '9223372036854775807', '385'] as const;
 
 export const accountWriters = {

@@ -40,7 +40,7 @@ interface Slot {
   readonly list: EventListName;
   /** Which of its list's slots in the block, from 0. */
   readonly nth: number;
-  /** Whether the event begins an order, whose id stands for it. */
+  /** Whether the event begins an order, which has its id. */
   readonly order: boolean;
   readonly followUp: FollowUp | undefined;
   readonly duplicate: boolean;
@@ -94,7 +94,7 @@ export interface EventMix {
   isDuplicate(ordinal: number, slot: Slot): boolean;
 }
 
-/** A shuffled block in which each duplicate stands behind its sibling. */
+/** A shuffled block in which each duplicate comes behind its sibling. */
 function arrange(draw: Draw, slots: readonly Slot[], isPaired: (slot: Slot) => boolean): Uint16Array {
   const shuffled = slots.filter((slot) => !isPaired(slot)).map(({ index }) => index);
   for (let last = shuffled.length - 1; last > 0; last--) {

@@ -55,11 +55,11 @@ function ordinalIn(cursor: string | undefined): number | undefined {
 }
 
 /** At most `limit` of the things, and the last one delivered where more follow. */
-function cut<T>(things: Iterable<T>, limit: number): { shown: T[]; last: T | undefined } {
+function cut<T>(items: Iterable<T>, limit: number): { shown: T[]; last: T | undefined } {
   const shown: T[] = [];
-  for (const thing of things) {
+  for (const item of items) {
     if (shown.length === limit) return { shown, last: shown.at(-1) };
-    shown.push(thing);
+    shown.push(item);
   }
   return { shown, last: undefined };
 }

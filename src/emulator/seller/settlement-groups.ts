@@ -39,7 +39,7 @@ function statusOf({ oddities, isCarriedOver }: Profile, { marketplace, index }: 
   return isCarriedOver(marketplace, index) ? 'Failed' : 'Succeeded';
 }
 
-/** What becomes of a settlement's money once it is closed. */
+/** The transfer of a settlement's money once it is closed. */
 export interface FundTransfer {
   readonly status: (typeof statuses)[number];
   readonly traceId: string;

@@ -42,7 +42,7 @@ function promotion(sink: EventSink, key: string, id: string, millionths: number)
   sink.endList();
 }
 
-/** Charges and fees of an order shipped for another shop, which stand beside its items. */
+/** Charges and fees of an order shipped for another shop, which are beside its items. */
 function orderLevel(context: EventContext, sink: EventSink, adjustment: '' | 'Adjustment', sign: 1 | -1): void {
   const { draw, profile } = context;
   if (!profile.oddities) return;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
+import { dayMs } from '../../core/windows.js';
 import type { TransactionLedger, TransactionQuestion } from '../../serve/http/ledger.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
 import { hash } from '../profiles/seeded-random.js';
-import { deferralReason, deferredSince, longestDeferral } from './deferrals.js';
 import type { Period } from './event-calendar.js';
 import type { EventFacts, History } from './event-stream.js';
 import { behind, createSettlementBooks, type Found, pageOf, type SellerBooks } from './settlement-books.js';
@@ -18,7 +18,29 @@ import {
 } from './transaction-json.js';
 import { TransactionSink } from './transaction-sink.js';
 
-const salt = { shipment: 85, variety: 86 };
+const salt = { isDeferred: 81, delay: 82, shipment: 85, variety: 86 };
+
+/** Of 16 sales so many are deferred until some days after their delivery. */
+const deferredOf16 = 12;
+
+/** How long before its release a deferred sale is posted, seconds. */
+const delays = { least: 5 * 86_400, most: 9 * 86_400 };
+
+/** The longest that a sale is deferred, milliseconds. */
+const longestDeferral = (delays.most / 86_400) * dayMs;
+
+/** Why it is deferred: seven days after the delivery it is released. */
+const deferralReason = 'DD7';
+
+/**
+ * When a sale was posted that v0 shows on the day of its release; undefined: it was never deferred. It depends on the seed and
+ * the event alone, so that it is the same whenever one asks. Milliseconds since 1970, a whole second.
+ */
+function deferredSince(key: number, { ordinal, list, at }: EventFacts): number | undefined {
+  if (list !== 'ShipmentEventList' || hash(key, ordinal, salt.isDeferred) >>> 28 >= deferredOf16) return undefined;
+  const seconds = delays.least + (hash(key, ordinal, salt.delay) % (delays.most - delays.least + 1));
+  return Math.floor(at / 1000) * 1000 - seconds * 1000;
+}
 
 /** A list's events as transactions. */
 interface TransactionKind {
@@ -32,7 +54,7 @@ interface TransactionKind {
 
 const refund: TransactionKind = { type: 'Refund', description: 'Refund Order' };
 
-/** The lists whose transactions are not just called after them. Nothing tells a claim from a refund. */
+/** The lists whose transactions are not just called after them. Claims look the same as refunds. */
 const kinds: Partial<Record<EventListName, TransactionKind>> = {
   ShipmentEventList: { type: 'Shipment', description: 'Order Payment' },
   RefundEventList: refund,
@@ -77,9 +99,9 @@ export function createTransactionBooks(books: SellerBooks): TransactionLedger {
   const { seed, key, events, historyOf, totalOf: settled } = books;
   const { profile, periods } = events;
   const sink = new TransactionSink(profile);
-  const idOf = (...thing: readonly (string | number)[]) =>
+  const idOf = (...path: readonly (string | number)[]) =>
     createHash('sha256')
-      .update([seed, 'transaction', ...thing].join('/'))
+      .update([seed, 'transaction', ...path].join('/'))
       .digest('base64url');
   const { sellerId, identifiersOf: settlementOf, payoutIdOf, closedIn, ...settlements } = createSettlementBooks(books);
 

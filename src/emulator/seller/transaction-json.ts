@@ -37,7 +37,7 @@ function grouped(amounts: readonly CountedAmount[], depth: number): [type: strin
 /** Per cent of a fee that are tax, where a marketplace has fees with tax. */
 const feeTaxes: Readonly<Record<string, number>> = { GBP: 20, EUR: 19, MXN: 16 };
 
-/** A fee as the parts that it is made of: `Base`, and `Tax` or `Promo`. It is gross: they add up to it. */
+/** A fee as its components: `Base`, and `Tax` or `Promo`. It is gross: they add up to it. */
 function feeNode(type: string, amount: number, { currency, unit }: Marketplace): BreakdownNode {
   const percent = feeTaxes[currency];
   const net = percent === undefined ? amount : Math.trunc((amount * 100) / (100 + percent) / unit) * unit;
@@ -50,7 +50,7 @@ function feeNode(type: string, amount: number, { currency, unit }: Marketplace):
 }
 
 /** The tree of an item, down to the last amount. */
-export function fineTree(amounts: readonly CountedAmount[], marketplace: Marketplace): readonly BreakdownNode[] {
+function fineTree(amounts: readonly CountedAmount[], marketplace: Marketplace): readonly BreakdownNode[] {
   return grouped(amounts, 0).map(([top, within]) => {
     const named = grouped(within, 1).map(([name, same]) => {
       const amount = totalOf(same);

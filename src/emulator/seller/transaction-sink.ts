@@ -3,7 +3,7 @@ import type { Profile, Spellings } from '../profiles/seller-profile.js';
 
 /** An amount that counts. */
 export interface CountedAmount {
-  /** Where it belongs: the top breakdown types under which it stands, and its own. */
+  /** Where it belongs: the top breakdown types above it, and its own. */
   readonly path: readonly string[];
   /** Whether it is what the seller earns rather than what it costs. */
   readonly isSale: boolean;
@@ -81,7 +81,7 @@ const typeNames: Readonly<Record<string, string>> = {
   ReserveEvent: 'ReserveDebit',
 };
 
-/** Top breakdown types that stand among the expenses whatever their sign. */
+/** Top breakdown types that are expenses whatever their sign. */
 const costs = new Set(['AmazonFees', 'PromoRebates', 'MarketplaceFacilitatorTax', 'TaxWithheld']);
 
 /**
@@ -94,7 +94,7 @@ export class TransactionSink implements EventSink {
   /** The ordinal of the event that began the order which it names. */
   orderOrdinal: number | undefined;
   invoice: string | undefined;
-  /** Amounts that stand beside the items. */
+  /** Amounts beside the items. */
   loose: CountedAmount[] = [];
   items: SoldItem[] = [];
   /** What describes the event where it has no items. */

@@ -9,13 +9,13 @@ export const accessTokenHeader = 'x-amz-access-token';
 /** The access tokens of one account. */
 export interface AccessTokens {
   /**
-   * A token that lives for a while yet; it is asked for where none is held. Callers at the same time share one request,
+   * A token that is valid for a while yet; it is requested where none is cached. Callers at the same time share one request,
    * and one that aborts leaves it to the others.
    *
    * @throws LedgerlakeError SIGN_IN_REFUSED, SIGN_IN_UNREACHABLE once trying again hasn't helped, or the signal's reason
    */
   current(signal: AbortSignal): Promise<string>;
-  /** Takes in that the service refused a token: it is dropped, unless another one is held by now. */
+  /** Notes that the service refused a token: it is dropped, unless another one is cached by now. */
   refused(token: string): void;
 }
 

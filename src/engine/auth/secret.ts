@@ -32,7 +32,7 @@ export class Secret {
 const shortestSecret = 8;
 
 /**
- * Takes secrets out of answers: a service may quote what it was sent, and its answers stand in errors and logs. A secret is
+ * Takes secrets out of answers: a service may quote what it was sent, and its answers get into errors and logs. A secret is
  * found as it is, with any of its characters escaped as in URLs, JSON or HTML, in base64 (also as a part of a longer text),
  * and in hex.
  */
@@ -92,7 +92,7 @@ function encodedForms(secret: string): string[] {
     const text = Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
       .replace(/=+$/, '');
-    // The first and the last characters hold bits of what stands beside it.
+    // The first and the last characters hold bits of what is beside it.
     const shared = (before + bytes.length) % 3 === 0 ? 0 : 1;
     const inner = text.slice(Math.ceil((before * 8) / 6), text.length - shared);
     return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];

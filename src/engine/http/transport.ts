@@ -168,7 +168,7 @@ interface BodyLimit {
   readonly check: (bytes: number) => void;
 }
 
-/** Reads a body into memory. What is longer than is taken is never held: the connection is closed instead. */
+/** Reads a body into memory. What is longer than the limit is never kept: the connection is closed instead. */
 async function bytesOf(body: AsyncIterable<Buffer>, { mostBytes, isCut, host, check }: BodyLimit): Promise<Uint8Array> {
   // One piece of memory, as a body may come in as many pieces as it has bytes.
   let bytes = new Uint8Array(Math.min(64 * 1024, mostBytes));

@@ -13,7 +13,7 @@ export interface JournalPage {
   readonly receivedAt: number;
   /** Results a page that were asked for. */
   readonly pageSize: number;
-  /** Of the answer: a cursor may stand in one. */
+  /** Of the answer: a cursor may be in one. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Uint8Array;
 }
@@ -191,7 +191,7 @@ async function namesIn(folder: string): Promise<string[]> {
 }
 
 function encoded(query: string, { cursor, headers, body, receivedAt, pageSize }: JournalPage): Uint8Array {
-  // A session cookie is a secret, and no cursor stands in it.
+  // A session cookie is a secret, and has no cursor.
   const kept = [...headers].filter(([name]) => name !== 'set-cookie');
   const header: Header = { query, cursor: cursor ?? null, receivedAt, pageSize, headers: kept, sha256: sha256(body) };
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);

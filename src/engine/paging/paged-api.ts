@@ -83,13 +83,13 @@ export interface PagedApi<Q extends Query, P extends ApiPage> {
    *   one that is none in spite of its status
    */
   readPage(query: Q, answer: Answer, request: PageRequest): P;
-  /** What an answer with another status than 200 stands for. */
+  /** The meaning of an answer with another status than 200. */
   refusal(query: Q, answer: RefusedAnswer): ApiRefusal;
   /** The last page, where an answer with another status than 200 says that there are no (more) results; left out: none does. */
   emptyPage?(answer: HttpAnswer): P | undefined;
   /** A text for each result of a page, in order: equal texts are equal results. */
   resultTexts(page: P): readonly string[];
-  /** How the place is found again behind a cursor that has expired; left out: the window is read again. */
+  /** How the position of an expired cursor is found again; left out: the window is read again. */
   recovery?(query: Q): CursorRecovery<Q, P>;
 }
 
@@ -102,14 +102,14 @@ export interface CursorRecovery<Q extends Query, P extends ApiPage> {
    *
    * @param ask asks in pages of as many results as the last page was asked with, or fewer: its answer can end where that page does
    */
-  find(ask: AskPage<Q, P>): Promise<FoundPlace | undefined>;
+  find(ask: AskPage<Q, P>): Promise<FoundCursor | undefined>;
 }
 
 /** Asks for one page of a query. */
 export type AskPage<Q extends Query, P extends ApiPage> = (query: Q, cursor?: string) => Promise<P>;
 
 /** Where pages continue. */
-export interface FoundPlace {
+export interface FoundCursor {
   /** Undefined: at the beginning of the query, as nothing of it was received yet. */
   readonly cursor: string | undefined;
 }

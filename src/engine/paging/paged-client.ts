@@ -23,11 +23,11 @@ export interface PagedClientOptions {
   readonly random: () => number;
   /** How the account signs in; left out: the API asks for no access token. */
   readonly accessTokens?: AccessTokens | undefined;
-  /** What the buckets held when the last run ended, and where this run's are kept. */
+  /** The state of the buckets when the last run ended, and where this run's is kept. */
   readonly kept?: KeptQuota | undefined;
   /** Pages of slices that are open, for the next run should this one die. */
   readonly journal?: Journal | undefined;
-  /** Takes what becomes of the buckets, and of long waits; left out: nobody listens. */
+  /** Receives the events of the buckets, and of long waits; left out: nobody listens. */
   readonly emit?: Emit | undefined;
 }
 
@@ -88,7 +88,7 @@ export function connectApi<Q extends Query, P extends ApiPage>(
     const known: KnownPage<P>[] = [];
     for (const { cursor, ...page } of kept) {
       const request = api.request(query, cursor, page.pageSize);
-      // A recovered cursor stands on no page; else a page that isn't the next one comes from another definition.
+      // A recovered cursor is on no page; else a page that isn't the next one comes from another definition.
       const isNext = cursor === known.at(-1)?.page.cursor || api.recovery !== undefined;
       if (!isNext) break;
       known.push({ ...page, cursor, page: api.readPage(query, page, request) });

@@ -11,7 +11,7 @@ import type { RequestCounts } from '../run/pipeline.js';
 import type { Answer, ApiPage, PagedApi, PageRequest, Query } from './paged-api.js';
 
 /** Which page of a query is asked for. */
-export interface PagePlace {
+export interface PagePosition {
   /** Undefined: the first page. */
   readonly cursor?: string | undefined;
   /** Results a page. */
@@ -48,7 +48,7 @@ export interface ApiClientOptions<Q extends Query, P extends ApiPage> {
  *
  * @throws LedgerlakeError:
  * - USAGE or MISSING_PARAMETER, before anything is sent, for a query that can't be sent
- * - UPSTREAM_UNREACHABLE where there is no whole answer, TOO_LARGE where it is larger than is held in memory
+ * - UPSTREAM_UNREACHABLE where there is no whole answer, TOO_LARGE where it is larger than the limit for memory
  * - UPSTREAM_STATUS (an `ApiRefusal`) for another status than 200; with 401 and 403 the access token counts as refused
  * - JSON_SYNTAX or UPSTREAM_BODY for an answer that isn't a page (a `WebPage` for HTML), or repeats our secrets
  * - what signing in fails with
@@ -57,7 +57,7 @@ export interface ApiClientOptions<Q extends Query, P extends ApiPage> {
  */
 export type SendRequest<Q extends Query, P extends ApiPage> = (
   query: Q,
-  place: PagePlace,
+  position: PagePosition,
   options: SendOptions,
 ) => Promise<ReceivedPage<P>>;
 
@@ -75,7 +75,7 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
 
   const attempt = async (
     query: Q,
-    place: PagePlace,
+    position: PagePosition,
     asked: PageRequest,
     sent: SendOptions,
   ): Promise<ReceivedPage<P>> => {
@@ -106,7 +106,7 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
         path,
         method: body === undefined ? 'GET' : 'POST',
         requestId,
-        hadCursor: place.cursor !== undefined,
+        hadCursor: position.cursor !== undefined,
         signedIn: token !== undefined,
         skewMs: Number.isNaN(theirs) ? undefined : theirs - now,
         receivedAt: Number.isNaN(theirs) ? now : theirs,
@@ -127,10 +127,10 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
   };
 
   // Throws in the promise what can't be sent.
-  return async (query, place, sent) => {
-    const asked = api.request(query, place.cursor, place.pageSize);
-    if (queueOf === undefined) return attempt(query, place, asked, sent);
-    return queueOf(query.operation).run((signal) => attempt(query, place, asked, { ...sent, signal }), sent);
+  return async (query, position, sent) => {
+    const asked = api.request(query, position.cursor, position.pageSize);
+    if (queueOf === undefined) return attempt(query, position, asked, sent);
+    return queueOf(query.operation).run((signal) => attempt(query, position, asked, { ...sent, signal }), sent);
   };
 }
 
@@ -173,7 +173,7 @@ export interface Asking {
  */
 export type RequestPage<Q extends Query, P extends ApiPage> = (
   query: Q,
-  place: PagePlace,
+  position: PagePosition,
   asking: Asking,
 ) => Promise<ReceivedPage<P>>;
 
@@ -188,7 +188,7 @@ export function pagedRequests<Q extends Query, P extends ApiPage>(
 ): RequestPage<Q, P> {
   const { policy, clock, queueOf, onWait } = options;
   const sendOnce = apiClient(options);
-  return (query, place, { priority, signal, counts, emit, isGuess = false }) => {
+  return (query, position, { priority, signal, counts, emit, isGuess = false }) => {
     const { operation } = query;
     const queue = queueOf?.(operation);
 
@@ -202,7 +202,7 @@ export function pagedRequests<Q extends Query, P extends ApiPage>(
       };
       const onSlow = (slow: SlowAnswer): void => emit?.({ event: 'answer-slow', operation, ...slow });
       try {
-        const received = await sendOnce(query, place, { priority, signal, onStart, onSlow });
+        const received = await sendOnce(query, position, { priority, signal, onStart, onSlow });
         const seconds = Math.max(0, clock.now() - sentAt) / 1000;
         queue?.answered(seconds);
         const { body, requestId = null } = received;

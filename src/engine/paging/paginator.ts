@@ -5,7 +5,7 @@ import { formatBytes } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import type { JournalPage } from '../journal/journal.js';
 import { ReadFailure } from '../retry/read-failure.js';
-import type { PagePlace, ReceivedPage, Asking, RequestPage } from './paged-requests.js';
+import type { PagePosition, ReceivedPage, Asking, RequestPage } from './paged-requests.js';
 import { FoundSize, PageSize } from './page-size.js';
 import type { ApiPage, CursorRecovery, PagedApi, Query } from './paged-api.js';
 
@@ -32,18 +32,18 @@ export interface PaginatorOptions<Q extends Query, P extends ApiPage> {
 const mostEmptyPages = 1000;
 /** Bytes of a query's pages, all of which are in memory: several times what the longest chain of an API is known to hold. */
 const mostBytes = 384 * 1024 * 1024;
-/** Times in a row that the place is found again without a page that comes of it. */
+/** Times in a row that the position is found again and no page follows. */
 const mostRecoveries = 3;
 /** A cursor must last until its request is sent. */
 const cursorMarginMs = 30_000;
 
 /**
  * The pages of a query in order, through empty ones too, until one has no cursor. Every result is in them once, whatever
- * happens on the way: a page that is too large is asked for in smaller ones, and where a cursor has expired the place is
+ * happens on the way: a page that is too large is asked for in smaller ones, and where a cursor has expired the position is
  * found again, as far as the API allows either.
  *
  * @throws ReadFailure, with the number of pages that came before: what the requests fail with; `cursor-expired` where the
- *   place can't be found again for certain; `loop` where a cursor comes a second time, also when its page is asked for
+ *   position can't be found again for certain; `loop` where a cursor comes a second time, also when its page is asked for
  *   again, or where more than 1,000 pages in a row are empty, or all of them more than 384 MB; `mistake`, before anything is asked, for a window that is
  *   longer than the API answers. The signal's reason when it aborts. What `onPage` throws.
  */
@@ -54,8 +54,8 @@ export async function* readPages<Q extends Query, P extends ApiPage>(
   const { api, clock, resume = [] } = options;
   refuseLongWindow(api, query, clock.now());
   const paginator = new Paginator(query, options);
-  for (const known of resume) paginator.take(known);
-  // Before the known pages are handed on: where the place is lost, they will be read again anyway.
+  for (const known of resume) paginator.accept(known);
+  // Before the known pages are handed on: where the position is lost, they will be read again anyway.
   if (isCursorStale(resume, api.cursorLifeMs, clock.now())) await paginator.recover();
   for (const { page } of resume) yield page;
   for (let page = await paginator.next(); page !== undefined; page = await paginator.next()) yield page;
@@ -91,15 +91,15 @@ class Paginator<Q extends Query, P extends ApiPage> {
   #emptyPages = 0;
   #bytes = 0;
   #isDone = false;
-  /** The page taken last, and its place. */
-  #last: (PagePlace & { readonly page: P }) | undefined;
+  /** The page taken last, and its position. */
+  #last: (PagePosition & { readonly page: P }) | undefined;
   /** The cursor of the next page; undefined: the query's first page is next. */
   #cursor: string | undefined;
   /** The page size that the cursor came with. */
   #cursorSize: number;
   /** The page size of the last page that had results. */
   #lastSize: number;
-  /** How often the place was found again since the last page came. */
+  /** How often the position was found again since the last page came. */
   #recoveries = 0;
 
   constructor(query: Q, options: PaginatorOptions<Q, P>) {
@@ -113,7 +113,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
   }
 
   /** Takes in a page that is part of the answer. */
-  take({ page, cursor: asked, pageSize, body }: KnownPage<P>): void {
+  accept({ page, cursor: asked, pageSize, body }: KnownPage<P>): void {
     const { results, cursor } = page;
     this.#pages++;
     this.#bytes += body.length;
@@ -136,20 +136,20 @@ class Paginator<Q extends Query, P extends ApiPage> {
     const known = await this.#receive();
     await this.#options.onPage?.(known);
     this.#options.asking.counts.pages++;
-    this.take(known);
+    this.accept(known);
     return known.page;
   }
 
   /** Asks for the next page until it comes, in another way each time. */
   async #receive(): Promise<KnownPage<P>> {
     for (;;) {
-      const place = { cursor: this.#cursor, pageSize: this.#size.now };
+      const position = { cursor: this.#cursor, pageSize: this.#size.now };
       try {
-        const { page, headers, body } = await this.#ask(this.#query, place, this.#size.isGuess);
-        return { ...place, page, headers, body, receivedAt: this.#options.clock.now() };
+        const { page, headers, body } = await this.#ask(this.#query, position, this.#size.isGuess);
+        return { ...position, page, headers, body, receivedAt: this.#options.clock.now() };
       } catch (error) {
         if (!(error instanceof ReadFailure)) throw error;
-        await this.#findAnotherWay(error, place.pageSize);
+        await this.#findAnotherWay(error, position.pageSize);
       }
     }
   }
@@ -172,7 +172,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
     const mayBeItsSize = kind === 'invalid' || kind === 'mistake' || kind === 'cursor-expired';
     if (!isExpired && mayBeItsSize && pageSize !== this.#cursorSize) {
       this.#size.fix(Math.min(pageSize, this.#cursorSize));
-      // For a larger size the place needn't be found again: the cursor is good for the size before.
+      // For a larger size the position needn't be found again: the cursor is good for the size before.
       if (pageSize > this.#cursorSize) return;
     } else if (kind !== 'cursor-expired') throw this.#failed(failure);
     await this.recover(failure);
@@ -185,7 +185,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
   }
 
   /**
-   * Finds the place where the received pages end again, by another cursor.
+   * Finds the end of the received pages again, by another cursor.
    *
    * @throws ReadFailure `cursor-expired` where that can't be done for certain, and what the requests fail with
    */
@@ -209,9 +209,9 @@ class Paginator<Q extends Query, P extends ApiPage> {
     this.#recoveries++;
   }
 
-  #ask(query: Q, place: PagePlace, isGuess = false): Promise<ReceivedPage<P>> {
+  #ask(query: Q, position: PagePosition, isGuess = false): Promise<ReceivedPage<P>> {
     const { request, asking } = this.#options;
-    return request(query, place, { ...asking, isGuess });
+    return request(query, position, { ...asking, isGuess });
   }
 
   /**

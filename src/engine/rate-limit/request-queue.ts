@@ -72,7 +72,7 @@ export class RequestQueue {
     this.#concurrency = concurrency;
     this.#onUnfitRate = onUnfitRate;
     this.#patienceMs = patienceMs;
-    this.#gate = { places: bucket === undefined ? Infinity : 0 };
+    this.#gate = { slots: bucket === undefined ? Infinity : 0 };
     this.#queue = new PQueue({ concurrency, queueClass: jobsBehind(this.#gate) });
     // A job has ended, or one that waited was given up.
     this.#queue.on('next', () => {
@@ -126,7 +126,7 @@ export class RequestQueue {
 
   /**
    * Runs the job when its turn has come and returns what it returns. Every call takes one token, so that a retry is
-   * a call of its own. Once started the job keeps its place until it has settled: it is up to the job to end when
+   * a call of its own. Once started the job keeps its slot until it has settled: it is up to the job to end when
    * the signal aborts.
    *
    * @throws what the job throws; the signal's reason when it aborts before the job was started
@@ -147,7 +147,7 @@ export class RequestQueue {
     const id = String(this.#jobs++);
     this.#waiting.set(waiting, { id, since: this.#bucket?.clock.now() ?? 0 });
     signal.addEventListener('abort', giveUp, { once: true });
-    // p-queue gets the signal of the wait only: it would give away the place of a job that is still on its way to end.
+    // p-queue gets the signal of the wait only: it would give away the slot of a job that is still on its way to end.
     const result = this.#queue.add(
       () => {
         endWait();
@@ -181,10 +181,10 @@ export class RequestQueue {
         return;
       }
       this.#promoteImpatient(bucket.clock.now());
-      this.#gate.places = 1;
+      this.#gate.slots = 1;
       // Setting it makes p-queue look for jobs that may start.
       this.#queue.concurrency = this.#concurrency;
-      this.#gate.places = 0;
+      this.#gate.slots = 0;
     }
   }
 
@@ -224,23 +224,23 @@ export class RequestQueue {
 
 /** How many of the waiting jobs may start. */
 interface Gate {
-  places: number;
+  slots: number;
 }
 
 type Jobs = Queue<RunFunction, QueueAddOptions>;
 type RunFunction = () => Promise<unknown>;
 
-/** p-queue's own order of jobs, of which it sees as many as the gate has places. */
+/** p-queue's own order of jobs, of which it sees as many as the gate has slots. */
 function jobsBehind(gate: Gate): new () => Jobs {
   return class implements Jobs {
     readonly #jobs = new PriorityQueue();
 
     get size(): number {
-      return Math.min(gate.places, this.#jobs.size);
+      return Math.min(gate.slots, this.#jobs.size);
     }
 
     dequeue(): RunFunction | undefined {
-      gate.places--;
+      gate.slots--;
       return this.#jobs.dequeue();
     }
 
@@ -270,9 +270,9 @@ export interface PacedQueueOptions {
   readonly clock: Clock;
   /** How long a cursor is accepted: nobody waits for that long. */
   readonly cursorLifeMs: number;
-  /** What the bucket held when the last run ended, and where this one's is kept. */
+  /** The state of the bucket when the last run ended, and where this one's is kept. */
   readonly kept: KeptQuota | undefined;
-  /** Takes what becomes of the bucket; undefined: nobody listens. */
+  /** Receives the events of the bucket; undefined: nobody listens. */
   readonly emit: Emit | undefined;
 }
 

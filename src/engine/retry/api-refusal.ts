@@ -37,9 +37,9 @@ export type Cause =
   /** Not the API's: a signal's reason, a failed sign-in, an error of this program. */
   | 'other';
 
-/** What an API's own reading of a refusal comes to. */
+/** How an API reads a refusal. */
 export interface RefusalMeaning {
-  readonly stands: Cause;
+  readonly refusalCause: Cause;
   /** For people, in a line. */
   readonly message: string;
   /** No attempt is made before so many milliseconds have passed: then what was refused may be accepted. */
@@ -71,8 +71,8 @@ export interface RefusedAnswer {
 
 /** UPSTREAM_STATUS: an answer whose status isn't 200, with what the retry policy has to know of it. */
 export class ApiRefusal extends LedgerlakeError {
-  /** What it stands for: statuses and codes mean other things with every API. */
-  readonly stands: Cause;
+  /** Why the request was refused: statuses and codes mean other things with every API. */
+  readonly refusalCause: Cause;
   readonly requestId: string | undefined;
   /** The wait that the API asks for (`Retry-After`), in milliseconds. */
   readonly retryAfterMs: number | undefined;
@@ -81,14 +81,14 @@ export class ApiRefusal extends LedgerlakeError {
   /** Whether the body is a web page: a proxy in between answered, and not the API. */
   readonly isWebPage: boolean;
 
-  constructor({ stands, message, leastPauseMs = 0, advice = '' }: RefusalMeaning, answer: RefusedAnswer) {
+  constructor({ refusalCause, message, leastPauseMs = 0, advice = '' }: RefusalMeaning, answer: RefusedAnswer) {
     const { status, headers, body, path, method = 'GET', requestId, receivedAt } = answer;
     const start = new TextDecoder().decode(body.subarray(0, 2048));
     super('UPSTREAM_STATUS', message, {
       status,
       details: `${method} ${withCutToken(path)}\nrequest id: ${requestId ?? 'none'}\n${start}`,
     });
-    this.stands = stands;
+    this.refusalCause = refusalCause;
     this.requestId = requestId;
     this.retryAfterMs = retryAfterMs(headers.get('retry-after'), receivedAt);
     this.leastPauseMs = leastPauseMs;

@@ -91,7 +91,7 @@ export interface FailedAttempt {
 
 /**
  * Sends requests of one API again, by cause, as the rules say: each attempt is a request of its own, for a token of the quota.
- * Between two attempts a request holds no place in the queue.
+ * Between two attempts a request has no slot in the queue.
  */
 export class RetryPolicy {
   readonly #clock: Clock;
@@ -165,7 +165,7 @@ export class RetryPolicy {
 
 /** The cause of anything that an attempt can throw. Never throws. */
 export function causeOf(error: unknown): Cause {
-  if (error instanceof ApiRefusal) return error.stands;
+  if (error instanceof ApiRefusal) return error.refusalCause;
   if (error instanceof WebPage) return 'stranger';
   if (!(error instanceof LedgerlakeError)) return 'other';
   if (error.code === 'UPSTREAM_UNREACHABLE') return neverConnected(error) ? 'no-connection' : 'fault';

@@ -42,7 +42,7 @@ interface Pass<Upstream> extends RunOptions<Upstream> {
 
 /**
  * The stages of a pass: slices are opened one by one as the quota has room for them, several are read and encoded side by
- * side, and what is whole is committed, one after the other. An open slice keeps its place until it is in the lake, so that
+ * side, and what is whole is committed, one after the other. An open slice keeps its slot until it is in the lake, so that
  * the plan for the quota bounds what is in memory too.
  *
  * Slices end by themselves: told to stop, those that are whole are still committed, and never behind the caller's back. So the
@@ -163,12 +163,12 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
       afterwards.push(then);
     },
     emit: (event) => {
-      pass.emit({ ...placeOf(slice, pass), ...event });
+      pass.emit({ ...eventLabels(slice, pass), ...event });
     },
   };
   const collector = pipeline.collect(slice);
   const files: SliceFile[] = [];
-  pass.emit({ event: 'slice-opened', ...placeOf(slice, pass), pagesLeft: scheduler.pagesLeft });
+  pass.emit({ event: 'slice-opened', ...eventLabels(slice, pass), pagesLeft: scheduler.pagesLeft });
   await streamPipeline(
     Readable.from(pipeline.pages(slice, reading), { signal }),
     (pages: AsyncIterable<unknown>) => flattened(pages, collector, open, pass),
@@ -207,7 +207,7 @@ async function* flattened<Upstream>(
     read.pages++;
     read.results += results;
     open.learn({ ...read, reach: collector.reach, isWhole: false });
-    pass.emit({ event: 'page-read', ...placeOf(slice, pass), results, pagesLeft: scheduler.pagesLeft });
+    pass.emit({ event: 'page-read', ...eventLabels(slice, pass), results, pagesLeft: scheduler.pagesLeft });
     const isOversized = read.pages <= firstPages && (queue.expected(slice) ?? 0) > oversizedPages;
     if (isOversized && queue.putBack?.(slice) === true) throw new OversizedSlice();
   }
@@ -240,9 +240,9 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
       split,
     );
     for (const then of afterwards) await then();
-    if (!committed.taken) {
+    if (!committed.isCommitted) {
       summary.conflicts++;
-      pass.emit({ event: 'slice-conflict', ...placeOf(slice, pass) });
+      pass.emit({ event: 'slice-conflict', ...eventLabels(slice, pass) });
       return 'conflict';
     }
     const counts = { files: committed.files, bytes: committed.bytes };
@@ -250,7 +250,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
     addSlice(summary, { ...counts, rows, warnings }, counted.get(name));
     counted.set(name, { rows, warnings });
     const committedRows = { rows: Object.fromEntries(rows), ...counts, left: queue.left };
-    pass.emit({ event: 'slice-committed', ...placeOf(slice, pass), ...committedRows });
+    pass.emit({ event: 'slice-committed', ...eventLabels(slice, pass), ...committedRows });
   } catch (error) {
     settle(error, open, pass, Infinity);
   } finally {
@@ -278,7 +278,7 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
     const isAlone = verdict === 'known' || verdict === 'unknown';
     if (isAlone || verdict === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
     const shown = verdict === 'unknown' ? 'skip' : verdict;
-    pass.emit({ event: 'slice-failed', ...placeOf(slice, pass), verdict: shown, cause: causeOf(error), reason });
+    pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), verdict: shown, cause: causeOf(error), reason });
   }
   if (verdict !== 'retry') open.close();
   return verdict;
@@ -324,6 +324,6 @@ function fruitless<Upstream>(error: unknown, { label }: Slice, { pipeline, signa
   });
 }
 
-function placeOf<Upstream>(slice: Slice, { pipeline }: Pass<Upstream>): { pipeline: string; slice: string } {
+function eventLabels<Upstream>(slice: Slice, { pipeline }: Pass<Upstream>): { pipeline: string; slice: string } {
   return { pipeline: pipeline.name, slice: slice.label };
 }

@@ -12,7 +12,7 @@ export interface PipelineSummary extends RequestCounts {
   files: number;
   bytes: number;
   seconds: number;
-  /** What was unexpected in the data: kind of thing, place, times. */
+  /** What was unexpected in the data: how often, by kind and subject. */
   readonly warnings: Map<string, Map<string, number>>;
   /** Slices that could not be read, and why. */
   readonly skipped: SkippedSlice[];
@@ -52,7 +52,7 @@ export function newSummary(pipeline: string): PipelineSummary {
   };
 }
 
-/** Counts a slice; `earlier` is what it added when the run read it before, in whose place it comes. */
+/** Counts a slice; `earlier` is what it added when the run read it before, which it replaces. */
 export function addSlice(
   summary: PipelineSummary,
   { rows, files, bytes, warnings }: SliceResult,
@@ -69,15 +69,15 @@ export function addSlice(
 }
 
 export function addWarnings(summary: PipelineSummary, warnings: Warnings, factor: 1 | -1 = 1): void {
-  for (const [kind, places] of Object.entries(warnings)) {
+  for (const [kind, subjects] of Object.entries(warnings)) {
     const counts = summary.warnings.get(kind) ?? new Map<string, number>();
-    addCounts(counts, places, factor);
+    addCounts(counts, subjects, factor);
     if (counts.size > 0) summary.warnings.set(kind, counts);
     else summary.warnings.delete(kind);
   }
 }
 
-/** Adds counts to a sum, or takes them away: what comes to nothing then is not in it any more. */
+/** Adds counts to a sum, or subtracts them: what is 0 then is removed. */
 function addCounts(sum: Map<string, number>, counts: ReadonlyMap<string, number>, factor: 1 | -1 = 1): void {
   for (const [name, count] of counts) {
     const total = (sum.get(name) ?? 0) + factor * count;

@@ -97,7 +97,7 @@ export type Warnings = Readonly<Record<string, ReadonlyMap<string, number>>>;
 
 /** Turns the pages of one slice into batches. */
 export interface Collector<Page> {
-  /** Takes one page in; how many results it held. */
+  /** Adds one page; returns how many results it has. */
   add(page: Page): number;
   /** The latest date taken in, in milliseconds since 1970; undefined where there is none. */
   readonly reach: number | undefined;

@@ -116,7 +116,7 @@ async function prepared<Upstream>(
   summary: PipelineSummary,
 ): Promise<Job> {
   if (pipeline.prepare === undefined) return job;
-  const place = { pipeline: pipeline.name, slice: 'what has changed' };
+  const labels = { pipeline: pipeline.name, slice: 'what has changed' };
   const afterwards: (() => Promise<void>)[] = [];
   try {
     const known = await pipeline.prepare(job, {
@@ -125,7 +125,7 @@ async function prepared<Upstream>(
         afterwards.push(then);
       },
       emit: (event) => {
-        emit({ ...place, ...event });
+        emit({ ...labels, ...event });
       },
     });
     // Its pages are of no use to another run: what they say is of this instant.
@@ -134,8 +134,8 @@ async function prepared<Upstream>(
   } catch (error) {
     if (signal.aborted || (pipeline.judge?.(error) ?? judge(error)) === 'abort') throw error;
     const reason = messageOf(error);
-    summary.skipped.push({ label: place.slice, reason, isAlone: false });
-    emit({ event: 'slice-failed', ...place, verdict: 'skip', cause: causeOf(error), reason });
+    summary.skipped.push({ label: labels.slice, reason, isAlone: false });
+    emit({ event: 'slice-failed', ...labels, verdict: 'skip', cause: causeOf(error), reason });
     return job;
   }
 }

@@ -11,7 +11,7 @@ export interface OpenSlice<S extends Slice = Slice> {
   readonly priority: number;
   /** Takes how far it has been read: after each page, and once more when there are no more. */
   learn(progress: Progress): void;
-  /** It needs no place any more: it is in the lake, or back in the queue, or was given up. */
+  /** It needs no slot any more: it is in the lake, or back in the queue, or was given up. */
   close(): void;
 }
 
@@ -23,7 +23,7 @@ export interface SchedulerOptions<S extends Slice> {
   readonly clock: Clock;
   /** Once it aborts no further slice is opened, and the wait for the next one ends. */
   readonly signal: AbortSignal;
-  /** Once it aborts no further slice is opened either, and what is open comes to its end. */
+  /** Once it aborts no further slice is opened either, and what is open is finished. */
   readonly closing?: AbortSignal | undefined;
 }
 

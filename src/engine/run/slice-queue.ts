@@ -10,9 +10,9 @@ export interface Slice {
   readonly label: string;
   /** What counts as loaded once it is committed: `window/…`, `group/…`, `order/…`. */
   readonly loadKeys: readonly string[];
-  /** Load keys that count as loaded no longer, as these hold all that they held. */
+  /** Load keys that no longer count as loaded, as these cover them. */
   readonly retires?: readonly string[];
-  /** It is read though the lake holds it, and takes the place of what is there. */
+  /** It is read though the lake holds it, and replaces what is there. */
   readonly isReread?: boolean;
   /** That it was read is to be noted also where nothing of it has changed. */
   readonly noted?: boolean;
@@ -67,7 +67,7 @@ export interface SliceQueue<S extends Slice = Slice> {
    * cut anew by what is known now.
    */
   putBack?(slice: S): boolean;
-  /** Puts a slice back in parts; false where it can't be parted. */
+  /** Puts a slice back as shorter ones; false where it can't be split. */
   split(slice: S, reason: SplitReason): boolean;
 }
 
@@ -81,13 +81,13 @@ const leastShare = 0.02;
  * Slices that are what they are, such as groups.
  *
  * @param spanOf the time that a slice's results lie in, as far as it is known
- * @param parted a slice that was too large as it is to be read instead; undefined: it can't be read
+ * @param bisected a slice that was too large as it is to be read instead; undefined: it can't be read
  */
 export function listQueue<S extends Slice>(
   slices: readonly S[],
   noun: string,
   spanOf: (slice: S) => Window | undefined,
-  parted: (slice: S) => S | undefined = () => undefined,
+  bisected: (slice: S) => S | undefined = () => undefined,
 ): SliceQueue<S> {
   const waiting = [...slices];
   const found = new Map<S, number>();
@@ -110,7 +110,7 @@ export function listQueue<S extends Slice>(
       found.set(slice, pages / Math.min(1, Math.max(share, leastShare)));
     },
     split: (slice) => {
-      const next = parted(slice);
+      const next = bisected(slice);
       if (next === undefined) return false;
       waiting.unshift(next);
       return true;

@@ -46,13 +46,13 @@ function eachDay(
   windows: readonly Window[],
   first: number,
   count: number,
-  take: (day: number, ms: number) => void,
+  add: (day: number, ms: number) => void,
 ): void {
   for (const { start, end } of windows) {
     const last = Math.min(count - 1, Math.floor((end - 1 - first) / dayMs));
     for (let day = Math.max(0, Math.floor((start - first) / dayMs)); day <= last; day++) {
       const from = first + day * dayMs;
-      take(day, Math.min(end, from + dayMs) - Math.max(start, from));
+      add(day, Math.min(end, from + dayMs) - Math.max(start, from));
     }
   }
 }

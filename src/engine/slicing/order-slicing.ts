@@ -34,7 +34,7 @@ export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): S
       return {
         queue: sliceQueue(job),
         expectation: orderExpectation(count === 0 ? undefined : events / count),
-        holding: { count, days: null, results: events },
+        loaded: { count, days: null, results: events },
         unlisted: 0,
         isComplete: true,
       };

@@ -23,8 +23,8 @@ export interface SyncJob extends Job {
   wasRead(label: string): boolean;
 }
 
-/** What the lake holds of a range for one pipeline. */
-export interface Holding {
+/** How much of a range the lake has for one pipeline. */
+export interface LoadedVolume {
   /** Load keys: windows, groups or orders that were read. */
   readonly count: number;
   /** Days that its windows cover, fractions of days included; null for a pipeline without windows. */
@@ -39,15 +39,15 @@ export interface Coverage {
   readonly gaps: readonly Window[];
 }
 
-/** A page that a plan asks for where the lake can't tell how much there is: the first one of a window. */
+/** A page that a plan asks for where the lake doesn't say how much there is: the first one of a window. */
 export interface Probe<Upstream> {
   readonly pipeline: Definition<Upstream>;
   readonly window: Window;
-  /** The stretch that it is to tell of, of which nothing is loaded. */
+  /** The stretch that it is a sample of, of which nothing is loaded. */
   readonly gap: Window;
 }
 
-/** What came of a probe. */
+/** The result of a probe. */
 export interface ProbedPage {
   readonly window: Window;
   readonly gap: Window;
@@ -74,7 +74,7 @@ export interface Forecast<S extends Slice = Slice> {
   readonly queue: SliceQueue<S>;
   /** Undefined: nothing is known of what slices hold. */
   readonly expectation: Expectation<S> | undefined;
-  readonly holding: Holding;
+  readonly loaded: LoadedVolume;
   /** Slices for settlements that nobody has listed yet. */
   readonly unlisted: number;
   /** False where there may be slices that nobody knows of. */
@@ -83,11 +83,11 @@ export interface Forecast<S extends Slice = Slice> {
 
 /** How the slices of a pipeline are found: by windows of dates, by settlement, by order. */
 export interface Slicing<S extends Slice> {
-  /** What a load key of the pipeline stands for, and begins with: `window`, `group`, `order`. */
+  /** What a load key of the pipeline begins with: `window`, `group`, `order`. */
   readonly loadKey: string;
   /** What the lake lacks of a job (or, to refresh, holds of it too). */
   sliceQueue(job: Job): SliceQueue<S>;
-  /** What a sync reads in the place of that; it gets what `prepareSync` of the definition has found. */
+  /** What a sync reads instead; it gets what `prepareSync` of the definition has found. */
   sync(job: SyncJob): SliceQueue<S>;
   /** What a plan expects of a job. */
   forecast(question: ForecastQuestion): Forecast<S>;
@@ -113,7 +113,7 @@ export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
   readonly title?: string;
   /** `prepare` of a sync; left out: as of any run. */
   prepareSync?(job: SyncJob, reading: Reading<Upstream>): Promise<Job>;
-  /** What a plan may ask the service where the lake can't tell; left out: nothing. */
+  /** What a plan may ask the service where the lake doesn't say; left out: nothing. */
   probes?(job: Job): readonly Probe<Upstream>[];
 }
 

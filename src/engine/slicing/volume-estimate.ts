@@ -112,7 +112,7 @@ function weighted({ window: { start, end }, results }: Sample): Sample {
 
 /** What a slice of a pipeline is expected to hold. Both are means, and need not be whole. */
 export interface Expectation<S extends Slice = Slice> {
-  /** Undefined where only its requests can be told. */
+  /** Undefined where only its requests are known. */
   results(slice: S): number | undefined;
   /** Requests, 1 at least. */
   pages(slice: S): number;

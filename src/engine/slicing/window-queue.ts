@@ -4,7 +4,7 @@ import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
 import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
 import { pageSize, type SliceQueue } from '../run/slice-queue.js';
-import { halvesOf, leastMs, partedOnce } from './parted-windows.js';
+import { halvesOf, leastMs, bisectedOnce } from './bisected-windows.js';
 
 /** Where a pipeline's windows are kept. */
 export interface WindowSource {
@@ -20,8 +20,8 @@ export interface WindowSource {
   readonly longestDays?: number | undefined;
   /** Results on a full page; left out: `pageSize`. */
   readonly perPage?: number | undefined;
-  /** Whether a window that can't be split is read in parts; left out: its rows depend on the order of its pages. */
-  readonly parts?: boolean | undefined;
+  /** Whether a window that can't be split is bisected; left out: its rows depend on the order of its pages. */
+  readonly bisects?: boolean | undefined;
 }
 
 /**
@@ -39,7 +39,7 @@ export function windowQueue(
     guessPerDay,
     longestDays = Infinity,
     perPage = pageSize,
-    parts,
+    bisects,
   }: WindowSource,
 ): SliceQueue<WindowSlice> {
   const { lake, account, range } = job;
@@ -55,10 +55,10 @@ export function windowQueue(
   const fixed = inOrder([...reread, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
   let open = missing.flatMap((gap) => uncovered(gap, fixed)).flatMap(months);
   let longestMs = longestDays * dayMs;
-  /** How far slices that are being read were, undefined where their pages have no order, and what they held up to there. */
+  /** How far open slices have been read, undefined where their pages have no order, and their results up to there. */
   const reached = new Map<string, { readonly end: number | undefined; readonly results: number }>();
-  const parted = partedOnce(parts);
-  const partedSlices = new Map<Window, WindowSlice>();
+  const bisected = bisectedOnce(bisects);
+  const bisectedSlices = new Map<Window, WindowSlice>();
 
   // What replaces a loaded window is that window.
   const isReread = (window: Window): boolean => reread.some(({ start }) => start === window.start);
@@ -104,7 +104,7 @@ export function windowQueue(
       const [stretch] = open;
       if (stretch === undefined || (whole !== undefined && whole.start < stretch.start)) {
         fixed.shift();
-        return whole && (partedSlices.get(whole) ?? windowSlice(whole));
+        return whole && (bisectedSlices.get(whole) ?? windowSlice(whole));
       }
       const window = cutOff(stretch, pages);
       open = uncovered(stretch, [window]).concat(open.slice(1));
@@ -132,8 +132,8 @@ export function windowQueue(
     split: (slice, reason) => {
       const { name, window } = slice;
       const halves = isReread(window) ? undefined : halvesOf(window, reason === 'split' ? leastMs : dayMs);
-      const whole = halves === undefined ? parted(slice) : undefined;
-      if (whole !== undefined) partedSlices.set(window, whole);
+      const whole = halves === undefined ? bisected(slice) : undefined;
+      if (whole !== undefined) bisectedSlices.set(window, whole);
       else if (halves === undefined) return false;
       else if (reason === 'shorten')
         longestMs = Math.min(longestMs, Math.max(...halves.map(({ start, end }) => end - start)));

@@ -11,10 +11,10 @@ import { isoInstant } from '../../core/numeric/instant.js';
 /** A slice that reads a window of dates. */
 export interface WindowSlice extends Slice {
   readonly window: Window;
-  /** What is read in the place of the API's answer; left out: the API is asked. */
+  /** What is read instead of the API's answer; left out: the API is asked. */
   readonly bodies?: ChangedWindow['bodies'];
-  /** It is one slice, but more than one chain of pages can hold: it is read in parts. */
-  readonly isParted?: true;
+  /** It is one slice, but more than one chain of pages can hold: it is read in halves. */
+  readonly isBisected?: true;
 }
 
 const prefix = 'window/';
@@ -54,7 +54,7 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
   ];
 }
 
-/** The slice of a window; `retires` are loaded windows inside it, in whose place it comes. */
+/** The slice of a window; `retires` are loaded windows inside it, which it replaces. */
 export function windowSlice(window: Window, retires: readonly Window[] = []): WindowSlice {
   const start = isoInstant(window.start);
   const end = isoInstant(window.end);

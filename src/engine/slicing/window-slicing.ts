@@ -6,7 +6,7 @@ import { importedWindows } from '../../lake/loads/imported-days.js';
 import { densityFromStart, densityOfGap, meanPages, type Expectation, type Sample } from './volume-estimate.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from './window-slices.js';
-import { partedOnce } from './parted-windows.js';
+import { bisectedOnce } from './bisected-windows.js';
 import { windowQueue, type WindowSource } from './window-queue.js';
 import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from './day-states.js';
@@ -16,7 +16,7 @@ import {
   type Definition,
   type Forecast,
   type ForecastQuestion,
-  type Holding,
+  type LoadedVolume,
   type Probe,
   type ProbedPage,
   type Slicing,
@@ -70,7 +70,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
  */
 export function syncedWindows(
   job: SyncJob,
-  { pipeline, table, parts }: Pick<WindowSource, 'pipeline' | 'table' | 'parts'>,
+  { pipeline, table, bisects }: Pick<WindowSource, 'pipeline' | 'table' | 'bisects'>,
   days: number,
   plan: (question: WindowsQuestion) => readonly PlannedWindow[],
 ): SliceQueue<WindowSlice> {
@@ -89,7 +89,7 @@ export function syncedWindows(
     : uncovered(range, loaded)
         .flatMap((gap) => cut(gap, days))
         .map((window) => windowSlice(window));
-  return listQueue(slices, 'window', ({ window }) => window, partedOnce(parts));
+  return listQueue(slices, 'window', ({ window }) => window, bisectedOnce(bisects));
 }
 
 /** The forecast of windows that are expected to hold so much. */
@@ -98,11 +98,11 @@ export function windowForecast(
   source: WindowSource,
   expectation: Forecast<WindowSlice>['expectation'],
 ): Forecast<WindowSlice> {
-  const holding = windowHolding(job.lake, source, job.account, job.range);
-  return { queue: windowQueue(job, source), expectation, holding, unlisted: 0, isComplete: true };
+  const holding = loadedVolume(job.lake, source, job.account, job.range);
+  return { queue: windowQueue(job, source), expectation, loaded: holding, unlisted: 0, isComplete: true };
 }
 
-function windowHolding(lake: Lake, { pipeline, table }: WindowSource, account: string, range: Window): Holding {
+function loadedVolume(lake: Lake, { pipeline, table }: WindowSource, account: string, range: Window): LoadedVolume {
   const inside = ({ start, end }: Window): number => Math.min(end, range.end) - Math.max(start, range.start);
   const windows = loadedWindows(lake, pipeline, table, account).filter((window) => overlap(window, range));
   const samples = loadedSamples(lake, pipeline, table, account).filter(({ window }) => overlap(window, range));
@@ -131,14 +131,14 @@ export function windowCoverage(
   return { days: dayStates(range, gaps, filled, imported), gaps };
 }
 
-/** Days of a stretch that isn't loaded, from which on it is asked for also where other days tell what it may hold. */
+/** A stretch that isn't loaded and has as many days is probed also where other days are loaded. */
 const longDays = 28;
 
-/** The longest stretch of a range that isn't loaded; undefined where there is none, or where it is short and others tell of it. */
-export function gapToProbe(range: Window, loaded: readonly Window[], isTold: boolean): Window | undefined {
+/** The longest stretch of a range that isn't loaded; undefined where there is none, or where it is short and others are a sample. */
+export function gapToProbe(range: Window, loaded: readonly Window[], hasSamples: boolean): Window | undefined {
   const lengthOf = ({ start, end }: Window): number => end - start;
   const [longest] = uncovered(range, loaded).toSorted((a, b) => lengthOf(b) - lengthOf(a));
-  return longest && isTold && lengthOf(longest) < longDays * dayMs ? undefined : longest;
+  return longest && hasSamples && lengthOf(longest) < longDays * dayMs ? undefined : longest;
 }
 
 /**
@@ -158,7 +158,7 @@ export function windowProbes<Upstream>(
   return [{ pipeline, gap, window: { start: middle, end: Math.min(gap.end, middle + days * dayMs) } }];
 }
 
-/** What a page that was asked for tells of its window, which it holds up to `reach`. */
+/** A probed page as a sample of its window, which it holds up to `reach`. */
 export function sampleOf({ window, results, isWhole }: ProbedPage, reach: number | undefined): Sample {
   return { window: isWhole ? window : { ...window, end: Math.min(window.end, reach ?? window.end) }, results };
 }

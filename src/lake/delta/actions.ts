@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 
-/** The actions of the Delta Lake protocol that this program writes or reads, as they stand in a commit file. */
+/** The actions of the Delta Lake protocol that this program writes or reads, as they are in a commit file. */
 export interface Protocol {
   readonly minReaderVersion: number;
   readonly minWriterVersion: number;
@@ -161,7 +161,7 @@ function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, i
 /**
  * Takes a value for an action: `at` is its line or row in the file, from 0.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file and place where it isn't one
+ * @throws LedgerlakeError LAKE_LOG naming the file and position where it isn't one
  */
 export function readAction(value: unknown, file: string, at: number): Action {
   if (!isAction(value)) throw damaged(file, at, `found ${JSON.stringify(value).slice(0, 60)}`);

@@ -3,7 +3,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { isChecked, logFault, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
 import { isReadable, type DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 
-/** A checkpoint that says something else than the commits that it stands for. */
+/** A checkpoint that says something else than the commits that it repeats. */
 interface WrongCheckpoint extends SkippedCheckpoint {
   readonly fault: string;
   /** Whether each of these commits has a checksum, so that the checkpoint is what is wrong. */
@@ -19,7 +19,7 @@ interface DamagedCommit {
 }
 
 export interface Replay {
-  /** Where the checkpoint says something else than the commits; undefined where it doesn't, or nothing tells. */
+  /** Where the checkpoint says something else than the commits; undefined where it doesn't, or where nothing to compare is left. */
   readonly wrong: WrongCheckpoint | undefined;
   readonly commits: readonly DamagedCommit[];
 }
@@ -110,14 +110,14 @@ class State {
 }
 
 function differing(
-  own: ReadonlyMap<string, string>,
+  replayed: ReadonlyMap<string, string>,
   said: ReadonlyMap<string, string>,
   what: string,
   mayLack: boolean,
 ): string[] {
-  const lacking = mayLack ? [] : [...own.keys()].filter((key) => !said.has(key));
-  const more = [...said.keys()].filter((key) => !own.has(key));
-  const other = [...own].filter(([key, hash]) => said.has(key) && said.get(key) !== hash).map(([key]) => key);
+  const lacking = mayLack ? [] : [...replayed.keys()].filter((key) => !said.has(key));
+  const more = [...said.keys()].filter((key) => !replayed.has(key));
+  const other = [...replayed].filter(([key, hash]) => said.has(key) && said.get(key) !== hash).map(([key]) => key);
   const text = (verb: string, keys: readonly string[]) =>
     keys.length === 0 ? [] : [`it ${verb} ${formatCount(keys.length, what)} (${(keys[0] ?? '').slice(0, 100)})`];
   return [...text('lacks', lacking), ...text('has beside them', more), ...text('says something else of', other)];
@@ -139,7 +139,7 @@ function protocolValues({ minReaderVersion, minWriterVersion }: Protocol): unkno
   return [minReaderVersion, minWriterVersion];
 }
 
-/** In one order, and without those that are null, which a checkpoint doesn't tell from none. */
+/** In one order, and without those that are null, which a checkpoint can't distinguish from absent ones. */
 function entries(map: Readonly<Record<string, string | null>> = {}): unknown {
   return Object.entries(map)
     .filter(([, value]) => value !== null)

@@ -102,7 +102,7 @@ function metaDataRow({ id, name, format, schemaString, ...others }: MetaData): R
   };
 }
 
-/** Null also for what another writer has put in the place of a whole number. */
+/** Null also for what another writer has written instead of a whole number. */
 function whole(value: number | undefined): number | null {
   return Number.isSafeInteger(value) ? (value ?? 0) : null;
 }
@@ -115,12 +115,12 @@ function whole(value: number | undefined): number | null {
  */
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<Action[]> {
   const { withParquet } = await import('../../core/parquet/wasm.js');
-  return withParquet(bytes, async ({ isOwn, groups }) => {
+  return withParquet(bytes, async ({ isLedgerlakeFile, groups }) => {
     const actions: Action[] = [];
     // Group by group, so that what they are decoded to is never there of all of them.
     for (const group of groups) {
-      const parts = isOwn ? await ownParts(group) : [await group.table()];
-      for (const { data } of parts.flatMap(({ batches }) => batches)) addActions(actions, data, file);
+      const tables = isLedgerlakeFile ? await tablesOf(group) : [await group.table()];
+      for (const { data } of tables.flatMap(({ batches }) => batches)) addActions(actions, data, file);
     }
     return actions;
   });
@@ -143,7 +143,7 @@ export async function decodeUnchecked(bytes: Uint8Array, file: string): Promise<
 const fewRows = 200;
 
 /** Of many rows nearly all are transactions, which have none of the other columns: to read those costs more than all else. */
-async function ownParts(group: RowGroup): Promise<readonly ArrowTable[]> {
+async function tablesOf(group: RowGroup): Promise<readonly ArrowTable[]> {
   if (group.rows < fewRows) return [await group.table()];
   const txns = await group.table({ columns: ['txn'] });
   const others = { columns: columns.map(({ name }) => name).filter((name) => name !== 'txn') };
@@ -188,7 +188,7 @@ type Reader = (row: number) => unknown;
  * Reads rows of Arrow data as plain objects: nulls left out, 64-bit integers as numbers, maps as objects; what JSON
  * would have given. Arrow's own row objects cost ten times as much, and a checkpoint has a row for each file and load key.
  */
-export function rowReader(data: Data): Reader {
+function rowReader(data: Data): Reader {
   const value = valueReader(data);
   return data.nullCount === 0 ? value : (row) => (data.getValid(row) ? value(row) : undefined);
 }
@@ -280,7 +280,7 @@ const digestBytes = 32;
  * A checkpoint file with the SHA-256 of its own bytes between the row groups and the footer, where no Parquet reader looks: all
  * offsets of the footer count from the file's beginning. So the checksum is written, copied and removed with the file.
  *
- * @param of which checkpoint this is: another one's file in its place doesn't match
+ * @param of which checkpoint this is: the file of another one doesn't match
  */
 export function withChecksum(bytes: Uint8Array, of: string): Uint8Array {
   const at = footerAt(bytes);

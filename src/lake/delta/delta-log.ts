@@ -28,7 +28,7 @@ interface CheckpointSize {
 
 /** What a log holds from some version on. */
 export interface LogSegment {
-  /** Actions of a checkpoint, which stand for everything up to its version; undefined where none was used. */
+  /** Actions of a checkpoint, which has everything up to its version; undefined where none was used. */
   readonly checkpoint: { readonly version: number; readonly actions: readonly Action[] } | undefined;
   /** The actions of each version behind it, in order. */
   readonly commits: readonly (readonly Action[])[];
@@ -100,7 +100,7 @@ export class DeltaLog {
     const hinted = hint === undefined ? undefined : await this.#from(hint, skipped);
     if (hinted !== undefined) return hinted;
     try {
-      // No hint, or one that leads nowhere: the folder itself tells.
+      // No hint, or one that leads nowhere: the folder is listed.
       for (const version of (await this.checkpoints()).toReversed()) {
         const segment = version === hint ? undefined : await this.#from(version, skipped);
         if (segment !== undefined) return segment;
@@ -183,8 +183,8 @@ export class DeltaLog {
       if (typeof checksum === 'string' && isNumeric(others) && checksum !== hintChecksum(others)) {
         return changed;
       }
-      const isThere = (await this.#store.readRange(this.checkpointPath(hint.version), 0, 1)) !== undefined;
-      return isThere ? undefined : 'it names a checkpoint that is not there';
+      const exists = (await this.#store.readRange(this.checkpointPath(hint.version), 0, 1)) !== undefined;
+      return exists ? undefined : 'it names a checkpoint that is not there';
     };
     const found = await fault();
     return found === undefined ? undefined : { version: hint?.version ?? -1, path: this.hintPath, fault: found };
@@ -201,7 +201,7 @@ export class DeltaLog {
 
   /**
    * Removes every file of older versions, so that the log begins at this version's checkpoint (protocol, "Metadata
-   * Cleanup"). The oldest goes first: whoever stands at a version finds it gone before the one behind it is.
+   * Cleanup"). The oldest goes first: a reader at a version finds it gone before the one behind it is.
    *
    * @throws LedgerlakeError LAKE_LOG where there is no such checkpoint, before anything is removed
    */
@@ -373,7 +373,7 @@ export function commitsMissing(location: string, expected: number, newest: numbe
   );
 }
 
-/** Commits that are missing are no loss as long as a checkpoint stands for them: so the damaged one is what to restore. */
+/** Missing commits are no loss as long as a checkpoint has what they did: so the damaged checkpoint is what to restore. */
 function withFaults(error: unknown, location: string, skipped: readonly SkippedCheckpoint[]): unknown {
   const [damaged] = skipped.filter(({ fault }) => fault !== undefined);
   if (damaged === undefined || !(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') return error;

@@ -139,7 +139,7 @@ export class DeltaTable {
   }
 
   /**
-   * Files that commits have replaced and that readers of older versions may find, for as long as the log tells; none without
+   * Files that commits have replaced and that readers of older versions may find, for as long as the log has them; none without
    * a retention.
    */
   replacedFiles(): readonly Remove[] {
@@ -186,7 +186,7 @@ export class DeltaTable {
   /** Reads the table from the beginning of its log; where that fails, what was known stays. */
   async #reopen(): Promise<Snapshot> {
     let segment = await this.#log.open();
-    // Cut while it was read: the new beginning leaves out what these older versions still told.
+    // Cut while it was read: the new beginning leaves out what these older versions still had.
     if (segment.commits.some((actions, at) => isCleanUp(actions) && at > 0)) segment = await this.#log.open();
     const newest = (segment.checkpoint?.version ?? -1) + segment.commits.length;
     if (newest < this.snapshot.version) throw commitsMissing(this.#log.location, this.snapshot.version, newest);
@@ -255,7 +255,7 @@ export class DeltaTable {
 
   /**
    * Begins the log anew at a checkpoint that leaves out the transactions that `keeps` doesn't want, and removes every
-   * older version: nothing tells of those transactions any more, nor of files that were removed, but those that stay for a
+   * older version: nothing is left of those transactions, nor of files that were removed, but those that stay for a
    * while and that `keepsFile` wants.
    *
    * @throws LedgerlakeError LAKE_LOG where the checkpoint can't be read back; every version is still there then
@@ -334,7 +334,7 @@ export class DeltaTable {
   }
 
   /**
-   * Writes a checkpoint in the place of those that aren't relied on: of those that were skipped, or `always` of all whose
+   * Writes a checkpoint that replaces those that aren't relied on: of those that were skipped, or `always` of all whose
    * bytes have changed.
    */
   async repairCheckpoints(always: boolean): Promise<void> {
@@ -357,7 +357,7 @@ export class DeltaTable {
     return [...(hint === undefined ? [] : [hint]), ...skipped, ...others];
   }
 
-  /** Compares the checkpoint that the table was read from with the commits that it stands for. */
+  /** Compares the checkpoint that the table was read from with the commits that it repeats. */
   async replay(): Promise<Replay> {
     return replayed(this.#log, this.#checkpointed);
   }
@@ -419,7 +419,7 @@ export class DeltaTable {
         this.#apply(actions, version);
         await this.#checkpoint();
         return this.snapshot;
-      } else if (await this.#isTaken(version)) {
+      } else if (await this.#exists(version)) {
         return this.snapshot;
       }
     }
@@ -438,7 +438,7 @@ export class DeltaTable {
   }
 
   /** Whether a commit that follows a version which is gone belongs to the log, or was put below where it begins now. */
-  async #isTaken(version: number): Promise<boolean> {
+  async #exists(version: number): Promise<boolean> {
     await this.#reopen();
     if (this.#checkpointed < version) return true;
     await this.#log.discard(version);
@@ -498,8 +498,8 @@ export class DeltaTable {
   }
 
   #apply(actions: readonly Action[], version: number): void {
-    const place = `${this.#log.location}, version ${version}`;
-    for (const action of actions) checkLoggedPaths(action, place);
+    const location = `${this.#log.location}, version ${version}`;
+    for (const action of actions) checkLoggedPaths(action, location);
     for (const action of actions) {
       if ('protocol' in action) this.#check((this.#protocol = action.protocol));
       else if ('metaData' in action) {

@@ -61,7 +61,7 @@ function stringsOf(tag: string | undefined): readonly string[] | undefined {
 }
 
 /**
- * What stands as JSON in a file's entry. It is read where it is used, as a log has very many.
+ * JSON in a file's entry. It is read where it is used, as a log has very many.
  *
  * @throws LedgerlakeError LAKE_LOG where it is something else
  */
@@ -127,7 +127,7 @@ function removeOf({ path, partitionValues, size }: Add, now: number, dataChange:
 
 /**
  * Takes a derived file out of its table that still counts, as its successors come in and the main table's commit is to
- * follow. All that it takes to bring it back stands here, should that commit never come.
+ * follow. All that it takes to bring it back is here, should that commit never come.
  */
 export function swapRemoval(add: Add, now: number, dataChange: boolean): Action {
   const { stats, tags } = add;
@@ -164,14 +164,14 @@ export class DamagedFile extends LedgerlakeError {
 }
 
 const appIdPrefix = 'ledgerlake';
-const ownPrefix = `${appIdPrefix}/`;
+const appIdStart = `${appIdPrefix}/`;
 
 /** The transaction that says that a pipeline has read a load key for an account. */
 export function loadKeyAppId(pipeline: string, account: string, loadKey: string): string {
   return [appIdPrefix, pipeline, account, loadKey].join('/');
 }
 
-/** In the place of a pipeline: the transaction names a file of a lasting table. */
+/** Replaces the pipeline where the transaction names a file of a lasting table. */
 const referencePipeline = '_names';
 const referencePrefix = `${appIdPrefix}/${referencePipeline}/`;
 
@@ -180,20 +180,20 @@ export function referenceTxn(account: string, path: string, now: number): Action
   return { txn: { appId: loadKeyAppId(referencePipeline, account, path), version: 1, lastUpdated: now } };
 }
 
-/** The path of the file of a lasting table that a transaction names; undefined for one that stands for a load key. */
+/** The path of the file of a lasting table that a transaction names; undefined for one of a load key. */
 export function referencedByTxn(id: string): string | undefined {
   return id.startsWith(referencePrefix) ? parseAppId(id)?.loadKey : undefined;
 }
 
 /** Whom a transaction of the log is of; undefined for another program's. A log has very many of them when it is opened. */
 export function accountOfTxn(id: string): string | undefined {
-  if (!id.startsWith(ownPrefix)) return undefined;
+  if (!id.startsWith(appIdStart)) return undefined;
   const from = id.indexOf('/', appIdPrefix.length + 1) + 1;
   const to = id.indexOf('/', from);
   return from === 0 ? '' : id.slice(from, to < 0 ? undefined : to);
 }
 
-/** What a transaction of the log stands for; undefined for another program's. */
+/** What a transaction of the log says was done; undefined for another program's. */
 export function parseAppId(id: string): { pipeline: string; account: string; loadKey: string } | undefined {
   const [prefix, pipeline = '', account = '', ...key] = id.split('/');
   return prefix === appIdPrefix ? { pipeline, account, loadKey: key.join('/') } : undefined;

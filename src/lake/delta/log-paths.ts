@@ -7,23 +7,23 @@ import { pathFault } from '../store/store.js';
  * Checks the paths that an action of a table's log names, before anything uses them: each file lies in the table's own
  * folders, it and the derived files that belong to it in those of its account, and none under a name that begins with `_`.
  *
- * @param place the log's version as users find it
- * @throws LedgerlakeError LAKE_LOG naming the place and the path
+ * @param location the log's version as users find it
+ * @throws LedgerlakeError LAKE_LOG naming the location and the path
  */
-export function checkLoggedPaths(action: Action, place: string): void {
+export function checkLoggedPaths(action: Action, location: string): void {
   if ('add' in action) {
     const { add } = action;
     const account = accountOf(add);
     const fault = fileFault(add.path, account);
-    if (fault !== undefined) throw strayPath(place, add.path, fault);
+    if (fault !== undefined) throw strayPath(location, add.path, fault);
     for (const path of derivedOf(add) ?? []) {
-      const named = placeFault(path, account);
-      if (named !== undefined) throw strayPath(place, path, named);
+      const named = decodedPathFault(path, account);
+      if (named !== undefined) throw strayPath(location, path, named);
     }
   } else if ('remove' in action) {
     const { path } = action.remove;
     const fault = fileFault(path, action.remove.partitionValues?.['account']);
-    if (fault !== undefined) throw strayPath(place, path, fault);
+    if (fault !== undefined) throw strayPath(location, path, fault);
   }
 }
 
@@ -32,14 +32,14 @@ const hidden = 'a name in it begins with `_`';
 function fileFault(path: string, account: string | null | undefined): string | undefined {
   const decoded = decodedPath(path);
   if (decoded === undefined) return 'it is not percent-encoded';
-  return placeFault(decoded, account);
+  return decodedPathFault(decoded, account);
 }
 
-function placeFault(path: string, account: string | null | undefined): string | undefined {
+function decodedPathFault(path: string, account: string | null | undefined): string | undefined {
   return pathFault(path) ?? (hasHiddenName(path) ? hidden : undefined) ?? accountFault(path, account);
 }
 
-/** What lies below such names is no table's data: logs, leases, journals. */
+/** Files below such names are no table's data: logs, leases, journals. */
 function hasHiddenName(path: string): boolean {
   return path.startsWith('_') || path.includes('/_');
 }
@@ -65,10 +65,10 @@ function decodedPath(path: string): string | undefined {
   }
 }
 
-function strayPath(place: string, path: string, fault: string): LedgerlakeError {
+function strayPath(location: string, path: string, fault: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
-    `expected paths within the table in ${place}, found ${JSON.stringify(path.slice(0, 200))}: ${fault}; ` +
+    `expected paths within the table in ${location}, found ${JSON.stringify(path.slice(0, 200))}: ${fault}; ` +
       `the log was changed by somebody else; ${restoreLog}`,
   );
 }

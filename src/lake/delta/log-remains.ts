@@ -27,7 +27,7 @@ export async function remainsOf(log: DeltaLog): Promise<LogRemains> {
   const txns = new Map<string, Txn>();
   const protocols: Protocol[] = [];
   let metaData: MetaData | undefined;
-  const take = (actions: readonly Action[], version: number): void => {
+  const apply = (actions: readonly Action[], version: number): void => {
     for (const action of actions) {
       if (!isWithinTable(action, log.location)) continue;
       if ('metaData' in action) metaData = action.metaData;
@@ -46,7 +46,7 @@ export async function remainsOf(log: DeltaLog): Promise<LogRemains> {
     const checkpoint = await log.checkpoint(version);
     if (!isReadable(checkpoint)) continue;
     protocols.push(...protocolsIn(checkpoint.actions));
-    take(checkpoint.actions, version);
+    apply(checkpoint.actions, version);
     from = version;
     break;
   }
@@ -58,7 +58,7 @@ export async function remainsOf(log: DeltaLog): Promise<LogRemains> {
       const actions = read[index];
       if (actions === undefined) continue;
       protocols.push(...protocolsIn(actions));
-      if (isChecked(actions)) take(actions, version);
+      if (isChecked(actions)) apply(actions, version);
     }
   }
   return { files, removed, txns, metaData, protocols };
@@ -68,9 +68,9 @@ function protocolsIn(actions: readonly Action[]): Protocol[] {
   return actions.flatMap((action) => ('protocol' in action ? action.protocol : []));
 }
 
-function isWithinTable(action: Action, place: string): boolean {
+function isWithinTable(action: Action, location: string): boolean {
   try {
-    checkLoggedPaths(action, place);
+    checkLoggedPaths(action, location);
     return true;
   } catch {
     return false;

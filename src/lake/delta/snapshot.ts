@@ -19,14 +19,14 @@ export interface Snapshot {
   filesWith(account: string, pipeline: string, loadKeys: Iterable<string>): Add[];
   /** The files that have this path in the log but for a number behind the name. */
   numbered(path: string): Iterable<Add>;
-  /** What was done for an account. */
+  /** The transactions of an account. */
   txnsOf(account: string): Iterable<Txn>;
   /** The load keys that a pipeline has read for an account. */
   loadKeysOf(account: string, pipeline: string): ReadonlyMap<string, Txn>;
-  /** Accounts that something was done for. */
+  /** Accounts that have transactions. */
   accounts(): Iterable<string>;
-  /** The file with this path once it is decoded: where it lies below the table's folder. */
-  fileAt(place: string): Add | undefined;
+  /** The file with this path, decoded, below the table's folder. */
+  fileAt(decodedPath: string): Add | undefined;
   /** How many of the table's files name a derived file, by its path within the lake. */
   referenceCount(path: string): number;
   /** The derived files that the table's files name, as paths within the lake. */
@@ -47,7 +47,7 @@ export class LiveSnapshot implements Snapshot {
   /** Files that have a number behind the name, by the path without it and by their own. */
   readonly #numbered = new Map<string, Map<string, Add>>();
   /** Files whose path is encoded, by their path once it is decoded. */
-  readonly #places = new Map<string, Add>();
+  readonly #byDecodedPath = new Map<string, Add>();
   readonly #references = new Map<string, number>();
   readonly #pinned = new Set<string>();
 
@@ -91,8 +91,10 @@ export class LiveSnapshot implements Snapshot {
     return this.#txns.accounts();
   }
 
-  fileAt(place: string): Add | undefined {
-    return this.#places.get(place) ?? (isEncoded(place) ? undefined : this.#files.all.get(place));
+  fileAt(decodedPath: string): Add | undefined {
+    return (
+      this.#byDecodedPath.get(decodedPath) ?? (isEncoded(decodedPath) ? undefined : this.#files.all.get(decodedPath))
+    );
   }
 
   referenceCount(path: string): number {
@@ -109,7 +111,8 @@ export class LiveSnapshot implements Snapshot {
 
   clear(): void {
     this.version = -1;
-    for (const index of [this.#files, this.#filesByKey, this.#numbered, this.#places, this.#references]) index.clear();
+    for (const index of [this.#files, this.#filesByKey, this.#numbered, this.#byDecodedPath, this.#references])
+      index.clear();
     for (const keys of [this.#txns, this.#loadedKeys, this.#pinned]) keys.clear();
   }
 
@@ -161,14 +164,15 @@ export class LiveSnapshot implements Snapshot {
   #add(add: Add): void {
     const { path } = add;
     const before = this.#files.all.get(path);
-    // A file that is added again keeps its place: whoever goes through the files meanwhile doesn't meet it twice.
+    // A file that is added again keeps its position: whoever goes through the files meanwhile doesn't meet it twice.
     if (before !== undefined && accountOf(before) === accountOf(add)) this.#disregard(before);
     else this.#remove(path);
     this.#files.set(path, add);
     this.#noteFile(add);
-    if (isEncoded(path)) this.#places.set(decodeURIComponent(path), add);
-    const own = unnumbered(path);
-    if (own !== undefined) this.#numbered.set(own, (this.#numbered.get(own) ?? new Map<string, Add>()).set(path, add));
+    if (isEncoded(path)) this.#byDecodedPath.set(decodeURIComponent(path), add);
+    const base = unnumbered(path);
+    if (base !== undefined)
+      this.#numbered.set(base, (this.#numbered.get(base) ?? new Map<string, Add>()).set(path, add));
     for (const named of derivedOf(add) ?? []) this.#references.set(named, this.referenceCount(named) + 1);
   }
 
@@ -176,14 +180,14 @@ export class LiveSnapshot implements Snapshot {
     const add = this.#files.all.get(path);
     if (add === undefined) return;
     this.#files.delete(path);
-    if (isEncoded(path)) this.#places.delete(decodeURIComponent(path));
-    const own = unnumbered(path) ?? '';
-    this.#numbered.get(own)?.delete(path);
-    if (this.#numbered.get(own)?.size === 0) this.#numbered.delete(own);
+    if (isEncoded(path)) this.#byDecodedPath.delete(decodeURIComponent(path));
+    const base = unnumbered(path) ?? '';
+    this.#numbered.get(base)?.delete(path);
+    if (this.#numbered.get(base)?.size === 0) this.#numbered.delete(base);
     this.#disregard(add);
   }
 
-  /** What the file says of load keys and other files holds no longer. */
+  /** Drops what the file says of load keys and other files. */
   #disregard(add: Add): void {
     this.#changeFiles(add, (files) => files.filter((other) => other !== add));
     for (const named of derivedOf(add) ?? []) {
@@ -198,28 +202,28 @@ function isEncoded(path: string): boolean {
   return path.includes('%');
 }
 
-/** Things by their key, and by the account that they are of, where they are of one. */
+/** Values by their key, and by their account where they have one. */
 class ByAccount<T> {
   readonly all = new Map<string, T>();
-  readonly #accountOf: (thing: T) => string | undefined;
-  /** Made when it is asked for: who only reads a lake doesn't ask. */
+  readonly #accountOf: (value: T) => string | undefined;
+  /** Built at the first question: who only reads a lake doesn't ask. */
   #byAccount: Map<string, Map<string, T>> | undefined;
 
-  constructor(accountOf: (thing: T) => string | undefined) {
+  constructor(accountOf: (value: T) => string | undefined) {
     this.#accountOf = accountOf;
   }
 
   of(account: string): Iterable<T> {
-    return this.#own().get(account)?.values() ?? [];
+    return this.#accountIndex().get(account)?.values() ?? [];
   }
 
   accounts(): Iterable<string> {
-    return this.#own().keys();
+    return this.#accountIndex().keys();
   }
 
-  set(key: string, thing: T): void {
-    this.all.set(key, thing);
-    if (this.#byAccount !== undefined) this.#note(this.#byAccount, key, thing);
+  set(key: string, value: T): void {
+    this.all.set(key, value);
+    if (this.#byAccount !== undefined) this.#note(this.#byAccount, key, value);
   }
 
   clear(): void {
@@ -228,28 +232,28 @@ class ByAccount<T> {
   }
 
   delete(key: string): void {
-    const thing = this.all.get(key);
+    const value = this.all.get(key);
     this.all.delete(key);
-    const account = thing === undefined ? undefined : this.#accountOf(thing);
+    const account = value === undefined ? undefined : this.#accountOf(value);
     if (account === undefined || this.#byAccount === undefined) return;
-    const own = this.#byAccount.get(account);
-    own?.delete(key);
-    if (own?.size === 0) this.#byAccount.delete(account);
+    const values = this.#byAccount.get(account);
+    values?.delete(key);
+    if (values?.size === 0) this.#byAccount.delete(account);
   }
 
-  #own(): ReadonlyMap<string, Map<string, T>> {
+  #accountIndex(): ReadonlyMap<string, Map<string, T>> {
     if (this.#byAccount !== undefined) return this.#byAccount;
     const byAccount = new Map<string, Map<string, T>>();
-    for (const [key, thing] of this.all) this.#note(byAccount, key, thing);
+    for (const [key, value] of this.all) this.#note(byAccount, key, value);
     return (this.#byAccount = byAccount);
   }
 
-  #note(byAccount: Map<string, Map<string, T>>, key: string, thing: T): void {
-    const account = this.#accountOf(thing);
+  #note(byAccount: Map<string, Map<string, T>>, key: string, value: T): void {
+    const account = this.#accountOf(value);
     if (account === undefined) return;
-    const own = byAccount.get(account);
-    if (own === undefined) byAccount.set(account, new Map([[key, thing]]));
-    else own.set(key, thing);
+    const values = byAccount.get(account);
+    if (values === undefined) byAccount.set(account, new Map([[key, value]]));
+    else values.set(key, value);
   }
 }
 
@@ -275,10 +279,10 @@ class ByLoadKey<T> {
 
   /** Changes a value of an account that was asked for; undefined: there is none. */
   change(account: string, pipeline: string, loadKey: string, change: (before: T | undefined) => T | undefined): void {
-    const own = this.#byAccount.get(account);
-    if (own === undefined) return;
-    let values = own.get(pipeline);
-    if (values === undefined) own.set(pipeline, (values = new Map<string, T>()));
+    const byPipeline = this.#byAccount.get(account);
+    if (byPipeline === undefined) return;
+    let values = byPipeline.get(pipeline);
+    if (values === undefined) byPipeline.set(pipeline, (values = new Map<string, T>()));
     const value = change(values.get(loadKey));
     if (value === undefined) values.delete(loadKey);
     else values.set(loadKey, value);

@@ -91,7 +91,7 @@ interface DeltaField {
   readonly nullable?: unknown;
 }
 
-/** What is told of a column that a log knows. */
+/** What a log's schema says of a column. */
 export type LogColumn = Pick<Column, 'name' | 'type' | 'digits'>;
 
 /** The table's schema in the JSON form of the Delta protocol ("Schema Serialization Format"). */
@@ -119,7 +119,7 @@ export function widenedSchema(schema: string, table: Table): string | undefined 
   return JSON.stringify({ type: 'struct', fields: [...kept, ...behind] });
 }
 
-/** A column of a log's schema as it stands there, with its place from 0. */
+/** A column of a log's schema as it is there, with its position from 0. */
 export interface LoggedField {
   readonly name: string;
   readonly type: string;
@@ -128,7 +128,7 @@ export interface LoggedField {
 }
 
 /**
- * The columns of a log's schema as they stand there, folders among them, without those of types that no table of this program has.
+ * The columns of a log's schema as they are there, folders among them, without those of types that no table of this program has.
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
@@ -152,7 +152,7 @@ export function columnsOf(schema: string): LogColumn[] {
     const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
     if (precision !== undefined)
       return { name, type: 'decimal', digits: { precision: Number(precision), scale: Number(scale) } };
-    const [known] = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).filter((own) => deltaTypes[own] === type);
+    const [known] = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).filter((key) => deltaTypes[key] === type);
     return known === undefined ? [] : { name, type: known };
   });
 }

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Workspace } from './workspace.js';
 
-/** What is held of a file in memory at once: all of it, where it has no more. */
+/** Bytes of a file that are read into memory at once. */
 const wholeBytes = 4_000_000;
 
 /**
@@ -22,7 +22,7 @@ export async function checkedBytes(store: Store, table: DeltaTable, add: Add): P
   return bytes;
 }
 
-/** The same of a file that is only read through: a large one isn't held in memory. */
+/** The same for a file that is only read through: a large one isn't kept in memory. */
 export async function checkedSource(
   store: Store,
   table: DeltaTable,
@@ -40,10 +40,10 @@ export async function checkedFile(
   { fresh }: Pick<Workspace, 'fresh'>,
   { isCopied = false } = {},
 ): Promise<string> {
-  const own = isCopied ? undefined : store.localPath(table.pathOf(add));
-  if (own !== undefined) {
+  const localPath = isCopied ? undefined : store.localPath(table.pathOf(add));
+  if (localPath !== undefined) {
     await eachChecked(store, table, add);
-    return own;
+    return localPath;
   }
   const path = fresh();
   const copy = await open(path, 'wx');

@@ -3,7 +3,7 @@ import { dayOf, parseImportedKey } from '../loads/imported-days.js';
 import { hasColumn } from './sorted-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
-/** How the rows of a load key are told from others, by what its name begins with. */
+/** The columns by which the rows of a load key are selected, by what its name begins with. */
 const columnsOf: Readonly<Record<string, readonly string[]>> = {
   window: ['window_start', 'window_end'],
   imported: ['window_start', 'window_end'],
@@ -22,16 +22,16 @@ function parseLoadKey(loadKey: string): LoadKey {
   return { kind: loadKey.slice(0, at), name: loadKey.slice(at + 1) };
 }
 
-/** Whether the rows of each of these load keys can be told from the others' in a file of the table and of those derived from it. */
+/** Whether the rows of each of these load keys can be selected in a file of the table, and in those derived from it. */
 export function canSplitRows(main: Table, derived: readonly Table[], loadKeys: readonly string[]): boolean {
-  const areTold = (table: Table) =>
+  const canSplit = (table: Table) =>
     loadKeys.every(
       (loadKey) => columnsOf[parseLoadKey(loadKey).kind]?.every((column) => hasColumn(table, column)) === true,
     );
-  // Rows of a derived table are told by their event, lines of a custom one as their records are.
+  // Rows of a derived table are selected by their event, lines of a custom one as their records are.
   const follows = (table: Table) =>
-    table.linesOf === undefined ? hasColumn(table, 'event_id') && hasColumn(main, 'event_id') : areTold(table);
-  return areTold(main) && derived.every(follows);
+    table.linesOf === undefined ? hasColumn(table, 'event_id') && hasColumn(main, 'event_id') : canSplit(table);
+  return canSplit(main) && derived.every(follows);
 }
 
 /** In SQL: the instant by which a main table's row lies in a day, or in what is left of it. */

@@ -26,7 +26,7 @@ export function rowsIn(paths: readonly string[], extra = ''): string {
 
 /**
  * What to select of a table's files so that the columns come in the table's order and with its types: one that the
- * files don't have is null, one that only they have stands behind the others.
+ * files don't have is null, one that only they have comes behind the others.
  */
 export async function columnList(
   database: Database,

@@ -19,8 +19,8 @@ export interface MonthFiles {
   readonly paths: readonly string[];
 }
 
-/** Files of the lake as local ones: those of a lake elsewhere are copied, once a run. Each is held against the log once. */
-export class HeldFiles {
+/** Files of the lake as local ones: those of a lake elsewhere are copied, once a run. Each is compared with the log once. */
+export class CheckedFiles {
   readonly #workspace: Workspace;
   readonly #local = new Map<string, string>();
 
@@ -90,7 +90,7 @@ export async function selectRows(
   return selects.join(' UNION ALL BY NAME ');
 }
 
-/** The files that hold what a slice takes the place of, and those of derived tables that they name. */
+/** The files that hold what a slice replaces, and those of derived tables that they name. */
 export function replacedAdds(
   lake: ComparedLake,
   main: Table,
@@ -143,7 +143,7 @@ export function queryFiles(
   query: (rows: string) => string,
 ): Promise<readonly Readonly<Record<string, unknown>>[]> {
   return withWorkspace(defaultLimits, lake.store, async (workspace) => {
-    const files = await new HeldFiles(workspace).of(lake, table, adds);
+    const files = await new CheckedFiles(workspace).of(lake, table, adds);
     return workspace.database.rows(query(await selectRows(workspace.database, table, files, condition)));
   });
 }

@@ -53,7 +53,7 @@ export function isRewritten({ path }: Add): boolean {
   return basename(path).startsWith(rewritten.prefix);
 }
 
-/** Read at once to hash a file: it is held whole only while it is written into the lake. */
+/** Bytes read at once to hash a file: all of it is in memory only while it is written into the lake. */
 const hashedBytes = 1_000_000;
 
 async function hashed(path: string): Promise<AddedFile['content']> {
@@ -105,7 +105,7 @@ export function fileMetadata(pipeline: string, account: string, window: string):
 type Tags = Readonly<Record<string, string>>;
 
 /** Tags that a commit sets for each file anew. */
-const own: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'derived', 'main', 'net', 'groups']);
+const perFileTags: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'derived', 'main', 'net', 'groups']);
 
 /** Sums by currency: `{"USD":"12.340000"}`. */
 export type NetSums = Readonly<Record<string, string>>;
@@ -142,11 +142,11 @@ export function rowsInLog(adds: readonly Add[]): number {
   return adds.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
 }
 
-/** The tags that all have alike, without those that tell of one file. */
+/** The tags that all have alike, without those that are about one file. */
 export function sharedTags(all: readonly Tags[]): Record<string, string> {
   const [first = {}, ...others] = all;
   const shared = Object.entries(first).filter(
-    ([name, value]) => !own.has(name) && others.every((tags) => tags[name] === value),
+    ([name, value]) => !perFileTags.has(name) && others.every((tags) => tags[name] === value),
   );
   return Object.fromEntries(shared);
 }
@@ -189,7 +189,7 @@ export async function netSumsOfFile(database: Database, table: Table, path: stri
   return Object.fromEntries(rows.map(({ currency, net }) => [String(currency), String(net)]));
 }
 
-/** What the log tells of each group of a local file; instants in milliseconds since 1970, null where it has none. */
+/** What the log has of each group of a local file; instants in milliseconds since 1970, null where it has none. */
 export async function groupSpans(
   database: Database,
   path: string,

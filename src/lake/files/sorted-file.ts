@@ -82,7 +82,7 @@ export async function extentOf(database: Database, { columns }: Table, paths: re
 }
 
 /**
- * Rows a row group: fewer where they are wide, because a group is held in memory while it is written, and its columns are
+ * Rows a row group: fewer where they are wide, because a group is in memory while it is written, and its columns are
  * unpacked as a whole when something of them is read.
  */
 export function groupRows({ rows, bytes, storedBytes }: Extent): number {
@@ -136,7 +136,7 @@ export function leadingColumn(table: Table): string | undefined {
   return orderOf(table)[0];
 }
 
-/** What stands behind ORDER BY for a main table. */
+/** The columns behind ORDER BY for a main table. */
 export function mainOrder(table: Table): string {
   return orderOf(table)
     .map((name) => `${identifier(name)} NULLS LAST`)

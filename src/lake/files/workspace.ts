@@ -110,12 +110,12 @@ function keeping(fresh: () => string): Workspace['keep'] {
   };
 }
 
-/** The same workspace for one of several works at once, of which each removes its own files. */
-export function ownFiles(workspace: Workspace): Workspace {
-  const own = new Set<string>();
+/** The same workspace for one of several concurrent tasks, each of which removes its own files. */
+export function subWorkspace(workspace: Workspace): Workspace {
+  const paths = new Set<string>();
   const fresh = () => {
     const path = workspace.fresh();
-    own.add(path);
+    paths.add(path);
     return path;
   };
   return {
@@ -123,8 +123,8 @@ export function ownFiles(workspace: Workspace): Workspace {
     fresh,
     keep: keeping(fresh),
     clear: async () => {
-      for (const path of own) await rm(path, { recursive: true, force: true });
-      own.clear();
+      for (const path of paths) await rm(path, { recursive: true, force: true });
+      paths.clear();
     },
   };
 }
@@ -145,7 +145,7 @@ function databaseWhenNeeded(open: () => Promise<Database>): Database {
   };
 }
 
-/** Whoever gives up waits for nothing more: what fails then is told by what it gave up for. */
+/** Whoever gives up waits for nothing more: what fails then is reported by the error that it gave up for. */
 export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
@@ -156,8 +156,8 @@ export function handled<T>(promise: Promise<T>): Promise<T> {
  * there is none.
  */
 export async function localFile(store: Store, path: string, fresh: () => string): Promise<string | undefined> {
-  const own = store.localPath(path);
-  const bytes = await (own === undefined ? store.read(path) : store.readRange(path, 0, 1));
-  if (bytes === undefined || own !== undefined) return bytes && own;
+  const localPath = store.localPath(path);
+  const bytes = await (localPath === undefined ? store.read(path) : store.readRange(path, 0, 1));
+  if (bytes === undefined || localPath !== undefined) return bytes && localPath;
   return keeping(fresh)(bytes);
 }

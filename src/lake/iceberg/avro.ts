@@ -10,7 +10,7 @@ export interface AvroRecord {
   readonly fields: readonly AvroField[];
 }
 
-/** Iceberg's own attributes stand beside Avro's, such as `field-id`. */
+/** Iceberg's own attributes are beside Avro's, such as `field-id`. */
 export interface AvroField {
   readonly name: string;
   readonly type: AvroSchema;

@@ -209,11 +209,11 @@ function addsByAccount(lake: Lake, table: DeltaTable): ReadonlyMap<string, reado
   for (const { table: of, add } of lake.committedAdds()) {
     if (of !== table) continue;
     const account = accountOf(add) ?? '';
-    const own = adds.get(account);
-    if (own === undefined) adds.set(account, [add]);
-    else own.push(add);
+    const accountAdds = adds.get(account);
+    if (accountAdds === undefined) adds.set(account, [add]);
+    else accountAdds.push(add);
   }
-  for (const own of adds.values()) own.sort((a, b) => (a.path < b.path ? -1 : 1));
+  for (const accountAdds of adds.values()) accountAdds.sort((a, b) => (a.path < b.path ? -1 : 1));
   return adds;
 }
 
@@ -225,7 +225,7 @@ function contentHash(table: string, adds: readonly Add[]): string {
   return hash.digest('hex');
 }
 
-interface ManifestPlace {
+interface ManifestContext {
   readonly folder: string;
   readonly fields: readonly IcebergField[];
   readonly snapshot: number;
@@ -238,7 +238,7 @@ interface ManifestPlace {
 function manifestOf(
   account: string,
   adds: readonly Add[],
-  { folder, fields, snapshot, sequence, sha256, store, table }: ManifestPlace,
+  { folder, fields, snapshot, sequence, sha256, store, table }: ManifestContext,
 ): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
   const bytes = manifestFile(
     manifestEntries(adds, fields, (add) => location(store, table.pathOf(add))),

@@ -1,6 +1,6 @@
 import { loggedFields } from '../delta/table-metadata.js';
 
-/** A column of an Iceberg table. Its id is its place in the log's schema, which only grows at its end. */
+/** A column of an Iceberg table. Its id is its position in the log's schema, which only grows at its end. */
 export interface IcebergField {
   readonly id: number;
   readonly name: string;

@@ -6,7 +6,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 const prefix = 'imported/';
 
 /**
- * The load key of what imports brought of a day. It stands for no window that was read: nobody knows whether saved pages held
+ * The load key of what imports brought of a day. It is no window that was read: nobody knows whether saved pages held
  * all of the day. So it is asked for as if it weren't there, and gives way to whatever window is loaded.
  */
 export function importedKey({ start, end }: Window): string {

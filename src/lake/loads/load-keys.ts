@@ -3,7 +3,7 @@ import { loadKeysOf, loadKeyAppId } from '../delta/file-tags.js';
 import type { Snapshot } from '../delta/snapshot.js';
 import type { Window } from '../../core/windows.js';
 
-/** What a slice makes of a load key that it takes the place of though it didn't read it. */
+/** What a slice makes of a load key that it replaces though it didn't read it. */
 export interface KeySplit {
   /** What of the load key goes. */
   readonly inside: string;
@@ -15,13 +15,13 @@ export interface KeySplit {
 export interface SliceLoads {
   readonly pipeline: string;
   readonly account: string;
-  /** Each of them counts as loaded once the slice is committed, also where it held nothing. */
+  /** Each of them counts as loaded once the slice is committed, also where it was empty. */
   readonly loadKeys: readonly string[];
   /** Replaces what the lake holds of the same load keys; otherwise what somebody else committed meanwhile stays. */
   readonly refresh: boolean;
-  /** Load keys that count as read no longer, as these hold all that they held: a day's part within the day. */
+  /** Load keys that no longer count as loaded, as these cover them: a part of a day within the day. */
   readonly retires?: readonly string[] | undefined;
-  /** Load keys that can't stand beside the slice's, other than its own: windows that overlap with it. */
+  /** Load keys that exclude the slice's, other than its own: windows that overlap with it. */
   readonly excludes?: ((loadKey: string) => boolean) | undefined;
   /**
    * What the slice takes of a load key that it finds in the lake and that gives way to whatever is read: a day that imports
@@ -30,12 +30,12 @@ export interface SliceLoads {
   readonly splits?: ((loadKey: string) => KeySplit | undefined) | undefined;
 }
 
-/** What a slice takes the place of: its own load keys, and those that it retires. */
+/** What a slice replaces: its own load keys, and those that it retires. */
 export function replacedKeys({ loadKeys, retires = [] }: SliceLoads): readonly string[] {
   return [...loadKeys, ...retires];
 }
 
-/** The files that hold any of the load keys that a slice takes the place of. */
+/** The files that hold any of the load keys that a slice replaces. */
 export function touchedFiles(snapshot: Snapshot, slice: SliceLoads): Add[] {
   return snapshot.filesWith(slice.account, slice.pipeline, replacedKeys(slice));
 }
@@ -62,7 +62,7 @@ export function filesToSplit(snapshot: Snapshot, slice: SliceLoads): Add[] {
   return filesToReplace(snapshot, slice).filter((add) => loadKeysOf(add).some(stays));
 }
 
-/** Whether another run has read what the slice reads, or what can't stand beside it. */
+/** Whether another run has read what the slice reads, or what excludes it. */
 export function hasConflict(
   snapshot: Snapshot,
   { pipeline, account, loadKeys, refresh, excludes, retires = [] }: SliceLoads,

@@ -24,7 +24,8 @@ export async function removeEmptyPartitions(root: string): Promise<void> {
       const folder = join(root, table, name);
       if (partition.test(name)) await removeEmpty(folder);
       // Manifests have the same partitions below a folder of theirs.
-      else for (const own of await foldersIn(folder)) if (partition.test(own)) await removeEmpty(join(folder, own));
+      else
+        for (const child of await foldersIn(folder)) if (partition.test(child)) await removeEmpty(join(folder, child));
     }
   }
 }
@@ -65,7 +66,7 @@ export async function* listFiles(root: string, prefix: string, after: string): A
     if (found.isDirectory()) keys.push(`${path}/`);
     else if (found.isFile()) keys.push(path);
   }
-  // With the slash a folder stands where its files do: `a-b` before `a/b`, for `-` comes before `/`.
+  // With the slash a folder is sorted as its files are: `a-b` before `a/b`, for `-` comes before `/`.
   keys.sort(compareBytes);
   const wanted = keys.filter((key) => compareBytes(key, after) > 0 || (key.endsWith('/') && after.startsWith(key)));
   for (let from = 0; from < wanted.length; from += batch) {
@@ -135,7 +136,7 @@ function statsNow(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
-    // What is wrong with it is told by whoever opens it.
+    // Whoever opens it reports what is wrong with it.
     return undefined;
   }
 }

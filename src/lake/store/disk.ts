@@ -1,7 +1,7 @@
 import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
-import { makeFolders, readPart } from '../../core/io/files.js';
+import { makeFolders, readRange } from '../../core/io/files.js';
 import { codeOf, diskFailure } from './disk-failure.js';
 import { removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
 import { type Store, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
@@ -149,7 +149,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
         const won = await inFolder(file, () => nameOnce(source, file, bytes)).catch((error: unknown) =>
           discard(source, error),
         );
-        await unlinkIfThere(source);
+        await unlinkIfExists(source);
         // The losers flush as well: what they go on from must not vanish in a crash.
         await flushFolder(dirname(file));
         return won;
@@ -203,11 +203,11 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
 }
 
 async function discard(path: string, error: unknown): Promise<never> {
-  await unlinkIfThere(path);
+  await unlinkIfExists(path);
   throw error;
 }
 
-async function unlinkIfThere(path: string): Promise<void> {
+async function unlinkIfExists(path: string): Promise<void> {
   await unlink(path).catch((error: unknown) => {
     if (codeOf(error) !== 'ENOENT') throw error;
   });
@@ -239,7 +239,7 @@ async function readSlice(path: string, start: number, length: number): Promise<U
   const file = await open(path, 'r');
   try {
     const { from, to } = sliceOf((await file.stat()).size, start, length);
-    return await readPart(file, from, to - from);
+    return await readRange(file, from, to - from);
   } finally {
     await file.close();
   }
@@ -270,7 +270,7 @@ async function sweepFolder(folder: string, self: Writer, now: number): Promise<n
     if (writer === undefined && now !== Infinity) continue;
     const dead = writer?.host === self.host ? !(await isAlive(writer)) : await isOlder(path, now - dayMs);
     if (!dead) continue;
-    await unlinkIfThere(path);
+    await unlinkIfExists(path);
     removed++;
   }
   return removed;

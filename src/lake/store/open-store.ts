@@ -13,9 +13,9 @@ export interface StoreOptions {
 }
 
 /**
- * The store at a place as users write it: `s3://BUCKET/PREFIX`, or a folder's path. Nothing is read or written yet.
+ * The store at a location as users write it: `s3://BUCKET/PREFIX`, or a folder's path. Nothing is read or written yet.
  *
- * @throws LedgerlakeError USAGE for an empty place, an incomplete `s3://` one, or another kind of URL
+ * @throws LedgerlakeError USAGE for an empty location, an incomplete `s3://` one, or another kind of URL
  */
 export function openStore(location: string, options: StoreOptions = {}): Store {
   const { clock, s3 } = options;

@@ -33,7 +33,7 @@ export function isUnclear({ name, code, status }: S3Answer): boolean {
   return status === 200 || (code !== undefined && !neverSent.has(code)) || name === 'TimeoutError';
 }
 
-/** Codes of connections that never stood, so nothing was sent. */
+/** Codes of connections that were never established, so nothing was sent. */
 const neverSent = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 const badCredentials = new Set([
@@ -89,9 +89,9 @@ function causeOf(error: unknown): Error {
 
 function reasonOf(answer: S3Answer, error: unknown, { bucket, endpoint }: S3Target): string {
   const { name, code, status } = answer;
-  const place = endpoint ?? 'Amazon S3';
+  const service = endpoint ?? 'Amazon S3';
   if (name === 'NoSuchBucket') {
-    return `there is no bucket \`${bucket}\` at ${place}: make it, or check --lake and AWS_ENDPOINT_URL_S3`;
+    return `there is no bucket \`${bucket}\` at ${service}: make it, or check --lake and AWS_ENDPOINT_URL_S3`;
   }
   if (badCredentials.has(name)) {
     return `S3 credentials are missing, wrong or expired (${name}): check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN or AWS_PROFILE`;
@@ -107,14 +107,14 @@ function reasonOf(answer: S3Answer, error: unknown, { bucket, endpoint }: S3Targ
     return `bucket \`${bucket}\` refuses these credentials (${name}): they need s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads on it`;
   }
   if (status === 501 || status === 411) {
-    return `${place} does not support what a lake needs (${name}): use a service with conditional writes`;
+    return `${service} does not support what a lake needs (${name}): use a service with conditional writes`;
   }
   if (status !== undefined && status >= 500) {
-    return `${place} keeps answering ${status} ${name}: try again later`;
+    return `${service} keeps answering ${status} ${name}: try again later`;
   }
-  if (status !== undefined && status !== 200) return `${place} answered ${status} ${name}: see --verbose`;
+  if (status !== undefined && status !== 200) return `${service} answered ${status} ${name}: see --verbose`;
   if (code !== undefined || name === 'TimeoutError') {
-    return `${place} can't be reached or broke off (${code ?? name}): check the network, AWS_ENDPOINT_URL_S3 and AWS_REGION`;
+    return `${service} can't be reached or broke off (${code ?? name}): check the network, AWS_ENDPOINT_URL_S3 and AWS_REGION`;
   }
-  return `${place} gave no usable answer (${name}): see --verbose`;
+  return `${service} gave no usable answer (${name}): see --verbose`;
 }

@@ -37,7 +37,7 @@ interface Connection {
   readonly client: Sdk.S3Client;
 }
 
-interface Got {
+interface GetResult {
   readonly bytes: Uint8Array;
   /** Whether the service kept to the range; without one, or where it doesn't know ranges, it sends everything. */
   readonly partial: boolean;
@@ -70,7 +70,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
   // On first use: most commands never touch S3, and the SDK takes a quarter of a second to load.
   const connection = (): Promise<Connection> => (connecting ??= connect(options, endpoint));
 
-  const get = async (path: string, Range?: string): Promise<Got | undefined> => {
+  const get = async (path: string, Range?: string): Promise<GetResult | undefined> => {
     const Key = keyOf(path);
     for (let attempt = 0; ; attempt++) {
       try {
@@ -91,7 +91,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
 
   /**
    * Whether the object is the one of an earlier put of ours whose answer was lost; undefined where S3 doesn't say. Such
-   * puts carry a token of their own in the metadata, so that two writers of equal bytes are told apart.
+   * puts have a unique token in the metadata, so that two writers of equal bytes are distinguished.
    */
   const isOurs = async ({ client, sdk }: Connection, Key: string, token: string): Promise<boolean | undefined> =>
     client.send(new sdk.HeadObjectCommand({ Bucket, Key })).then(
@@ -324,7 +324,7 @@ export async function uploadParts<T>(
   return sent;
 }
 
-/** A lake's place on S3. */
+/** A lake's location on S3. */
 export interface S3Location {
   readonly bucket: string;
   /** What every key begins with: `''`, or names with a slash behind each. */
@@ -336,7 +336,7 @@ export interface S3Location {
  *
  * @throws LedgerlakeError USAGE for anything else
  */
-export function parseS3Location(location: string): S3Location {
+function parseS3Location(location: string): S3Location {
   const [, bucket, rest] = /^s3:\/\/([^/]+)(?:\/(.*))?$/su.exec(location) ?? [];
   const names = (rest ?? '').replace(/\/+$/, '').split('/');
   const prefix = names[0] === '' && names.length === 1 ? '' : `${names.join('/')}/`;

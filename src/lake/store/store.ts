@@ -12,7 +12,7 @@ export interface StoredFile {
 /**
  * Where a lake's bytes are. Paths are relative to the lake, with forward slashes, and folders need not be made. Nothing
  * outside of the lake is read, listed, written or removed: no path leads there, and no link is followed.
- * Every method throws a `LedgerlakeError` with code LAKE_STORE when the place can't be read or written.
+ * Every method throws a `LedgerlakeError` with code LAKE_STORE when it can't be read or written.
  */
 export interface Store {
   /** The lake as a user writes it: a path, or `s3://bucket/prefix`. */
@@ -32,7 +32,7 @@ export interface Store {
   write(path: string, bytes: Uint8Array): Promise<void>;
   /**
    * Writes the file if there is none: true for exactly one of all callers, however they race, false for the rest.
-   * Throws LAKE_UNCLEAR when the place doesn't say who won: the file may be there, then or later.
+   * Throws LAKE_UNCLEAR when it isn't clear who won: the file may be there, then or later.
    */
   create(path: string, bytes: Uint8Array): Promise<boolean>;
   /** All files below a folder (`''`: the whole lake), by name in byte order; with `after` only those behind that path. */
@@ -42,7 +42,7 @@ export interface Store {
   /**
    * Clears what dead writers left half-written, never what a living one still writes; how many files that were. `all`:
    * nobody else writes, so that what can't be told to be a dead writer's goes too, and with it empty folders of
-   * partitions, where the place has folders.
+   * partitions, where the store has folders.
    */
   removeUnfinished(all?: boolean): Promise<number>;
 }
@@ -100,7 +100,7 @@ export function pathFault(path: string): string | undefined {
   return undefined;
 }
 
-/** Below 0, 0 or above 0 as `a` stands before, at or behind `b` in the order of their UTF-8 bytes, which is S3's. */
+/** Below 0, 0 or above 0 as `a` is before, at or behind `b` in the order of their UTF-8 bytes, which is S3's. */
 export function compareBytes(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

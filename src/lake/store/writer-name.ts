@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 
-/** Who writes a temporary file, so that others can tell a dead writer's from a living one's. */
+/** Who writes a temporary file, so that others can distinguish a dead writer's from a living one's. */
 export interface Writer {
   /** The machine since its last start, or the container on it: within it a pid means one process. */
   readonly host: string;

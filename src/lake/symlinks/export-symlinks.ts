@@ -91,9 +91,9 @@ function manifestsOf(lake: Lake, table: DeltaTable, folder: string): ReadonlyMap
     const manifest = `${folder}/${partition}/manifest`;
     const address = lake.store.address(path);
     const absolute = lake.store.localPath(path) === undefined ? address : `file://${address}`;
-    const own = addresses.get(manifest);
-    if (own === undefined) addresses.set(manifest, [absolute]);
-    else own.push(absolute);
+    const listed = addresses.get(manifest);
+    if (listed === undefined) addresses.set(manifest, [absolute]);
+    else listed.push(absolute);
   }
   return new Map(
     [...addresses].map(([path, lines]) => [

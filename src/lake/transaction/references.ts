@@ -29,7 +29,7 @@ export function referencedFiles(tables: readonly DeltaTable[]): Set<string> {
 export function isReferenced(tables: readonly DeltaTable[], path: string): boolean {
   if (tables.some(({ snapshot }) => snapshot.referenceCount(path) > 0)) return true;
   if (!tables.some(({ snapshot }) => snapshot.pinned.has(path))) return false;
-  // A name lasts for good. A file that has come to count by itself, or in whose place others do, needs none.
+  // A name lasts for good. A file that counts by itself by now, or that others have replaced, needs none.
   const found = fileAt(tables, path);
   return found?.table.schema.lasting === true && isDerivedFile(found.add);
 }
@@ -56,8 +56,8 @@ export async function orphansOf({ tables }: Tables, paths: readonly string[]): P
     await table.refresh();
     for (const path of wanted) {
       const add = table.fileAt(path);
-      const own = orphans.get(table) ?? new Map<string, Add | undefined>();
-      orphans.set(table, own.set(add?.path ?? path.slice(prefix.length), add));
+      const tableOrphans = orphans.get(table) ?? new Map<string, Add | undefined>();
+      orphans.set(table, tableOrphans.set(add?.path ?? path.slice(prefix.length), add));
     }
   }
   return orphans;
@@ -108,8 +108,8 @@ export async function restoreSwapped(tables: readonly DeltaTable[], before: numb
   for (const main of tables) {
     const lost = lostFiles(tables, main);
     if (lost.size === 0) continue;
-    const [own] = lost.get(main) ?? [];
-    if (own !== undefined) throw namesItself(main, own);
+    const [selfReference] = lost.get(main) ?? [];
+    if (selfReference !== undefined) throw namesItself(main, selfReference);
     await main.commit('FENCE', async () => {
       let isRestored = false;
       for (const [table, paths] of lostFiles(tables, main)) {
@@ -135,8 +135,8 @@ function lostFiles(tables: readonly DeltaTable[], main: DeltaTable): Map<DeltaTa
   const lost = new Map<DeltaTable, Set<string>>();
   for (const table of tables) {
     const prefix = `${table.schema.name}/`;
-    const own = named.filter((path) => path.startsWith(prefix));
-    if (own.length > 0) lost.set(table, new Set(own.map((path) => path.slice(prefix.length))));
+    const tablePaths = named.filter((path) => path.startsWith(prefix));
+    if (tablePaths.length > 0) lost.set(table, new Set(tablePaths.map((path) => path.slice(prefix.length))));
   }
   return lost;
 }
@@ -151,7 +151,7 @@ async function restoreTable(
 ): Promise<boolean> {
   let isRestored = false;
   await table.restore('RESTORE', async ({ files }) => {
-    const back = (await takenOut(table, paths)).filter(({ modificationTime }) => modificationTime < before);
+    const back = (await swappedOut(table, paths)).filter(({ modificationTime }) => modificationTime < before);
     isRestored = back.length > 0;
     if (!isRestored) return undefined;
     const isDead = (add: Add): boolean =>
@@ -171,7 +171,7 @@ async function restoreTable(
  * Those of the paths that a swap took out of the table's log, as they were: nobody deletes such a file as long as it
  * counts. One that was removed in any other way may be gone already.
  */
-export async function takenOut(table: DeltaTable, paths: ReadonlySet<string>): Promise<Add[]> {
+export async function swappedOut(table: DeltaTable, paths: ReadonlySet<string>): Promise<Add[]> {
   const missing = new Set([...paths].filter((path) => !table.snapshot.files.has(path)));
   return (await table.removals(missing)).flatMap((remove) => swappedAdd(remove) ?? []);
 }

@@ -27,7 +27,7 @@ export interface SliceCommit extends SliceLoads {
   readonly files: readonly SliceFile[];
   /** That it was read is to be noted also where nothing of it has changed. */
   readonly noted?: boolean | undefined;
-  /** Takes the place of imported rows though it holds none. */
+  /** Replaces imported rows though it has none. */
   readonly acceptsEmpty?: boolean | undefined;
 }
 
@@ -55,15 +55,15 @@ export interface ComparedLake extends LakeTables {
   refresh(): Promise<void>;
 }
 
-/** What becomes of a slice that was read again. */
+/** The outcome of comparing a slice that was read again. */
 export type Revision =
   /** The lake holds all of it as it is: nothing is written. */
   | { readonly verdict: 'same' }
-  /** What the lake holds stays, as nothing is to take its place. */
+  /** What the lake holds stays, as nothing is to replace it. */
   | { readonly verdict: 'refused' }
   | RevisionToCommit;
 
-/** The slice takes the place of what the lake holds, and what differs goes into lasting tables in the same commit. */
+/** The slice replaces what the lake holds, and what differs goes into lasting tables in the same commit. */
 export interface RevisionToCommit {
   readonly verdict: 'changed';
   /** What differs; a file's own tags say which pipeline wrote it. */
@@ -71,7 +71,7 @@ export interface RevisionToCommit {
   /** The name of its files: no other commit of the main table has the same one. */
   readonly name: string;
   /** Whether the lake still holds what was compared, as rows; files may have been merged or split since. */
-  holds(main: Snapshot): boolean;
+  isCurrent(main: Snapshot): boolean;
   /** Called once the commit is taken. */
   committed(): void;
 }
@@ -82,7 +82,7 @@ export interface Revisions {
   compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision>;
 }
 
-/** A slice on its way into the lake, with what came of comparing it. */
+/** A slice on its way into the lake, with the outcome of comparing it. */
 export interface ComparedSlice {
   readonly slice: SliceCommit;
   readonly revision: RevisionToCommit | undefined;
@@ -93,7 +93,7 @@ interface WaitingSlice extends ComparedSlice {
   readonly damaged: DamagedFile;
 }
 
-/** What is to be read again as well, before slices can take the place of a damaged file. */
+/** What is to be read again as well, before slices can replace a damaged file. */
 export interface MissingLoads {
   /** None: the file isn't there any more as it was. */
   readonly loadKeys: readonly string[];
@@ -102,7 +102,7 @@ export interface MissingLoads {
 
 /**
  * Slices that were read again and share a damaged file with others. It can't be split, and what else it holds must not
- * go with it: they wait until all of its load keys were read, and take its place together.
+ * go with it: they wait until all of its load keys were read, and replace it together.
  */
 export class WaitingSlices {
   #waiting: readonly WaitingSlice[] = [];
@@ -142,9 +142,9 @@ export class WaitingSlices {
   }
 }
 
-/** What slices of one pipeline and account take the place of, as one: its files and its name are none. */
-export function combined(parts: readonly ComparedSlice[]): SliceCommit {
-  const slices = parts.map(({ slice }) => slice);
+/** What slices of one pipeline and account replace, as one slice. */
+export function combined(compared: readonly ComparedSlice[]): SliceCommit {
+  const slices = compared.map(({ slice }) => slice);
   const [first] = slices;
   if (first === undefined) throw new Error('expected a slice, got none');
   if (slices.length === 1) return first;

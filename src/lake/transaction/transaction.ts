@@ -3,12 +3,12 @@ import type { Table } from '../../core/columns/table.js';
 import type { Action, Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import { tombstone, derivedOf, removal, swapRemoval, referenceTxn } from '../delta/file-tags.js';
-import { deleteOrphans, orphansOf, type Orphans, takenOut } from './references.js';
+import { deleteOrphans, orphansOf, type Orphans, swappedOut } from './references.js';
 import type { Snapshot } from '../delta/snapshot.js';
 import type { Store } from '../store/store.js';
 import { numbered } from '../delta/log-paths.js';
 
-/** Files of a main table and of those derived from it that come into the lake together, in the place of others. */
+/** Files of a main table and of those derived from it that come into the lake together, and replace others. */
 export interface Transaction {
   /** For the log: `WRITE`. */
   readonly operation: string;
@@ -18,7 +18,7 @@ export interface Transaction {
   /** What goes and what else is to be said, given the main table's newest version; undefined: the files aren't wanted. */
   readonly decide: (snapshot: Snapshot) => Decision | undefined;
   /**
-   * What the files take the place of leaves each derived table in the commit that brings its successors: who reads such a
+   * What the files replace leaves each derived table in the commit that brings its successors: who reads such a
    * table by itself sees neither both nor none. Until the main table's commit its files name what its log no longer has.
    */
   readonly swaps?: true;
@@ -32,8 +32,8 @@ export interface Decision {
 
 /** What a transaction changed. */
 export interface TransactionResult {
-  /** False where `decide` wanted no part of it: nothing was changed. */
-  readonly taken: boolean;
+  /** False where `decide` declined: nothing was changed. */
+  readonly isCommitted: boolean;
   /** Files written that count now, and their bytes. */
   readonly files: number;
   readonly bytes: number;
@@ -66,8 +66,8 @@ export async function commitTransaction(
   transaction: Transaction,
 ): Promise<TransactionResult> {
   const main = lake.table(transaction.main.name);
-  let step: Step = { ...nothingTaken, actions: undefined, deleted: [], orphans: new Map() };
-  if (transaction.decide(main.snapshot) === undefined) return nothingTaken;
+  let step: Step = { ...notCommitted, actions: undefined, deleted: [], orphans: new Map() };
+  if (transaction.decide(main.snapshot) === undefined) return notCommitted;
 
   const open = new OpenTransaction(lake, clock, transaction);
   await open.writeAhead();
@@ -81,13 +81,13 @@ export async function commitTransaction(
   if (step.deleted.length + step.orphans.size > 0) await lake.noteVersions();
   for (const path of step.deleted) await lake.store.remove(main.pathOf({ path }));
   await deleteOrphans(lake, step.orphans, clock.now());
-  const { taken, files, bytes } = step;
-  return { taken, files, bytes };
+  const { isCommitted, files, bytes } = step;
+  return { isCommitted, files, bytes };
 }
 
-const nothingTaken: TransactionResult = { taken: false, files: 0, bytes: 0 };
+const notCommitted: TransactionResult = { isCommitted: false, files: 0, bytes: 0 };
 
-/** What one attempt at the next version of the main table comes to. */
+/** The outcome of one attempt at the next version of the main table. */
 interface Step extends TransactionResult {
   /** The commit of the main table; undefined where there is nothing to say. */
   readonly actions: readonly Action[] | undefined;
@@ -130,11 +130,11 @@ class OpenTransaction {
     for (const file of this.#transaction.files) {
       const table = this.#lake.table(file.table.name);
       await table.begin();
-      await this.#written.place(table, file);
+      await this.#written.ensureWritten(table, file);
     }
   }
 
-  /** Commits the derived files, and says what becomes of the main table's. */
+  /** Commits the derived files, and returns the actions of the main table's commit. */
   async accept({ replaced, actions }: Decision): Promise<Step> {
     const { snapshot } = this.#main;
     const derived = await this.#commitDerived(replaced);
@@ -153,7 +153,7 @@ class OpenTransaction {
       return live?.['derived'] !== tags?.['derived'] || live?.['net'] !== tags?.['net'];
     };
     return {
-      taken: true,
+      isCommitted: true,
       ...this.#written.count([...derived, ...adds.map((add) => ({ table: this.#main, add }))]),
       actions: [
         ...removed.map((add) => removal(add, now, isNews(this.#transaction.files))),
@@ -179,7 +179,7 @@ class OpenTransaction {
     for (const [table, adds] of this.#swapped) {
       const counting = new Set([...adds.keys()].filter((path) => this.#references(table.pathOf({ path }))));
       await table.restore('WRITE', async () => {
-        const lost = await takenOut(table, counting);
+        const lost = await swappedOut(table, counting);
         return lost.length === 0 ? undefined : lost.map((add) => ({ add }));
       });
     }
@@ -188,10 +188,10 @@ class OpenTransaction {
       this.#lake,
       this.#writtenDerived().filter((path) => !this.#references(path)),
     );
-    // Only behind a version of its own can it tell what is an orphan from what others are about to reference.
+    // Only behind a version of its own can it distinguish an orphan from what others are about to reference.
     const isNeeded = deleted.length > 0 || orphans.size > 0;
     const tombstones = deleted.map((path) => tombstone(path, this.#clock.now()));
-    return { ...nothingTaken, actions: isNeeded ? tombstones : undefined, deleted, orphans };
+    return { ...notCommitted, actions: isNeeded ? tombstones : undefined, deleted, orphans };
   }
 
   /** Adds the files of each derived table, and takes those out in the same commit that they replace. */
@@ -200,8 +200,8 @@ class OpenTransaction {
     const swappedPaths = swaps === true ? onlyReferencedBy(this.#main.snapshot, replaced) : [];
     const committed: CommittedDerived[] = [];
     for (const table of this.#derivedTables) {
-      const own = files.filter((file) => this.#lake.table(file.table.name) === table);
-      committed.push(...(await this.#commitTable(table, own, swappedPaths)));
+      const tableFiles = files.filter((file) => this.#lake.table(file.table.name) === table);
+      committed.push(...(await this.#commitTable(table, tableFiles, swappedPaths)));
     }
     return committed;
   }
@@ -219,7 +219,7 @@ class OpenTransaction {
     await table.commit('WRITE', async (snapshot) => {
       committed = [];
       for (const file of files) {
-        const add = await this.#written.place(table, file);
+        const add = await this.#written.ensureWritten(table, file);
         committed.push({ table, file, add: { ...add, tags: { ...add.tags, main: this.#main.schema.name } } });
       }
       const adds = committed.map(({ add }) => add);
@@ -247,7 +247,7 @@ class OpenTransaction {
     }
     const adds: Add[] = [];
     for (const file of files) {
-      const add = await this.#written.place(this.#main, file);
+      const add = await this.#written.ensureWritten(this.#main, file);
       adds.push({ ...add, tags: { ...add.tags, derived: JSON.stringify(references.get(keyOf(file)) ?? []) } });
     }
     return adds;
@@ -283,8 +283,8 @@ function keyOf({ bundle, add }: NewFile): string {
  */
 function bundleOf(file: NewFile, mains: readonly NewFile[]): string {
   const keys = mains.map(keyOf);
-  const own = keyOf(file);
-  return keys.includes(own) ? own : (keys[0] ?? own);
+  const key = keyOf(file);
+  return keys.includes(key) ? key : (keys[0] ?? key);
 }
 
 /** Whether the files hold other rows than those that they replace: news for who follows the tables' changes. */
@@ -296,7 +296,7 @@ function isNews(files: readonly NewFile[]): boolean {
 function onlyReferencedBy(snapshot: Snapshot, files: readonly Add[], others: readonly string[] = []): string[] {
   const times = new Map<string, number>(others.map((path) => [path, 0]));
   for (const path of files.flatMap((add) => derivedOf(add) ?? [])) times.set(path, (times.get(path) ?? 0) + 1);
-  return [...times].filter(([path, own]) => snapshot.referenceCount(path) <= own).map(([path]) => path);
+  return [...times].filter(([path, count]) => snapshot.referenceCount(path) <= count).map(([path]) => path);
 }
 
 /** A file on its way into a table. */
@@ -304,7 +304,7 @@ export interface NewFile {
   readonly table: Table;
   /** Its entry in the log; the path `…/NAME.parquet` may still get a number. Its tag `sha256` says what it holds. */
   readonly add: Add;
-  /** Its bytes, as many as the entry says: asked for when they are written, so that none have to be held until then. */
+  /** Its bytes, as many as the entry says: read when they are written, so that none are in memory until then. */
   readonly read: () => Promise<Uint8Array>;
   /** Derived files are named by the main table's file of the same bundle; left out: by that of the same month. */
   readonly bundle?: string;
@@ -324,7 +324,7 @@ export class WrittenFiles {
    * Sees to it that the file is in the lake, and gives its entry with the path that it has there: where the table holds
    * the same content already, that one's; else its own name, with a number behind it where that is tombstoned.
    */
-  async place(table: DeltaTable, file: NewFile): Promise<Add> {
+  async ensureWritten(table: DeltaTable, file: NewFile): Promise<Add> {
     const path = livePath(table, file.add) ?? freePath(table, file.add.path);
     const sizes = this.#sizes.get(table) ?? new Map<string, number>();
     if (!table.snapshot.files.has(path) && !sizes.has(path)) {
@@ -349,9 +349,9 @@ export class WrittenFiles {
 /** Where the table holds the same content under the same name, whatever the number behind it. */
 function livePath({ snapshot }: DeltaTable, { path, tags }: Add): string | undefined {
   const hash = tags?.['sha256'];
-  // A name may have been given to other content: by a version without hashes it can't be told.
-  const own = snapshot.files.get(path);
-  if (own !== undefined && (own.tags?.['sha256'] ?? hash) === hash) return path;
+  // A name may have been given to other content: a version without hashes doesn't say.
+  const sameName = snapshot.files.get(path);
+  if (sameName !== undefined && (sameName.tags?.['sha256'] ?? hash) === hash) return path;
   for (const live of snapshot.numbered(path)) if (live.tags?.['sha256'] === hash) return live.path;
   return undefined;
 }

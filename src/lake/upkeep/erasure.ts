@@ -12,8 +12,8 @@ export interface Load {
   readonly loadKey: string;
 }
 
-/** Accounts of which anything at all lies in the lake: load keys, files that the log names or doesn't, files of dead runs. */
-export async function heldAccounts(lake: Lake): Promise<Set<string>> {
+/** Accounts of which the lake has anything at all: load keys, files that the log names or doesn't, files of dead runs. */
+export async function accountsIn(lake: Lake): Promise<Set<string>> {
   const accounts = new Set(lake.accounts());
   for (const { schema } of lake.tables) {
     for await (const { path } of lake.store.list(schema.name)) {
@@ -28,17 +28,17 @@ export async function heldAccounts(lake: Lake): Promise<Set<string>> {
 /**
  * Takes every file of an account out of every table, main tables first: what their files name goes with them, and what
  * their logs have named for good goes too. The files
- * themselves and what the log tells of them stay until `eraseTraces`.
+ * themselves and what the log has of them stay until `eraseTraces`.
  *
  * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; called again it goes on from there
  */
 export async function removeAccount(lake: Lake, account: string, now: number): Promise<void> {
   for (const table of lake.tables) {
     await table.commit('DELETE', ({ files }) => {
-      const own = [...files.values()].filter(
+      const accountFiles = [...files.values()].filter(
         (add) => (table.schema.lasting === true || !isDerivedFile(add)) && accountOf(add) === account,
       );
-      return own.length === 0 ? undefined : own.map((add) => removal(add, now));
+      return accountFiles.length === 0 ? undefined : accountFiles.map((add) => removal(add, now));
     });
   }
 }
@@ -51,7 +51,7 @@ export interface Erased {
 }
 
 /**
- * Erases what still tells of an account's removed files: derived files that nothing names, the older versions of every
+ * Erases the traces of an account's removed files: derived files that nothing names, the older versions of every
  * table's log and the transactions that `forgets` chooses, every file of the lake's own and in the account's folders that
  * no log references, whoever left it, and the lake's own notes that name the account. Folders that are empty then go too. Nobody else may work on the lake meanwhile.
  *
@@ -121,7 +121,7 @@ export function mainFiles(
 
 const folder = '_forget';
 
-/** A forgetting that has begun: notes what must outlive a crash, as the log won't tell it any more. */
+/** A `forget` that has begun: notes what must outlive a crash, as the log won't have it any more. */
 export interface ForgetNote {
   readonly account: string;
   /** Load keys whose rows go, or are gone already. */
@@ -134,7 +134,7 @@ interface WrittenNote {
   readonly units: readonly { readonly pipeline: string; readonly unit: string }[];
 }
 
-/** Where the note of an account's forgetting lies, as a path within the lake. */
+/** The path within the lake of the note that an account is being forgotten. */
 export function forgetNotePath(account: string): string {
   return `${folder}/${account}.json`;
 }

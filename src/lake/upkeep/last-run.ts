@@ -16,11 +16,11 @@ async function schemas() {
     bytes: z.number(),
     /** Rows read, by table. */
     rows: counts,
-    /** What nobody expected in the data: how often, by kind and place, of each kind the most frequent places. */
+    /** What was unexpected in the data: how often, by kind and subject, the most frequent subjects of each kind. */
     warnings: z.record(z.string(), counts).exactOptional(),
   });
   const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
-  /** The run that ended last, as it told at its end. Instants are ISO 8601 in UTC. */
+  /** The run that ended last, as it reported at its end. Instants are ISO 8601 in UTC. */
   const lastRun = z.object({
     command: z.string(),
     status: z.enum(['done', 'failed']),
@@ -50,7 +50,7 @@ export type LastPipeline = Readonly<z.infer<Schemas['lastPipeline']>>;
 export type LastRun = Readonly<z.infer<Schemas['lastRun']>>;
 
 /**
- * Leaves word of a run in `_last-run.json` at the root of the lake. Nothing depends on it: what is loaded stands in the
+ * Writes what a run reported to `_last-run.json` at the root of the lake. Nothing depends on it: what is loaded is in the
  * log.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written

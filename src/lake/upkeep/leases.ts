@@ -59,7 +59,7 @@ export interface RunLease {
   release(): Promise<void>;
 }
 
-/** Where a lease lies, as a path within the lake. */
+/** The path of a lease within the lake. */
 export function leasePath(id: string): string {
   return `${folder}/${id}.json`;
 }
@@ -71,7 +71,7 @@ export function leasePath(id: string): string {
  * LAKE_CONFLICT where a run works on it that must be alone
  */
 export async function acquireLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
-  return hold(store, clock, { alone: false, purpose });
+  return acquire(store, clock, { alone: false, purpose });
 }
 
 /**
@@ -80,10 +80,10 @@ export async function acquireLease(store: Store, clock: Clock, purpose?: RunPurp
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written, LAKE_CONFLICT where another run is at work on it
  */
 export async function acquireExclusiveLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
-  return hold(store, clock, { alone: true, purpose });
+  return acquire(store, clock, { alone: true, purpose });
 }
 
-async function hold(
+async function acquire(
   store: Store,
   clock: Clock,
   { alone, purpose }: { readonly alone: boolean; readonly purpose?: RunPurpose | undefined },
@@ -185,14 +185,14 @@ export interface ExpiredLease {
 /** The other runs that are at work on the lake, and those that were and have left their lease. */
 export async function otherLeases(
   store: Store,
-  own: string | undefined,
+  ownId: string | undefined,
   clock: Clock,
 ): Promise<{ readonly living: readonly Lease[]; readonly dead: readonly ExpiredLease[] }> {
   const living: Lease[] = [];
   const dead: ExpiredLease[] = [];
   let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path } of store.list(folder)) {
-    if (own !== undefined && path === leasePath(own)) continue;
+    if (ownId !== undefined && path === leasePath(ownId)) continue;
     const bytes = await store.read(path);
     // Released meanwhile.
     if (bytes === undefined) continue;

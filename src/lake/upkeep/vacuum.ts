@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { deleteOrphans, isReferenced, orphansOf, restoreSwapped, takenOut } from '../transaction/references.js';
+import { deleteOrphans, isReferenced, orphansOf, restoreSwapped, swappedOut } from '../transaction/references.js';
 import { tombstone, isDerivedFile, mainOf } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { isDataFile, symlinkFolder } from '../data-files.js';
@@ -169,7 +169,7 @@ async function filesByTable(
  */
 async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const prefix = `${table.schema.name}/`;
-  const swapped = await takenOut(table, new Set(files.map((path) => path.slice(prefix.length))));
+  const swapped = await swappedOut(table, new Set(files.map((path) => path.slice(prefix.length))));
   const mains = new Map<string, string>();
   for (const add of swapped) {
     const main = mainOf(add);
@@ -321,15 +321,15 @@ export async function filesAboutAccount(
     const isLog = names[0] === setAsideFolder && names.includes('_delta_log');
     // It is of all accounts, and is written anew by the next export.
     const isIceberg = names[0] === icebergFolder;
-    const own = [account, `${account}.json`, `account=${account}`];
-    const belongs = isLog || isIceberg || names.some((name) => own.includes(name));
-    // The journals of other accounts lie in folders of their own: only files right below the first folder tell of several.
+    const accountNames = [account, `${account}.json`, `account=${account}`];
+    const belongs = isLog || isIceberg || names.some((name) => accountNames.includes(name));
+    // The journals of other accounts lie in folders of their own: only files right below the first folder are about several.
     if (belongs || (names.length <= 2 && (await includes(store, path, quoted)))) found.push(file);
   }
   return found;
 }
 
-async function includes(store: Store, path: string, part: Buffer): Promise<boolean> {
+async function includes(store: Store, path: string, text: Buffer): Promise<boolean> {
   const bytes = await store.read(path);
-  return bytes !== undefined && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(part);
+  return bytes !== undefined && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(text);
 }

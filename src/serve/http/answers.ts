@@ -25,7 +25,7 @@ import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
 
 /** Every operation of the service, API by API. */
-export const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
+const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
 
 const operationNamed = new Map<FaultRequest['operation'], ServedOperation>(
   servedOperations.map((operation) => [operation.name, operation]),
@@ -149,7 +149,7 @@ export function createAnswers(
     return arrival.number;
   }
 
-  /** What comes in place of a page, before anything of the request is read. */
+  /** What comes instead of a page, before anything of the request is read. */
   function turnedAway(visit: Visit, request: HttpRequest, { operation }: Route, now: number): Outcome | undefined {
     const unknown = signIn?.refusal(request, now);
     if (unknown !== undefined) return refused(unknown);
@@ -169,8 +169,8 @@ export function createAnswers(
     const shown = visit.faults.page(request, await operation.pageOf(ledger, request));
     const { items, next, lastToken, hasList = true } = shown;
     const issue = (cursor: string | undefined) => {
-      const place = { pages: request.pages + 1, results: request.results + items.length, issuedAt: clock.now() };
-      return tokens.issue({ chain: request.chain, cursor, ...place });
+      const position = { pages: request.pages + 1, results: request.results + items.length, issuedAt: clock.now() };
+      return tokens.issue({ chain: request.chain, cursor, ...position });
     };
     const nextToken = next === undefined ? lastToken : 'token' in next ? next.token : issue(next.cursor);
     const body = operation.bodyOf({ items: hasList ? items : undefined, nextToken }, faults.lists);

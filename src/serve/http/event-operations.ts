@@ -53,7 +53,7 @@ function eventsJson(items: readonly LedgerItem[], more: readonly string[]): stri
 
 /**
  * The body of a page: `{"payload":{"NextToken"?,…}}`. Each item's JSON goes out as the ledger has it, byte for byte, in
- * the ledger's order. `more`: lists that stand in the body of events even when they are empty.
+ * the ledger's order. `more`: lists that are in the body of events even when they are empty.
  */
 export function pageBody(
   result: Operation['result'],

@@ -25,9 +25,9 @@ export interface FaultRequest {
 /** A page as it is shown, and how its chain goes on. */
 interface ShownPage {
   readonly items: readonly LedgerItem[];
-  /** Where the next page begins: a place for which a token is issued, or a token that was issued before. */
+  /** Where the next page begins: a cursor for which a token is issued, or a token that was issued before. */
   readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
-  /** Stands for the token where nothing comes next; default: no token. */
+  /** The token where nothing comes next; default: no token. */
   readonly lastToken?: null;
   /** Whether the body has a list of results at all; default: true. */
   readonly hasList?: boolean;
@@ -35,11 +35,11 @@ interface ShownPage {
 
 /** What goes wrong with one request, asked step by step; each step is asked once at most. */
 export interface RequestFaults {
-  /** Comes in place of the answer before the quota counts the request. */
+  /** Comes instead of the answer before the quota counts the request. */
   throttled(): Outcome | undefined;
   /** The rate at which the operation's quota runs; undefined: the one it is set to. */
   rate(): number | undefined;
-  /** Comes in place of the answer once the quota has counted the request. */
+  /** Comes instead of the answer once the quota has counted the request. */
   instead(): Outcome | undefined;
   /** Whether a token that comes without the parameters that must come with it is taken. */
   isTokenEnough(): boolean;
@@ -80,7 +80,7 @@ export const noFaults: RequestFaults = {
 interface ServiceFaults {
   readonly clock: Clock;
   readonly ledger: Ledger;
-  /** Lists that stand in every body of events, though the model doesn't have them. */
+  /** Lists that are in every body of events, though the model doesn't have them. */
   readonly lists: readonly string[];
   /** What goes wrong with one request. */
   request(request: FaultRequest, names: RequestNames): RequestFaults;

@@ -80,7 +80,7 @@ export interface TransactionLedger {
 export interface Ledger {
   /** Groups that opened within the range. */
   groups(range: InstantRange, query: LedgerQuery): Promise<LedgerPage>;
-  /** Events whose instant lies within the range; one without a date stands at the instant it was booked. */
+  /** Events whose instant lies within the range; one without a date is sorted at the instant it was booked. */
   events(range: InstantRange, query: LedgerQuery): Promise<LedgerPage>;
   /**
    * Events of one group, or undefined where there is no such group. `range`: only those whose instant lies within it, as

@@ -20,13 +20,13 @@ export function refused({ status, body }: Refusal, allow = 'GET'): Outcome {
 }
 
 /** A request that breaks a rule (400), a path or a subject that isn't there (404), a method that isn't taken (405). */
-export function requestRefusal(status: 400 | 404 | 405, message: string, came: string): Refusal {
-  return new Refusal(status, message, `Received: ${came}`);
+export function requestRefusal(status: 400 | 404 | 405, message: string, received: string): Refusal {
+  return new Refusal(status, message, `Received: ${received}`);
 }
 
-/** `came` is quoted in the details. */
-export function invalidInput(message: string, came: string): Refusal {
-  return requestRefusal(400, message, came);
+/** `received` is quoted in the details. */
+export function invalidInput(message: string, received: string): Refusal {
+  return requestRefusal(400, message, received);
 }
 
 /** A page that is larger than the service sends (413), where no request can ask for fewer results. */

@@ -18,7 +18,7 @@ export interface TokenRules {
 
 /** A request for a page, as it came. */
 export interface AskedPage {
-  /** The path parameter as it stands in the address, still percent-encoded; undefined where the path has none. */
+  /** The path parameter as it is in the address, still percent-encoded; undefined where the path has none. */
   readonly rawSubject: string | undefined;
   /** Percent-encoded. */
   readonly query: string;
@@ -36,7 +36,7 @@ export interface PageRequest {
   readonly token: string | undefined;
   /** How many pages of the chain were delivered before. */
   readonly pages: number;
-  /** How many results they held. */
+  /** How many results they had. */
   readonly results: number;
 }
 
@@ -81,7 +81,7 @@ interface TokenOwner {
   readonly subject: string | undefined;
 }
 
-/** The position that a token stands for. Throws a Refusal (400) for a token that is not the owner's, or too old. */
+/** The position that a token encodes. Throws a Refusal (400) for a token that is not the owner's, or too old. */
 export function positionOf(token: string, owner: TokenOwner, rules: TokenRules, now: number): ChainPosition {
   const position = rules.tokens.read(token);
   if (position?.chain.operation !== owner.operation || position.chain.subject !== owner.subject) {
@@ -103,7 +103,7 @@ export interface Route {
 
 /**
  * Finds the operation that a request asks for, by method and path. Paths are case-sensitive, a slash at the end makes another
- * path, and an encoded slash belongs to the segment it stands in.
+ * path, and an encoded slash belongs to the segment that it is in.
  * Throws a Refusal: 404 for a path of no operation, 405 for another method than GET, 400 for one that can't be decoded.
  */
 export function createRoutes(operations: readonly ServedOperation[]): (method: string, path: string) => Route {

@@ -25,7 +25,7 @@ export interface RunningService extends RunningHttpServer {
   readonly counts: Counts;
 }
 
-/** Names of the service that this one stands in for. */
+/** Names of the service that this one replaces. */
 const originalNames = /^(?:[a-z0-9-]+\.)*amazon\.com$/;
 
 /**
@@ -64,7 +64,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   return { ...server, counts: tally };
 }
 
-/** Parameters whose values tell nothing that must stay secret. */
+/** Parameters whose values are no secrets. */
 const shownParameters = new Set<string>([
   ...['MaxResultsPerPage', parameters.relatedIdentifierName, parameters.relatedIdentifierValue],
   ...Object.values(operations).flatMap(({ range }) => (range === undefined ? [] : [range.after, range.before])),

@@ -3,7 +3,7 @@ import { operations } from '../../sources/finances/api-v0/operations.js';
 import { version } from '../../core/version.js';
 import type { Outcome, SidePage } from './outcome.js';
 
-/** What is served, as `/healthz` tells it. */
+/** What is served, as `/healthz` reports it. */
 export type Health = Readonly<Record<string, unknown>>;
 
 function json(status: number, body: Health): Outcome {

@@ -16,7 +16,7 @@ const forgottenMs = 60_000;
 /** Attempts that wait at once. */
 const mostWaiting = 8;
 
-/** Seconds after which one that found no place may come again. */
+/** Seconds after which one that found no room may come again. */
 const retryAfterSeconds = longestDelayMs / 1000;
 
 /**
@@ -126,7 +126,7 @@ const tokenHeader = 'x-amz-access-token';
 
 const usualLifeMs = 3_600_000;
 
-/** In a time that tells nothing of either text. */
+/** In a time that depends on neither text. */
 function isSame(one: string, other: string): boolean {
   const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest());
   return first !== undefined && second !== undefined && timingSafeEqual(first, second);
@@ -162,7 +162,7 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
       const { status, body } = requestRefusal(405, 'The sign-in takes POST.', request.method);
       return { status, body, headers: { Allow: 'POST' } };
     }
-    // A client that breaks off has nothing to be told, and it is no fault of the service.
+    // A client that breaks off gets no answer, and it is no fault of the service.
     const bytes = await request.body().catch(() => undefined);
     if (bytes === undefined) return failure(400, 'invalid_request', 'The body is too long');
     const body = readSignInBody(bytes, headerOf(request, 'content-type'));
@@ -178,7 +178,7 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
       );
       return { ...tooMany, headers: { ...tooMany.headers, 'Retry-After': String(retryAfterSeconds) } };
     }
-    // Both are compared in any case, so that the time doesn't tell which one was wrong.
+    // Both are compared in any case, so that the time doesn't show which one was wrong.
     const known = [
       isSame(body.get('client_id') ?? '', clientId),
       isSame(body.get('client_secret') ?? '', clientSecret),

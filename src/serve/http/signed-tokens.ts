@@ -48,12 +48,12 @@ export interface Chain {
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-/** A position in a chain of pages: what a NextToken stands for. */
+/** A position in a chain of pages: what a NextToken encodes. */
 export interface ChainPosition {
   readonly chain: Chain;
   /** Where the ledger goes on; undefined: at the beginning. */
   readonly cursor: string | undefined;
-  /** How many pages of the chain were delivered before it, and how many results they held. */
+  /** How many pages of the chain were delivered before it, and how many results they had. */
   readonly pages: number;
   readonly results: number;
   /** When the token was issued, milliseconds since 1970. */
@@ -72,7 +72,7 @@ export class NextTokens {
     return this.#signer.sign(Buffer.from(JSON.stringify(position)));
   }
 
-  /** The position a token stands for, or undefined where it isn't one that was issued under this key. */
+  /** The position that a token encodes, or undefined where it isn't one that was issued under this key. */
   read(token: string): ChainPosition | undefined {
     const text = this.#signer.read(token);
     return text && (JSON.parse(text.toString('utf8')) as ChainPosition);

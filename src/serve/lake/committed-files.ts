@@ -13,14 +13,14 @@ import { events, groupEvents, groups, orderEvents } from '../../sources/finances
 import type { Snapshot } from '../../lake/delta/snapshot.js';
 import type { Store } from '../../lake/store/store.js';
 
-/** A committed file of one account, and what the log tells of its rows. */
+/** A committed file of one account, and what the log says of its rows. */
 export interface CommittedFile {
   /** Within the lake. */
   readonly path: string;
   /** Bytes. */
   readonly size: number;
   readonly rows: number;
-  /** Its least and greatest instant, microseconds since 1970; where the log doesn't tell, the least and greatest there are. */
+  /** Its least and greatest instant, microseconds since 1970; where the log doesn't say, the least and greatest there are. */
   readonly least: bigint;
   readonly greatest: bigint;
   readonly loadKeys: readonly string[];
@@ -94,21 +94,21 @@ function byLoadKey(files: readonly CommittedFile[]): Map<string, CommittedFile[]
 function boundsOf(add: Add, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
   const { least: first = '', greatest: last = '', hasNoNull } = columnStatistics(add, column);
   const [least, greatest] = [Date.parse(first), Date.parse(last)];
-  // A row without the instant stands somewhere else, so the others tell nothing of it.
+  // A row without the instant is sorted elsewhere, so the others say nothing of it.
   const isKnown = hasNoNull && Number.isFinite(least) && Number.isFinite(greatest);
   return isKnown
     ? { least: BigInt(least) * 1000n, greatest: BigInt(greatest) * 1000n }
     : { least: earliest, greatest: latest };
 }
 
-/** The files that hold the first rows of a range, and the instant before which nothing of it stands in other ones. */
+/** The files that hold the first rows of a range, and the instant before which nothing of it is in other ones. */
 interface Nearest {
   readonly files: readonly CommittedFile[];
   readonly until: bigint;
 }
 
 /**
- * The files to read for the first `rows` rows from `from` on and before `to`: as few as that takes, by what the log tells of
+ * The files to read for the first `rows` rows from `from` on and before `to`: as few as that takes, by what the log says of
  * them, so that a page of a large lake opens two or three files and not all of them.
  */
 export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: bigint, rows: number): Nearest {

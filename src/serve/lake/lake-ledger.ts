@@ -25,13 +25,13 @@ import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
 import { OrderFiles } from './order-files.js';
 import * as stored from './stored-rows.js';
 import { payoutsByDate, summariesOf, transactionsByDate, transactionsOfOrder } from './stored-transactions.js';
-import { placeOfLast, placeText, readPlace, rowsBehind, type Place, type StoredRow } from './stored-rows.js';
+import { cursorAfter, cursorText, readCursor, rowsBehind, type RowCursor, type StoredRow } from './stored-rows.js';
 import { Readers } from './readers.js';
 
 /** Rows that are read at once: ten pages of the usual size. */
 const rowsAtOnce = 1000;
 
-/** Bytes of files, compressed, that rows which are read at once stand for, where they are more than a page. */
+/** Compressed bytes of the rows that are read at once, where they are more than a page. */
 const bytesAtOnce = 4_000_000;
 
 /** Characters of events and groups that are kept for the next pages. */
@@ -51,8 +51,8 @@ interface Question {
   readonly name: string;
   /** Rows that are likely to have no more bytes than may be read at once. */
   readonly rowsAtOnce: number;
-  /** At least `count` rows behind a place, unless there are no more. */
-  read(after: Place | undefined, count: number): Promise<RowsAhead>;
+  /** At least `count` rows behind a cursor, unless there are no more. */
+  read(after: RowCursor | undefined, count: number): Promise<RowsAhead>;
 }
 
 /**
@@ -123,9 +123,9 @@ export class LakeLedger implements Ledger {
       const { all } = this.#files.events;
       return this.#whole(`order ${orderId}`, ['order_events', 'events'], [...files, ...all], async (after, count) => {
         const asked = await this.#addresses(files);
-        const held = await this.#orders.holding(orderId, all);
-        const addresses = await this.#addresses(held.map(({ file }) => file));
-        const dated = held.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
+        const found = await this.#orders.rowsOf(orderId, all);
+        const addresses = await this.#addresses(found.map(({ file }) => file));
+        const dated = found.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
         return this.#rows([...asked, ...addresses], stored.eventsOfOrder(orderId, asked, dated, { after, count }));
       });
     });
@@ -186,7 +186,7 @@ export class LakeLedger implements Ledger {
   }
 
   async #page({ cursor, limit }: LedgerQuery, ask: () => Question): Promise<LedgerPage> {
-    const after = cursor === undefined ? undefined : readPlace(cursor);
+    const after = cursor === undefined ? undefined : readCursor(cursor);
     for (let attempt = 1; ; attempt++) {
       await this.#tables.refresh(attempt > 1);
       try {
@@ -198,8 +198,9 @@ export class LakeLedger implements Ledger {
     }
   }
 
-  async #pageOf(question: Question, after: Place | undefined, limit: number): Promise<LedgerPage> {
-    const name = (place: Place | undefined) => `${question.name} ${place === undefined ? '' : placeText(place)}`;
+  async #pageOf(question: Question, after: RowCursor | undefined, limit: number): Promise<LedgerPage> {
+    const name = (cursor: RowCursor | undefined) =>
+      `${question.name} ${cursor === undefined ? '' : cursorText(cursor)}`;
     const kept = this.#ahead.take(name(after));
     const isEnough = kept !== undefined && (kept.ended || kept.rows.length > limit);
     const { rows, ended } = isEnough
@@ -209,10 +210,10 @@ export class LakeLedger implements Ledger {
     const items = page
       .toSorted((a, b) => compare(a.window, b.window) || compare(a.position, b.position))
       .map(({ list, raw }) => ({ list, json: raw }));
-    const last = placeOfLast(page, after);
+    const last = cursorAfter(page, after);
     if (last === undefined || (ended && rows.length <= limit)) return { items, next: undefined };
     this.#ahead.keep(name(last), { rows: rows.slice(limit), ended });
-    return { items, next: placeText(last) };
+    return { items, next: cursorText(last) };
   }
 
   /** `filters`: what the query asks for beside the range. */
@@ -243,12 +244,12 @@ export class LakeLedger implements Ledger {
     };
   }
 
-  /** A question that isn't bound to dates; `rows` reads at most `count` from a place's instant and key on. */
+  /** A question that isn't bound to dates; `rows` reads at most `count` from a cursor's instant and key on. */
   #whole(
     name: string,
     tables: readonly MainTable[],
     files: readonly CommittedFile[],
-    rows: (after: Place | undefined, count: number) => Promise<stored.StoredRow[]>,
+    rows: (after: RowCursor | undefined, count: number) => Promise<stored.StoredRow[]>,
   ): Question {
     const versions = tables.map((table) => this.#tables.snapshot(table).version);
     return {
@@ -280,10 +281,10 @@ function rowsOf(files: readonly CommittedFile[]): number {
 
 /** The refusal of a summary of days: a lake has summaries of settlements, whose money is of other days. */
 function noPeriods({ days }: SummaryQuestion): Refusal {
-  const came = [days?.first, days?.last].map((day) => (day === undefined ? '' : isoDate(day * dayMs)));
+  const period = [days?.first, days?.last].map((day) => (day === undefined ? '' : isoDate(day * dayMs)));
   return invalidInput(
     'A lake has summaries of settlements only: ask with relatedIdentifierName=SETTLEMENT_ID, or add up the transactions of the period.',
-    came.join(' to ').trim(),
+    period.join(' to ').trim(),
   );
 }
 
@@ -301,7 +302,7 @@ function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Rows that follow a place. */
+/** Rows that follow a cursor. */
 interface RowsAhead {
   readonly rows: readonly StoredRow[];
   /** Whether none come behind them. */
@@ -314,21 +315,21 @@ interface RowsAhead {
  */
 class ReadAhead {
   readonly #room: number;
-  /** By question and place, the oldest first. */
+  /** By question and cursor, the oldest first. */
   readonly #kept = new Map<string, RowsAhead & { readonly size: number }>();
-  #taken = 0;
+  #used = 0;
 
   /** `room`: characters of `raw` that may be kept. */
   constructor(room: number) {
     this.#room = room;
   }
 
-  /** Hands out what is kept for a place: it is kept for the next place from then on. */
+  /** Hands out what is kept for a cursor, which is kept no longer then. */
   take(name: string): RowsAhead | undefined {
     const found = this.#kept.get(name);
     if (found === undefined) return undefined;
     this.#kept.delete(name);
-    this.#taken -= found.size;
+    this.#used -= found.size;
     return found;
   }
 
@@ -336,9 +337,9 @@ class ReadAhead {
     this.take(name);
     const size = ahead.rows.reduce((sum, { raw }) => sum + raw.length, 0);
     this.#kept.set(name, { ...ahead, size });
-    this.#taken += size;
+    this.#used += size;
     for (const oldest of this.#kept.keys()) {
-      if (this.#taken <= this.#room) break;
+      if (this.#used <= this.#room) break;
       this.take(oldest);
     }
   }

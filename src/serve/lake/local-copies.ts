@@ -39,7 +39,7 @@ interface Copy {
 export async function localCopies(store: Store, room: number): Promise<LocalCopies> {
   /** By path within the lake, the one that was used last at the end. */
   const copies = new Map<string, Copy>();
-  let taken = 0;
+  let used = 0;
   const root = store.localPath('');
   const folder = root ?? (await mkdtemp(join(tmpdir(), 'ledgerlake-serve-')));
 
@@ -52,7 +52,7 @@ export async function localCopies(store: Store, room: number): Promise<LocalCopi
 
   function drop(path: string, { size, path: target }: Copy): void {
     copies.delete(path);
-    taken -= size;
+    used -= size;
     // Who has it open reads on; who is about to open it asks for it again.
     void target.then((name) => rm(name, { force: true })).catch(() => undefined);
   }
@@ -60,19 +60,19 @@ export async function localCopies(store: Store, room: number): Promise<LocalCopi
   return {
     folder,
     addressOf: ({ path, size }) => {
-      const own = store.localPath(path);
-      if (own !== undefined) return Promise.resolve(own);
+      const localPath = store.localPath(path);
+      if (localPath !== undefined) return Promise.resolve(localPath);
       const found = copies.get(path);
       const localCopy = found ?? { size, path: copy(path) };
       copies.delete(path);
       copies.set(path, localCopy);
       if (found === undefined) {
-        taken += size;
+        used += size;
         localCopy.path.catch(() => {
           if (copies.get(path) === localCopy) drop(path, localCopy);
         });
         for (const [oldest, other] of copies) {
-          if (taken <= room || other === localCopy) break;
+          if (used <= room || other === localCopy) break;
           drop(oldest, other);
         }
       }

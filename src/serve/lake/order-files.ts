@@ -6,7 +6,7 @@ import { numberedRows } from './stored-rows.js';
 /** Rows of a file that are an order's. */
 interface OrderRows {
   readonly file: CommittedFile;
-  /** Their places in the file, from 0; undefined: so many that all of it is to be read. */
+  /** Their positions in the file, from 0; undefined: so many that all of it is to be read. */
   readonly rows: readonly number[] | undefined;
 }
 
@@ -14,8 +14,8 @@ interface OrderRows {
 const mostRows = 1000;
 
 /**
- * Where the events of an order stand in the files that were loaded by date: a hash of each event's order and its row, kept
- * by DuckDB, as nothing in the files tells without reading a column of them all. Each file is looked at once, when the
+ * Where the events of an order are in the files that were loaded by date: a hash of each event's order and its row, kept
+ * by DuckDB, as no file says it without reading a whole column. Each file is looked at once, when the
  * first order is asked for. Knowing the rows, DuckDB unpacks the row groups that hold them and no others.
  */
 export class OrderFiles {
@@ -24,7 +24,7 @@ export class OrderFiles {
   /** Numbers of files by path. */
   readonly #numbers = new Map<string, number>();
   #count = 0;
-  #made = false;
+  #isCreated = false;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(readers: Readers, copies: LocalCopies) {
@@ -33,7 +33,7 @@ export class OrderFiles {
   }
 
   /** All rows of the files that are the order's, and hardly ever one that isn't. One question at a time. */
-  holding(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
+  rowsOf(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
     const turn = this.#queue.then(async () => {
       await this.#lookAt(files);
       const found = await this.#readers.rows({
@@ -54,8 +54,8 @@ export class OrderFiles {
   }
 
   async #lookAt(files: readonly CommittedFile[]): Promise<void> {
-    if (!this.#made) await this.#run('CREATE TABLE orders (hash UBIGINT, file INTEGER, "row" INTEGER)');
-    this.#made = true;
+    if (!this.#isCreated) await this.#run('CREATE TABLE orders (hash UBIGINT, file INTEGER, "row" INTEGER)');
+    this.#isCreated = true;
     const current = new Set(files.map(({ path }) => path));
     const gone = [...this.#numbers].filter(([path]) => !current.has(path));
     if (gone.length > 0) {

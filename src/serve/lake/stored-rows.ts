@@ -4,7 +4,7 @@ import { latest } from './committed-files.js';
 
 /** A row of the lake on its way out. */
 export interface StoredRow {
-  /** Where it stands, microseconds since 1970. */
+  /** The instant that it is sorted by, microseconds since 1970. */
   readonly at: bigint;
   /** What orders rows of one instant: an event's content hash, a group's id. */
   readonly key: string;
@@ -24,7 +24,7 @@ export interface Query {
   readonly parameters: readonly Cell[];
 }
 
-/** Where an order's events may stand: rows of one file by their number, or all of it. */
+/** Where an order's events may be: rows of one file by their number, or all of it. */
 export interface FileRows {
   /** Address for DuckDB. */
   readonly file: string;
@@ -40,7 +40,7 @@ export interface InstantBounds {
 export interface RowRange extends InstantBounds {
   /** Addresses for DuckDB. */
   readonly files: readonly string[];
-  readonly after: Place | undefined;
+  readonly after: RowCursor | undefined;
   /** At most so many rows. */
   readonly count: number;
 }
@@ -53,7 +53,7 @@ export function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_l
 
 /** Events whose instant lies in the range. */
 export function eventsByDate({ files, from, to, after, count }: RowRange): Query {
-  return rowsInOrder(files, inRange({ from, to }), [], after, count);
+  return rowsInOrder({ files, where: inRange({ from, to }), parameters: [], after, count });
 }
 
 export function inRange({ from, to }: InstantBounds): string {
@@ -65,19 +65,20 @@ export function eventsOfGroup(
   groupId: string,
   { files, within, after, count }: Omit<RowRange, 'from' | 'to'> & { readonly within: InstantBounds | undefined },
 ): Query {
-  const where = within === undefined ? '' : ` AND ${inRange(within)}`;
-  return rowsInOrder(files, `group_id = $1${where}`, [groupId], after, count);
+  const isWithin = within === undefined ? '' : ` AND ${inRange(within)}`;
+  return rowsInOrder({ files, where: `group_id = $1${isWithin}`, parameters: [groupId], after, count });
 }
 
-/** Events or transactions that have an instant, from a place on: bounds and order on the column itself let DuckDB skip row groups. */
-export function rowsInOrder(
-  files: readonly string[],
-  where: string,
-  parameters: readonly Cell[],
-  after: Place | undefined,
-  count: number,
-  list?: string,
-): Query {
+/** Which rows are read, with the parameters of the condition `where`. */
+interface OrderedRows extends Omit<RowRange, 'from' | 'to'> {
+  readonly where: string;
+  readonly parameters: readonly Cell[];
+  /** What is read as the list's name, in SQL; left out: its column. */
+  readonly list?: string;
+}
+
+/** Events or transactions that have an instant, from a cursor on: bounds and order on the column itself let DuckDB skip row groups. */
+export function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRows): Query {
   const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
   const rows = `SELECT ${eventColumns(undefined, list)} FROM ${read(files)} WHERE ${where}`;
   if (after === undefined) return { sql: `${rows} ${order}`, parameters };
@@ -86,7 +87,7 @@ export function rowsInOrder(
   return { sql: `${rows} AND ${behind} ${order}`, parameters: [...parameters, after.key] };
 }
 
-/** Groups that opened in the range; one that doesn't say when it did stands at the start of the window in which it was listed. */
+/** Groups that opened in the range; one without that instant is sorted at the start of the window in which it was listed. */
 export function groupsByDate({ files, from, to, after, count }: RowRange): Query {
   return behind(
     `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, coalesce(group_id, '') AS key, '' AS list, 0::BIGINT AS "window", ` +
@@ -125,8 +126,8 @@ export function eventsOfOrder(
   return behind(all, [orderId], after, count);
 }
 
-/** The rows of a statement from a place on, in order. */
-export function behind(sql: string, parameters: readonly Cell[], after: Place | undefined, count: number): Query {
+/** The rows of a statement from a cursor on, in order. */
+export function behind(sql: string, parameters: readonly Cell[], after: RowCursor | undefined, count: number): Query {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
   return {
@@ -168,34 +169,34 @@ function instant(micros: bigint): string {
   return `make_timestamptz(${micros}::BIGINT)`;
 }
 
-/** What tells where a row stands. */
-interface Placed {
+/** What rows are ordered by. */
+interface RowPosition {
   /** Microseconds since 1970. */
   readonly at: bigint;
   readonly key: string;
 }
 
 /**
- * The last row that was delivered, by what it is and not by where it stood: its instant, its content, and how many of equal
- * ones. So commits between two pages neither repeat nor lose a row that stays, wherever it stands by then.
+ * The last row that was delivered, by what it is and not by its position: its instant, its content, and how many of equal
+ * ones. So commits between two pages neither repeat nor lose a row that stays, wherever it is by then.
  */
-export interface Place extends Placed {
+export interface RowCursor extends RowPosition {
   /** How many rows with the same instant and key were delivered, this one included. */
   readonly copies: number;
 }
 
-export function placeText({ at, key, copies }: Place): string {
+export function cursorText({ at, key, copies }: RowCursor): string {
   return JSON.stringify([String(at), key, copies]);
 }
 
 /** Reads what `placeText` wrote: tokens are signed, so nothing else comes back. */
-export function readPlace(text: string): Place {
+export function readCursor(text: string): RowCursor {
   const [at, key, copies] = JSON.parse(text) as [string, string, number];
   return { at: BigInt(at), key, copies };
 }
 
-/** The place of the last one of rows that follow each other behind `before`. */
-export function placeOfLast(rows: readonly Placed[], before: Place | undefined): Place | undefined {
+/** The cursor behind rows that follow each other from `before` on. */
+export function cursorAfter(rows: readonly RowPosition[], before: RowCursor | undefined): RowCursor | undefined {
   const last = rows.at(-1);
   if (last === undefined) return before;
   const first = rows.findLastIndex((row) => !isEqual(row, last)) + 1;
@@ -203,18 +204,18 @@ export function placeOfLast(rows: readonly Placed[], before: Place | undefined):
   return { at: last.at, key: last.key, copies: rows.length - first + carried };
 }
 
-/** Rows from a place's instant and key on, without those that were delivered. */
-export function rowsBehind<T extends Placed>(rows: readonly T[], place: Place | undefined): readonly T[] {
-  if (place === undefined) return rows;
+/** Rows from a cursor's instant and key on, without those that were delivered. */
+export function rowsBehind<T extends RowPosition>(rows: readonly T[], cursor: RowCursor | undefined): readonly T[] {
+  if (cursor === undefined) return rows;
   let delivered = 0;
-  while (delivered < place.copies) {
+  while (delivered < cursor.copies) {
     const row = rows[delivered];
-    if (row === undefined || !isEqual(row, place)) break;
+    if (row === undefined || !isEqual(row, cursor)) break;
     delivered++;
   }
   return rows.slice(delivered);
 }
 
-function isEqual(one: Placed, other: Placed): boolean {
+function isEqual(one: RowPosition, other: RowPosition): boolean {
   return one.at === other.at && one.key === other.key;
 }

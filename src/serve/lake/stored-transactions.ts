@@ -12,7 +12,7 @@ import {
   rowsInOrder,
 } from './stored-rows.js';
 
-/** A condition whose `?` stands for its value. */
+/** A condition in which `?` is its value. */
 type Condition = readonly [sql: string, value: Cell];
 
 /** Conditions in SQL, with their values from `$1` on. */
@@ -38,7 +38,7 @@ function filtersOf({ status, marketplaceId, groupId }: Filters): readonly Condit
 /** Transactions that were posted within the range. */
 export function transactionsByDate({ files, from, to, after, count }: RowRange, filters: Filters): Query {
   const { where, parameters } = allOf(filtersOf(filters));
-  return rowsInOrder(files, inRange({ from, to }) + where, parameters, after, count, "''");
+  return rowsInOrder({ files, where: inRange({ from, to }) + where, parameters, after, count, list: "''" });
 }
 
 /** Files that hold an order's transactions: those that were loaded by date, and when the order was asked for. */
@@ -92,7 +92,7 @@ export function summariesOf(question: SummaryQuestion, files: readonly string[],
   );
 }
 
-/** Payouts that were created within the range, the newest first; one without a date stands at the start of its window. */
+/** Payouts that were created within the range, the newest first; one without a date is sorted at the start of its window. */
 export function payoutsByDate(
   question: PayoutQuestion,
   files: readonly string[],

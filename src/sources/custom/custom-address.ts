@@ -21,12 +21,12 @@ export interface AddressOptions {
   readonly file: string;
   readonly account: string;
   readonly environment: Environment;
-  /** Variables that stand in a configuration which only lay in the working folder; left out: none. */
+  /** Variables that a configuration names which was only found in the working folder; left out: none. */
   readonly foundVariables?: ReadonlySet<string> | undefined;
 }
 
 /**
- * Reads an API's address, headers and sign-in, and what of them stands in the environment.
+ * Reads an API's address, headers and sign-in, and what of them is in the environment.
  *
  * @throws LedgerlakeError USAGE for a variable that isn't set, an address that is none, and where a secret would cross the
  * network in the clear
@@ -34,7 +34,7 @@ export interface AddressOptions {
 export function readApiAddress(api: Api, options: AddressOptions): CustomAddress {
   const { address, headers = {}, signIn } = api;
   const { file } = options;
-  const read = (place: string, of: string | Variable) => variableText(place, of, options);
+  const read = (field: string, of: string | Variable) => variableText(field, of, options);
   const base = read('api.address', address);
   if (!isBaseAddress(base)) {
     throw usageError(
@@ -122,14 +122,14 @@ function readSignIn(definition: SignInDefinition, options: AddressOptions): Sign
 }
 
 /** A text of the definition's own, or of the environment: of the account's own variable where each account has one. */
-function variableText(place: string, of: string | Variable, { file, account, environment }: AddressOptions): string {
+function variableText(field: string, of: string | Variable, { file, account, environment }: AddressOptions): string {
   if (typeof of === 'string') return of;
   const { env, perAccount = false } = of;
   const name = variableName(of, account);
   const text = variableOf(environment, name);
   if (text !== undefined) return text;
   const todo = perAccount ? `, or \`secrets.${env}\` of the account ${account} in the configuration` : '';
-  throw usageError(`${file}: ${place}: expected the environment variable ${name}, which is not set: set it${todo}`);
+  throw usageError(`${file}: ${field}: expected the environment variable ${name}, which is not set: set it${todo}`);
 }
 
 function refuseInTheClear(address: URL, file: string, what: string): void {

@@ -114,9 +114,9 @@ function customApi(
       return { records, results: records.length, cursor };
     },
     resultTexts: ({ records }) => records.map(({ raw }) => raw),
-    refusal: (_query, answer) => customRefusal(loaded, answer, givenCause(loaded, answer)),
+    refusal: (_query, answer) => customRefusal(loaded, answer, definedCause(loaded, answer)),
     emptyPage: (answer) => {
-      const isEmpty = answer.status === 204 || (!isHtml(answer.body) && givenCause(loaded, answer) === 'empty');
+      const isEmpty = answer.status === 204 || (!isHtml(answer.body) && definedCause(loaded, answer) === 'empty');
       return isEmpty ? { records: [], results: 0, cursor: undefined } : undefined;
     },
   };
@@ -140,7 +140,7 @@ function lookingIn(file: string, mostMisses: number): <T>(read: () => T) => T {
 }
 
 const refusalCauses = ['throttled', 'fault', 'invalid', 'too-large', 'cursor-expired', 'denied', 'mistake'] as const;
-type Given = (typeof refusalCauses)[number];
+type RefusalCause = (typeof refusalCauses)[number];
 
 const remedies: Readonly<Partial<Record<Cause, string>>> = {
   throttled: 'The quota is used up: try again later, or lower api.quota',
@@ -151,52 +151,52 @@ const remedies: Readonly<Partial<Record<Cause, string>>> = {
 };
 
 /**
- * What the definition says that a status other than 200 stands for.
+ * What a status other than 200 means, as the definition says.
  *
  * @throws LedgerlakeError DEFINITION where that is something unknown
  */
-function givenCause(
+function definedCause(
   { file, definition: { api } }: LoadedDefinition,
   { status, headers, body }: Pick<RefusedAnswer, 'status' | 'headers' | 'body'>,
-): Given | 'empty' | undefined {
+): RefusalCause | 'empty' | undefined {
   const header = (of: string): string | undefined => headers.get(of.toLowerCase());
-  const given = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: jsonOf(body), header }));
-  return given === undefined || given === 'empty' ? given : knownCause(file, 'api.causeOf', given);
+  const cause = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: jsonOf(body), header }));
+  return cause === undefined || cause === 'empty' ? cause : knownCause(file, 'api.causeOf', cause);
 }
 
-function knownCause(file: string, place: string, given: Given): Given {
-  if (refusalCauses.includes(given)) return given;
-  throw definitionError(file, place, `expected one of ${refusalCauses.join(', ')}, got ${JSON.stringify(given)}`);
+function knownCause(file: string, field: string, cause: RefusalCause): RefusalCause {
+  if (refusalCauses.includes(cause)) return cause;
+  throw definitionError(file, field, `expected one of ${refusalCauses.join(', ')}, got ${JSON.stringify(cause)}`);
 }
 
 /** An answer with status 200 that refuses in its body, as those of GraphQL do. */
 function pageRefusal(
   loaded: LoadedDefinition,
   { headers, body }: Answer,
-  { cause, ...sent }: { readonly cause: Given } & Pick<RefusedAnswer, 'path' | 'method'>,
+  { cause, ...sent }: { readonly cause: RefusalCause } & Pick<RefusedAnswer, 'path' | 'method'>,
 ): ApiRefusal {
-  const stands = knownCause(loaded.file, 'api.causeOfPage', cause);
+  const stated = knownCause(loaded.file, 'api.causeOfPage', cause);
   const unknown = { requestId: undefined, hadCursor: false, signedIn: false, skewMs: undefined };
   const date = Date.parse(headers.get('date') ?? '');
   // A `Retry-After` that is a date is none without the date of the answer.
   const receivedAt = Number.isNaN(date) ? Infinity : date;
-  return customRefusal(loaded, { status: 200, headers, body, ...sent, ...unknown, receivedAt }, stands);
+  return customRefusal(loaded, { status: 200, headers, body, ...sent, ...unknown, receivedAt }, stated);
 }
 
 function customRefusal(
   { file, definition: { name, api } }: LoadedDefinition,
   answer: RefusedAnswer,
-  given: Given | 'empty' | undefined,
+  cause: RefusalCause | 'empty' | undefined,
 ): ApiRefusal {
   const { status, body } = answer;
   const json = jsonOf(body);
   // An empty answer that is a web page is none.
-  const stands = given === undefined || given === 'empty' ? usualCause(answer) : given;
+  const refusalCause = cause === undefined || cause === 'empty' ? usualCause(answer) : cause;
   const said = json && callDefinition(file, 'api.messageOf', () => api.messageOf?.(json));
   const text = excerpt(said ?? new TextDecoder().decode(body.subarray(0, 2048)), 500).replace(/\.$/, '');
-  const remedy = remedies[stands] ?? 'Check what the definition asks for';
+  const remedy = remedies[refusalCause] ?? 'Check what the definition asks for';
   const message = `${name} got status ${status}: ${text === '' ? 'an empty body' : text}. ${remedy}.`;
-  return new ApiRefusal({ stands, message }, answer);
+  return new ApiRefusal({ refusalCause, message }, answer);
 }
 
 function usualCause({ status, body, signedIn }: RefusedAnswer): Cause {

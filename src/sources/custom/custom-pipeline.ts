@@ -3,7 +3,7 @@ import { readVerdict } from '../../engine/retry/read-failure.js';
 import type { Collector } from '../../engine/run/pipeline.js';
 import type { WindowSlice } from '../../engine/slicing/window-slices.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
-import { partedPages } from '../../engine/slicing/parted-windows.js';
+import { bisectedPages } from '../../engine/slicing/bisected-windows.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { CustomConnection, CustomPage } from './custom-api.js';
 import { defaultPageSize } from './custom-request.js';
@@ -51,7 +51,7 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
         connection.pages({ operation: name, window: of, account: reading.account }, reading);
       // A loaded window that is read again may be from a time when longer ones were asked for.
       const isLong = longestDays !== undefined && window.end - window.start > longestDays * dayMs;
-      return isLong ? partedPages(cut(window, longestDays), judge, pages) : pages(window);
+      return isLong ? bisectedPages(cut(window, longestDays), judge, pages) : pages(window);
     },
     collect: ({ window }) => collectorOf(loaded, window),
     judge,

@@ -26,7 +26,7 @@ const transportHeaders: ReadonlySet<string> = new Set([
 /**
  * A request of a definition as it is sent.
  *
- * @param from path and query of the page that a link stands on
+ * @param from path and query of the page that a link is on
  * @throws LedgerlakeError DEFINITION for what isn't a request, and for a link to another host: our headers are for this one
  */
 export function pageRequest(
@@ -63,12 +63,12 @@ export function readRequest(text: string): PageRequest {
   return text.startsWith('/') ? { path: text } : (JSON.parse(text) as PageRequest);
 }
 
-const place = 'first or next';
+const field = 'first or next';
 
 /** JavaScript checks no types. */
 function checkedRequest(file: string, request: Partial<ApiRequest> | null | undefined): ApiRequest {
   const { path, query = {}, headers = {}, body } = request ?? {};
-  const refuse = (what: string) => definitionError(file, place, `expected ${what}`);
+  const refuse = (what: string) => definitionError(file, field, `expected ${what}`);
   if (typeof path !== 'string' || !/^\/[^\s?#]*$/.test(path)) {
     const found = path === undefined ? 'nothing' : JSON.stringify(path);
     throw refuse(`a path that begins with / and has no ? in it, got ${found}`);
@@ -94,7 +94,7 @@ function checkedRequest(file: string, request: Partial<ApiRequest> | null | unde
 }
 
 function bodyText(file: string, body: unknown): string {
-  const text = callDefinition(file, place, () => JSON.stringify(body) as string | undefined);
+  const text = callDefinition(file, field, () => JSON.stringify(body) as string | undefined);
   if (text !== undefined) return text;
-  throw definitionError(file, place, `expected body to be a value that JSON can hold, got ${typeof body}`);
+  throw definitionError(file, field, `expected body to be a value that JSON can hold, got ${typeof body}`);
 }

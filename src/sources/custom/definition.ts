@@ -143,7 +143,7 @@ export interface ApiRequest {
   readonly path: string;
   /** Parameters by name, in their order; of a list each value is a parameter of that name. */
   readonly query?: Readonly<Record<string, Parameter | readonly Parameter[]>>;
-  /** Headers of this request beside those of the API, in the place of those of the same names; never a secret. */
+  /** Headers of this request beside those of the API, which they replace where the names are the same; never a secret. */
   readonly headers?: Readonly<Record<string, Parameter>>;
   /** Posted as JSON; left out: it is a GET request. */
   readonly body?: unknown;

@@ -18,8 +18,8 @@ export interface LoadedDefinition {
   readonly lines?: Table;
 }
 
-/** Names that are taken already. */
-export interface TakenNames {
+/** Names that definitions can't use: those of this program's pipelines and tables. */
+export interface ReservedNames {
   readonly pipelines: readonly string[];
   readonly tables: readonly string[];
 }
@@ -33,7 +33,7 @@ const extensions = /\.(?:js|mjs|ts|mts)$/;
  *
  * @throws LedgerlakeError USAGE naming the file, and the field that is wrong in it
  */
-export async function loadDefinitions(folder: string, taken: TakenNames): Promise<readonly LoadedDefinition[]> {
+export async function loadDefinitions(folder: string, reserved: ReservedNames): Promise<readonly LoadedDefinition[]> {
   const files = await namesIn(folder);
   refuseProgramsFolder(folder, files);
   const names = files.filter((name) => extensions.test(name) && !/\.d\.m?ts$/.test(name));
@@ -45,7 +45,7 @@ export async function loadDefinitions(folder: string, taken: TakenNames): Promis
   const loaded: LoadedDefinition[] = [];
   for (const name of names.toSorted()) {
     const one = await loadDefinition(join(folder, name));
-    refuseTaken(one, taken, loaded);
+    refuseUsedNames(one, reserved, loaded);
     loaded.push(one);
   }
   return loaded;
@@ -126,24 +126,25 @@ function runsTypeScript(): boolean {
   return 'typescript' in process.features && process.features.typescript !== false;
 }
 
-function refuseTaken(
+function refuseUsedNames(
   { file, definition: { name, table, lines } }: LoadedDefinition,
-  taken: TakenNames,
+  reserved: ReservedNames,
   others: readonly LoadedDefinition[],
 ): void {
   const refuse = (field: string, other: string, got: string) =>
     usageError(`${file}: ${field}: expected another name than ${other}, got ${JSON.stringify(got)}`);
-  if (taken.pipelines.includes(name)) throw refuse('name', "those of this program's pipelines", name);
+  if (reserved.pipelines.includes(name)) throw refuse('name', "those of this program's pipelines", name);
   const names = new Map([['table.name', table.name]]);
   if (lines?.table.name === table.name) throw refuse('lines.table.name', 'that of the table', table.name);
   if (lines !== undefined) names.set('lines.table.name', lines.table.name);
-  for (const [field, own] of names) {
-    if (taken.tables.includes(own)) throw refuse(field, "those of this program's tables", own);
+  for (const [field, tableName] of names) {
+    if (reserved.tables.includes(tableName)) throw refuse(field, "those of this program's tables", tableName);
   }
   for (const { file: otherFile, definition } of others) {
     if (definition.name === name) throw refuse('name', `in ${otherFile}`, name);
     const theirs = [definition.table.name, definition.lines?.table.name];
-    for (const [field, own] of names) if (theirs.includes(own)) throw refuse(field, `in ${otherFile}`, own);
+    for (const [field, tableName] of names)
+      if (theirs.includes(tableName)) throw refuse(field, `in ${otherFile}`, tableName);
   }
 }
 

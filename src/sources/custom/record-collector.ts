@@ -65,22 +65,22 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
     unfitValues: new Map<string, number>(),
     repeated: new Map<string, number>(),
   };
-  const places = new Map<string, number>();
+  const rowIndexes = new Map<string, number>();
 
-  /** Where the record's row stands: in place of one with the same key, or behind all others. */
-  const placeOf = (record: Json): number => {
+  /** The index of the record's row: that of the row with the same key, which it replaces, or one behind all others. */
+  const rowIndexOf = (record: Json): number => {
     const key = of.key?.(record);
-    const place = places.get(key ?? '') ?? rows.length;
+    const rowIndex = rowIndexes.get(key ?? '') ?? rows.length;
     if (key === undefined) return rows.length;
-    if (place < rows.length) warnings.repeated.set(table.name, (warnings.repeated.get(table.name) ?? 0) + 1);
-    places.set(key, place);
-    return place;
+    if (rowIndex < rows.length) warnings.repeated.set(table.name, (warnings.repeated.get(table.name) ?? 0) + 1);
+    rowIndexes.set(key, rowIndex);
+    return rowIndex;
   };
 
-  const take = (record: Json): void => {
-    const given = of.rows(record);
-    for (const row of isList(given) ? given : [given]) {
-      const place = placeOf(record);
+  const addRecord = (record: Json): void => {
+    const returned = of.rows(record);
+    for (const row of isList(returned) ? returned : [returned]) {
+      const rowIndex = rowIndexOf(record);
       refuseUnknown(of, columns, row);
       for (const column of columns) {
         const value = readCell(column, row[column.name]);
@@ -91,10 +91,10 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
           unfit.set(name, (unfit.get(name) ?? 0) + 1);
         }
         const values = rows.values.get(column.name);
-        if (values !== undefined) values[place] = value instanceof Unfit ? undefined : value;
+        if (values !== undefined) values[rowIndex] = value instanceof Unfit ? undefined : value;
       }
-      if (keepsRaw) rows.raw[place] = record.raw;
-      rows.length = Math.max(rows.length, place + 1);
+      if (keepsRaw) rows.raw[rowIndex] = record.raw;
+      rows.length = Math.max(rows.length, rowIndex + 1);
     }
   };
 
@@ -103,7 +103,7 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
     // Nothing says that an API's records come in order of time.
     reach: undefined,
     add: ({ records }) => {
-      for (const record of records) take(record);
+      for (const record of records) addRecord(record);
       return records.length;
     },
     finish: () => {
@@ -143,9 +143,11 @@ function refuseUnknown({ file, table }: RecordTable, columns: readonly Column[],
 }
 
 function lost({ file, table }: RecordTable, column: Column, { why }: Unfit, record: Json) {
-  const place = `${table.name}.${column.name}`;
+  const qualifiedName = `${table.name}.${column.name}`;
   const what =
-    why === 'type' ? `got a value of another type for ${place}` : `got a value that ${place} can't hold exactly`;
+    why === 'type'
+      ? `got a value of another type for ${qualifiedName}`
+      : `got a value that ${qualifiedName} can't hold exactly`;
   return definitionError(
     file,
     'rows',
@@ -183,7 +185,7 @@ function compare(a: Value | Buffer, b: Value | Buffer): number {
  */
 type Value = string | bigint | number | boolean | undefined;
 
-/** What can't stand in the column: a value of another type, or one that it can't hold exactly. */
+/** What doesn't fit the column: a value of another type, or one that it can't hold exactly. */
 class Unfit {
   readonly why: 'type' | 'size';
 
@@ -297,8 +299,8 @@ function ofBoolean(value: Value): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-type Given = ReturnType<RecordTable['rows']>;
+type RecordRows = ReturnType<RecordTable['rows']>;
 
-function isList(given: Given): given is Extract<Given, readonly unknown[]> {
+function isList(given: RecordRows): given is Extract<RecordRows, readonly unknown[]> {
   return Array.isArray(given);
 }

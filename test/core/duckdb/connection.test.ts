@@ -86,10 +86,10 @@ describe('without a network', () => {
 });
 
 test('columns come with their kinds and types', async () => {
-  const { columns, gives } = await database.query(
+  const { columns, returns } = await database.query(
     `SELECT 1::DECIMAL(18,6) AS d, now() AS t, '1'::JSON AS j, [1] AS l, 'x' AS v, true AS b`,
   );
-  expect(gives).toBe('rows');
+  expect(returns).toBe('rows');
   expect(columns.map(({ name, kind, type }) => `${name} ${kind} ${type}`)).toEqual([
     'd number DECIMAL(18,6)',
     't time TIMESTAMP WITH TIME ZONE',
@@ -121,11 +121,11 @@ test('who stops reading early can go on with another query', async () => {
 
 test('of several statements the last one’s result is given, and all are run', async () => {
   await database.query('CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (1), (2)');
-  const { chunks, gives } = await database.query('INSERT INTO t VALUES (3); DELETE FROM t WHERE i < 3');
-  expect(gives).toBe('count');
+  const { chunks, returns } = await database.query('INSERT INTO t VALUES (3); DELETE FROM t WHERE i < 3');
+  expect(returns).toBe('count');
   expect((await chunks[Symbol.asyncIterator]().next()).value).toEqual([[2n]]);
   expect(await database.rows('FROM t')).toEqual([{ i: 3 }]);
-  expect((await database.query('DROP TABLE t')).gives).toBe('nothing');
+  expect((await database.query('DROP TABLE t')).returns).toBe('nothing');
   expect((await database.query('EXPLAIN SELECT 1')).plan).toBe(true);
 });
 

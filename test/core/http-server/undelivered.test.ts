@@ -7,12 +7,12 @@ test('answers wait for room, in their order, and a slow client loses its own', a
   const dropped: string[] = [];
   const enter = (name: string) => room.enter(() => dropped.push(name));
   const slow = await enter('slow');
-  room.made(slow, 2_000_000);
+  room.ready(slow, 2_000_000);
   const entered: string[] = [];
   const others = ['first', 'second'].map(async (name) => {
     const held = await enter(name);
     entered.push(name);
-    room.made(held, 10);
+    room.ready(held, 10);
     return held;
   });
   await new Promise((resolve) => setTimeout(resolve, 600));

@@ -23,7 +23,7 @@ import { TableRows, type ColumnValues } from '../../../src/core/columns/table-ro
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
-import { ownColumns } from '../../../src/core/parquet/own-columns.js';
+import { encodedColumns } from '../../../src/core/parquet/encoded-columns.js';
 import { withParquet } from '../../../src/core/parquet/wasm.js';
 import { xxHash64 } from '../../../src/core/parquet/encoder/xxhash64.js';
 import { cellText } from '../../../src/engine/run/derivation.js';
@@ -247,7 +247,7 @@ async function byHyparquet(bytes: Uint8Array, columns: readonly Column[]): Promi
 /** The rows' texts and instants as texts, by this program's own reader, which reads no other types. */
 async function byOwnReader(source: Uint8Array | string, columns: readonly Column[]): Promise<unknown[][]> {
   const named = (type: ColumnType) => columns.filter((column) => column.type === type).map(({ name }) => name);
-  const groups = await ownColumns(source, { texts: named('text'), instants: named('instant') });
+  const groups = await encodedColumns(source, { texts: named('text'), instants: named('instant') });
   if (groups === undefined) throw new Error('expected a file that is read');
   const rows: unknown[][] = [];
   for await (const group of groups) {

@@ -57,7 +57,7 @@ describe('an error of the service', () => {
       code: 'UPSTREAM_STATUS',
       status: 400,
       retryable: true,
-      stands: 'cursor-expired',
+      refusalCause: 'cursor-expired',
       requestId: 'id-7',
       retryAfterMs: undefined,
     });
@@ -142,7 +142,7 @@ test.each([
   // A bound that is fine in half an hour by our clock.
   const waitMs = 30 * 60_000;
   const sent = sender(server.origin)(events(now + waitMs - 122_000));
-  await expect(sent).rejects.toMatchObject({ stands: 'bound-too-late', leastPauseMs: waitMs - skewMs });
+  await expect(sent).rejects.toMatchObject({ refusalCause: 'bound-too-late', leastPauseMs: waitMs - skewMs });
 });
 
 test('a service that is not there is named without user and password', async () => {

@@ -48,7 +48,7 @@ function thingApi(origin: string): PagedApi<ThingQuery, ThingPage> {
     resultTexts: ({ things }) => things.map((thing) => JSON.stringify(thing)),
     refusal: (_query, answer) => {
       const stands = answer.status >= 500 ? 'fault' : answer.hadCursor ? 'cursor-expired' : 'mistake';
-      return new ApiRefusal({ stands, message: `status ${answer.status}` }, answer);
+      return new ApiRefusal({ refusalCause: stands, message: `status ${answer.status}` }, answer);
     },
   };
 }

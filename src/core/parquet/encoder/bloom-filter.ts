@@ -13,7 +13,7 @@ const halves = new Uint32Array(hashes.buffer);
 
 const salts = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
 
-/** Of the distinct texts with the given numbers (BloomFilter.md): the bits, as they stand in a file behind their header. */
+/** Of the distinct texts with the given numbers (BloomFilter.md): the bits, as they are in a file behind their header. */
 export function bloomFilter({ bytes, offsets }: TextValues, numbers: Int32Array, hash64: Hash64): Uint8Array {
   // A power of 2, which the format doesn't ask for, and Arrow's C++ reader does.
   const blocks = 2 ** Math.max(0, Math.ceil(Math.log2((numbers.length * bitsPerValue) / (32 * wordsPerBlock))));

@@ -178,7 +178,7 @@ function rowContent(column: Column, data: Data, start: number, end: number): Chu
       if (column.nullable) {
         writeLevels(to, (into) => {
           if (rows.nulls === undefined) writeRun(into, 1, endRow - firstRow, 1);
-          else writeHybrid(into, rows.nulls.isThere, firstRow, endRow, 1);
+          else writeHybrid(into, rows.nulls.isPresent, firstRow, endRow, 1);
         });
       }
       writer.write(to, first, last);
@@ -251,10 +251,10 @@ function* cutPages({ values, nulls }: ColumnRows, rows: number, { bytesOf }: Val
     if (bytesOf === undefined) {
       endRow = most;
       if (nulls === undefined) last += most - firstRow;
-      else for (let row = firstRow; row < most; row++) last += nulls.isThere[row] ?? 0;
+      else for (let row = firstRow; row < most; row++) last += nulls.isPresent[row] ?? 0;
     } else {
       for (let bytes = 0; endRow < most; endRow++) {
-        if (nulls?.isThere[endRow] === 0) continue;
+        if (nulls?.isPresent[endRow] === 0) continue;
         bytes += bytesOf(last);
         if (bytes > pageBytes && last > first) break;
         last++;

@@ -29,7 +29,7 @@ export interface ColumnRows {
 /** Which rows are null, from the first one of `ColumnRows` on. */
 export interface RowNulls {
   /** A 1 for each row with a value. */
-  readonly isThere: Int32Array;
+  readonly isPresent: Int32Array;
   readonly count: number;
 }
 
@@ -41,7 +41,7 @@ export interface RowNulls {
 export function columnRows(column: Column, data: Data, start: number, end: number, memory: ColumnMemory): ColumnRows {
   if (!isOfType(column, data.type)) throw odd(column, data);
   const nulls = rowNulls(nullsOf(data), start, end, memory);
-  return { values: valuesOf(column, data, start, end, nulls, memory), nulls };
+  return { values: valuesOf(column, data, { start, end, nulls, memory }), nulls };
 }
 
 function isOfType({ type, ...column }: Column, of: DataType): boolean {
@@ -69,112 +69,92 @@ function rowNulls(
   memory: ColumnMemory,
 ): RowNulls | undefined {
   if (nullCount === 0) return undefined;
-  const isThere = memory.int32s(end - start);
-  let there = 0;
-  for (let row = 0, bit = start + offset; row < isThere.length; row++, bit++) {
+  const isPresent = memory.int32s(end - start);
+  let present = 0;
+  for (let row = 0, bit = start + offset; row < isPresent.length; row++, bit++) {
     const is = ((nullBitmap[bit >> 3] ?? 0) >> (bit & 7)) & 1;
-    isThere[row] = is;
-    there += is;
+    isPresent[row] = is;
+    present += is;
   }
-  return there === isThere.length ? undefined : { isThere, count: isThere.length - there };
+  return present === isPresent.length ? undefined : { isPresent, count: isPresent.length - present };
 }
 
-function valuesOf(
-  column: Column,
-  data: Data,
-  start: number,
-  end: number,
-  nulls: RowNulls | undefined,
-  memory: ColumnMemory,
-): Values {
-  const count = end - start - (nulls?.count ?? 0);
+/** The rows that are encoded of an array, and where their values go. */
+interface RowSpan {
+  readonly start: number;
+  readonly end: number;
+  readonly nulls: RowNulls | undefined;
+  readonly memory: ColumnMemory;
+}
+
+function valuesOf(column: Column, data: Data, rows: RowSpan): Values {
+  const count = rows.end - rows.start - (rows.nulls?.count ?? 0);
   switch (column.type) {
     case 'text':
-      return { of: 'texts', count, texts: textValues(column, data, start, end, nulls, memory) };
+      return { of: 'texts', count, texts: textValues(column, data, rows) };
     case 'boolean':
-      return { of: 'booleans', count, bits: booleans(column, data, start, end, nulls) };
+      return { of: 'booleans', count, bits: booleans(column, data, rows) };
     case 'date':
     case 'integer':
-      return { of: 'words', count, words: words(column, data, 1, start, end, nulls, memory), size: 1 };
+      return { of: 'words', count, words: words(column, data, 1, rows), size: 1 };
     case 'bigint':
     case 'instant':
     case 'decimal':
-      return { of: 'words', count, words: words(column, data, 2, start, end, nulls, memory), size: 2 };
+      return { of: 'words', count, words: words(column, data, 2, rows), size: 2 };
   }
 }
 
-function textValues(
-  column: Column,
-  data: Data,
-  start: number,
-  end: number,
-  nulls: RowNulls | undefined,
-  memory: ColumnMemory,
-): TextValues {
+function textValues(column: Column, data: Data, rows: RowSpan): TextValues {
+  const { start, end, nulls, memory } = rows;
   const texts = textsOf(data);
   if (texts === undefined) throw odd(column, data);
   const { bytes, offsets, numbers } = texts;
   if (numbers === undefined && column.encoding === 'dictionary') {
     const dictionary = new Dictionary();
     const found = Int32Array.from({ length: end - start }, (_, row) =>
-      nulls?.isThere[row] === 0 ? 0 : dictionary.add(bytes, offsets[start + row] ?? 0, offsets[start + row + 1] ?? 0),
+      nulls?.isPresent[row] === 0 ? 0 : dictionary.add(bytes, offsets[start + row] ?? 0, offsets[start + row + 1] ?? 0),
     );
     const distinct: Data = dictionary.data();
     return {
       bytes: distinct.values as Uint8Array,
       offsets: distinct.valueOffsets as Int32Array,
-      numbers: present(found, 1, 0, end - start, nulls, memory),
+      numbers: present(found, 1, { ...rows, start: 0, end: end - start }),
     };
   }
-  const own = numbers ?? memory.int32s(end);
-  if (numbers === undefined) for (let row = start; row < end; row++) own[row] = row;
-  return { bytes, offsets, numbers: present(own, 1, start, end, nulls, memory) };
+  const all = numbers ?? memory.int32s(end);
+  if (numbers === undefined) for (let row = start; row < end; row++) all[row] = row;
+  return { bytes, offsets, numbers: present(all, 1, rows) };
 }
 
-function words(
-  column: Column,
-  data: Data,
-  size: 1 | 2,
-  start: number,
-  end: number,
-  nulls: RowNulls | undefined,
-  memory: ColumnMemory,
-): Int32Array {
+function words(column: Column, data: Data, size: 1 | 2, rows: RowSpan): Int32Array {
   const array: unknown = data.values;
   if (!(ArrayBuffer.isView(array) && array.byteOffset % 4 === 0) || array.byteLength < data.length * size * 4) {
     throw odd(column, data);
   }
-  return present(new Int32Array(array.buffer, array.byteOffset, data.length * size), size, start, end, nulls, memory);
+  return present(new Int32Array(array.buffer, array.byteOffset, data.length * size), size, rows);
 }
 
-function booleans(column: Column, data: Data, start: number, end: number, nulls: RowNulls | undefined): Uint8Array {
+function booleans(column: Column, data: Data, { start, end, nulls }: RowSpan): Uint8Array {
   const bits: unknown = data.values;
   if (!(bits instanceof Uint8Array)) throw odd(column, data);
   const into = new Uint8Array(end - start);
   let count = 0;
   for (let row = start; row < end; row++) {
-    if (nulls?.isThere[row - start] === 0) continue;
+    if (nulls?.isPresent[row - start] === 0) continue;
     into[count++] = ((bits[row >> 3] ?? 0) >> (row & 7)) & 1;
   }
   return into.subarray(0, count);
 }
 
 /** The values of rows that aren't null, of `size` words each. */
-function present(
-  all: Int32Array,
-  size: 1 | 2,
-  start: number,
-  end: number,
-  nulls: RowNulls | undefined,
-  memory: ColumnMemory,
-): Int32Array {
+function present(all: Int32Array, size: 1 | 2, { start, end, nulls, memory }: RowSpan): Int32Array {
   if (nulls === undefined) return all.subarray(start * size, end * size);
   const into = memory.int32s((end - start - nulls.count) * size);
-  let place = 0;
+  let filled = 0;
   for (let row = start; row < end; row++) {
-    if (nulls.isThere[row - start] === 0) continue;
-    into[place++] = all[row * size] ?? 0;
-    if (size === 2) into[place++] = all[row * size + 1] ?? 0;
+    if (nulls.isPresent[row - start] === 0) continue;
+    into[filled++] = all[row * size] ?? 0;
+    if (size === 2) into[filled++] = all[row * size + 1] ?? 0;
   }
   return into;
 }

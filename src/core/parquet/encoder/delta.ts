@@ -24,11 +24,11 @@ export function writeDeltas(to: ByteBuffer, start: number, end: number, at: (ind
   for (let index = start + 1; index < end;) {
     const size = Math.min(blockValues, end - index);
     let least = Infinity;
-    for (let place = 0; place < size; place++) {
+    for (let slot = 0; slot < size; slot++) {
       const value = at(index++);
       const delta = value - last;
       last = value;
-      deltas[place] = delta;
+      deltas[slot] = delta;
       if (delta < least) least = delta;
     }
     to.zigzag(least);
@@ -39,7 +39,7 @@ export function writeDeltas(to: ByteBuffer, start: number, end: number, at: (ind
       const from = miniblock * miniblockValues;
       const until = Math.min(from + miniblockValues, size);
       let most = 0;
-      for (let place = from; place < until; place++) most = Math.max(most, (deltas[place] ?? 0) - least);
+      for (let slot = from; slot < until; slot++) most = Math.max(most, (deltas[slot] ?? 0) - least);
       const width = bitsOf(most);
       to.room(0)[widthsAt + miniblock] = width;
       packMiniblock(to, from, until, least, width);
@@ -51,9 +51,9 @@ export function writeDeltas(to: ByteBuffer, start: number, end: number, at: (ind
 function packMiniblock(to: ByteBuffer, from: number, until: number, least: number, width: number): void {
   const size = (miniblockValues / 8) * width;
   const into = to.room(size);
-  let place = to.length;
+  let offset = to.length;
   to.length += size;
-  into.fill(0, place, to.length);
+  into.fill(0, offset, to.length);
   // What doesn't fill a byte yet.
   let rest = 0;
   let bits = 0;
@@ -65,12 +65,12 @@ function packMiniblock(to: ByteBuffer, from: number, until: number, least: numbe
       rest |= (half & 0xffff) << bits;
       half >>>= 16;
       for (bits += Math.min(16, left); bits >= 8; bits -= 8) {
-        into[place++] = rest;
+        into[offset++] = rest;
         rest >>>= 8;
       }
     }
   }
-  if (bits > 0) into[place] = rest;
+  if (bits > 0) into[offset] = rest;
 }
 
 function bitsOf(value: number): number {

@@ -9,7 +9,7 @@ export interface Numbered {
 }
 
 export interface NumberedTexts extends Numbered {
-  /** Where each of the distinct texts stands in the given ones. */
+  /** The index of each of the distinct texts among the given ones. */
   readonly used: Int32Array;
 }
 
@@ -36,7 +36,7 @@ export function numberTexts({ offsets, numbers }: TextValues, memory: ColumnMemo
   return { count, numbers: into, used: used.subarray(0, count) };
 }
 
-/** Integers below it are looked up by themselves: an amount's place in its event, an item's number, a quantity. */
+/** Integers below it are looked up by themselves: an amount's position in its event, an item's number, a quantity. */
 const directLimit = 256;
 
 /** Integers of `size` words. Undefined where there are more than `most` distinct ones. */
@@ -116,17 +116,17 @@ export function writePlainTexts(to: ByteBuffer, { bytes, offsets }: TextValues, 
   let size = numbers.length * 4;
   for (const number of numbers) size += (offsets[number + 1] ?? 0) - (offsets[number] ?? 0);
   const into = to.room(size);
-  let place = to.length;
+  let offset = to.length;
   for (const number of numbers) {
     const start = offsets[number] ?? 0;
     const end = offsets[number + 1] ?? 0;
     const length = end - start;
-    into[place] = length;
-    into[place + 1] = length >>> 8;
-    into[place + 2] = length >>> 16;
-    into[place + 3] = length >>> 24;
-    copyText(bytes, start, end, into, place + 4);
-    place += 4 + length;
+    into[offset] = length;
+    into[offset + 1] = length >>> 8;
+    into[offset + 2] = length >>> 16;
+    into[offset + 3] = length >>> 24;
+    copyText(bytes, start, end, into, offset + 4);
+    offset += 4 + length;
   }
-  to.length = place;
+  to.length = offset;
 }

@@ -108,7 +108,7 @@ interface Chunk {
   readonly uncompressedSize: number;
 }
 
-/** How often what stands above a value may be missing, or be repeated (Nested encoding). */
+/** How many of the fields above a value may be missing, or be repeated (Nested encoding). */
 interface Levels {
   readonly definition: number;
   readonly repetition: number;
@@ -118,7 +118,7 @@ interface Levels {
 interface Column {
   readonly name: string;
   readonly leaves: readonly Leaf[];
-  /** Takes a value, or its absence, at the levels that what stands above it has. */
+  /** Adds a value, or its absence, at the levels of the fields above it. */
   add(value: RecordValue[string], repetition: number, definition: number): void;
 }
 
@@ -126,32 +126,32 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
   const { name, type } = field;
   const path = [...above, name];
   const isRepeated = field.repetition === 'repeated';
-  const own: Levels = {
+  const ownLevels: Levels = {
     definition: levels.definition + (field.repetition === 'required' ? 0 : 1),
     repetition: levels.repetition + (isRepeated ? 1 : 0),
   };
-  const leaf = typeof type === 'string' ? new Leaf(path, type, own) : undefined;
-  const columns = typeof type === 'string' ? [] : type.map((each) => columnOf(each, path, own));
+  const leaf = typeof type === 'string' ? new Leaf(path, type, ownLevels) : undefined;
+  const columns = typeof type === 'string' ? [] : type.map((each) => columnOf(each, path, ownLevels));
   const leaves = leaf === undefined ? columns.flatMap((column) => column.leaves) : [leaf];
   const addOne = (value: RecordValue[string], repetition: number): void => {
     if (leaf !== undefined) leaf.add(value, repetition);
     else if (typeof value !== 'object') {
       throw new Error(`expected columns for ${path.join('.')}, got ${typeof value}`);
     } else {
-      const parts = value as RecordValue;
-      for (const column of columns) column.add(parts[column.name], repetition, own.definition);
+      const record = value as RecordValue;
+      for (const column of columns) column.add(record[column.name], repetition, ownLevels.definition);
     }
   };
   return {
     ...{ name, leaves },
     add: (value, repetition, definition) => {
-      const isThere = isRepeated ? Array.isArray(value) && value.length > 0 : value !== undefined && value !== null;
-      if (!isThere) {
+      const isPresent = isRepeated ? Array.isArray(value) && value.length > 0 : value !== undefined && value !== null;
+      if (!isPresent) {
         if (field.repetition === 'required') throw new Error(`expected a value of ${path.join('.')}, got none`);
         for (const each of leaves) each.addNull(repetition, definition);
       } else if (Array.isArray(value)) {
         value.forEach((one: RecordValue, at) => {
-          addOne(one, at === 0 ? repetition : own.repetition);
+          addOne(one, at === 0 ? repetition : ownLevels.repetition);
         });
       } else {
         addOne(value, repetition);
@@ -311,7 +311,7 @@ function schemaElement(to: StructWriter, { name, type, repetition: of = 'optiona
 }
 
 function rowGroup(to: StructWriter, { rows, chunks }: RowGroup): void {
-  to.structs(1, chunks, (place, chunk) => place.i64(2, 0).struct(3, (of) => columnMetadata(of, chunk)))
+  to.structs(1, chunks, (columnChunk, chunk) => columnChunk.i64(2, 0).struct(3, (of) => columnMetadata(of, chunk)))
     .i64(
       2,
       chunks.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0),

@@ -21,7 +21,7 @@ import { zstd } from './zstd.js';
 /** Rows a row group: what DuckDB reads as one unit. */
 const rowGroupRows = 128 * 1024;
 
-/** A bound of more bytes says little, and stands in the footer of every file. */
+/** A bound of more bytes says little, and is in the footer of every file. */
 const longestBound = 256;
 
 /** A chunk, and where its parts are in the file. */
@@ -73,6 +73,12 @@ export async function encodeTable(
     length += piece.length;
     return { offset, length: piece.length };
   };
+  const putStruct = <T>(write: (to: StructWriter, value: T) => void, value: T): Extent =>
+    put(
+      written((to) => {
+        write(to, value);
+      }),
+    );
 
   const groups: RowGroup[] = [];
   for (let start = 0; start < rowCount; start += rowGroupRows) {
@@ -86,35 +92,18 @@ export async function encodeTable(
     for (const placed of chunks) {
       const { bloom } = placed.chunk;
       if (bloom === undefined) continue;
-      const header = put(
-        written((to) => {
-          bloomHeader(to, bloom.length);
-        }),
-      );
+      const header = putStruct(bloomHeader, bloom.length);
       placed.bloom = { offset: header.offset, length: header.length + put(bloom).length };
     }
     groups.push({ rows: end - start, chunks });
   }
   const chunks = groups.flatMap((group) => group.chunks);
   for (const placed of chunks) {
-    if (placed.chunk.bounds !== undefined && hasPageBounds(placed.chunk))
-      placed.columnIndex = put(
-        written((to) => {
-          columnIndex(to, placed.chunk);
-        }),
-      );
+    if (placed.chunk.bounds === undefined || !hasPageBounds(placed.chunk)) continue;
+    placed.columnIndex = putStruct(columnIndex, placed.chunk);
   }
-  for (const placed of chunks)
-    placed.offsetIndex = put(
-      written((to) => {
-        offsetIndex(to, placed);
-      }),
-    );
-  const footer = put(
-    written((to) => {
-      fileMetadata(to, table, rowCount, groups, metadata, createdBy);
-    }),
-  );
+  for (const placed of chunks) placed.offsetIndex = putStruct(offsetIndex, placed);
+  const footer = putStruct(fileMetadata, { table, rows: rowCount, groups, metadata, createdBy });
   const end = new ByteBuffer(8);
   end.uint32(footer.length);
   end.bytes(magic);
@@ -167,22 +156,24 @@ function columnIndex(to: StructWriter, { pages }: ColumnChunk): void {
 }
 
 function offsetIndex(to: StructWriter, { chunk, offset }: PlacedChunk): void {
-  to.structs(1, chunk.pages, (place, page) => {
-    place
+  to.structs(1, chunk.pages, (pageLocation, page) => {
+    pageLocation
       .i64(1, offset + page.offset)
       .i32(2, page.size)
       .i64(3, page.firstRow);
   });
 }
 
-function fileMetadata(
-  to: StructWriter,
-  { columns }: Table,
-  rows: number,
-  groups: readonly RowGroup[],
-  metadata: ReadonlyMap<string, string>,
-  createdBy: string,
-): void {
+interface FileMetadata {
+  readonly table: Table;
+  readonly rows: number;
+  readonly groups: readonly RowGroup[];
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly createdBy: string;
+}
+
+function fileMetadata(to: StructWriter, { table, rows, groups, metadata, createdBy }: FileMetadata): void {
+  const { columns } = table;
   to.i32(1, 1)
     .structs(2, [undefined, ...columns], (element, column) => {
       if (column === undefined) element.text(4, 'schema').i32(5, columns.length);

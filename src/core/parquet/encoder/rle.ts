@@ -44,12 +44,12 @@ export function writeRun(to: ByteBuffer, value: number, length: number, width: n
 
 /** Definition or repetition levels, with their length before them. */
 export function writeLevels(to: ByteBuffer, write: (to: ByteBuffer) => void): void {
-  const place = to.length;
+  const lengthAt = to.length;
   to.uint32(0);
   write(to);
   const { length } = to;
-  to.length = place;
-  to.uint32(length - place - 4);
+  to.length = lengthAt;
+  to.uint32(length - lengthAt - 4);
   to.length = length;
 }
 
@@ -65,24 +65,24 @@ function repeats(values: Int32Array, at: number, end: number): boolean {
 function pack(to: ByteBuffer, values: Int32Array, start: number, end: number, groups: number, width: number): void {
   const size = groups * width;
   const into = to.room(size);
-  let place = to.length;
+  let offset = to.length;
   to.length += size;
   if (width >= 8) {
     for (let at = start; at < end; at++) {
       const value = values[at] ?? 0;
-      into[place++] = value;
-      if (width > 8) into[place++] = value >>> 8;
-      if (width > 16) into[place++] = value >>> 16;
-      if (width > 24) into[place++] = value >>> 24;
+      into[offset++] = value;
+      if (width > 8) into[offset++] = value >>> 8;
+      if (width > 16) into[offset++] = value >>> 16;
+      if (width > 24) into[offset++] = value >>> 24;
     }
   } else {
-    for (let at = start; at < end; place++) {
+    for (let at = start; at < end; offset++) {
       let byte = 0;
       for (let bits = 0; bits < 8 && at < end; bits += width) byte |= (values[at++] ?? 0) << bits;
-      into[place] = byte;
+      into[offset] = byte;
     }
   }
-  into.fill(0, place, to.length);
+  into.fill(0, offset, to.length);
 }
 
 /**
@@ -109,11 +109,11 @@ export function readHybrid(bytes: Uint8Array, start: number, count: number, widt
       values.fill(value, filled, end);
     } else {
       const first = from.pass((length / 8) * width);
-      for (let place = filled, bit = 0; place < end; place++, bit += width) {
+      for (let index = filled, bit = 0; index < end; index++, bit += width) {
         const byte = first + (bit >> 3);
         let value = ((bytes[byte] ?? 0) >>> (bit & 7)) & mask;
         for (let bits = 8; bits < width; bits += 8) value |= (bytes[byte + (bits >> 3)] ?? 0) << bits;
-        values[place] = value;
+        values[index] = value;
       }
     }
     filled = end;
@@ -122,8 +122,8 @@ export function readHybrid(bytes: Uint8Array, start: number, count: number, widt
 }
 
 /** Levels of rows that `writeLevels` wrote at a page's beginning: 1 where a row has a value. Throws an Error where there are fewer. */
-export function readLevels(page: Uint8Array, rows: number): { readonly isThere: Int32Array; readonly end: number } {
+export function readLevels(page: Uint8Array, rows: number): { readonly isPresent: Int32Array; readonly end: number } {
   const end = 4 + new DataView(page.buffer, page.byteOffset, page.length).getUint32(0, true);
   if (end > page.length) throw new Error(`expected levels within ${page.length} bytes, they end at ${end}`);
-  return { isThere: readHybrid(page.subarray(0, end), 4, rows, 1), end };
+  return { isPresent: readHybrid(page.subarray(0, end), 4, rows, 1), end };
 }

@@ -45,12 +45,12 @@ export function cutRuns(
   let value = 0;
   let row = 0;
   for (let run = 0; run < lengths.length; run++) {
-    const own = nulls?.isThere[run] === 0 ? -1 : value++;
+    const number = nulls?.isPresent[run] === 0 ? -1 : value++;
     let left = Math.min((lengths[run] ?? 0) - (run === 0 ? skipped : 0), rows - row);
     while (left > 0) {
       const length = Math.min(left, pageRows - (row % pageRows));
       into[count] = length;
-      values[count++] = own;
+      values[count++] = number;
       row += length;
       left -= length;
     }

@@ -104,13 +104,13 @@ export class AmountTree {
   }
 
   /** Calls back with the row of each node of a root's cut: the amounts that, added up, are the root's. */
-  cut(root: number, take: (row: number) => void): void {
+  cut(root: number, visit: (row: number) => void): void {
     this.#isNet.set(root, 1);
     for (let node = root; node < this.length; node++) {
       const parent = this.#parent.get(node);
       if (parent !== none) this.#isNet.set(node, this.#isNet.get(parent) & this.#addsUp.get(parent));
       const row = this.#row.get(node);
-      if (row !== none && this.#isNet.get(node) === 1 && this.#addsUp.get(node) === 0) take(row);
+      if (row !== none && this.#isNet.get(node) === 1 && this.#addsUp.get(node) === 0) visit(row);
     }
   }
 }

@@ -57,8 +57,8 @@ export class BreakdownChain {
   readonly isMemo: boolean;
   /** Whether a type was given that is no wrapper. */
   readonly isTyped: boolean;
-  /** Numbers of the amounts' places by whatever else tells them apart. */
-  readonly places = new Map<number, number>();
+  /** Numbers of the amounts' paths, by what else they differ in. */
+  readonly pathNumbers = new Map<number, number>();
   readonly #transactionType: string;
   readonly rule: KindRule;
   readonly #children = new Map<number, BreakdownChain>();

@@ -29,7 +29,7 @@ interface DeferringWindow {
 
 /**
  * Reads what is recent, and finds the windows whose deferred transactions have been released since they were read. A released
- * transaction keeps its id and its old date, so only its status tells. What is still deferred is listed, and what the lake has as
+ * transaction keeps its id and its old date, so only its status says it. What is still deferred is listed, and what the lake has as
  * deferred and that list lacks was released, or is gone; what it has with another total, has changed. Of many thousands only that is asked for
  * which may have been released: what is due, what another transaction has paid, and what is old; and on days where releases are due,
  * that list is spared. What was released on these days is listed next: with what the lake holds, it is what a window is now, so that
@@ -52,7 +52,7 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
   const left = new Set<DeferringWindow>(windows.filter(({ isDue }) => isDue));
   const known = new Map(rows.map((row) => [row.id, row]));
   /** What the lake holds of a transaction, unless that is in another window than the one that it belongs to now. */
-  const heldOf = ({ id, posted }: Listed): StoredDeferral | undefined => {
+  const storedOf = ({ id, posted }: Listed): StoredDeferral | undefined => {
     const row = known.get(id);
     return row !== undefined && posted >= row.window.start && posted < row.window.end ? row : undefined;
   };
@@ -68,7 +68,7 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
     const deferred = new Set<string>();
     for (const span of spansOf({ start: oldest.window.start, end: newest.window.end })) {
       for await (const one of listed('DEFERRED', span, reading)) {
-        const row = heldOf(one);
+        const row = storedOf(one);
         if (row === undefined) late.push(one.posted);
         else deferred.add(one.id);
         // Not by its bytes: the same sale comes with null lists now and with none then. A copy: the pages of a long list aren't kept.
@@ -107,7 +107,7 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
     const unknown: number[] = [];
     for (const span of spansOf(spanOf(run))) {
       for await (const one of listed('DEFERRED_RELEASED', span, reading)) {
-        const row = heldOf(one);
+        const row = storedOf(one);
         if (row === undefined) unknown.push(one.posted);
         else if (row.isDeferred) {
           released.add(one.id);

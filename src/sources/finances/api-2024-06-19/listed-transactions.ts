@@ -4,7 +4,7 @@ import { readInstant } from '../../../core/numeric/instant.js';
 import { dayStart, overlap, uncovered, type Window } from '../../../core/windows.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
-import { partedPages } from '../../../engine/slicing/parted-windows.js';
+import { bisectedPages } from '../../../engine/slicing/bisected-windows.js';
 import { dailyWindows, syncRange } from '../../../engine/slicing/sync-windows.js';
 import { Density } from '../../../engine/slicing/volume-estimate.js';
 import { loadedSamples, loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
@@ -35,7 +35,7 @@ export async function* listed(
   span: Window,
   reading: Reading<WithTransactions>,
 ): AsyncGenerator<Listed> {
-  const pages = partedPages([span], transactionsVerdict, ({ start, end }) => {
+  const pages = bisectedPages([span], transactionsVerdict, ({ start, end }) => {
     const parameters = { postedAfter: start, postedBefore: end, [names.transactionStatus]: status };
     return reading.upstream.transactions.pages({ operation: 'listTransactions', parameters }, reading);
   });
@@ -136,7 +136,7 @@ export async function recentTransactions(
   try {
     for await (const { posted, pays, raw } of listed(undefined, span, reading)) {
       const found = [...windows.values()].find(({ window: { start, end } }) => posted >= start && posted < end);
-      // What has no date in the span belongs to a window that can't be told.
+      // What has no date in the span belongs to an unknown window.
       if (found === undefined || posted < span.start) return undefined;
       found.received.push(raw);
       if (pays !== '') paid.add(pays);
@@ -146,7 +146,7 @@ export async function recentTransactions(
     // One by one they can be split, and only those are left open that can't be read.
     return undefined;
   }
-  // Where days that held something have nothing any more, no part of the answer is taken: each window is asked for, and judged.
+  // Where days that had transactions have none any more, nothing of the answer is used: each window is asked for, and judged.
   const isEmptied = [...windows.values()].some(
     ({ window, received }) =>
       received.length === 0 && samples.some((sample) => sample.results > 0 && overlap(sample.window, window)),

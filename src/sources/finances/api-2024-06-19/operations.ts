@@ -13,7 +13,7 @@ export interface DateRange {
   readonly before: string;
   /** What the bounds are: instants, of which the upper one is excluded, or dates, both of which are included. */
   readonly bounds: 'instants' | 'dates';
-  /** Whether a missing `before` stands for now less the margin. */
+  /** Whether a missing `before` means now less the margin. */
   readonly beforeDefaultsToNow: boolean;
   /** The bounds may be this far apart, milliseconds; beyond it the answer is empty. */
   readonly maxSpanMs: number;
@@ -32,7 +32,7 @@ export interface Operation {
   readonly relatedIdentifiers: readonly string[];
   /** Query parameters besides range, related identifier and `nextToken`. */
   readonly filters: readonly string[];
-  /** Whether an answer is `{"payload":{…}}`; else its members stand at the top. */
+  /** Whether an answer is `{"payload":{…}}`; else its members are at the top. */
   readonly hasPayload: boolean;
   /** Member that lists the page's results, beside `nextToken`. */
   readonly result: 'transactions' | 'summaries' | 'payouts';

@@ -38,12 +38,12 @@ export function readResultsPage(operation: OperationName, body: Uint8Array): Res
 }
 
 /** Calls back with every result of a page, in order. */
-export function eachResult({ tape, list }: ScannedResults, take: (result: number) => void): void {
+export function eachResult({ tape, list }: ScannedResults, visit: (result: number) => void): void {
   const end = tape.next(list);
-  for (let at = list + 1; at < end; at = tape.next(at)) take(at);
+  for (let at = list + 1; at < end; at = tape.next(at)) visit(at);
 }
 
-/** What the next page is asked for with: null, absent and empty all stand for the last page. */
+/** What the next page is asked for with: null, absent and empty all mean the last page. */
 function cursorOf(tape: Tape, token: number | undefined): string | undefined {
   if (token === undefined || tape.kind(token) === kind.null) return undefined;
   if (!tape.isString(token)) throw unexpected(tape, 'nextToken to be a string', token);

@@ -70,16 +70,16 @@ export function settlementSlicing({
       // Which they are is known only once transactions are loaded.
       const { count, isSeen } = expected(question);
       const months = { first: monthOf(job.range.start), last: monthOf(job.range.end - 1) };
-      const held = job.lake
+      const loaded = job.lake
         .files(pipeline, table, job.account)
         .filter(({ partitionValues: { month } }) => month != null && month >= months.first && month <= months.last)
         .reduce((sum, add) => sum + loadKeysOf(add).length, 0);
-      const lacking = Math.max(0, count - (job.refresh ? 0 : held));
+      const lacking = Math.max(0, count - (job.refresh ? 0 : loaded));
       const subjects = Array.from({ length: lacking }, (_, number) => ({ id: String(number + 1), at: undefined }));
       return {
         queue: listQueue(subjects.map(settlementSlice), 'settlement', () => undefined),
         expectation: { results: () => 1, pages: () => 1 },
-        holding: { count: held, days: null, results: held },
+        loaded: { count: loaded, days: null, results: loaded },
         unlisted: 0,
         isComplete: isSeen,
       };

@@ -1,12 +1,12 @@
 import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
-import { type ColumnMemory, type Int32List, ownMemory } from '../../../core/columns/memory.js';
+import { type ColumnMemory, type Int32List, separateMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
 import { entriesOf, firstOf, numberOf } from '../model/event-batches.js';
 import { eventIds, micros, type EventIds } from '../model/event-ids.js';
 import { none, type RowSource } from '../model/slice-rows.js';
-import { type TextName, textColumns, type TransactionPlace, type TransactionRows } from './transaction-rows.js';
+import { type TextName, textColumns, type TransactionAmountPath, type TransactionRows } from './transaction-rows.js';
 
 /** What is known of a slice's transactions once all of its pages are there, in order of receipt. */
 export interface FinishedTransactions {
@@ -38,7 +38,7 @@ export function transactionBatch(
   table: Table,
   { rows, ids, effective }: FinishedTransactions,
   order: readonly number[],
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
 ): TableRows {
   const arrays = new GatheredArrays(memory);
   const { slice, texts, total } = rows;
@@ -90,20 +90,20 @@ export function transactionEntryBatch(
   table: Table,
   { rows, ids, effective }: FinishedTransactions,
   order: readonly number[],
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
 ): TableRows {
   const arrays = new GatheredArrays(memory);
-  const { slice, texts, items, products, places } = rows;
+  const { slice, texts, items, products, paths } = rows;
   const { entries, events } = slice;
   const { chosen, entry, ofEvents, ofItems } = entriesOf(slice, order, memory);
   const { length } = chosen;
   const { events: event, lengths } = ofEvents;
   const { items: item, lengths: itemLengths } = ofItems;
-  const placeNumbers = arrays.gathered(entries.path, chosen);
-  const ofPlace = (of: (place: TransactionPlace) => string | undefined) => {
+  const pathNumbers = arrays.gathered(entries.path, chosen);
+  const ofPath = (of: (path: TransactionAmountPath) => string | undefined) => {
     const values = new Dictionary();
-    const numbers = Int32Array.from(places, (each) => numberOf(values, of(each)));
-    return arrays.numbered(values, arrays.gathered(numbers, placeNumbers));
+    const numbers = Int32Array.from(paths, (each) => numberOf(values, of(each)));
+    return arrays.numbered(values, arrays.gathered(numbers, pathNumbers));
   };
   const product = (values: Dictionary, name: 'sku' | 'asin' | 'network'): Runs => ({
     values: arrays.numbered(
@@ -130,16 +130,16 @@ export function transactionEntryBatch(
     posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
     effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
     entry: arrays.integers(entry),
-    path: ofPlace(({ path }) => path),
-    breakdown: ofPlace(({ breakdown }) => breakdown),
+    path: ofPath(({ path }) => path),
+    breakdown: ofPath(({ breakdown }) => breakdown),
     item: arrays.integers(arrays.gathered(rows.indexes.values, chosen)),
     sku: product(rows.skus, 'sku'),
     asin: product(rows.asins, 'asin'),
     quantity: { values: arrays.bigints(new Int64Values(quantities), quantity), lengths: itemLengths },
     fulfillment_network: product(rows.networks, 'network'),
-    kind: ofPlace(({ kind }) => kind),
-    name: ofPlace(({ name }) => name),
-    role: ofPlace(({ role }) => role),
+    kind: ofPath(({ kind }) => kind),
+    name: ofPath(({ name }) => name),
+    role: ofPath(({ role }) => role),
     amount: arrays.decimals(entries, chosen),
     amount_text: arrays.runs(slice.amountTexts, entries.text, chosen),
     currency: arrays.runs(slice.currencies, entries.currency, chosen),

@@ -3,7 +3,7 @@ import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import type { AnsweredPage } from '../model/answered-pages.js';
 import { eventsByMonth, netSums, sortedEvents } from '../model/event-batches.js';
-import { count, countPlace, newWarnings, type RowSource } from '../model/slice-rows.js';
+import { count, countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
 import { eachResult, type ScannedResults } from './results-page.js';
 import {
   finishedTransactions,
@@ -55,7 +55,7 @@ export function transactionCollector(
     finish: () => {
       const finished = finishedTransactions(rows);
       const { repeated } = finished;
-      for (const row of repeated) countPlace(warnings.repeated, rows.typeOf(row));
+      for (const row of repeated) countWarning(warnings.repeated, rows.typeOf(row));
       return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, received]) => {
         const chosen = received.filter((row) => !repeated.has(row));
         return [...transactionBatches(tables, finished, month, chosen)];
@@ -65,7 +65,7 @@ export function transactionCollector(
 }
 
 /** The chosen transactions of one month as batches: entries first, as transactions name them. Each is built when it is asked for. */
-export function* transactionBatches(
+function* transactionBatches(
   { transactions, entries }: TransactionTables,
   of: FinishedTransactions,
   month: string,

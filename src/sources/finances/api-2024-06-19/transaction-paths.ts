@@ -1,7 +1,7 @@
 import { KeyNode } from '../../../core/json/key-node.js';
 
 /** What the value at a path is. */
-export type Part =
+export type PathKind =
   | 'transaction'
   | 'items'
   | 'breakdowns'
@@ -42,8 +42,8 @@ export const fields = [
 
 export type Field = (typeof fields)[number];
 
-/** The members that count of each part. A list that came as an object may hold itself: `{"breakdowns":[…]}`. */
-const members: Readonly<Partial<Record<Part, Readonly<Record<string, Part>>>>> = {
+/** The members that count of each kind. A list that came as an object may hold itself: `{"breakdowns":[…]}`. */
+const members: Readonly<Partial<Record<PathKind, Readonly<Record<string, PathKind>>>>> = {
   transaction: {
     transactionId: 'transactionId',
     transactionType: 'transactionType',
@@ -80,14 +80,14 @@ const members: Readonly<Partial<Record<Part, Readonly<Record<string, Part>>>>> =
 };
 
 /** What comes as a list: its elements are what it is. */
-const lists: ReadonlySet<Part> = new Set(['items', 'breakdowns', 'contexts', 'identifiers']);
+const lists: ReadonlySet<PathKind> = new Set(['items', 'breakdowns', 'contexts', 'identifiers']);
 
-const containers: ReadonlySet<Part> = new Set([...lists, 'transaction', 'marketplace', 'seller', 'total']);
+const containers: ReadonlySet<PathKind> = new Set([...lists, 'transaction', 'marketplace', 'seller', 'total']);
 
-const money: Readonly<Record<string, Part>> = { currencyCode: 'currencyCode', currencyAmount: 'currencyAmount' };
+const money: Readonly<Record<string, PathKind>> = { currencyCode: 'currencyCode', currencyAmount: 'currencyAmount' };
 
-function partOf(part: Part, name: string): Part {
-  const known = members[part];
+function kindOf(parent: PathKind, name: string): PathKind {
+  const known = members[parent];
   if (known !== undefined && Object.hasOwn(known, name)) return known[name] ?? 'other';
   return Object.hasOwn(money, name) ? (money[name] ?? 'other') : 'other';
 }
@@ -96,7 +96,7 @@ function partOf(part: Part, name: string): Part {
 export class TransactionPath extends KeyNode<TransactionPath> {
   /** As in the `path` column: relative to the transaction, `[]` for elements. */
   readonly path: string;
-  readonly part: Part;
+  readonly kind: PathKind;
   /** Place of a field's value among `fields`; -1 where it is none. */
   readonly field: number;
   /** Whether an array is of an expected type. */
@@ -110,25 +110,25 @@ export class TransactionPath extends KeyNode<TransactionPath> {
   readonly #all: TransactionPath[];
   #element: TransactionPath | undefined;
 
-  constructor(part: Part, path = '', key: Uint8Array = new Uint8Array(), all: TransactionPath[] = []) {
+  constructor(kind: PathKind, path = '', key: Uint8Array = new Uint8Array(), all: TransactionPath[] = []) {
     super(key);
-    this.part = part;
+    this.kind = kind;
     this.path = path;
-    this.field = (fields as readonly string[]).indexOf(part);
-    this.isList = lists.has(part);
-    this.isContainer = containers.has(part);
+    this.field = (fields as readonly string[]).indexOf(kind);
+    this.isList = lists.has(kind);
+    this.isContainer = containers.has(kind);
     this.#all = all;
     this.number = all.push(this) - 1;
   }
 
   protected override child(name: string, key: Uint8Array): TransactionPath {
     const path = this.number === 0 ? name : `${this.path}.${name}`;
-    return new TransactionPath(partOf(this.part, name), path, key, this.#all);
+    return new TransactionPath(kindOf(this.kind, name), path, key, this.#all);
   }
 
   /** The elements of the array at this path: a list's are what the list is. */
   element(): TransactionPath {
-    const part = this.isList ? this.part : 'other';
-    return (this.#element ??= new TransactionPath(part, `${this.path}[]`, undefined, this.#all));
+    const kind = this.isList ? this.kind : 'other';
+    return (this.#element ??= new TransactionPath(kind, `${this.path}[]`, undefined, this.#all));
   }
 }

@@ -1,7 +1,7 @@
 import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
 import { kind, type Tape } from '../../../core/json/tape.js';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
-import { countPlace, none, type EventWarnings } from '../model/slice-rows.js';
+import { countWarning, none, type EventWarnings } from '../model/slice-rows.js';
 import { AmountTree } from './amount-cut.js';
 import { BreakdownChain } from './breakdown-kinds.js';
 import { type Field, fields, TransactionPath } from './transaction-paths.js';
@@ -44,7 +44,7 @@ function numbered<Name extends string>(names: readonly Name[]): Readonly<Record<
 const fieldNumbers = numbered(fields);
 const columnNumbers = numbered(textColumns);
 
-/** An amount of the transaction that is being read: what its place depends on. */
+/** An amount of the transaction that is being read: what the number of its path depends on. */
 interface Amount {
   readonly path: TransactionPath;
   readonly chain: BreakdownChain;
@@ -104,10 +104,10 @@ export class TransactionReader {
       this.#walk(tape, node);
     }
     this.#addColumns(tape);
-    this.#setPlaces(firstEntry);
+    this.#setPaths(firstEntry);
     slice.addEvent(slice.lists.addString(listName), firstEntry, tape.bytes, tape.start(node), tape.end(node));
     events.postedAt.push(this.#instant(tape, 'postedDate'));
-    for (const path of this.#oddFields) countPlace(this.#warnings.oddFields, `${listName}: ${path}`);
+    for (const path of this.#oddFields) countWarning(this.#warnings.oddFields, `${listName}: ${path}`);
   }
 
   #walk(tape: Tape, node: number): void {
@@ -148,14 +148,14 @@ export class TransactionReader {
   }
 
   #object(tape: Tape, node: number, path: TransactionPath, above: BreakdownChain | undefined, owner: number): void {
-    const { part } = path;
+    const { kind: pathKind } = path;
     const id = ++this.#objects;
     const end = tape.next(node);
     let code: number = none;
     let amount: number = none;
     let hasContainers = false;
     let isList = false;
-    if (part !== 'transaction') this.#fields.fill(none, firstLocal);
+    if (pathKind !== 'transaction') this.#fields.fill(none, firstLocal);
     for (let key = node + 1; key < end; key = tape.next(key + 1)) {
       if (tape.kind(key) === kind.shadowed) continue;
       const child = path.member(tape, key);
@@ -164,32 +164,32 @@ export class TransactionReader {
       const value = key + 1;
       const valueKind = tape.kind(value);
       if (child.field >= 0) this.#field(tape, value, child);
-      else if (child.part === 'currencyCode') code = value;
-      else if (child.part === 'currencyAmount') amount = value;
+      else if (child.kind === 'currencyCode') code = value;
+      else if (child.kind === 'currencyAmount') amount = value;
       if (child.isContainer || valueKind === kind.object || valueKind === kind.array) hasContainers = true;
-      if (child.part === 'items' && valueKind !== kind.null) isList = true;
+      if (child.kind === 'items' && valueKind !== kind.null) isList = true;
     }
 
     let chain = above ?? this.#chainOf(tape);
     let tree = owner;
     const outerItem = this.#item;
-    if (part === 'items') {
+    if (pathKind === 'items') {
       tree = this.#tree.add(owner === none ? this.#tree.items : owner);
       this.#item = this.#rows.items.add();
       // A list of items that came as an object is no item itself.
       if (!isList) this.#items.push({ item: this.#item, node: tree });
-    } else if (part === 'breakdowns') {
+    } else if (pathKind === 'breakdowns') {
       tree = this.#tree.add(owner === none ? this.#tree.breakdowns : owner);
       const type = this.#node('breakdownType');
       if (type !== none) chain = chain.child(this.#number(tape, type), () => tape.stringValue(type));
-    } else if (part === 'contexts') this.#context(tape, path);
-    else if (part === 'identifiers') this.#identifier(tape);
+    } else if (pathKind === 'contexts') this.#context(tape, path);
+    else if (pathKind === 'identifiers') this.#identifier(tape);
 
     const isMoney = code !== none && amount !== none;
     if (isMoney) {
       const row = this.#addEntry(tape, path, chain, code, amount);
-      if (part === 'total') this.#setTotal(tree, row);
-    } else if (part === 'total') this.#odd(path);
+      if (pathKind === 'total') this.#setTotal(tree, row);
+    } else if (pathKind === 'total') this.#odd(path);
 
     if (hasContainers) {
       for (let key = node + 1; key < end; key = tape.next(key + 1)) {
@@ -202,7 +202,7 @@ export class TransactionReader {
   /** Keeps a field's value, unless it is null or of an unexpected type. */
   #field(tape: Tape, value: number, path: TransactionPath): void {
     if (tape.kind(value) === kind.null) return;
-    if (path.part === 'quantityShipped' || tape.isString(value)) this.#fields[path.field] = value;
+    if (path.kind === 'quantityShipped' || tape.isString(value)) this.#fields[path.field] = value;
     else this.#odd(path);
   }
 
@@ -327,17 +327,17 @@ export class TransactionReader {
     maturityAt.push(this.#maturityAt);
   }
 
-  /** Decides which amounts count, and gives each its place. */
-  #setPlaces(firstEntry: number): void {
+  /** Decides which amounts count, and gives each the number of its path. */
+  #setPaths(firstEntry: number): void {
     const { entries } = this.#rows.slice;
     if (this.#amounts[0]?.chain.isMemo === false) this.#markNet(firstEntry);
     for (const [at, { path, chain, isNet }] of this.#amounts.entries()) {
       const row = firstEntry + at;
-      entries.path[row] = this.#place(path, chain, isNet);
+      entries.path[row] = this.#pathNumber(path, chain, isNet);
       if (chain.kind === 'unknown' && (isNet || chain.isTyped)) {
-        countPlace(this.#warnings.unknownPaths, `${listName}: ${chain.text ?? path.path}`);
+        countWarning(this.#warnings.unknownPaths, `${listName}: ${chain.text ?? path.path}`);
       }
-      if (entries.text[row] !== none) countPlace(this.#warnings.inexactAmounts, `${listName}: ${path.path}`);
+      if (entries.text[row] !== none) countWarning(this.#warnings.inexactAmounts, `${listName}: ${path.path}`);
     }
   }
 
@@ -357,19 +357,20 @@ export class TransactionReader {
       if (amount !== undefined) amount.isNet = true;
       if (isShared) entries.item[row] = item.item;
     });
-    if (!tree.addsUp(root)) countPlace(this.#warnings.unreconciled, this.#rows.typeOf(this.#rows.slice.events.length));
+    if (!tree.addsUp(root))
+      countWarning(this.#warnings.unreconciled, this.#rows.typeOf(this.#rows.slice.events.length));
   }
 
-  #place(path: TransactionPath, chain: BreakdownChain, isNet: boolean): number {
+  #pathNumber(path: TransactionPath, chain: BreakdownChain, isNet: boolean): number {
     const key = path.number * 2 + Number(isNet);
-    let place = chain.places.get(key);
-    if (place === undefined) {
+    let number = chain.pathNumbers.get(key);
+    if (number === undefined) {
       const { text: breakdown, name } = chain;
       const role = isNet ? 'net' : 'memo';
-      place = this.#rows.addPlace({ path: path.path, stem: '', kind: chain.kind, role, breakdown, name });
-      chain.places.set(key, place);
+      number = this.#rows.addPath({ path: path.path, stem: '', kind: chain.kind, role, breakdown, name });
+      chain.pathNumbers.set(key, number);
     }
-    return place;
+    return number;
   }
 
   #odd(path: TransactionPath, field?: string): void {

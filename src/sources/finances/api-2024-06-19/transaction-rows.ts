@@ -1,6 +1,6 @@
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { Int32List } from '../../../core/columns/memory.js';
-import { none, SliceRows, type AmountPlace } from '../model/slice-rows.js';
+import { none, SliceRows, type AmountPath } from '../model/slice-rows.js';
 
 /** The columns of `transactions` that hold a text of the transaction's. */
 export const textColumns = [
@@ -58,7 +58,7 @@ export class ProductRows {
 }
 
 /** What amounts have in common, beside their number: what decides of `path`, `breakdown`, `kind`, `name` and `role`. */
-export interface TransactionPlace extends AmountPlace {
+export interface TransactionAmountPath extends AmountPath {
   readonly breakdown: string | undefined;
   readonly name: string | undefined;
 }
@@ -82,7 +82,7 @@ export class TransactionRows {
   readonly asins = new Dictionary();
   readonly networks = new Dictionary();
   /** As `slice.amountPaths`. */
-  readonly places: TransactionPlace[] = [];
+  readonly paths: TransactionAmountPath[] = [];
 
   /** @param keepsRaw whether the transactions' pages stay in memory */
   constructor(keepsRaw = true) {
@@ -95,7 +95,7 @@ export class TransactionRows {
 
   /**
    * The rows whose transaction came more than once in one answer, all but one: its id is its key, a page may come twice, and what
-   * changes while pages are read may stand on two of them. What came last counts; of equal ones the first.
+   * changes while pages are read may be on two of them. What came last counts; of equal ones the first.
    */
   repeated(): Set<number> {
     const { events } = this.slice;
@@ -126,9 +126,9 @@ export class TransactionRows {
     return Buffer.compare(raw.bytes(first), raw.bytes(second)) === 0;
   }
 
-  /** Number of a place that no amount had so far. */
-  addPlace(place: TransactionPlace): number {
-    this.slice.amountPaths.push(place);
-    return this.places.push(place) - 1;
+  /** Number of a path that no amount had so far. */
+  addPath(path: TransactionAmountPath): number {
+    this.slice.amountPaths.push(path);
+    return this.paths.push(path) - 1;
   }
 }

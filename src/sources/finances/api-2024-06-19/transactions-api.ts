@@ -105,7 +105,7 @@ function askedFor(query: TransactionsQuery): AskedFor {
   };
 }
 
-/** What becomes of a slice that fails with this: without a page size, what is too large needs a shorter window. */
+/** The verdict on a slice that fails with this: without a page size, what is too large needs a shorter window. */
 export function transactionsVerdict(error: unknown): Verdict {
   return error instanceof ReadFailure && error.kind === 'too-large' ? 'split' : verdictOn(error);
 }

@@ -30,7 +30,7 @@ export interface EventTables {
 }
 
 /**
- * Collects the events of a slice. `monthOfSource` tells the partition of one source's rows, given their dates in
+ * Collects the events of a slice. `monthOfSource` returns the partition of one source's rows, given their dates in
  * microseconds since 1970.
  */
 export function eventCollector(

@@ -1,5 +1,5 @@
 import { parseInstant } from '../../../core/numeric/instant.js';
-import type { AskPage, CursorRecovery, FoundPlace } from '../../../engine/paging/paged-api.js';
+import type { AskPage, CursorRecovery, FoundCursor } from '../../../engine/paging/paged-api.js';
 import { eachResult, resultText, type FinancesPage } from './finances-page.js';
 import { operations, type Operation, type OperationName } from './operations.js';
 import type { FinancesQuery, RequestParameters } from './request-path.js';
@@ -7,23 +7,23 @@ import type { FinancesQuery, RequestParameters } from './request-path.js';
 /** Pages before the last one that are kept. Several in a row without any date are rare. */
 const mostPagesBefore = 3;
 
-/** Empty pages in a row that are followed to find the place. */
+/** Empty pages in a row that are followed to find the position. */
 const mostEmptyPages = 3;
 
 type Ask = AskPage<FinancesQuery, FinancesPage>;
 
 /**
- * Finds the place where the received pages of a query by dates end, once their last token has expired: the query is asked again from a later instant `s` on, and when its first pages hold exactly what the last received
+ * Finds where the received pages of a query by dates end, once their last token has expired: the query is asked again from a later instant `s` on, and when its first pages hold exactly what the last received
  * page P holds, what follows them is what would have followed P. Undefined where that can't be said for certain.
  *
- * That rests on two things only: a query by dates gives what stands at or after its lower bound, and its pages come
+ * That rests on two things only: a query by dates gives what is dated at or after its lower bound, and its pages come
  * in order of time. The order of results at the same instant may differ from one answer to the next. Each result has an
  * instant, its date; that of a result without a date isn't known. Then this holds:
  *
  *   If (1) everything on the pages before P stands before s, and (2) everything on P stands at s or later, the answer
  *   from s on is P and what follows P, and nothing else: all that stands before s is on the pages before P, because P
  *   holds a result of s or later and pages come in order. So when the first pages of the answer hold the same as P, the
- *   rest of it is the same as what follows P. What is the same in bytes may change places: rows don't tell it apart.
+ *   rest of it is the same as what follows P. What is the same in bytes may swap positions: rows don't tell it apart.
  *
  * What arrived since the first reading doesn't harm that: before s it is left to the next look back, as it would have
  * been behind the token; at s or later it is either in the answer's rest, or it makes the first pages differ from P.
@@ -59,7 +59,7 @@ export class DateRecovery implements CursorRecovery<FinancesQuery, FinancesPage>
     this.#forgotten = true;
   }
 
-  async find(ask: Ask): Promise<FoundPlace | undefined> {
+  async find(ask: Ask): Promise<FoundCursor | undefined> {
     const { operation, parameters } = this.#query;
     const page = this.#pages.at(-1);
     if (page === undefined) return { cursor: undefined };
@@ -93,13 +93,13 @@ export class DateRecovery implements CursorRecovery<FinancesQuery, FinancesPage>
     return undefined;
   }
 
-  /** What stands right before the last page; undefined where too little of it is kept. */
+  /** The results right before the last page; undefined where too little of them is kept. */
   #before(): Before | undefined {
     const undated = new Set<string>();
     for (const page of this.#pages.slice(0, -1).reverse()) {
       const contents = contentsOf(page, this.#query.operation);
       for (const result of contents.undated) undated.add(result);
-      // Whatever stands on a page before a date is no later than it.
+      // Whatever is on a page before a date is no later than it.
       if (contents.latest !== undefined) return { isNothing: false, latest: contents.latest, undated };
     }
     return this.#forgotten ? undefined : { isNothing: this.#pages.length < 2, latest: undefined, undated };
@@ -117,7 +117,7 @@ interface Before {
 }
 
 /** Reads from the beginning of a query until as much as `wanted` has come; the cursor behind it if it was the same. */
-async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promise<FoundPlace | undefined> {
+async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promise<FoundCursor | undefined> {
   const missing = new Map<string, number>();
   for (const result of wanted.results) missing.set(result, (missing.get(result) ?? 0) + 1);
   let left = wanted.results.length;
@@ -138,7 +138,7 @@ async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promis
   }
 }
 
-/** Whether a short span holds none of these results; false too where it takes more than one page to tell. */
+/** Whether a short span holds none of these results; false too where it takes more than one page to find out. */
 async function isFree(span: FinancesQuery, results: readonly string[], ask: Ask): Promise<boolean> {
   const page = await ask(span);
   const found = new Set(contentsOf(page, span.operation).results);
@@ -149,7 +149,7 @@ async function isFree(span: FinancesQuery, results: readonly string[], ask: Ask)
 interface Contents {
   /** A text for each result, in order: equal texts are equal results. */
   readonly results: readonly string[];
-  /** Those of the results whose place in time can't be told. */
+  /** Those of the results whose position in time is unknown. */
   readonly undated: readonly string[];
   /** The first and the last of the other results' dates: whole milliseconds since 1970, rounded down. */
   readonly earliest: number | undefined;
@@ -157,7 +157,7 @@ interface Contents {
 }
 
 /**
- * Members that tell when a result was posted, or a group was opened. `TransactionCreationDate` isn't among them: nobody
+ * Members that say when a result was posted, or a group was opened. `TransactionCreationDate` isn't among them: nobody
  * says that it is what the service orders by.
  */
 const dateMembers: Readonly<Record<Operation['result'], readonly string[]>> = {
@@ -189,6 +189,6 @@ function dateOf({ tape }: FinancesPage, node: number, members: readonly string[]
     const value = tape.member(node, name);
     return value === undefined ? [] : [tape.isString(value) ? parseInstant(tape.stringValue(value)) : undefined];
   });
-  // Two dates that differ, or one that can't be read, tell no place.
+  // Two dates that differ, or one that can't be read, give no position.
   return dates.every((date) => date === dates[0]) ? dates[0] : undefined;
 }

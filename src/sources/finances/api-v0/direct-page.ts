@@ -22,7 +22,7 @@ const outerDepth = 4;
  * Adds the events of a page straight off its bytes, as far as it is written as the service writes it: without white space,
  * nothing in it but `FinancialEvents` and `NextToken`, no list twice.
  *
- * @returns false where it isn't: nothing is added then, and `scanPage` tells what it is
+ * @returns false where it isn't: nothing is added then, and `scanPage` reports what it is
  */
 export function addPageDirectly(bytes: Buffer, rows: SliceRows, flattener: Flattener): boolean {
   // A larger one may have more values than a tape takes.
@@ -36,16 +36,16 @@ export function addPageDirectly(bytes: Buffer, rows: SliceRows, flattener: Flatt
 
 function addLists(json: JsonBytes, flattener: Flattener): boolean {
   const { bytes, view } = json;
-  if (!pageStart.standsAt(json, 0)) return false;
+  if (!pageStart.matchesAt(json, 0)) return false;
   let at = pageStart.length;
   let hasEvents = false;
   let hasToken = false;
   for (;;) {
-    if (!hasEvents && eventsStart.standsAt(json, at)) {
+    if (!hasEvents && eventsStart.matchesAt(json, at)) {
       hasEvents = true;
       at = listsEnd(json, at + eventsStart.length, flattener);
       if (at === none) return false;
-    } else if (!hasToken && tokenStart.standsAt(json, at)) {
+    } else if (!hasToken && tokenStart.matchesAt(json, at)) {
       hasToken = true;
       at = plainEnd(bytes, view, at + tokenStart.length);
       if (bytes[at++] !== quote) return false;
@@ -53,7 +53,7 @@ function addLists(json: JsonBytes, flattener: Flattener): boolean {
     if (bytes[at] !== comma) break;
     at++;
   }
-  return hasEvents && pageEnd.standsAt(json, at) && at + pageEnd.length === bytes.length;
+  return hasEvents && pageEnd.matchesAt(json, at) && at + pageEnd.length === bytes.length;
 }
 
 /** Adds the events of the lists that begin at a byte; where their object ends, `none` where it is written in another way. */
@@ -64,7 +64,7 @@ function listsEnd(json: JsonBytes, start: number, flattener: Flattener): number 
   if (bytes[at] === braceEnd) return at + 1;
   for (;;) {
     const nameEnd = bytes[at] === quote ? plainEnd(bytes, view, at + 1) : at;
-    if (!listStart.standsAt(json, nameEnd)) return none;
+    if (!listStart.matchesAt(json, nameEnd)) return none;
     const list = bytes.toString('utf8', at + 1, nameEnd);
     if (lists.has(list)) return none;
     lists.add(list);

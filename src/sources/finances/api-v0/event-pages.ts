@@ -16,12 +16,12 @@ export function groupSource({ group: { id, start, end }, opened }: GroupSlice): 
   return { ...span, groupId: id, requestedOrderId: undefined };
 }
 
-/** Pages behind one that is held already, where there is one: its body. */
-export async function* heldAndRead(
-  held: (() => Promise<Uint8Array>) | undefined,
+/** Pages behind one that is stored already, whose body `stored` reads; left out: there is none. */
+export async function* storedThenRead(
+  stored: (() => Promise<Uint8Array>) | undefined,
   pages: AsyncIterable<ScannedPage>,
 ): AsyncGenerator<ScannedPage> {
-  if (held !== undefined) yield scanPage(await held());
+  if (stored !== undefined) yield scanPage(await stored());
   yield* pages;
 }
 

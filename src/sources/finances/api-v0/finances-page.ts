@@ -59,10 +59,10 @@ export function scanPage(body: Uint8Array, tape = new Tape()): ScannedPage {
  *
  * @throws LedgerlakeError UPSTREAM_BODY where the results aren't what the model says
  */
-export function eachResult(page: ScannedPage, take: (list: string, node: number) => void): void {
-  eachEvent(page, take);
+export function eachResult(page: ScannedPage, visit: (list: string, node: number) => void): void {
+  eachEvent(page, visit);
   eachGroup(page, (group) => {
-    take('', group);
+    visit('', group);
   });
 }
 
@@ -77,7 +77,7 @@ export function resultText({ tape }: ScannedPage, list: string, node: number): s
  *
  * @throws LedgerlakeError UPSTREAM_BODY where FinancialEvents isn't an object
  */
-export function eachEvent({ tape, payload }: ScannedPage, take: (list: string, event: number) => void): void {
+export function eachEvent({ tape, payload }: ScannedPage, visit: (list: string, event: number) => void): void {
   const lists = tape.member(payload, 'FinancialEvents');
   if (lists === undefined || tape.kind(lists) === kind.null) return;
   if (tape.kind(lists) !== kind.object) {
@@ -91,25 +91,25 @@ export function eachEvent({ tape, payload }: ScannedPage, take: (list: string, e
     const valueKind = tape.kind(value);
     if (valueKind === kind.array)
       eachElement(tape, value, (event) => {
-        take(list, event);
+        visit(list, event);
       });
-    else if (valueKind !== kind.null) take(list, value);
+    else if (valueKind !== kind.null) visit(list, value);
   }
 }
 
 /** Calls back with every group of a page. What isn't an array is taken as for events: as one group, null as none. */
-export function eachGroup({ tape, payload }: ScannedPage, take: (group: number) => void): void {
+export function eachGroup({ tape, payload }: ScannedPage, visit: (group: number) => void): void {
   const list = tape.member(payload, 'FinancialEventGroupList');
   if (list === undefined || tape.kind(list) === kind.null) return;
-  const takeOne = (group: number): void => {
+  const visitOne = (group: number): void => {
     tape.shadowDuplicates(group);
-    take(group);
+    visit(group);
   };
-  if (tape.kind(list) === kind.array) eachElement(tape, list, takeOne);
-  else takeOne(list);
+  if (tape.kind(list) === kind.array) eachElement(tape, list, visitOne);
+  else visitOne(list);
 }
 
-function eachElement(tape: Tape, array: number, take: (element: number) => void): void {
+function eachElement(tape: Tape, array: number, visit: (element: number) => void): void {
   const end = tape.next(array);
-  for (let at = array + 1; at < end; at = tape.next(at)) take(at);
+  for (let at = array + 1; at < end; at = tape.next(at)) visit(at);
 }

@@ -47,7 +47,7 @@ export function groupSlice({ group, listedFrom }: { group: GroupSpan; listedFrom
 const mostShown = 100;
 
 /** A settlement's id in messages. */
-export function shownId(id: string): string {
+function shownId(id: string): string {
   if (id === '') return 'without an id';
   return id.length > mostShown ? `${id.slice(0, mostShown)}…` : id;
 }

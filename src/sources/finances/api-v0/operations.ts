@@ -14,7 +14,7 @@ export interface DateRange {
   readonly before: string;
   /** Whether `after` must be given whenever `before` is. */
   readonly beforeNeedsAfter: boolean;
-  /** Whether a missing `before` stands for now less the margin. */
+  /** Whether a missing `before` means now less the margin. */
   readonly beforeDefaultsToNow: boolean;
 }
 

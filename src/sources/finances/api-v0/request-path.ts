@@ -34,7 +34,7 @@ export function requestPath(name: OperationName, parameters: RequestParameters):
 }
 
 /**
- * The parameters of a page. Behind the first one the token takes the place of the dates, which it stands for, with the path
+ * The parameters of a page. Behind the first one the token replaces the dates, which it stands for, with the path
  * and the page size of the first request (specification, section 4, common rule 2).
  */
 export function pageParameters(

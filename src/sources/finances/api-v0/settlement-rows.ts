@@ -19,7 +19,7 @@ export interface SettlementBreaks {
   readonly holes: readonly SettlementHole[];
   /**
    * Where one may have opened before the first settlement of all, though it was listed what opened there. Most often the
-   * account is new: that is worth another look, and nothing to tell.
+   * account is new: that is worth another look, and no warning.
    */
   readonly beginnings: readonly SettlementHole[];
 }

@@ -2,7 +2,7 @@ import { KeyNode } from '../../../core/json/key-node.js';
 import { Components } from './components.js';
 import { type Role, recordOf } from './records.js';
 
-/** What a key says about the object it stands in, where it is no attribute: nothing, or a part of money. */
+/** What a key is to its object, where it is no attribute: nothing, or a member of money. */
 export const meaning = { none: -1, currencyCode: -2, currencyAmount: -3 } as const;
 
 /** Attributes that only the event itself has, and no item. */
@@ -73,7 +73,7 @@ const moneyFields: ReadonlyMap<string, number> = new Map([
   ['CurrencyAmount', meaning.currencyAmount],
 ]);
 
-/** A place in the events of one list: the list itself, a member, or the elements of an array. */
+/** A path in the events of one list: the list itself, a member, or the elements of an array. */
 export class PathNode extends KeyNode<PathNode> {
   readonly list: ListPaths;
   /** As in the `path` column: relative to the event, `[]` for elements. */
@@ -84,7 +84,7 @@ export class PathNode extends KeyNode<PathNode> {
   readonly meaning: number;
   readonly eventOnly: boolean;
   readonly isQuantity: boolean;
-  /** Whether the key names the type of the amounts that stand beside it. */
+  /** Whether the key names the type of the amounts beside it. */
   readonly isType: boolean;
   /** What the key is about: `fee` for `FeeType`, `FeeAmount` and `feeAmount`; elements of an array have no key. */
   readonly stem: string;
@@ -117,13 +117,13 @@ export class PathNode extends KeyNode<PathNode> {
     return new PathNode(this.list, this === this.list.root ? name : `${this.path}.${name}`, name, key);
   }
 
-  /** The elements of the array that stands here. */
+  /** The elements of the array at this path. */
   element(): PathNode {
     this.#element ??= new PathNode(this.list, `${this.path}[]`);
     return this.#element;
   }
 
-  /** Components that stood as elements here. */
+  /** Components that were elements here. */
   get components(): Components<PathNode> {
     return (this.#components ??= new Components());
   }

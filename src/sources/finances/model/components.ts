@@ -8,7 +8,7 @@ const mostFollowers = 8;
 
 /** A type and its amount, `{"FeeType":"Commission","FeeAmount":{…}}`, known by its bytes up to the amount's number. */
 export class Component<Path> {
-  /** The place of its amount. */
+  /** The path of its amount. */
   readonly path: Path;
   readonly type: string;
   /** Of its currency. */
@@ -31,19 +31,19 @@ export class Component<Path> {
 
 /**
  * The components of one array. They mostly come in the order of before, and their bytes are the same but for the number: a
- * comparison of bytes takes the place of reading keys, type and currency.
+ * comparison of bytes replaces reading keys, type and currency.
  */
 export class Components<Path extends { readonly list: { size: number } }> {
   readonly #known = new Map<string, Component<Path>>();
   /** Those that an array began with, the last one first. */
   readonly #first: Component<Path>[] = [];
 
-  /** The component that stands at a byte, if it came behind `before` lately; undefined `before` at the array's beginning. */
+  /** The component that begins at a byte, if it came behind `before` lately; undefined `before` at the array's beginning. */
   at(json: JsonBytes, start: number, before: Component<Path> | undefined): Component<Path> | undefined {
     const candidates = before === undefined ? this.#first : before.followers;
     for (let tried = 0; tried < candidates.length; tried++) {
       const component = candidates[tried];
-      if (component?.text.standsAt(json, start) !== true) continue;
+      if (component?.text.matchesAt(json, start) !== true) continue;
       if (tried > 0) moveToFront(candidates, tried, component);
       return component;
     }
@@ -67,13 +67,13 @@ export class Components<Path extends { readonly list: { size: number } }> {
   /** Takes note that a component came behind `before`. */
   met(component: Component<Path>, before: Component<Path> | undefined): Component<Path> {
     const candidates = before === undefined ? this.#first : before.followers;
-    const place = candidates.indexOf(component);
-    moveToFront(candidates, place < 0 ? Math.min(candidates.length, mostFollowers - 1) : place, component);
+    const index = candidates.indexOf(component);
+    moveToFront(candidates, index < 0 ? Math.min(candidates.length, mostFollowers - 1) : index, component);
     return component;
   }
 }
 
-function moveToFront<Of>(components: Of[], place: number, component: Of): void {
-  for (let at = place; at > 0; at--) components[at] = components[at - 1] ?? component;
+function moveToFront<Of>(components: Of[], index: number, component: Of): void {
+  for (let at = index; at > 0; at--) components[at] = components[at - 1] ?? component;
   components[0] = component;
 }

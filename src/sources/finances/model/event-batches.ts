@@ -1,11 +1,11 @@
 import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Int32List } from '../../../core/columns/memory.js';
-import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
+import { separateMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
 import { type EventIds, micros } from './event-ids.js';
-import { none, type AmountPlace, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
+import { none, type AmountPath, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 
 /** What is known of a slice's events once all of its pages are there, in order of receipt. */
@@ -55,7 +55,7 @@ export function eventBatch(
   table: Table,
   { rows, ids, effective }: FinishedEvents,
   order: readonly number[],
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
 ): TableRows {
   const arrays = new GatheredArrays(memory);
   const { events, sources } = rows;
@@ -77,8 +77,8 @@ export function eventBatch(
     effective_at: arrays.instants(new Int64Values(effective), chosen),
     amazon_order_id: text(rows.orders, events.amazonOrderId),
     seller_order_id: text(rows.orders, events.sellerOrderId),
-    marketplace: text(rows.places, events.marketplace),
-    store: text(rows.places, events.store),
+    marketplace: text(rows.marketplaces, events.marketplace),
+    store: text(rows.marketplaces, events.store),
     group_id: arrays.numbered(owners, arrays.gathered(groupIds, source)),
     window_start: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowStart))), source),
     window_end: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowEnd))), source),
@@ -93,7 +93,7 @@ export function entryBatch(
   table: Table,
   { rows, ids, effective }: FinishedEvents,
   order: readonly number[],
-  memory: ColumnMemory = ownMemory,
+  memory: ColumnMemory = separateMemory,
 ): TableRows {
   const arrays = new GatheredArrays(memory);
   const { events, entries, items } = rows;
@@ -113,8 +113,8 @@ export function entryBatch(
     lengths: itemLengths,
   });
   const path = arrays.gathered(entries.path, chosen);
-  const places = placeDictionaries(rows);
-  const ofPlace = ({ values, numbers }: PlaceTexts) => arrays.numbered(values, arrays.gathered(numbers, path));
+  const pathTexts = pathDictionaries(rows);
+  const ofPath = ({ values, numbers }: PathTexts) => arrays.numbered(values, arrays.gathered(numbers, path));
   const groupIds = new Dictionary();
   const groupNumbers = Int32Array.from(rows.sources, (source) => numberOf(groupIds, source.groupId));
   const group = arrays.gathered(groupNumbers, arrays.gathered(events.source.values, event));
@@ -124,19 +124,19 @@ export function entryBatch(
     posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
     effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
     amazon_order_id: ofEvent(rows.orders, events.amazonOrderId),
-    marketplace: ofEvent(rows.places, events.marketplace),
+    marketplace: ofEvent(rows.marketplaces, events.marketplace),
     group_id: { values: arrays.numbered(groupIds, group), lengths },
     entry: arrays.integers(entry),
-    path: ofPlace(places.paths),
+    path: ofPath(pathTexts.paths),
     item: { values: arrays.integers(arrays.gathered(items.index.values, item)), lengths: itemLengths },
     sku: ofItem(rows.skus, items.sku, events.sku),
     fnsku: ofItem(rows.fnskus, items.fnsku, events.fnsku),
     asin: ofItem(rows.asins, items.asin, events.asin),
     order_item_id: ofItem(rows.orderItems, items.orderItemId, events.orderItemId),
     quantity: { values: arrays.bigints(new Int64Values(items.quantity), item), lengths: itemLengths },
-    kind: ofPlace(places.kinds),
+    kind: ofPath(pathTexts.kinds),
     name: arrays.numbered(rows.names, arrays.gathered(entries.name, chosen)),
-    role: ofPlace(places.roles),
+    role: ofPath(pathTexts.roles),
     amount: arrays.decimals(entries, chosen),
     amount_text: arrays.runs(rows.amountTexts, entries.text, chosen),
     currency: arrays.runs(rows.currencies, entries.currency, chosen),
@@ -147,7 +147,7 @@ export function entryBatch(
 export interface ChosenEntries {
   /** Of each, its number in `rows.entries`. */
   readonly chosen: Int32Array;
-  /** Of each, its place in its event. */
+  /** Of each, its position in its event. */
   readonly entry: Int32Array;
   /** The events that have amounts, and how many each has. */
   readonly ofEvents: { readonly events: Int32Array; readonly lengths: Int32Array };
@@ -233,16 +233,16 @@ export function firstOf(numbers: Int32Array, others: Int32Array): Int32Array {
   return numbers;
 }
 
-/** What each amount's place says, as numbers in a dictionary. */
-interface PlaceTexts {
+/** What each amount's path says, as numbers in a dictionary. */
+interface PathTexts {
   readonly values: Dictionary;
   readonly numbers: Int32Array;
 }
 
-function placeDictionaries({ amountPaths }: SliceRows): Record<'paths' | 'kinds' | 'roles', PlaceTexts> {
-  const texts = (of: (place: AmountPlace) => string): PlaceTexts => {
+function pathDictionaries({ amountPaths }: SliceRows): Record<'paths' | 'kinds' | 'roles', PathTexts> {
+  const texts = (of: (amountPath: AmountPath) => string): PathTexts => {
     const values = new Dictionary();
-    return { values, numbers: Int32Array.from(amountPaths, (place) => values.addString(of(place))) };
+    return { values, numbers: Int32Array.from(amountPaths, (amountPath) => values.addString(of(amountPath))) };
   };
   return { paths: texts(({ path }) => path), kinds: texts(({ kind }) => kind), roles: texts(({ role }) => role) };
 }
@@ -263,7 +263,7 @@ interface HalfSums {
   readonly low: Float64Array;
   readonly high: Float64Array;
   /** A 1 for each currency that came. */
-  readonly came: Uint8Array;
+  readonly isPresent: Uint8Array;
 }
 
 /**
@@ -277,7 +277,7 @@ function addNet(sums: HalfSums, entries: EntryRows, isNet: Uint8Array, first: nu
     const at = (currency[row] ?? none) + 1;
     const sum = (sums.low[at] ?? 0) + ((low[row] ?? 0) >>> 0);
     const carry = sum < two32 ? 0 : 1;
-    sums.came[at] = 1;
+    sums.isPresent[at] = 1;
     sums.low[at] = sum - carry * two32;
     sums.high[at] = (sums.high[at] ?? 0) + (high[row] ?? 0) + carry;
   }
@@ -288,7 +288,7 @@ function halfSums(rows: SliceRows, chosen: readonly number[]): HalfSums {
   const { entries, events, currencies } = rows;
   const isNet = Uint8Array.from(rows.amountPaths, ({ role }) => (role === 'net' ? 1 : 0));
   const length = currencies.length + 1;
-  const sums = { low: new Float64Array(length), high: new Float64Array(length), came: new Uint8Array(length) };
+  const sums = { low: new Float64Array(length), high: new Float64Array(length), isPresent: new Uint8Array(length) };
   for (const event of chosen) addNet(sums, entries, isNet, events.firstEntry.get(event), rows.entriesEnd(event));
   return sums;
 }
@@ -300,7 +300,7 @@ export function netSums(rows: SliceRows, chosen: readonly number[]): Record<stri
   // An empty code counts with those that have none.
   const named = new Map<string, bigint>();
   for (let at = 0; at <= currencies.length; at++) {
-    if (sums.came[at] !== 1) continue;
+    if (sums.isPresent[at] !== 1) continue;
     const name = at === 0 ? noCurrency : currencies.value(at - 1);
     const sum = (BigInt(sums.high[at] ?? 0) << 32n) + BigInt(sums.low[at] ?? 0);
     named.set(name, (named.get(name) ?? 0n) + sum);

@@ -64,10 +64,10 @@ export interface IdHashes {
 export class HashedIds {
   /** Of all events, one behind the other. */
   readonly #contents: Uint8Array;
-  /** The same for ids, without what stands before them. */
+  /** The same for ids, without their prefixes. */
   readonly #hashes: Uint8Array;
   readonly #rows: SliceRows;
-  /** What stands before the ids of each source. */
+  /** The prefix of the ids of each source. */
   readonly #prefixes: readonly Buffer[];
   /** Whether nobody else reads the events' pages. */
   readonly #ownsPages: boolean;
@@ -122,7 +122,7 @@ export class HashedIds {
     putDigest(isUndated ? this.#undatedDigest(length, windowStart) : content, this.#hashes, row);
   }
 
-  /** Has the list's name stand before the event for a moment, in the place of what does: to copy the event would take longer. */
+  /** Writes the list's name over the bytes before the event for a moment: to copy the event would take longer. */
   #digestInPlace(row: number, name: Buffer): string {
     const bytes = this.#rows.events.raw.bytes(row, name.length);
     const overwritten = this.#overwritten;
@@ -203,9 +203,9 @@ function prefix(source: RowSource): string {
  * `effective_at` of each event, in order of receipt: microseconds since 1970, or undefined for an order's event where
  * the order has no date at all.
  *
- * Pages come in order of time, but inside a page events stand list by list. So an event without a date is placed where
- * its page begins: at the page's earliest date, else at the latest date of the pages before it, else at the earliest of
- * the first later page that has one, else at the source's own fallback.
+ * Pages come in order of time, but inside a page events come list by list. So an event without a date gets the instant at
+ * which its page begins: the page's earliest date, else the latest date of the pages before it, else the earliest of the first
+ * later page that has one, else the source's own fallback.
  */
 export function effectiveInstants(rows: SliceRows): (bigint | undefined)[] {
   const { events, sources } = rows;
@@ -214,13 +214,13 @@ export function effectiveInstants(rows: SliceRows): (bigint | undefined)[] {
     const source = sources[events.source.get(first)];
     let end = first;
     while (end < events.length && events.source.get(end) === events.source.get(first)) end++;
-    if (source !== undefined) placeUndated(rows, first, end, source, effective);
+    if (source !== undefined) dateUndated(rows, first, end, source, effective);
     first = end;
   }
   return effective;
 }
 
-function placeUndated(
+function dateUndated(
   rows: SliceRows,
   first: number,
   end: number,

@@ -7,10 +7,10 @@ import { meaning, type ListPaths, type PathNode, type Slots } from './amount-pat
 import type { Component } from './components.js';
 import { none, type AttributeRows, type SliceRows } from './slice-rows.js';
 
-/** Where an object stands: it is the event, an item of it, or something further in. */
+/** What an object is: the event, an item of it, or something further in. */
 const level = { event: 0, item: 1, inner: 2 } as const;
 
-/** Objects and arrays stand in one another this deep at most: the model has five levels. */
+/** Objects and arrays are nested this deep at most: the model has five levels. */
 const deepest = 32;
 
 const quote = 0x22;
@@ -84,12 +84,12 @@ export class DirectFlattener {
     }
     this.#rows.addEvent(listNumber(this.#rows, list), firstEntry, json.bytes, start, this.#at);
     const { slots, eventFields, eventEnds } = list;
-    const { orders, places } = this.#rows;
+    const { orders, marketplaces } = this.#rows;
     this.#addShared(events, slots, eventFields, eventEnds);
     events.amazonOrderId.push(this.#best(eventFields, eventEnds, slots.amazonOrderId, orders));
     events.sellerOrderId.push(this.#best(eventFields, eventEnds, slots.sellerOrderId, orders));
-    events.marketplace.push(this.#best(eventFields, eventEnds, slots.marketplace, places));
-    events.store.push(this.#best(eventFields, eventEnds, slots.store, places));
+    events.marketplace.push(this.#best(eventFields, eventEnds, slots.marketplace, marketplaces));
+    events.store.push(this.#best(eventFields, eventEnds, slots.store, marketplaces));
     events.postedAt.push(this.#postedAt);
     return this.#at;
   }
@@ -110,11 +110,11 @@ export class DirectFlattener {
     return this.#object(path, at, depth);
   }
 
-  /** Goes on behind a text that stands here. */
+  /** Goes on behind a text that is here. */
   #skip(text: FixedText): boolean {
-    const stands = text.standsAt(this.#json, this.#at);
-    if (stands) this.#at += text.length;
-    return stands;
+    const isMatch = text.matchesAt(this.#json, this.#at);
+    if (isMatch) this.#at += text.length;
+    return isMatch;
   }
 
   #object(path: PathNode, at: number, depth: number): boolean {
@@ -192,7 +192,7 @@ export class DirectFlattener {
     return true;
   }
 
-  /** Adds the amount of a component that stands at a byte; false, where its number isn't as most are, or more follows it. */
+  /** Adds the amount of a component that begins at a byte; false where its number isn't as most are, or more follows it. */
   #addComponent(component: Component<PathNode>, start: number): boolean {
     const { entries, names, currencies, generation } = this.#rows;
     const { bytes } = this.#json;
@@ -228,12 +228,12 @@ export class DirectFlattener {
     const path = element.memberAgain(view, typeEnd + 2);
     if (path === undefined) return undefined;
     const amount = typeEnd + 2 + path.writtenLength;
-    if (!codeFirst.start.standsAt(this.#json, amount)) return undefined;
+    if (!codeFirst.start.matchesAt(this.#json, amount)) return undefined;
     const codeStart = amount + codeFirst.start.length;
     const codeEnd = plainEnd(bytes, view, codeStart);
-    if (bytes[codeEnd] !== quote || !codeFirst.middle.standsAt(this.#json, codeEnd + 1)) return undefined;
+    if (bytes[codeEnd] !== quote || !codeFirst.middle.matchesAt(this.#json, codeEnd + 1)) return undefined;
     const end = codeEnd + 1 + codeFirst.middle.length;
-    // The first brace behind a number ends its object: what stands behind it is the component's.
+    // The first brace behind a number ends its object: what is behind it is the component's.
     if (bytes.indexOf(braceEnd, end) !== this.#at - 2) return undefined;
     const textOf = (from: number, to: number): string => bytes.toString('utf8', from, to);
     const text = textOf(start, end);
@@ -243,7 +243,7 @@ export class DirectFlattener {
     return component && components.met(component, before);
   }
 
-  /** Keeps the scalar that ends here for the event or the item that it stands in; false where it is no value of the field. */
+  /** Keeps the scalar that ends here for the event or the item that it is in; false where it is no value of the field. */
   #field(child: PathNode, start: number, at: number): boolean {
     if (child.meaning < 0) return false;
     const { bytes } = this.#json;
@@ -275,7 +275,7 @@ export class DirectFlattener {
     }
     for (const word of words) {
       if (first !== word.first) continue;
-      if (!word.standsAt(json, this.#at)) return false;
+      if (!word.matchesAt(json, this.#at)) return false;
       this.#at += word.length;
       return true;
     }
@@ -305,7 +305,7 @@ export class DirectFlattener {
     return this.#at > start;
   }
 
-  /** Adds the amount whose code and number were read; false where more follows in its object, and at an unknown place. */
+  /** Adds the amount whose code and number were read; false where more follows in its object, and at an unknown path. */
   #addEntry(path: PathNode, holder: number): boolean {
     const { entries, currencies } = this.#rows;
     const { bytes } = this.#json;
@@ -445,7 +445,7 @@ export function listNumber({ lists, generation }: SliceRows, list: ListPaths): n
   return list.number;
 }
 
-/** The number of an amount's place, which is given when the first one comes. */
+/** The number of an amount's path, which is assigned when the first one comes. */
 export function amountPath({ amountPaths, generation }: SliceRows, path: PathNode): number {
   if (path.numberedIn !== generation) {
     path.amountPath = amountPaths.push(path) - 1;

@@ -7,11 +7,11 @@ import { scan, scanValue } from '../../../core/json/scan.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { JsonBytes } from '../../../core/json/text.js';
 import { listNumber, amountPath, DirectFlattener } from './flatten-direct.js';
-import { type EventWarnings, countPlace, none, type AttributeRows, type SliceRows } from './slice-rows.js';
+import { type EventWarnings, countWarning, none, type AttributeRows, type SliceRows } from './slice-rows.js';
 import type { PathNode } from './amount-paths.js';
 import { ListPaths, meaning, type Slots } from './amount-paths.js';
 
-/** Where an object stands: it is the event, an item of it, or something further in. */
+/** What an object is: the event, an item of it, or something further in. */
 const level = { event: 0, item: 1, inner: 2 } as const;
 
 /** A field that names a type, behind the first one of its object. */
@@ -42,7 +42,7 @@ export class Flattener {
   #objects = 0;
   #item: number = none;
   #duplicate = false;
-  /** Whether an amount of the event being walked is one to tell of. */
+  /** Whether an amount of the event being walked is one to warn of. */
   #isNotable = false;
   /** Places of the event being walked that hold a value of an unexpected type. */
   #oddFields: string[] = [];
@@ -66,7 +66,7 @@ export class Flattener {
   /**
    * Adds one event of a list, which begins at a byte of a UTF-8 text; where it ends.
    *
-   * @param outerDepth objects and arrays that it stands in
+   * @param outerDepth objects and arrays around it
    * @throws LedgerlakeError JSON_SYNTAX where none does: what was added before stays
    */
   addAt(json: JsonBytes, list: string, start: number, outerDepth: number): number {
@@ -106,7 +106,7 @@ export class Flattener {
     const paths = this.#pathsOf(list);
     const firstEntry = entries.length;
     const firstItem = items.length;
-    if (!paths.isKnown) countPlace(this.#warnings.unknownLists, list);
+    if (!paths.isKnown) countWarning(this.#warnings.unknownLists, list);
     this.#walkEvent(tape, node, paths.root);
     if (this.#duplicate) {
       // Rare: some object has a key twice. The last one counts, which the walk can't know in advance: mark and walk again.
@@ -119,7 +119,7 @@ export class Flattener {
     const number = listNumber(this.#rows, paths);
     this.#rows.addEvent(number, firstEntry, tape.bytes, tape.start(node), tape.end(node));
     this.#addAttributes(tape, paths.root);
-    for (const place of this.#oddFields) countPlace(this.#warnings.oddFields, `${list}: ${place}`);
+    for (const field of this.#oddFields) countWarning(this.#warnings.oddFields, `${list}: ${field}`);
   }
 
   #pathsOf(list: string): ListPaths {
@@ -197,7 +197,7 @@ export class Flattener {
     if (type !== none) this.#nameEntries(tape, firstEntry, id, type, further);
   }
 
-  /** Keeps a field's value for the event or the item that it stands in. */
+  /** Keeps a field's value for the event or the item that it is in. */
   #field(tape: Tape, value: number, child: PathNode, at: number): void {
     const valueKind = tape.kind(value);
     if (valueKind === kind.null || at === level.inner || (at === level.item && child.eventOnly)) return;
@@ -213,7 +213,7 @@ export class Flattener {
 
   #addEntry(tape: Tape, path: PathNode, row: number, currency: number, amount: number, holder: number): void {
     const { entries } = this.#rows;
-    // Money within money stands behind the money it stands in.
+    // Money within money comes behind the money that it is in.
     entries.insert(row);
     entries.path[row] = amountPath(this.#rows, path);
     entries.item[row] = this.#item;
@@ -266,13 +266,13 @@ export class Flattener {
   }
 
   #addAttributes(tape: Tape, root: PathNode): void {
-    const { events, orders, places } = this.#rows;
+    const { events, orders, marketplaces } = this.#rows;
     const { eventFields, slots } = root.list;
     this.#addShared(tape, events, eventFields, slots);
     events.amazonOrderId.push(best(tape, eventFields, slots.amazonOrderId, orders));
     events.sellerOrderId.push(best(tape, eventFields, slots.sellerOrderId, orders));
-    events.marketplace.push(best(tape, eventFields, slots.marketplace, places));
-    events.store.push(best(tape, eventFields, slots.store, places));
+    events.marketplace.push(best(tape, eventFields, slots.marketplace, marketplaces));
+    events.store.push(best(tape, eventFields, slots.store, marketplaces));
     events.postedAt.push(this.#postedAt(tape, root));
   }
 
@@ -301,15 +301,17 @@ export class Flattener {
   #noticeAmounts(paths: ListPaths, firstEntry: number): void {
     const { entries, amountPaths } = this.#rows;
     for (let row = firstEntry; row < entries.length; row++) {
-      const place = amountPaths[entries.path[row] ?? none];
-      if (place?.role === 'unknown') countPlace(this.#warnings.unknownPaths, `${paths.name}: ${place.path}`);
-      if (entries.text[row] !== none) countPlace(this.#warnings.inexactAmounts, `${paths.name}: ${place?.path ?? ''}`);
+      const amountPath = amountPaths[entries.path[row] ?? none];
+      if (amountPath?.role === 'unknown')
+        countWarning(this.#warnings.unknownPaths, `${paths.name}: ${amountPath.path}`);
+      if (entries.text[row] !== none)
+        countWarning(this.#warnings.inexactAmounts, `${paths.name}: ${amountPath?.path ?? ''}`);
     }
   }
 
   #odd(path: PathNode, field?: string): void {
-    const place = [path.path, field].filter(Boolean).join('.');
-    this.#oddFields.push(place === '' ? 'the event itself' : place);
+    const text = [path.path, field].filter(Boolean).join('.');
+    this.#oddFields.push(text === '' ? 'the event itself' : text);
   }
 }
 

@@ -101,10 +101,10 @@ export class EntryRows {
   }
 }
 
-/** What rows need once their events are walked. */
-const takenColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text'] as const;
+/** The columns that rows need once their events are walked. */
+const copiedColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text'] as const;
 
-const entryColumns = [...takenColumns, 'holder'] as const;
+const entryColumns = [...copiedColumns, 'holder'] as const;
 
 /** One row per event, in order of receipt. */
 export class EventRows extends AttributeRows {
@@ -140,8 +140,8 @@ export class EventRows extends AttributeRows {
   }
 }
 
-/** An amount's place in its list, with what the record's table says of it. */
-export interface AmountPlace {
+/** An amount's path in its list, with what the record's table says of it. */
+export interface AmountPath {
   readonly path: string;
   /** What it is about by its name: `fee` for `FeeAmount`. */
   readonly stem: string;
@@ -155,7 +155,7 @@ export interface RowSource {
   readonly windowStart: number | undefined;
   /** Milliseconds since 1970, exclusive; undefined for an order and while a group is open. */
   readonly windowEnd: number | undefined;
-  /** Where an event stands that has no date, among pages that have none; undefined for an order. */
+  /** The instant of an event without a date, where no page has one; undefined for an order. */
   readonly fallback: number | undefined;
   /** Whether an event without a date must lie inside the window. */
   readonly clamp: boolean;
@@ -191,7 +191,7 @@ export interface RowsMemory {
   readonly dictionaries: readonly DictionaryTexts[];
   readonly quantity: BigInt64Array;
   readonly postedAt: BigInt64Array;
-  readonly amountPaths: readonly AmountPlace[];
+  readonly amountPaths: readonly AmountPath[];
   readonly sources: readonly RowSource[];
 }
 
@@ -209,7 +209,7 @@ export class SliceRows {
   readonly entries = new EntryRows();
   readonly lists = new Dictionary();
   readonly orders = new Dictionary();
-  readonly places = new Dictionary();
+  readonly marketplaces = new Dictionary();
   readonly skus = new Dictionary();
   readonly fnskus = new Dictionary();
   readonly asins = new Dictionary();
@@ -217,20 +217,20 @@ export class SliceRows {
   readonly names = new Dictionary();
   readonly currencies = new Dictionary();
   readonly amountTexts = new Dictionary();
-  readonly amountPaths: AmountPlace[] = [];
+  readonly amountPaths: AmountPath[] = [];
   readonly sources: RowSource[] = [];
   /** Pages begun so far. */
   pages = 0;
   /** How often the rows were cleared: numbers of lists and paths are of one generation alone. */
   generation = 0;
   readonly #dictionaries = [
-    ...[this.lists, this.orders, this.places, this.skus, this.fnskus, this.asins],
+    ...[this.lists, this.orders, this.marketplaces, this.skus, this.fnskus, this.asins],
     ...[this.orderItems, this.names, this.currencies, this.amountTexts],
   ];
   readonly #keepsRaw: boolean;
   #firstEvent = 0;
 
-  /** @param keepsRaw whether the events' pages are held */
+  /** @param keepsRaw whether the events' pages stay in memory */
   constructor(keepsRaw = true) {
     this.#keepsRaw = keepsRaw;
   }
@@ -272,7 +272,7 @@ export class SliceRows {
     const { entries, items, events, amountPaths, sources } = this;
     return {
       lists: this.#lists().map((list) => memory.int32s(list.values)),
-      entries: takenColumns.map((name) => memory.int32s(entries[name].subarray(0, entries.length))),
+      entries: copiedColumns.map((name) => memory.int32s(entries[name].subarray(0, entries.length))),
       raw: events.raw.within(bytes),
       dictionaries: this.#dictionaries.map((dictionary) => dictionary.textsIn(memory)),
       quantity: memory.int64s(items.quantity),
@@ -287,7 +287,7 @@ export class SliceRows {
     this.clear();
     const { entries, items, events } = this;
     for (const [at, list] of this.#lists().entries()) list.take(memory.lists[at] ?? new Int32Array());
-    for (const [at, name] of takenColumns.entries()) entries[name] = memory.entries[at] ?? new Int32Array();
+    for (const [at, name] of copiedColumns.entries()) entries[name] = memory.entries[at] ?? new Int32Array();
     entries.length = entries.path.length;
     for (const [at, dictionary] of this.#dictionaries.entries()) {
       const texts = memory.dictionaries[at];
@@ -296,7 +296,7 @@ export class SliceRows {
     // One by one: a page can have more of each than a call takes arguments.
     for (const quantity of int64sOf(memory.quantity)) items.quantity.push(quantity);
     for (const posted of int64sOf(memory.postedAt)) events.postedAt.push(posted);
-    for (const place of memory.amountPaths) this.amountPaths.push(place);
+    for (const path of memory.amountPaths) this.amountPaths.push(path);
     for (const source of memory.sources) this.sources.push(source);
     events.raw.take(memory.raw, bytes);
   }
@@ -373,18 +373,18 @@ export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
   counts.set(key, (counts.get(key) ?? 0) + by);
 }
 
-/** Places of one kind that are told apart: a page can name as many as it has bytes. */
-const mostPlaces = 1000;
+/** Subjects of one kind of warning that are counted one by one: a page can name as many as it has bytes. */
+const mostSubjects = 1000;
 
-/** Counts a place of one kind; what comes behind the first thousand counts as one. */
-export function countPlace(counts: Map<string, number>, place: string, by = 1): void {
-  count(counts, counts.size < mostPlaces || counts.has(place) ? place : 'others', by);
+/** Counts a warning of one kind by its subject; what comes behind the first thousand counts as one. */
+export function countWarning(counts: Map<string, number>, subject: string, by = 1): void {
+  count(counts, counts.size < mostSubjects || counts.has(subject) ? subject : 'others', by);
 }
 
 /** Adds what was noticed to what was before, and forgets it. */
 export function moveWarnings(from: EventWarnings, to: EventWarnings): void {
   for (const kind of Object.keys(from) as WarningKind[]) {
-    for (const [place, times] of from[kind]) countPlace(to[kind], place, times);
+    for (const [subject, times] of from[kind]) countWarning(to[kind], subject, times);
     from[kind].clear();
   }
 }

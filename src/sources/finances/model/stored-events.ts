@@ -1,6 +1,6 @@
 import { ByteRanges, type ByteRange } from '../../../core/columns/byte-ranges.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
-import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
+import { separateMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { TableRows } from '../../../core/columns/table-rows.js';
 import type { RowCells } from '../../../core/columns/column-data.js';
@@ -69,7 +69,7 @@ export function storedRows({ slice, reader, entries, release }: StoredReader): S
     },
     finish: (table, memory) => {
       const order = effective.map((_, row) => row);
-      const idArray = (chosen: Int32Array, into = ownMemory) => ids.array(chosen, into);
+      const idArray = (chosen: Int32Array, into = separateMemory) => ids.array(chosen, into);
       const rows = entries(table, { ids: { eventIds: idArray, contentHashes: idArray }, effective }, order, memory);
       return { rows, net: netSums(slice, order), sources: effective.length };
     },
@@ -106,7 +106,7 @@ function newFlattener(): (typeof free)[number] {
 function storedEvents(): StoredReader {
   const used = free.pop() ?? newFlattener();
   const { slice, flattener } = used;
-  const { events, orders, places } = slice;
+  const { events, orders, marketplaces } = slice;
   const lists = new Dictionary();
   const listNames: string[] = [];
   let group: string | undefined;
@@ -114,7 +114,7 @@ function storedEvents(): StoredReader {
     slice,
     reader: (cells) => {
       const [listAt, groupAt] = [cells.texts('event_list'), cells.texts('group_id')];
-      const [orderAt, placeAt] = [cells.texts('amazon_order_id'), cells.texts('marketplace')];
+      const [orderAt, marketplaceAt] = [cells.texts('amazon_order_id'), cells.texts('marketplace')];
       return (raw, row, at) => {
         // Of what an event was received with, its entries show the group alone.
         const groupId = cellText(groupAt(row));
@@ -123,7 +123,7 @@ function storedEvents(): StoredReader {
         const list = cellNumber(lists, listAt(row) ?? noText);
         flattener.addWithin(raw, (listNames[list] ??= lists.value(list)));
         events.amazonOrderId.set(at, cellNumber(orders, orderAt(row)));
-        events.marketplace.set(at, cellNumber(places, placeAt(row)));
+        events.marketplace.set(at, cellNumber(marketplaces, marketplaceAt(row)));
       };
     },
     entries: (table, known, order, memory) => entryBatch(table, { rows: slice, ...known }, order, memory),

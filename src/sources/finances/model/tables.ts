@@ -43,7 +43,7 @@ export const amazonOrderId = sought(
   filtered(nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.')),
 );
 
-/** Columns of entries of which each file holds nearly all values: to tell their bounds would be a sixth of encoding. */
+/** Columns of entries of which each file holds nearly all values: to find their bounds would be a sixth of encoding. */
 const unbounded: ReadonlySet<string> = new Set([
   'marketplace',
   'path',

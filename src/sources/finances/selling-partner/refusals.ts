@@ -11,7 +11,7 @@ interface Reason {
   readonly details: string | undefined;
 }
 
-/** What was asked for, as far as what a refusal stands for depends on it. */
+/** What was asked for, as far as the cause of a refusal depends on it. */
 export interface AskedFor {
   readonly operation: string;
   /** Names of the operation's parameters. */
@@ -23,19 +23,19 @@ export interface AskedFor {
   readonly marginMs: number;
 }
 
-/** What an answer with another status than 200 stands for: both APIs refuse alike. */
+/** The refusal of an answer with another status than 200: both APIs refuse alike. */
 export function financesRefusal(asked: AskedFor, answer: RefusedAnswer): ApiRefusal {
   const { status, body, receivedAt, skewMs } = answer;
   const text = new TextDecoder().decode(body);
   const reason = reasonOf(text);
-  const stands = causeOf(asked, answer, reason, text);
-  const leastPauseMs = stands === 'bound-too-late' ? untilBoundsAreAccepted(asked, receivedAt) : 0;
+  const refusalCause = causeOf(asked, answer, reason, text);
+  const leastPauseMs = refusalCause === 'bound-too-late' ? untilBoundsAreAccepted(asked, receivedAt) : 0;
   const refused = `${asked.operation} got status ${status}: ${reasonText(reason, text)}.`;
   const message =
-    stands === 'bound-too-late'
+    refusalCause === 'bound-too-late'
       ? `${tooLateText(leastPauseMs, skewMs)} ${refused}`
       : `${refused} ${remedy(status, reason)}`;
-  return new ApiRefusal({ stands, message, leastPauseMs, advice: adviceFor(stands) }, answer);
+  return new ApiRefusal({ refusalCause, message, leastPauseMs, advice: adviceFor(refusalCause) }, answer);
 }
 
 function reasonText(reason: Reason | undefined, text: string): string {
@@ -154,8 +154,8 @@ function untilBoundsAreAccepted({ bounds, marginMs }: AskedFor, now: number): nu
   return Math.max(0, Math.max(...bounds) + marginMs + clockGrainMs - now);
 }
 
-function adviceFor(stands: Cause): string {
-  if (stands === 'access-expired') {
+function adviceFor(refusalCause: Cause): string {
+  if (refusalCause === 'access-expired') {
     return (
       'Access tokens that the sign-in has only just issued are refused as well: check that it and the endpoint belong ' +
       "together (region, sandbox), and that the seller's authorization still holds."
@@ -185,7 +185,7 @@ const remedies: Partial<Record<FailureKind, Verdict>> = {
   'unknown-subject': 'unknown',
 };
 
-/** What becomes of a slice that fails with this. */
+/** The verdict on a slice that fails with this. */
 export function verdictOn(error: unknown): Verdict {
   // Without a single page it may be the window itself that isn't accepted.
   const isWindow = error instanceof ReadFailure && (error.kind === 'invalid' || error.kind === 'bound-too-late');

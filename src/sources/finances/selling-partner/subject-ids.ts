@@ -17,7 +17,7 @@ export function subjectFailure(error: unknown, id: string): unknown {
   return isRefused && isOdd(id) ? error.with({ kind: 'unknown-subject' }) : error;
 }
 
-/** Whether an id is none that a service would give: that it is refused tells nothing of the others. */
+/** Whether an id is none that a service would give: that it is refused says nothing of the others. */
 function isOdd(id: string): boolean {
   return id.length > 200 || /[^\w.~-]/.test(id) || !/\w/.test(id);
 }

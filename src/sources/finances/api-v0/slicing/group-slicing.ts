@@ -15,8 +15,7 @@ import { askedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { Tabled } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
-import type { Txn } from '../../../../lake/delta/actions.js';
-import type { Lake } from '../../../../lake/lake.js';
+import type { Add, Txn } from '../../../../lake/delta/actions.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
 import { mostAtOnce } from '../settlement-rows.js';
@@ -26,7 +25,7 @@ export interface GroupSlicingOptions {
   readonly table: string;
   /** The pipeline that lists the settlements. */
   readonly listing: Tabled;
-  /** The pipeline that reads the same events by date: what it was found to hold tells how much settlements may. */
+  /** The pipeline that reads the same events by date: how many events it has found is an estimate for settlements. */
   readonly byDate: Tabled;
 }
 
@@ -50,7 +49,8 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
       const { job, now, probed } = question;
       const { lake, account, range, refresh } = job;
       const { listed, ahead, spans, isSeen } = settlementsOf(question, listing.name);
-      const loaded = loadedSettlements(lake, pipeline, table, account, listed, now);
+      const files = lake.files(pipeline, table, account);
+      const loaded = loadedSettlements(files, lake.loadKeys(pipeline, table, account), listed, now);
       const isInRange = ({ opened }: GroupSlice): boolean => opened >= range.start && opened < range.end;
       const done = new Set(refresh ? [] : loaded.map(({ slice }) => slice.name));
       const wanted = [...listed, ...ahead].filter((slice) => isInRange(slice) && !done.has(slice.name));
@@ -70,7 +70,7 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
           atOnce: mostAtOnce(spans),
           now,
         }),
-        holding: {
+        loaded: {
           count: inside.length,
           days: null,
           results: Math.round(inside.reduce((sum, { events }) => sum + events, 0)),
@@ -165,10 +165,8 @@ interface LoadedSettlement {
 }
 
 function loadedSettlements(
-  lake: Lake,
-  pipeline: string,
-  table: string,
-  account: string,
+  files: readonly Add[],
+  read: ReadonlyMap<string, Txn>,
   listed: readonly GroupSlice[],
   now: number,
 ): LoadedSettlement[] {
@@ -179,21 +177,20 @@ function loadedSettlements(
     }),
   );
   const events = new Map<string, number>();
-  for (const add of lake.files(pipeline, table, account)) {
+  for (const add of files) {
     const loadKeys = loadKeysOf(add);
     const all = loadKeys.reduce((sum, loadKey) => sum + (lengths.get(loadKey) ?? 1), 0);
     const rows = Number(add.tags?.['rows'] ?? 0);
     // A merged file holds several, and the log doesn't say which has how many.
     for (const loadKey of loadKeys) events.set(loadKey, (rows * (lengths.get(loadKey) ?? 1)) / all);
   }
-  const read = lake.loadKeys(pipeline, table, account);
   return listed.flatMap((slice) => {
     const loadKey = slice.loadKeys.find((one) => read.has(one));
     return loadKey === undefined ? [] : [{ slice, events: events.get(loadKey) ?? 0 }];
   });
 }
 
-/** What settlements were found to hold, and what else tells how much others will. */
+/** How many events settlements were found to have, and what else helps to estimate how many others will. */
 export interface GroupKnowledge {
   readonly loaded: readonly Sample[];
   readonly byDate: readonly Sample[];

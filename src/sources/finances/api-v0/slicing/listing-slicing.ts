@@ -32,11 +32,11 @@ const awaitedDays = 60;
 
 /** A window of the list of settlements. */
 export interface ListingSlice extends WindowSlice {
-  /** The settlements of the window that the lake holds, as a page's body: what comes is put to them. */
-  readonly held?: () => Promise<Uint8Array>;
+  /** The settlements of the window that the lake has, as a page's body: what is read is added to them. */
+  readonly stored?: () => Promise<Uint8Array>;
 }
 
-/** Times that a window in which settlements seem to be missing is listed: where it was read in this run, else. */
+/** Times that a window in which settlements seem to be missing is listed: where it was read in this run, and where it was stored. */
 const mostRounds = { read: 3, held: 1 };
 
 /** The same for windows of this run in which one more may have opened before the first settlement of all. */
@@ -92,7 +92,7 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
         .filter(({ window, slice }) => (rounds.get(slice.name) ?? 0) < mostOf(window, slice))
         .map(({ slice }): ListingSlice => {
           rounds.set(slice.name, (rounds.get(slice.name) ?? 0) + 1);
-          return { ...slice, isReread: true, held: () => heldListing(lake, account, listing, slice) };
+          return { ...slice, isReread: true, stored: () => storedListing(lake, account, listing, slice) };
         });
     },
   };
@@ -104,7 +104,7 @@ export function listingWarnings(job: Job, listing: string): Warnings {
   return { missingSettlements: new Map(holes.map((hole) => [holeText(hole), 1])) };
 }
 
-async function heldListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
+async function storedListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
   // Only now: most runs find no hole, and need no DuckDB.
   const { storedRaws } = await import('../../../../lake/files/month-files.js');
   const { snapshot } = lake.table(groups.name);
@@ -158,7 +158,7 @@ export function listedSettlements(lake: Lake, listing: string, account: string):
   return listedGroups(lake, listing, account).map(groupSlice);
 }
 
-/** Whether a settlement still takes events in, as far as its listing tells. */
+/** Whether a settlement still takes events in, as its listing says. */
 export function isOpen({ group }: GroupSlice): boolean {
   return group.end === null || group.open === true;
 }

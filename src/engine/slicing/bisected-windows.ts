@@ -2,10 +2,10 @@ import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import type { Verdict } from '../run/pipeline.js';
 import type { WindowSlice } from './window-slices.js';
 
-/** What is no longer can't be parted. */
+/** What is no longer can't be bisected. */
 export const leastMs = 60_000;
 
-/** Two parts on the grid of days where they are longer, else of minutes; undefined where one would be shorter than that. */
+/** Two halves on the grid of days where they are longer, else of minutes; undefined where one would be shorter than that. */
 export function halvesOf({ start, end }: Window, shortestMs: number): readonly [Window, Window] | undefined {
   const middle = (start + end) / 2;
   const day = dayStart(middle);
@@ -19,14 +19,14 @@ export function halvesOf({ start, end }: Window, shortestMs: number): readonly [
 }
 
 /**
- * Chooses which slices are read in parts: each that can't be read whole, until one can't be read in parts either, for it isn't
- * their size then.
+ * Chooses which slices are bisected: each that can't be read whole, until one can't be read in halves either: then their size is
+ * not the reason.
  */
-export function partedOnce(isAllowed = false): (slice: WindowSlice) => WindowSlice | undefined {
+export function bisectedOnce(isAllowed = false): (slice: WindowSlice) => WindowSlice | undefined {
   let isFutile = !isAllowed;
   return (slice) => {
-    isFutile ||= slice.isParted === true;
-    return isFutile ? undefined : { ...slice, isParted: true };
+    isFutile ||= slice.isBisected === true;
+    return isFutile ? undefined : { ...slice, isBisected: true };
   };
 }
 
@@ -35,37 +35,37 @@ const helped: readonly Verdict[] = ['split', 'split-to-days', 'shorten', 'retry'
 
 /**
  * The pages of windows, one after the other; one that can't be read whole is read in halves, and these in theirs, down to
- * minutes, or to days where its pages lead nowhere. The pages of a part are handed on once all of them are there, so that none comes twice.
+ * minutes, or to days where its pages lead nowhere. The pages of a window are handed on once all of them are there, so that none comes twice.
  *
  * @throws what `read` throws where shorter windows don't help
  */
-export async function* partedPages<Page>(
+export async function* bisectedPages<Page>(
   windows: readonly Window[],
   judge: (error: unknown) => Verdict,
-  read: (part: Window) => AsyncIterable<Page>,
+  read: (span: Window) => AsyncIterable<Page>,
 ): AsyncGenerator<Page> {
-  const parts = [...windows];
-  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+  const spans = [...windows];
+  for (let span = spans.shift(); span !== undefined; span = spans.shift()) {
     const pages: Page[] = [];
     try {
-      for await (const page of read(part)) pages.push(page);
+      for await (const page of read(span)) pages.push(page);
     } catch (error) {
       const verdict = judge(error);
       const shortestMs = verdict === 'split-to-days' ? dayMs : leastMs;
-      const halves = helped.includes(verdict) ? halvesOf(part, shortestMs) : undefined;
+      const halves = helped.includes(verdict) ? halvesOf(span, shortestMs) : undefined;
       if (halves === undefined) throw error;
-      parts.unshift(...halves);
+      spans.unshift(...halves);
       continue;
     }
     yield* pages;
   }
 }
 
-/** The pages of a slice's window, in parts where it is to be read so. */
+/** The pages of a slice's window, which is bisected where the slice says so. */
 export function windowPages<Page>(
-  { window, isParted }: WindowSlice,
+  { window, isBisected }: WindowSlice,
   judge: (error: unknown) => Verdict,
-  read: (part: Window) => AsyncIterable<Page>,
+  read: (span: Window) => AsyncIterable<Page>,
 ): AsyncIterable<Page> {
-  return isParted === true ? partedPages(halvesOf(window, leastMs) ?? [window], judge, read) : read(window);
+  return isBisected === true ? bisectedPages(halvesOf(window, leastMs) ?? [window], judge, read) : read(window);
 }

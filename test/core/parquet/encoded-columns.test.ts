@@ -7,7 +7,7 @@ import type { Column, Table } from '../../../src/core/columns/table.js';
 import { TableRows } from '../../../src/core/columns/table-rows.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
-import { ownColumns } from '../../../src/core/parquet/own-columns.js';
+import { encodedColumns } from '../../../src/core/parquet/encoded-columns.js';
 import { parquetFile } from '../../../src/core/parquet/wasm.js';
 import { cellText } from '../../../src/engine/run/derivation.js';
 import { temporaryFolder } from '../../app/lake-run.js';
@@ -40,7 +40,7 @@ test('rows of many pages and groups come in their order, and each page of plain 
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const found: string[][] = [];
   const pages = new Set<Uint8Array>();
-  for await (const cells of (await ownColumns(await fileOf(texts), chosen)) ?? []) {
+  for await (const cells of (await encodedColumns(await fileOf(texts), chosen)) ?? []) {
     const [rawAt, idAt, listAt] = [cells.texts('raw'), cells.texts('id'), cells.texts('list')];
     const instantAt = cells.instants('at');
     for (let row = 0; row < cells.rows; row++) {
@@ -57,19 +57,19 @@ test('rows of many pages and groups come in their order, and each page of plain 
 });
 
 test('a file of others or of the other encoder, and a column that is not there, are left to the other reader', async () => {
-  expect(await ownColumns(await fileOf(['one'], 'others 1.0'), chosen)).toBeUndefined();
+  expect(await encodedColumns(await fileOf(['one'], 'others 1.0'), chosen)).toBeUndefined();
   const file = await fileOf(['one']);
-  expect(await ownColumns(file, chosen)).toBeDefined();
-  expect(await ownColumns(file, { ...chosen, texts: ['other'] })).toBeUndefined();
-  expect(await ownColumns(file, { texts: ['at'], instants: [] })).toBeUndefined();
+  expect(await encodedColumns(file, chosen)).toBeDefined();
+  expect(await encodedColumns(file, { ...chosen, texts: ['other'] })).toBeUndefined();
+  expect(await encodedColumns(file, { texts: ['at'], instants: [] })).toBeUndefined();
   const rows = rowsOf(['one']);
   const snappy = parquetFile(rows.table, [rows.batch], new Map());
-  expect(await ownColumns(snappy, chosen)).toBeUndefined();
+  expect(await encodedColumns(snappy, chosen)).toBeUndefined();
   const path = join(await temporaryFolder(), 'rows.parquet');
   const database = await openDatabase();
   await database.execute(`COPY (SELECT 'one' AS raw) TO '${path}' (FORMAT parquet)`);
   database.close();
-  expect(await ownColumns(await readFile(path), { texts: ['raw'], instants: [] })).toBeUndefined();
+  expect(await encodedColumns(await readFile(path), { texts: ['raw'], instants: [] })).toBeUndefined();
 });
 
 test('damaged bytes are refused, or give texts that lie within their pages', async () => {
@@ -85,7 +85,7 @@ test('damaged bytes are refused, or give texts that lie within their pages', asy
         bytes[place] = byte;
         const outside: unknown[] = [];
         try {
-          for await (const cells of (await ownColumns(bytes, chosen)) ?? []) {
+          for await (const cells of (await encodedColumns(bytes, chosen)) ?? []) {
             const instantAt = cells.instants('at');
             const textsAt = chosen.texts.map((name) => cells.texts(name));
             for (let row = 0; row < Math.min(cells.rows, 1000); row++) {

@@ -1,6 +1,6 @@
 import type { ByteRange } from '../columns/byte-ranges.js';
 import type { RowCells } from '../columns/column-data.js';
-import { isOwnFooter, readFooter } from './footer.js';
+import { isLedgerlakeFooter, readFooter } from './footer.js';
 import { readDeltas } from './encoder/delta.js';
 import { readHybrid, readLevels } from './encoder/rle.js';
 import { codec, encoding, physicalType, repetition } from './encoder/format.js';
@@ -21,7 +21,7 @@ export interface ChosenColumns {
  * @returns undefined for any other file, and on a machine without a fast zstd: parquet-wasm is to read it
  * @throws Error where there is no footer. What comes later throws an Error where the pages are damaged
  */
-export async function ownColumns(
+export async function encodedColumns(
   source: ParquetSource,
   chosen: ChosenColumns,
 ): Promise<AsyncGenerator<RowCells> | undefined> {
@@ -29,13 +29,13 @@ export async function ownColumns(
   if (decompress === undefined) return undefined;
   const file = await blobOf(source);
   const footer = await readFooter(file);
-  if (!isOwnFooter(footer)) return undefined;
+  if (!isLedgerlakeFooter(footer)) return undefined;
   const columns = [
     ...chosen.texts.map((name) => ({ name, type: physicalType.byteArray })),
     ...chosen.instants.map((name) => ({ name, type: physicalType.int64 })),
   ];
   const leaves = structsOf(footer, 2).slice(1);
-  const places = columns.map(({ name, type }) => {
+  const located = columns.map(({ name, type }) => {
     const at = leaves.findIndex((leaf) => textOf(leaf, 4) === name && leaf.get(1) === type);
     return {
       name,
@@ -44,10 +44,10 @@ export async function ownColumns(
       isNullable: leaves[at]?.get(3) === repetition.optional,
     };
   });
-  const groups: OwnGroup[] = [];
+  const groups: ReadGroup[] = [];
   for (const group of structsOf(footer, 4)) {
-    const chunks: OwnChunk[] = [];
-    for (const { at, ...column } of places) {
+    const chunks: ReadChunk[] = [];
+    for (const { at, ...column } of located) {
       const [metadata] = structsOf(structsOf(group, 1)[at] ?? new Map(), 3);
       if (metadata === undefined || !isReadable(metadata)) return undefined;
       chunks.push({ ...column, metadata });
@@ -62,12 +62,12 @@ export async function ownColumns(
 /** More than any group of `encodeTable` has: for a damaged number no memory is asked. */
 const mostRows = 1 << 20;
 
-interface OwnGroup {
+interface ReadGroup {
   readonly rows: number;
-  readonly chunks: readonly OwnChunk[];
+  readonly chunks: readonly ReadChunk[];
 }
 
-interface OwnChunk {
+interface ReadChunk {
   readonly name: string;
   readonly isOfTexts: boolean;
   readonly isNullable: boolean;
@@ -85,7 +85,7 @@ function isReadable(metadata: ThriftStruct): boolean {
 
 async function* cellsOfGroups(
   file: Blob,
-  groups: readonly OwnGroup[],
+  groups: readonly ReadGroup[],
   decompress: Decompress,
 ): AsyncGenerator<RowCells> {
   for (const { rows, chunks } of groups) {
@@ -138,7 +138,7 @@ const none = -1;
 
 /** A column chunk, page after page: rows are asked for in their order. */
 class ColumnPages {
-  readonly #column: Omit<OwnChunk, 'metadata'>;
+  readonly #column: Omit<ReadChunk, 'metadata'>;
   readonly #chunk: Uint8Array;
   readonly #groupRows: number;
   readonly #unpack: Decompress;
@@ -151,7 +151,7 @@ class ColumnPages {
   #firstRow = 0;
   #rows = 0;
 
-  constructor(column: Omit<OwnChunk, 'metadata'>, chunk: Uint8Array, groupRows: number, unpack: Decompress) {
+  constructor(column: Omit<ReadChunk, 'metadata'>, chunk: Uint8Array, groupRows: number, unpack: Decompress) {
     this.#column = column;
     this.#chunk = chunk;
     this.#groupRows = groupRows;
@@ -194,12 +194,12 @@ class ColumnPages {
 
   #readRows(page: Uint8Array, rows: number, valueEncoding: number): void {
     const levels = this.#column.isNullable ? readLevels(page, rows) : undefined;
-    const { end: start, isThere } = levels ?? { end: 0, isThere: undefined };
-    const count = isThere === undefined ? rows : isThere.reduce((sum, one) => sum + one, 0);
+    const { end: start, isPresent } = levels ?? { end: 0, isPresent: undefined };
+    const count = isPresent === undefined ? rows : isPresent.reduce((sum, one) => sum + one, 0);
     const isNumbered = valueEncoding === encoding.rleDictionary;
     const numbers = isNumbered ? this.#dictionaryNumbers(page, start, count) : undefined;
     this.#values = isNumbered ? this.#dictionary : this.#valuesIn(page, start, count, valueEncoding);
-    this.#numbers = isThere === undefined ? numbers : numbersOfRows(isThere, numbers);
+    this.#numbers = isPresent === undefined ? numbers : numbersOfRows(isPresent, numbers);
     this.#firstRow += this.#rows;
     this.#rows = rows;
   }
@@ -232,10 +232,10 @@ class ColumnPages {
 }
 
 /** Which of a page's values each row has, or which one its number stands for. */
-function numbersOfRows(isThere: Int32Array, numbers: Int32Array | undefined): Int32Array {
+function numbersOfRows(isPresent: Int32Array, numbers: Int32Array | undefined): Int32Array {
   let value = 0;
-  return isThere.map((there) => {
-    if (there === 0) return none;
+  return isPresent.map((present) => {
+    if (present === 0) return none;
     const number = value++;
     return numbers === undefined ? number : (numbers[number] ?? none);
   });
