@@ -14,7 +14,7 @@ export interface CommandContext {
   /** Takes the summary for programs, which `--json` asks for in the place of text. */
   readonly printJson: (summary: Readonly<Record<string, unknown>>) => void;
   /** Takes what is known of a run before it has a summary: it is asked for where the run fails by then. */
-  readonly beginJson?: (known: () => Readonly<Record<string, unknown>>) => void;
+  readonly setProvisionalSummary?: (known: () => Readonly<Record<string, unknown>>) => void;
   /** Takes progress: a line. */
   readonly log: (line: string) => void;
 }
@@ -27,7 +27,7 @@ export interface RunContext extends Omit<CommandContext, 'log'> {
 }
 
 /** The same for a command that writes its results piece by piece. */
-export interface ReadingContext extends Omit<CommandContext, 'print' | 'printJson' | 'beginJson'> {
+export interface ReadingContext extends Omit<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'> {
   readonly output: Output;
 }
 

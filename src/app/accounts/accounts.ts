@@ -2,7 +2,7 @@ import {
   accountSettings,
   checkVariables,
   type AccountSettings,
-  type PlacedSecret,
+  type LocatedSecret,
   listedAccounts,
 } from '../configuration/account-settings.js';
 import type { Configuration } from '../configuration/configuration.js';
@@ -50,7 +50,12 @@ export async function accounts(options: AccountsOptions, { output, log }: Readin
   const all = chosen.map((account) => accountSettings(config, environment, account));
   if (format === 'json') {
     const columns = names.map((name): Column => ({ name, kind: 'text' }));
-    await writeRows(output, format, columns, chunksOf(all.map((settings) => cellsOf(settings, ({ place }) => place))));
+    await writeRows(
+      output,
+      format,
+      columns,
+      chunksOf(all.map((settings) => cellsOf(settings, ({ location: place }) => place))),
+    );
   } else {
     await writeText(
       output,
@@ -67,7 +72,7 @@ export async function accounts(options: AccountsOptions, { output, log }: Readin
 /** In the order of the names. */
 function cellsOf(
   { account, region, endpoint, tokenEndpoint, clientId, clientSecret, refreshToken }: AccountSettings,
-  textOf: (secret: PlacedSecret) => string,
+  textOf: (secret: LocatedSecret) => string,
 ): (string | null)[] {
   const secrets = [clientId, clientSecret, refreshToken].map((secret) =>
     secret === undefined ? null : textOf(secret),
@@ -75,7 +80,7 @@ function cellsOf(
   return [account, region ?? null, endpoint === undefined ? null : shownAddress(endpoint), tokenEndpoint, ...secrets];
 }
 
-function placeText({ place, isSet }: PlacedSecret): string {
+function placeText({ location: place, isSet }: LocatedSecret): string {
   return isSet ? place : `${place}, which is not set`;
 }
 

@@ -65,7 +65,7 @@ export async function forget(options: ForgetOptions, context: ForgetContext): Pr
     lake: options.lake,
     before: before === undefined ? null : isoInstant(before),
   };
-  context.beginJson?.(() => known);
+  context.setProvisionalSummary?.(() => known);
   await forgetIn(await existingLake(options.lake, tables, context.clock), before, options, context);
 }
 

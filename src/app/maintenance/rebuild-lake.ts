@@ -12,7 +12,7 @@ import { acquireLease } from '../../lake/upkeep/leases.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
-import { commandIn, type CommandPlace } from '../command-text.js';
+import { commandIn, type CommandScope } from '../command-text.js';
 import type { RunContext } from '../context.js';
 import { exportAfterRun } from '../export/export-after-run.js';
 import { rereadCommand, type MendedLake } from '../reread-command.js';
@@ -68,7 +68,7 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   if (options.account !== undefined) throw usageError('expected --log without --account: a log has all accounts');
   const began = context.clock.now();
   const known = () => ({ lake: options.lake, seconds: (context.clock.now() - began) / 1000, pipelines: {} });
-  context.beginJson?.(known);
+  context.setProvisionalSummary?.(known);
   const { rebuildLogs } = await import('./rebuild-logs.js');
   const logs = await rebuildLogs({ ...options, ...options.log }, context);
   const printJson: RunContext['printJson'] = (summary) => {
@@ -181,7 +181,7 @@ interface UnreadFile {
   readonly mend: string | undefined;
 }
 
-function refuseUnread([first, ...others]: readonly UnreadFile[], place: CommandPlace): void {
+function refuseUnread([first, ...others]: readonly UnreadFile[], place: CommandScope): void {
   if (first === undefined) return;
   const verify = commandIn(place, 'ledgerlake verify');
   const more = others.length === 0 ? '' : `, and ${formatCount(others.length, 'more file')}, which \`${verify}\` lists`;

@@ -10,7 +10,7 @@ import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lake } from '../../lake/lake.js';
 import { leaseText, readRuns, type Runs, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
-import { demoAccount, refuseUnheld } from '../configuration/account.js';
+import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
@@ -78,7 +78,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   const isBegun = [lastRun, ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
     (run) => run?.account === options.account,
   );
-  if (!isBegun) refuseUnheld(options.account, lake.accounts(), options.lake);
+  if (!isBegun) refuseUnknownAccount(options.account, lake.accounts(), options.lake);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const unfinishedRanges = await readUnfinished(lake, plainLog(log));
   const statuses = accounts.toSorted().map((account) => {

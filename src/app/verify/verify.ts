@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { commandIn, withCommandsIn } from '../command-text.js';
 import type { ReadingContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import { refuseUnheld } from '../configuration/account.js';
+import { refuseUnknownAccount } from '../configuration/account.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { usageError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -49,7 +49,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
       `expected a lake to verify at ${options.lake}, nothing is loaded there: check --lake; \`ledgerlake status\` says what loads it`,
     );
   }
-  refuseUnheld(options.account, lake.accounts(), options.lake);
+  refuseUnknownAccount(options.account, lake.accounts(), options.lake);
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
   const { config } = options;

@@ -52,7 +52,7 @@ export class RunProgress {
   /** Bytes that were read of inputs that haven't ended: while one comes to its end, the next is read. */
   readonly #inputBytes = new Map<string, number>();
 
-  take(event: RunEvent, now: number): void {
+  record(event: RunEvent, now: number): void {
     this.#now = now;
     handled(this.#handlers, event);
   }
