@@ -19,11 +19,11 @@ export interface Turn {
   /** Since when it waited: milliseconds since 1970. */
   readonly dueAt: number;
   /** Whether the turn before this one ended with its worker's death, and had brought nothing. */
-  readonly wasCutOff: boolean;
+  readonly wasInterrupted: boolean;
   /** Aborts where the queue takes this worker for dead. */
   readonly signal: AbortSignal;
   /** Something came into the lake. */
-  brought(): Promise<void>;
+  committed(): Promise<void>;
   progress(value: object): Promise<void>;
 }
 
@@ -89,13 +89,13 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
   // The connection itself tells.
   for (const queue of [turns, nights]) queue.on('error', () => undefined);
 
-  const add = async (account: string, work: JobKind, now: number): Promise<void> => {
+  const add = async (account: string, kind: JobKind, now: number): Promise<void> => {
     await turns.add(
       'turn',
       { account, standing: newcomer, isOpen: false, dueAt: now },
       {
         jobId: idOf(account),
-        priority: turnPriority(work, newcomer, now),
+        priority: turnPriority(kind, newcomer, now),
         removeOnComplete: true,
         removeOnFail: false,
         // Nothing is tried again but as `afterTurn` says.
@@ -108,16 +108,16 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
      * Sees that an account stands in the queue, for this work. One that does already is put forward where the work goes
      * first; one among the dead letters is taken out of them.
      */
-    wake: async (account: string, work: JobKind, now: number): Promise<void> => {
-      await add(account, work, now);
+    wake: async (account: string, kind: JobKind, now: number): Promise<void> => {
+      await add(account, kind, now);
       const job = await turns.getJob(idOf(account));
       if (job === undefined) return;
       if (await job.isFailed()) {
         await job.remove();
-        await add(account, work, now);
+        await add(account, kind, now);
         return;
       }
-      const priority = turnPriority(work, job.data.standing, now);
+      const priority = turnPriority(kind, job.data.standing, now);
       if (priority < job.priority && (await job.getState()) === 'prioritized') await job.changePriority({ priority });
     },
     /** Whether an account stands in the queue, also among the dead letters. */
@@ -138,7 +138,8 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
     /** How many accounts stand in it. */
     counts: async () => {
       const counts = await turns.getJobCounts(...Object.values(jobStates).flat());
-      const of = (state: QueuedAccount['state']) => jobStates[state].reduce((sum, own) => sum + (counts[own] ?? 0), 0);
+      const of = (state: QueuedAccount['state']) =>
+        jobStates[state].reduce((sum, jobState) => sum + (counts[jobState] ?? 0), 0);
       return { waiting: of('waiting'), active: of('active'), delayed: of('delayed'), dead: of('dead') };
     },
     /** Every account that stands in it. */
@@ -196,9 +197,9 @@ export async function startQueueWorker(
     const { account, standing, isOpen, dueAt } = job.data;
     await job.updateData({ ...job.data, isOpen: true });
     const after = await run({
-      ...{ account, standing, dueAt, wasCutOff: isOpen },
+      ...{ account, standing, dueAt, wasInterrupted: isOpen },
       signal: signal ?? new AbortController().signal,
-      brought: () => job.updateData({ ...job.data, isOpen: false }),
+      committed: () => job.updateData({ ...job.data, isOpen: false }),
       progress: (value) => job.updateProgress(value),
     });
     if (after.next === 'rest') return;
