@@ -54,12 +54,12 @@ export async function accounts(options: AccountsOptions, { output, log }: Readin
       output,
       format,
       columns,
-      chunksOf(all.map((settings) => cellsOf(settings, ({ location: place }) => place))),
+      chunksOf(all.map((settings) => cellsOf(settings, ({ location }) => location))),
     );
   } else {
     await writeText(
       output,
-      all.map((settings) => accountText(cellsOf(settings, placeText))),
+      all.map((settings) => accountText(cellsOf(settings, locationText))),
     );
   }
   if (all.length === 0) {
@@ -80,8 +80,8 @@ function cellsOf(
   return [account, region ?? null, endpoint === undefined ? null : shownAddress(endpoint), tokenEndpoint, ...secrets];
 }
 
-function placeText({ location: place, isSet }: LocatedSecret): string {
-  return isSet ? place : `${place}, which is not set`;
+function locationText({ location, isSet }: LocatedSecret): string {
+  return isSet ? location : `${location}, which is not set`;
 }
 
 function accountText([account, ...cells]: readonly (string | null)[]): string {
@@ -147,8 +147,8 @@ const howToName =
 function chosenAccounts({ config, environment, accounts }: AccountsOptions): readonly string[] {
   const listed = listedAccounts(config, environment);
   if (accounts.length === 0 && listed.length === 0) {
-    const place = config.file === undefined ? withoutFile(config) : `${config.file} configures none`;
-    throw usageError(`expected an account to check, got none, and ${place}: ${howToName}`);
+    const location = config.file === undefined ? withoutFile(config) : `${config.file} configures none`;
+    throw usageError(`expected an account to check, got none, and ${location}: ${howToName}`);
   }
   for (const name of accounts) {
     if (listed.includes(name) || (config.accounts.size === 0 && accountPattern.test(name))) continue;
@@ -161,14 +161,14 @@ function chosenAccounts({ config, environment, accounts }: AccountsOptions): rea
   return accounts.length === 0 ? listed : [...new Set(accounts)];
 }
 
-interface Means {
+interface CheckContext {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;
 }
 
-async function check(account: string, options: CheckOptions, means: Means): Promise<Checked> {
+async function check(account: string, options: CheckOptions, context: CheckContext): Promise<Checked> {
   const { config, environment } = options;
   let shown: string | null = null;
   try {
@@ -176,16 +176,16 @@ async function check(account: string, options: CheckOptions, means: Means): Prom
     if (resolved.endpoint === undefined) {
       return { account, ok: true, endpoint: null, code: null, message: 'served by the embedded service' };
     }
-    for (const file of resolved.exposed ?? []) means.log(exposedText(file));
+    for (const file of resolved.exposed ?? []) context.log(exposedText(file));
     shown = shownAddress(resolved.endpoint);
-    await askOnce({ ...resolved, endpoint: resolved.endpoint }, means);
+    await sendCheapRequest({ ...resolved, endpoint: resolved.endpoint }, context);
     const how = resolved.signIn === undefined ? 'without sign-in' : 'signed in';
     return { account, ok: true, endpoint: shown, code: null, message: `${how}, answered by ${shown}` };
   } catch (error) {
-    means.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     // A fault of the program's is no finding about the account.
     if (!(error instanceof LedgerlakeError)) throw error;
-    if (options.verbose && error.details !== undefined) for (const line of error.details.split('\n')) means.log(line);
+    if (options.verbose && error.details !== undefined) for (const line of error.details.split('\n')) context.log(line);
     return { account, ok: false, endpoint: shown, code: error.code, message: messageOf(error) };
   }
 }
@@ -194,9 +194,9 @@ async function check(account: string, options: CheckOptions, means: Means): Prom
  * The cheapest request: one settlement of the last day, which ends behind the service's margin. Throws a LedgerlakeError
  * when there is no access token, or the answer isn't a page
  */
-async function askOnce(
+async function sendCheapRequest(
   { endpoint, signIn }: ResolvedAccount & { readonly endpoint: string },
-  { transport, clock, signal }: Means,
+  { transport, clock, signal }: CheckContext,
 ): Promise<void> {
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock });
   const api = financesApi({ endpoint, quota: undefined, cursorLifeMs: 0 });

@@ -33,9 +33,13 @@ import {
  *
  * @throws LedgerlakeError USAGE for a definition that doesn't fit what was loaded
  */
-export async function describeAgain(store: Store, own: readonly CustomPipeline[], lake: string): Promise<void> {
+export async function updateDescriptions(
+  store: Store,
+  customPipelines: readonly CustomPipeline[],
+  lake: string,
+): Promise<void> {
   const kept = await describedTables(store);
-  for (const { name, loaded, tables } of own) {
+  for (const { name, loaded, tables } of customPipelines) {
     if (!kept.some(({ ownPipeline }) => ownPipeline === name)) continue;
     refuseChanged(loaded, kept, lake);
     await describeTables(store, withLaterColumns(tables, kept));
@@ -43,7 +47,7 @@ export async function describeAgain(store: Store, own: readonly CustomPipeline[]
 }
 
 /** Whether the rows of a custom pipeline can be derived again: its records are kept. */
-export function keepsRecords({ main }: Family): boolean {
+export function hasRawRecords({ main }: Family): boolean {
   return main.ownPipeline !== undefined && hasColumn(main, 'raw');
 }
 
@@ -130,7 +134,7 @@ async function rederivedFiles(
   const metadata = metadataOf(target);
   const derived = new Map<string, string[]>();
   for await (const records of storedRecords(workspace, stored.get(family.main) ?? [], signal)) {
-    for (const { rows } of rowsAgain(loaded, records)) {
+    for (const { rows } of rederiveWindow(loaded, records)) {
       const { name } = rows.table;
       const { bytes } = await encodeFile(rows, metadata);
       derived.set(name, [...(derived.get(name) ?? []), await workspace.keep(bytes)]);
@@ -155,8 +159,8 @@ async function rederivedFiles(
     files.push({ ...file, add: { ...file.add, dataChange: true } });
     // One that was damaged, and is derived again to the byte, is put right where it is.
     const { sha256 } = file.add.tags ?? {};
-    const mended = damaged.find((of) => of.table === table && of.add.tags?.['sha256'] === sha256);
-    if (mended !== undefined) await lake.store.write(lake.table(table.name).pathOf(mended.add), await file.read());
+    const repaired = damaged.find((of) => of.table === table && of.add.tags?.['sha256'] === sha256);
+    if (repaired !== undefined) await lake.store.write(lake.table(table.name).pathOf(repaired.add), await file.read());
   }
   return files;
 }
@@ -194,7 +198,7 @@ async function* storedRecords(
 }
 
 /** The rows of a window, derived again: as many of each record as the lake has. */
-function rowsAgain(loaded: LoadedDefinition, { window, raws }: StoredRecords) {
+function rederiveWindow(loaded: LoadedDefinition, { window, raws }: StoredRecords) {
   const { file, definition } = loaded;
   const collector = collectorOf(loaded, window);
   for (let at = 0; at < raws.length;) {

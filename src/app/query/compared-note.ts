@@ -1,11 +1,11 @@
 import type { Lake } from '../../lake/lake.js';
 import { comparedText, comparedWindows, type ComparedDays } from '../verify/checks/compared-days.js';
 import { byDate, byTransaction } from '../verify/checks/main-tables.js';
-import { heldWindows, withoutTexts } from './left-out-days.js';
+import { storedWindows, withoutTexts } from './left-out-days.js';
 
 /** Undefined where both are loaded for the same days, or neither is at all; less than a day does not count. */
 export function comparedDays(lake: Lake, account: string): ComparedDays | undefined {
-  return comparedWindows(account, heldWindows(lake, byDate, account), heldWindows(lake, byTransaction, account));
+  return comparedWindows(account, storedWindows(lake, byDate, account), storedWindows(lake, byTransaction, account));
 }
 
 /** What is to be said of a statement that reads `api_differences`; undefined where both services are loaded for the same days. */

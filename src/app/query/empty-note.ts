@@ -2,7 +2,7 @@ import type { Lake } from '../../lake/lake.js';
 import { groupSlices } from '../../sources/finances/api-v0/group-slices.js';
 import { loadingCommand } from '../command-text.js';
 import { byDate, byGroup, byTransaction, listing, mainTablesOf, type MainTable } from '../verify/checks/main-tables.js';
-import { heldWindows, withoutTexts } from './left-out-days.js';
+import { storedWindows, withoutTexts } from './left-out-days.js';
 
 /** Views that are empty where nothing was loaded into one table. */
 const views: Readonly<Record<string, MainTable>> = {
@@ -32,7 +32,7 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
     const of = views[name] ?? mains.find(({ table, entries }) => name === table || name === entries);
     if (of === undefined) continue;
     if (!isLoaded(of)) {
-      const windows = [listing, byDate, byTransaction].flatMap((main) => heldWindows(lake, main, account));
+      const windows = [listing, byDate, byTransaction].flatMap((main) => storedWindows(lake, main, account));
       const start = Math.min(...windows.map((window) => window.start));
       const end = Math.max(...windows.map((window) => window.end));
       const orders = of.loadKey === 'order' ? ' --orders FILE' : '';

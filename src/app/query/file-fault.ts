@@ -71,8 +71,8 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
 async function faultIn({ table, add }: LakeFile, words: string, { store }: Lake): Promise<string> {
   const fault = await damageOf(store, table, add);
   if (fault !== undefined) return fault;
-  const said = words.replaceAll(store.address(table.pathOf(add)), 'it');
-  return `it is damaged (${wholeCharacters(said, mostQuoted)})`;
+  const detail = words.replaceAll(store.address(table.pathOf(add)), 'it');
+  return `it is damaged (${wholeCharacters(detail, mostQuoted)})`;
 }
 
 async function firstDamage(

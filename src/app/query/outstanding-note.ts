@@ -3,7 +3,7 @@ import type { Lake } from '../../lake/lake.js';
 import { instantText, loadingCommand, spansText } from '../command-text.js';
 import { byTransaction } from '../verify/checks/main-tables.js';
 import { statedInstants } from './as-known.js';
-import { heldWindows, transactionsSince, withoutTexts } from './left-out-days.js';
+import { storedWindows, transactionsSince, withoutTexts } from './left-out-days.js';
 
 /** A loaded time that is shorter may miss sales that were deferred before it and paid after it. */
 const longestDeferral = 60 * dayMs;
@@ -26,7 +26,7 @@ export function outstandingNote(statement: string, lake: Lake): string | undefin
 /** Why `outstanding_at` is not exact for an account; undefined where it is. */
 function faultAt(instant: number | undefined, account: string, lake: Lake): string | undefined {
   const since = transactionsSince(lake, account);
-  const loaded = heldWindows(lake, byTransaction, account).filter(({ end }) => end > since);
+  const loaded = storedWindows(lake, byTransaction, account).filter(({ end }) => end > since);
   const end = loaded.at(-1)?.end;
   const load = (windows: readonly Window[]) =>
     `\`${loadingCommand(byTransaction.pipeline, { account, windows })}\` loads `;

@@ -75,8 +75,8 @@ export const rebuildCommand: CommandDefinition = {
       confirm: args.flag('yes') ? (true as const) : confirmOnTerminal(context.signal),
     };
     const threads = await readThreads(args);
-    const own = await readCustomPipelines(args);
-    await rebuild({ ...(await readOptions(args)), threads, own, ...(log !== false && { log }) }, context);
+    const customPipelines = await readCustomPipelines(args);
+    await rebuild({ ...(await readOptions(args)), threads, customPipelines, ...(log !== false && { log }) }, context);
     return 0;
   },
 };

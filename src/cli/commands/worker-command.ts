@@ -23,7 +23,7 @@ export const workerCommand: CommandDefinition = {
   },
   examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
   run: async (args, { allow, ...context }) => {
-    const [{ readRedisAddress }, { readDuration }, { work }] = await Promise.all([
+    const [{ readRedisAddress }, { readDuration }, { runWorker: work }] = await Promise.all([
       import('../../app/fleet/redis.js'),
       import('../../app/sync/freshness.js'),
       import('../../app/fleet/worker.js'),
