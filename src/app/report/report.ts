@@ -17,7 +17,7 @@ import { fileFault } from '../query/file-fault.js';
 import { lakeTables, openExistingLake } from '../query/lake-files.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
-import { comparedDays } from '../query/compared-note.js';
+import { comparedDays } from '../query/query-notes.js';
 import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-days.js';
 import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
