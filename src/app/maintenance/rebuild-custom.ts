@@ -19,6 +19,7 @@ import { sameRows } from '../reconcile/differing-rows.js';
 import type { MaintenanceRun } from './command.js';
 import {
   addSize,
+  bundleKey,
   bundlesOf,
   bytesOf,
   fetchFiles,
@@ -73,11 +74,11 @@ export async function rebuildCustom(
   emit({ event: 'files-planned', pipeline, files: planned.length, bytes });
   const seen = new Set<string>();
   // Looked for anew each time: another run may put a file in the place of others that hasn't been derived again.
-  const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(keyOf(bundle.main)));
+  const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(bundleKey(bundle.main)));
   for (let bundle = next(); bundle !== undefined; bundle = next()) {
     signal.throwIfAborted();
     const { main: old } = bundle;
-    seen.add(keyOf(old));
+    seen.add(bundleKey(old));
     const found = bundle;
     const files = await whileLive(lake, family, [bundle], () => rederivedFiles(run, workspace, family, found, loaded));
     if (files === undefined) continue;
@@ -96,7 +97,8 @@ export async function rebuildCustom(
       summary.replacedFiles += 1 + bundle.derived.length;
       summary.replacedBytes += bytesOf([bundle]);
       for (const live of bundlesOf(lake, family, account)) {
-        if (files.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256'])) seen.add(keyOf(live.main));
+        if (files.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256']))
+          seen.add(bundleKey(live.main));
       }
     }
     summary.slices++;
@@ -219,9 +221,4 @@ function rederiveWindow(loaded: LoadedDefinition, { window, raws }: StoredRecord
     at += count;
   }
   return collector.finish();
-}
-
-/** A main file with what it references. */
-function keyOf({ path, tags }: Add): string {
-  return `${path} ${tags?.['derived'] ?? ''}`;
 }

@@ -35,7 +35,7 @@ import {
   type Workspace,
 } from '../../lake/files/workspace.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
+import { addSize, bundleKey, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import type { RebuildLogsOptions } from './rebuild-logs.js';
 import { derivedTableOf, pageBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
 import { RederivingThreads } from './rederiving-threads.js';
@@ -283,8 +283,10 @@ class FamilyRebuild {
   /** Looked for anew each time: another run may put a file in the place of others that hasn't been checked. */
   #next(): Bundle | undefined {
     const { run, family } = this.#context;
-    const bundle = bundlesOf(run.lake, family, run.account).find((candidate) => !this.#seen.has(keyOf(candidate)));
-    if (bundle !== undefined) this.#seen.add(keyOf(bundle));
+    const bundle = bundlesOf(run.lake, family, run.account).find(
+      (candidate) => !this.#seen.has(bundleKey(candidate.main)),
+    );
+    if (bundle !== undefined) this.#seen.add(bundleKey(bundle.main));
     return bundle;
   }
 
@@ -345,7 +347,7 @@ class FamilyRebuild {
       const main = lake.table(family.main.name);
       const live = main.snapshot.files.get(bundle.main.path);
       // It references other files of entries now, and these are what they should be.
-      if (live !== undefined) this.#seen.add(keyOf({ main: live }));
+      if (live !== undefined) this.#seen.add(bundleKey(live));
       emit({
         ...{ event: 'entries-checked', pipeline: family.pipeline, file: main.pathOf(bundle.main) },
         ...{ bytes: bundle.main.size, changed: !isSame },
@@ -411,9 +413,4 @@ class FamilyRebuild {
     summary.replacedBytes += bytesOf([bundle]) - main.size;
     return true;
   }
-}
-
-/** A main file with what it references. */
-function keyOf({ main }: Pick<Bundle, 'main'>): string {
-  return `${main.path} ${main.tags?.['derived'] ?? ''}`;
 }

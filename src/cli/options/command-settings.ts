@@ -38,6 +38,11 @@ function settingSources(args: CommandArguments) {
   return { texts: args.texts(), environment: process.env, workingFolder: process.cwd() };
 }
 
+async function readConfiguredSettings(args: CommandArguments) {
+  const { configuredSettings } = await import('../../app/configuration/settings.js');
+  return configuredSettings(settingSources(args));
+}
+
 /** Loads the made-up seller only for a run that needs it. */
 async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
   const { startEmbeddedService } = await import('../../emulator/emulator.js');
@@ -85,16 +90,14 @@ function lakeWriteSettings({ lake, retentionHours, export: formats }: Settings):
 
 /** The same, how long files stay that the command replaces, and what it exports. */
 export async function readLakeWriteSettings(args: CommandArguments): Promise<Pick<Settings, LakeWriteSetting>> {
-  const { configuredSettings } = await import('../../app/configuration/settings.js');
-  return lakeWriteSettings((await configuredSettings(settingSources(args))).settings);
+  return lakeWriteSettings((await readConfiguredSettings(args)).settings);
 }
 
 /** The same, where runs have left pages, and how far they stay behind the present. */
 export async function readStateSettings(
   args: CommandArguments,
 ): Promise<Pick<Settings, 'lake' | 'journal' | 'marginMinutes' | 'export'>> {
-  const { configuredSettings } = await import('../../app/configuration/settings.js');
-  const { settings } = await configuredSettings(settingSources(args));
+  const { settings } = await readConfiguredSettings(args);
   const { lake, journal, marginMinutes, export: formats } = settings;
   return { lake, journal, marginMinutes, export: formats };
 }
@@ -110,10 +113,10 @@ export async function readConfigured(
     import('../../app/configuration/settings.js'),
     import('../../lake/store/open-store.js'),
   ]);
-  const account = settingSources(args);
+  const sources = settingSources(args);
   const { configuration, settings } = await configuredSettings({
-    ...account,
-    texts: { ...account.texts, lake: undefined },
+    ...sources,
+    texts: { ...sources.texts, lake: undefined },
   });
   const configured = [...configuration.accounts].flatMap(([name, { endpoint, region }]) =>
     endpoint === undefined && region === undefined ? [] : [name],
@@ -131,12 +134,11 @@ export async function readConfigured(
 export async function readImportSettings(
   args: CommandArguments,
 ): Promise<Pick<Settings, LakeWriteSetting> & { readonly account: string; readonly isNamed: boolean }> {
-  const [{ configuredSettings }, { accountName }, { readAccountName, demoAccount }] = await Promise.all([
-    import('../../app/configuration/settings.js'),
+  const [{ configuration, settings }, { accountName }, { readAccountName, demoAccount }] = await Promise.all([
+    readConfiguredSettings(args),
     import('../../app/configuration/resolve-account.js'),
     import('../../app/configuration/account.js'),
   ]);
-  const { configuration, settings } = await configuredSettings(settingSources(args));
   const named = accountName(configuration, process.env, { account: args.text('account') });
   return {
     ...lakeWriteSettings(settings),
@@ -147,8 +149,7 @@ export async function readImportSettings(
 
 /** The custom pipelines of `--pipelines`, or of the settings; none where neither names a folder. */
 export async function readCustomPipelines(args: CommandArguments): Promise<readonly CustomPipeline[]> {
-  const { configuredSettings } = await import('../../app/configuration/settings.js');
-  const { pipelineFolder } = (await configuredSettings(settingSources(args))).settings;
+  const { pipelineFolder } = (await readConfiguredSettings(args)).settings;
   if (pipelineFolder === undefined) return [];
   const { loadCustomPipelines: loadOwn } = await import('../../app/load/run-settings.js');
   return loadOwn(pipelineFolder);

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../core/clock.js';
 import { handled, type Handlers, type Emit } from '../../core/events/run-event.js';
+import { tokensAt, type BucketLevel } from '../token-bucket.js';
 
 /** What runs count, for Prometheus: described in `docs/metrics.md`. */
 export interface RunMetrics {
@@ -9,15 +10,6 @@ export interface RunMetrics {
   text(): Promise<string>;
   /** What `text` is, for the header. */
   readonly contentType: string;
-}
-
-/** A bucket as it was told of last. */
-interface Bucket {
-  readonly tokens: number;
-  readonly rate: number;
-  readonly burst: number;
-  /** Milliseconds since 1970. */
-  readonly at: number;
 }
 
 /**
@@ -65,12 +57,9 @@ export function createRunMetrics(clock: Clock, run?: { account: string; command:
   const succeeded = gauge('run_succeeded', '1 for a run that came to its end, 0 for one that did not', ['command']);
   const ended = gauge('run_ended_timestamp_seconds', 'When the run ended, in seconds since 1970', ['command']);
 
-  const buckets = new Map<string, Bucket>();
+  const buckets = new Map<string, BucketLevel>();
   const tokens = gauge('bucket_tokens', 'Requests that could be sent at once', ['operation'], () => {
-    for (const [operation, { at, burst, rate, tokens: then }] of buckets) {
-      const now = Math.min(burst, then + ((clock.now() - at) * rate) / 1000);
-      tokens.set({ account, operation }, now);
-    }
+    for (const [operation, bucket] of buckets) tokens.set({ account, operation }, tokensAt(bucket, clock.now()));
   });
   const rate = gauge('bucket_rate', 'Requests a second that are handed out', ['operation']);
   const watermarks = new Map<string, number>();
