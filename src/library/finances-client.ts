@@ -2,7 +2,7 @@ import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { accountKinds, checkOptions, type AccountOptions, type OptionKinds } from './options.js';
 import type { FinancesPage, FinancesParameters, FinancesResult } from './results.js';
-import { startTask } from './work.js';
+import { startTask } from './task.js';
 
 /** An operation that is read page by page: those of Finances v0, those of Finances 2024-06-19, and Transfers 2024-06-01. */
 export type FinancesOperation =

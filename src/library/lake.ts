@@ -8,7 +8,7 @@ import type { ReadingContext } from '../app/context.js';
 import type { QueryResult } from '../core/duckdb/connection.js';
 import { checkOptions, textOf, type OptionKinds } from './options.js';
 import type { Certificate, LakeStatus } from './results.js';
-import { runTask } from './work.js';
+import { runTask } from './task.js';
 
 /** What {@link openLake} takes. */
 export interface LakeOptions {

@@ -4,7 +4,7 @@ import { LedgerlakeError } from '../core/errors.js';
 import { emittingStop } from '../core/events/run-event.js';
 import { accountKinds, checkOptions, textOf, type AccountOptions, type OptionKinds } from './options.js';
 import type { RunSummary, SyncSummary } from './results.js';
-import { runTask } from './work.js';
+import { runTask } from './task.js';
 
 /** What {@link backfill} and {@link sync} have in common. Each option is that of the command, by its name there. */
 export interface RunOptions extends AccountOptions {

@@ -41,8 +41,9 @@ export interface QueuedAccount {
   readonly account: string;
   readonly state: 'waiting' | 'delayed' | 'active' | 'dead';
   readonly standing: Standing;
-  /** Of a dead one why; of an active one what it told last. */
+  /** Why it is dead; null for any other. */
   readonly reason: string | null;
+  /** What an active one reported last. */
   readonly progress: unknown;
   /** Since when it waits for its turn; when it died; when it comes again after a failure. Milliseconds since 1970. */
   readonly at: number | null;

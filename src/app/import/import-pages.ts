@@ -1,5 +1,5 @@
 import { withThreads } from '../../lake/files/workspace.js';
-import { provisionalSummary } from '../begun-object.js';
+import { provisionalSummary } from '../provisional-summary.js';
 import type { RunContext } from '../context.js';
 import { importLimits, withChunkThreads } from './chunk-threads.js';
 import type { ImportPagesOptions } from './import-run.js';

@@ -2,10 +2,10 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readRange, type RangeOptions } from '../configuration/range.js';
-import { provisionalSummary } from '../begun-object.js';
+import { provisionalSummary } from '../provisional-summary.js';
 import { nextSteps, emptyRunWarning, summaryObject, summaryText } from './run-summary.js';
 import type { RunContext } from '../context.js';
-import { readJob } from './chosen-job.js';
+import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
 
 export interface BackfillOptions extends RangeOptions, LoadOptions {

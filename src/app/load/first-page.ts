@@ -14,7 +14,7 @@ import { connectCustom } from '../../sources/custom/custom-api.js';
 import { customPipeline, windowDays, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { readJob, type JobOptions } from './chosen-job.js';
+import { readJob, type JobOptions } from './load-job.js';
 import { customAddress, type CustomLocation } from './connections.js';
 
 /** The rows of a table that a page comes to. */

@@ -39,7 +39,7 @@ import {
 } from './connections.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
-import type { LoadJob, JobOptions } from './chosen-job.js';
+import type { LoadJob, JobOptions } from './load-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */

@@ -4,7 +4,7 @@ import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { latestBound } from '../configuration/range.js';
-import { provisionalSummary } from '../begun-object.js';
+import { provisionalSummary } from '../provisional-summary.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
@@ -25,7 +25,7 @@ import { withNeeds } from '../configuration/chosen-pipelines.js';
 import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { RunContext } from '../context.js';
-import { readJob } from './chosen-job.js';
+import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
 
 export interface SyncOptions extends LoadOptions {

@@ -25,7 +25,7 @@ import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
 import type { CommandScope } from '../command-text.js';
-import { readJob, type JobOptions } from '../load/chosen-job.js';
+import { readJob, type JobOptions } from '../load/load-job.js';
 import { firstPages, pagesJson, writePages } from '../load/first-page.js';
 
 export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import { usageError } from '../core/errors.js';
-import type { CommandDefinition } from './options/command-definition.js';
+import { usageError } from '../../core/errors.js';
+import type { CommandDefinition } from '../options/command-definition.js';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 
