@@ -24,7 +24,7 @@ export interface LostRows {
   readonly table: string;
   /** Their file, within the lake. */
   readonly file: string;
-  /** Their load key, where it is one; what else is left out stands for all that the file holds. */
+  /** Their load key, where it is one; an empty one means all that the file holds. */
   readonly slice: string;
 }
 

@@ -353,8 +353,8 @@ function summaryOf(args: CommandArguments, isOneOfSeveral: boolean): Summary {
 /**
  * Runs a command line to its end and leaves the exit code with the process.
  *
- * @param words what stands behind the program's name
- * @param stopping how the user or the system tells that they want an end
+ * @param words the arguments behind the program's name
+ * @param stopping how the user or the system stops the process
  */
 export async function runCommandLine(words: readonly string[], { signal, allow }: Stopping): Promise<void> {
   const output = watchOutput(process.stdout);

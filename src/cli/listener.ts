@@ -15,7 +15,7 @@ import { terminalWidth } from '../core/text/sink.js';
 import { folded } from '../core/text/width.js';
 import { shortened } from '../core/printable.js';
 
-/** Who is told what happens: log or live view, metrics. */
+/** Receives the events of a run: log or live view, metrics. */
 export interface Listener {
   readonly emit: Emit;
   /** Ends what was opened for it; never throws. */
@@ -98,7 +98,7 @@ async function readLogSettings(
   return { ...settings, metricsFile: metricsFile.replaceAll(accountPlaceholder, run.account), run };
 }
 
-/** Stands for the account in the name of a file of metrics. */
+/** Placeholder of the account in the name of a metrics file. */
 export const accountPlaceholder = '{account}';
 
 /** Throws a USAGE error where the runs of several accounts would replace each other's metrics */

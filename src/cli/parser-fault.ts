@@ -61,7 +61,7 @@ function accountHint(command: CommandDefinition | undefined, unknown: string, wo
   return `${program} ${command.name} ${action} ${shellWord(account)}`;
 }
 
-/** The word that is to be told of: where no command is named the one in its place, before every option. */
+/** The word to report: where no command is named, the one in its position, before every option. */
 function unknownWord(message: string, words: readonly string[], lacksCommand: boolean): string | undefined {
   const [first = ''] = words;
   if (message === noCommand) {

@@ -112,7 +112,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
 
   const inTurn = <T>(query: () => Promise<T>): Promise<T> => {
     const result = lastQuery.then(query);
-    // Its failure is told to whoever asked it.
+    // The caller of the query gets its failure.
     lastQuery = result.catch(() => undefined);
     return result;
   };

@@ -35,7 +35,7 @@ interface AccountsOptions {
   readonly format: 'table' | 'json';
 }
 
-/** What is told of an account; of a secret the place: a variable, a file, or the configuration. */
+/** The columns of an account; of a secret its location: a variable, a file, or the configuration. */
 const names = ['account', 'region', 'endpoint', 'token_endpoint', 'client_id', 'client_secret', 'refresh_token'];
 
 /**

@@ -30,7 +30,7 @@ interface InitOptions {
 const example: FirstAccount = { account: 'my-shop', region: 'eu' };
 
 /**
- * `ledgerlake init`: writes a first configuration, explained, and tells what to do next. Throws a USAGE error for a name or
+ * `ledgerlake init`: writes a first configuration, explained, and prints what to do next. Throws a USAGE error for a name or
  * a region that isn't one, and for a file that is there already or can't be written: it is never overwritten, nor left
  * half-written
  */

@@ -9,7 +9,7 @@ import { variableOf, variableSuffix, type Environment } from '../../core/environ
 export interface LocatedSecret {
   /** Where, for people: a variable, a file, the configuration. */
   readonly location: string;
-  /** Whether there is something, as far as can be told without reading it: a variable may not be set. */
+  /** Whether it has a value, as far as that shows without reading it: a variable may not be set. */
   readonly isSet: boolean;
   readonly source: SecretSource;
 }
@@ -89,7 +89,7 @@ export function accountSettings(config: Configuration, environment: Environment,
   };
 }
 
-/** What a program signs in with, in the place of what is set. */
+/** What a program signs in with, instead of what is set. */
 export interface SecretCredentials {
   readonly clientId: Secret;
   readonly clientSecret: Secret;
@@ -138,7 +138,7 @@ function upstreamOf(
 }
 
 /**
- * Checks every variable whose value can be told to be wrong, whichever account it is for: one that nobody reads yet would be
+ * Checks every variable whose value can be checked, whichever account it is for: a wrong one that nobody reads yet would be
  * found out only when it is needed. Throws a USAGE error naming the first one with a value that isn't one
  */
 export function checkVariables(environment: Environment): void {
@@ -152,7 +152,7 @@ export function checkVariables(environment: Environment): void {
   }
 }
 
-// What stands in a variable may be a secret that belongs into another: no value is shown.
+// The value of a variable may be a secret that belongs in another: no value is shown.
 
 function readRegion(name: string, text: string): Region {
   const known = regionNames.find((region) => region === text);

@@ -100,7 +100,7 @@ const marketplaces: Readonly<Partial<Record<Region, readonly string[]>>> = {
   fe: ['jp', 'au', 'sg', 'us-west-2', 'asia', 'far-east'],
 };
 
-/** The region that another word most likely stands for: `us`, `UK`, `EU`; undefined where none is near. */
+/** The region that another word most likely means: `us`, `UK`, `EU`; undefined where none is near. */
 export function nearestRegion(given: string): Region | undefined {
   const word = given.trim().toLowerCase().replaceAll(/[ _]/g, '-');
   const nearest = nearestName(word, regionNames);

@@ -88,7 +88,7 @@ function number(expected: string): z.ZodNumber {
   return z.number({ error: expected });
 }
 
-/** A secret as text, or where it stands. */
+/** A secret as text, or the variable or file that holds it. */
 function secretSource() {
   const expected = 'a text, {"env": "NAME"} or {"file": "PATH"}';
   return z.union(
@@ -188,7 +188,7 @@ const account = object('an object with the settings of an account', {
     .describe('Secrets of custom pipelines by the variable that their definitions name'),
 }).partial();
 
-/** `ledgerlake.config.json`. A secret that stands in it as text comes out as a `Secret`. */
+/** `ledgerlake.config.json`. A secret that it has as text becomes a `Secret`. */
 const configurationSchema = object('an object with `settings` and `accounts`', {
   $schema: z.string({ error: 'a text' }).describe('Where the JSON Schema of this file is'),
   settings: settings.describe('What the command line and the environment leave open'),

@@ -14,7 +14,7 @@ export const rangeMarginMs = 5 * 60_000;
 export interface RangeOptions {
   readonly from: string | undefined;
   readonly to: string | undefined;
-  /** Minutes in the place of `rangeMarginMs`. */
+  /** Minutes instead of `rangeMarginMs`. */
   readonly marginMinutes?: number | undefined;
 }
 
@@ -44,7 +44,7 @@ export function readRange({ from, to, marginMinutes }: RangeOptions, now: number
   return { start, end };
 }
 
-/** What to tell of an end in the future, which `readRange` draws back to `end`; undefined where it is none. */
+/** The message for an end in the future, which `readRange` draws back to `end`; undefined where it is none. */
 export function futureEndText({ to }: RangeOptions, { end }: Window, now: number): string | undefined {
   if (to === undefined || instant('--to', to) <= now) return undefined;
   return `--to ${to} is in the future: the range ends at ${isoInstant(end)}`;

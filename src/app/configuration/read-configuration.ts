@@ -69,7 +69,7 @@ export async function configuredNames(
     const { withoutComments } = await import('./without-comments.js');
     value = JSON.parse(new TextDecoder().decode(withoutComments(await readFile(resolve(workingFolder, file)))));
   } catch {
-    // Nobody who presses Tab wants to be told.
+    // A completion reports no error.
     return [];
   }
   const accounts = typeof value === 'object' && value !== null && 'accounts' in value ? value.accounts : undefined;

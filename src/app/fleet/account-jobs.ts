@@ -64,7 +64,7 @@ interface OpenSync extends SyncInTurns {
   clear(): Promise<void>;
 }
 
-/** After that what was read doesn't tell any more how it is now: a sync that isn't done by then begins anew. */
+/** After that, what was read is out of date: a sync that isn't done by then begins anew. */
 const longestMs = dayMs;
 
 /** The sync of an account that was begun and isn't done; where there is none, one that begins now: milliseconds since 1970. */

@@ -33,7 +33,7 @@ export interface TurnContext {
   readonly sync: SyncInTurns | undefined;
 }
 
-/** How often it is asked whether a turn is over, and progress is told. */
+/** How often a turn checks whether it is over, and reports its progress. */
 const watchMs = 5000;
 
 /**
@@ -158,7 +158,7 @@ interface FencingToken {
   /**
    * A store in which a file that only one of all writers can create, such as a commit, is created by who still holds the
    * account. Between the look and the commit time goes by: what comes in between is the commit's own matter, which is
-   * conditional, and of windows that take the place of the same windows.
+   * conditional, and of windows that replace the same windows.
    */
   readonly fenced: (store: Store) => Store;
 }
@@ -197,17 +197,17 @@ async function acquireAccount({ redis, keys }: Fleet, account: string): Promise<
   return { turn, lost: lost.signal, fenced };
 }
 
-/** What a turn has done so far, out of what its run tells. */
+/** What a turn has done so far, from the events of its run. */
 interface TurnCounts {
   slices: number;
   pages: number;
   requests: number;
   throttled: number;
-  /** What each pipeline has not begun yet, as it told last. */
+  /** What each pipeline has not begun yet, as it reported last. */
   readonly left: Record<string, string>;
 }
 
-/** Counts what a run tells; `committed` is told of each slice that is in the lake. */
+/** Counts the events of a run; `committed` is called for each slice that is in the lake. */
 function meterTurn(committed: () => void): { readonly counts: TurnCounts; readonly emit: Emit } {
   const counts: TurnCounts = { slices: 0, pages: 0, requests: 0, throttled: 0, left: {} };
   const counted: Handlers<void> = {

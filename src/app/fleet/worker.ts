@@ -100,7 +100,7 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
   }
 }
 
-/** Tells how long the queue is, time and again. */
+/** Emits the length of the queue at intervals. */
 async function countedUntilAborted(
   fleet: Fleet,
   { clock, signal, emit }: Pick<RunContext, 'clock' | 'signal' | 'emit'>,
@@ -128,12 +128,12 @@ function removed(account: string): Error {
 
 interface TurnRun extends TurnContext {
   readonly fleet: Fleet;
-  /** Puts a store in the place of the lake's own. */
+  /** Wraps the lake's store with the fence of the turn. */
   readonly fenced: (store: Store) => Store;
   readonly clock: RunContext['clock'];
 }
 
-/** One run of an account: its summary is told as the turn's, and what it warns of with its name. */
+/** One run of an account: the turn reports its summary, and its warnings name the account. */
 async function runOnce(
   job: AccountJob,
   settings: AccountSettings,

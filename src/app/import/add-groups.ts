@@ -22,7 +22,7 @@ import { datesByPage } from './saved-pages.js';
 
 /** What became of a day's groups. */
 export interface AddedGroups {
-  /** Groups that are new, or told more of than before. */
+  /** Groups that are new, or in a later state than before. */
   readonly groups: number;
   readonly files: number;
   readonly bytes: number;
@@ -32,7 +32,7 @@ export interface AddedGroups {
 
 const maxAttempts = 10;
 
-/** Puts the groups of a day into the lake: each stands there once, in the latest state that was imported. */
+/** Adds the groups of a day to the lake, which has each once, in the latest state that was imported. */
 export async function addGroups(
   target: ImportTarget,
   { workspace, files: localFiles }: InputFiles,
@@ -132,7 +132,7 @@ export class GroupList {
   }
 }
 
-/** One row for each group of two lists, in which a group may stand twice. */
+/** One row for each group of two lists, which may have a group twice. */
 function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
   const groups = new Map<string, GroupRow>();
   for (const row of rows) {

@@ -236,7 +236,7 @@ export class Chunk {
 
   /** Adds the events of a body. Throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY where it is none of the service. */
   #addBody(body: Buffer): Content {
-    // A line that is too long to be read stands here without a byte.
+    // A line that is too long to be read is here without a byte.
     const isDirect = body.length === 0 || addPageDirectly(body, this.#rows, this.#flattener);
     if (isDirect) return { hasEvents: true, hasGroups: false };
     const page = scanPage(body, this.#tape);
@@ -304,7 +304,7 @@ export class ChunkEncoder {
   }
 }
 
-/** Which operations a body can be an answer of: what it holds tells. One that holds neither is an empty page. */
+/** What a body contains shows which operations it can be an answer of. One with neither is an empty page. */
 interface Content {
   readonly hasEvents: boolean;
   readonly hasGroups: boolean;

@@ -19,7 +19,7 @@ export interface ImportTarget {
 
 export interface ImportOptions extends ImportTarget {
   readonly signal: AbortSignal;
-  /** Leaves out lines that are no bodies of the service, in the place of the whole input. */
+  /** Leaves out lines that are no bodies of the service, instead of the whole input. */
   readonly skipBroken: boolean;
   readonly limits: ImportLimits;
   readonly emit: Emit;
@@ -73,7 +73,7 @@ export function storedDays(target: ImportTarget, family: Family, days: readonly 
  * Commits the files of imported days, unless what the lake holds of these days is another than was looked at: then nothing
  * is changed, and whoever asked looks again.
  *
- * @param replaced files in whose place they come; the others of these days stay beside them
+ * @param replaced files that they replace; the others of these days stay
  */
 export async function commitDays(
   { lake, clock, account }: ImportTarget,

@@ -29,7 +29,7 @@ export interface EmbeddedService {
 export interface CustomLocation extends StateLocation {
   /** The variables that their definitions name; left out: those of the process. */
   readonly environment?: Environment | undefined;
-  /** Those of them that stand in a file which only lay in the working folder; left out: none. */
+  /** Those of them that a file has which nobody named: it lay in the working folder. Left out: none. */
   readonly untrustedVariables?: ReadonlySet<string> | undefined;
 }
 

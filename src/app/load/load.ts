@@ -58,7 +58,7 @@ export interface LoadOptions extends UpstreamOptions, JobOptions, Pick<ExportOpt
 interface LoadPlan {
   readonly pipelines: readonly FinancesPipeline[];
   readonly range: Window;
-  /** What the next sync couldn't tell to be missing, should this run leave it open. */
+  /** Ranges whose absence the next sync could not notice, should this run leave them open. */
   readonly asked: readonly AskedRange[];
 }
 
@@ -92,9 +92,9 @@ const syntheticSellerText = `loading the made-up seller ${demoAccount}, none of 
 const openSlices = 4;
 
 /**
- * Loads into a lake: opens it, holds a lease on it, runs the pipelines, sweeps, and leaves word of the run.
+ * Loads into a lake: opens it, holds a lease on it, runs the pipelines, sweeps, and notes the run.
  *
- * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, told by then
+ * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, reported by then
  */
 export async function load(
   { command, options, job, refresh, opened, plan, judge, present }: Load,

@@ -31,7 +31,7 @@ export interface RunSettingSources
   readonly check?: ((settings: Settings) => void) | undefined;
   /** Pipelines by name; empty where none is named. */
   readonly pipelines: readonly string[];
-  /** The account in the place of the option's. */
+  /** Replaces the account of the option. */
   readonly account?: string | undefined;
   /** Loads the made-up seller; asked only by a run that needs it. */
   readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
@@ -52,7 +52,7 @@ export interface RunSettings extends Settings {
   readonly exposed?: readonly string[] | undefined;
   /** The variables that definitions name; left out: those of the process. */
   readonly environment?: Environment | undefined;
-  /** Those of them that stand in a file which only lay in the working folder; left out: none. */
+  /** Those of them that a file has which nobody named: it lay in the working folder. Left out: none. */
   readonly untrustedVariables?: ReadonlySet<string> | undefined;
   /** Custom pipelines, whether or not they are named. */
   readonly customPipelines: readonly CustomPipeline[];

@@ -105,7 +105,7 @@ export function nextSteps(
   ].join('\n');
 }
 
-/** The summary for programs; `more` stands behind what every run tells. */
+/** The summary for programs; `more` follows the members that every run has. */
 export function summaryObject(
   { account, range, lake, seconds, summaries, failure }: RunReport,
   more: Readonly<Record<string, unknown>> = {},
@@ -219,8 +219,8 @@ interface RunNote {
 }
 
 /**
- * Leaves word of a run in the lake, for `ledgerlake status` and `ledgerlake report`. The note is disposable: a lake that
- * can't take it is told of, and what the run itself came to stands.
+ * Notes a run in the lake, for `ledgerlake status` and `ledgerlake report`. The note is disposable: where the lake
+ * can't take it, that is reported, and the result of the run stays.
  */
 export async function noteRun(
   store: Store,

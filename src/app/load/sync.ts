@@ -29,7 +29,7 @@ import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
 
 export interface SyncOptions extends LoadOptions {
-  /** Days that are read again, in the place of the schedule; undefined: what the schedule says. */
+  /** Days that are read again, whatever the schedule says; undefined: what the schedule says. */
   readonly lookBack: number | undefined;
   /** How old the lake may be after the run, such as `2h`; undefined: as old as it gets. */
   readonly maxLag: string | undefined;
@@ -39,8 +39,8 @@ export interface SyncOptions extends LoadOptions {
 }
 
 /**
- * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and tells
- * what had. What that is, each pipeline's `sync` says.
+ * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and reports
+ * what has. Each pipeline's `sync` decides what that is.
  *
  * @throws LedgerlakeError USAGE before anything is touched, UPSTREAM_EMPTY where a window came back empty that held rows,
  * UPSTREAM_ACCOUNT where the answers are another account's,
@@ -178,7 +178,7 @@ function initialRanges(
   });
 }
 
-/** Warns of what the lake holds that neither the default API nor a word of the user's makes this sync load. */
+/** Warns of loaded pipelines that neither the default API nor an option makes this sync load. */
 function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<string>, emit: Emit): void {
   const isLoaded = (pipeline: FinancesPipeline) =>
     lake.loadKeys(pipeline.name, mainTable(pipeline).name, account).size > 0;
@@ -189,7 +189,7 @@ function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<s
     emit({ event: 'api-left', account, pipelines: unsynced, api: isOfV0 ? 'both' : '2024-06-19' });
 }
 
-/** Tells on, and keeps which slices were committed, by pipeline. */
+/** Emits each event, and collects the committed slices by pipeline. */
 function collectingSlices(slices: Map<string, string[]>, emit: Emit): Emit {
   return (event) => {
     emit(event);
@@ -207,7 +207,7 @@ function isBroken(failure: unknown): boolean {
   return failure !== undefined && code !== 'LAKE_LAG';
 }
 
-/** Leaves word of how far back was read, which covers every shorter look-back as well. */
+/** Notes how far back was read, which covers every shorter look-back as well. */
 async function noteLookBacks(
   lake: Lake,
   account: string,

@@ -134,7 +134,7 @@ export async function planOf(
   return withWorkspace(defaultLimits, store, async (workspace) => {
     const doubtful: DoubtfulFile[] = [];
     const sound: StoredRows[] = [];
-    /** Each was removed by a commit that has what took its place. */
+    /** Each was removed by a commit that has what replaced it. */
     const replaced: { readonly path: string; readonly reason: string }[] = [];
     for (const path of paths) {
       const file = await storedRows(stored, path, { store, workspace, remains, now: clock.now() });

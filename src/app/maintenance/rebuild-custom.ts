@@ -73,7 +73,7 @@ export async function rebuildCustom(
   const bytes = planned.map((bundle) => bundle.main).reduce(addSize, 0);
   emit({ event: 'files-planned', pipeline, files: planned.length, bytes });
   const seen = new Set<string>();
-  // Looked for anew each time: another run may put a file in the place of others that hasn't been derived again.
+  // Looked for anew each time: another run may replace files with one that hasn't been derived again.
   const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(bundleKey(bundle.main)));
   for (let bundle = next(); bundle !== undefined; bundle = next()) {
     signal.throwIfAborted();

@@ -280,7 +280,7 @@ class FamilyRebuild {
     return { damaged, mend };
   }
 
-  /** Looked for anew each time: another run may put a file in the place of others that hasn't been checked. */
+  /** Looked for anew each time: another run may replace files with one that hasn't been checked. */
   #next(): Bundle | undefined {
     const { run, family } = this.#context;
     const bundle = bundlesOf(run.lake, family, run.account).find(
@@ -368,7 +368,7 @@ class FamilyRebuild {
     return sortedFile(workspace, this.#table, { paths, metadata, select }, { signal });
   }
 
-  /** Commits the entries of a bundle in the place of the stored ones; false where another run replaced the bundle meanwhile. */
+  /** Replaces the stored entries of a bundle; false where another run replaced the bundle meanwhile. */
   async #commit(bundle: Bundle, workspace: Workspace, rederived: RederivedEntries): Promise<boolean> {
     const { run, family, summary } = this.#context;
     const { lake, clock } = run;

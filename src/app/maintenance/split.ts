@@ -199,7 +199,7 @@ async function chosenEvents(
   return { counts, hasDoubles: doubles.length > 0 };
 }
 
-/** What tells events from each other as far as rows of derived tables can. */
+/** The columns that distinguish events, as far as derived tables have them. */
 function eventKeys(table: Table): string[] {
   return ['event_id', 'effective_at'].filter((name) => hasColumn(table, name));
 }

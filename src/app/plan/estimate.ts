@@ -14,7 +14,7 @@ export interface PipelinePlan {
   readonly pipeline: string;
   /** False: slices, requests and seconds are the least that it can be, and what hangs on the data is undefined. */
   readonly isKnown: boolean;
-  /** Who can tell more of it: a probe, or the first page of a custom pipeline; undefined: nobody but the lake. */
+  /** What refines the estimate: a probe, or the first page of a custom pipeline; undefined: only the lake. */
   readonly refinedBy: 'probe' | 'first page' | undefined;
   readonly slices: number;
   readonly requests: number;

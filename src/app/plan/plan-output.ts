@@ -14,7 +14,7 @@ export interface PlanReport extends Plan {
   readonly lake: string;
   readonly account: string;
   readonly range: Window;
-  /** What else the user has said, for a command that tells more. */
+  /** The other arguments of the user, for a command that shows more. */
   readonly asked: Omit<LoadArguments, 'lake' | 'account' | 'range'>;
   /** Whether the first pages of custom pipelines follow. */
   readonly showsFirstPages: boolean;
@@ -24,7 +24,7 @@ export interface PlanReport extends Plan {
   readonly empty: ReadonlyMap<string, readonly Window[]>;
 }
 
-/** What is told of a pipeline, under names that stay. */
+/** The fields of a pipeline, under names that stay. */
 const fields: readonly (readonly [Column, (plan: PipelinePlan) => Cell | undefined])[] = [
   [{ name: 'pipeline', kind: 'text' }, ({ pipeline }) => pipeline],
   [{ name: 'known', kind: 'boolean' }, ({ isKnown }) => isKnown],
@@ -218,7 +218,7 @@ function notes(report: PlanReport): string[] {
   ];
 }
 
-/** A command that tells more of pipelines that were named; none: of the default set. */
+/** A command that shows more of the named pipelines; none: of the default set. */
 function commandFor(
   command: 'plan --probe' | 'backfill --dry-run',
   plans: readonly PipelinePlan[],

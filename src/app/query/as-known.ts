@@ -6,7 +6,7 @@ import { entries, events } from '../../sources/finances/model/tables.js';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
 
 /**
- * What became of each event after the instant `known_at`: its first change tells what it was until then. An event that
+ * What became of each event after the instant `known_at`: its first change shows its state until then. An event that
  * appeared after it wasn't there, one that vanished was.
  */
 function after(main: Table): string {

@@ -1,6 +1,6 @@
 import { literal } from '../../core/duckdb/literals.js';
 
-/** What the net amounts of a lake are told apart by: each belongs to exactly one. */
+/** A category of net amounts: each amount belongs to exactly one. */
 export interface Category {
   readonly id: CategoryId;
   readonly label: string;
@@ -10,7 +10,7 @@ export interface Category {
   readonly kinds: readonly string[];
 }
 
-/** SQL for what tells an amount's category beside its kind. */
+/** SQL for what decides an amount's category beside its kind. */
 interface CategoryRules {
   /** Whether its event gives a buyer's money back. */
   readonly isRefund: string;

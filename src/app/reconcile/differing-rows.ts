@@ -44,7 +44,7 @@ export interface Differing {
 /** A group is known by its id, one without by what was received: never null. Earlier versions have an empty id there. */
 const groupKey = "coalesce(nullif(group_id, ''), raw)";
 
-/** What says in SQL which thing a row stands for; undefined for a table of whose rows nothing is known. */
+/** In SQL: the identity of a row; undefined for a table of whose rows nothing is known. */
 export function rowKey(main: Table): string | undefined {
   if (hasColumn(main, 'event_id')) return 'event_id';
   return hasColumn(main, 'group_id') && hasColumn(main, 'raw') ? groupKey : undefined;

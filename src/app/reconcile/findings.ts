@@ -25,7 +25,7 @@ export interface Change {
   readonly vanished: number;
   /**
    * Of events: how many pairs of one that vanished and one that appeared have order and list in common, so that one seems
-   * to have taken the other's place; both are counted above as well. Of groups: those that say something else now.
+   * to have replaced the other; both are counted above as well. Of groups: those that say something else now.
    */
   readonly differ: number;
   /** Rows that the examples are the first of. */

@@ -109,7 +109,7 @@ export class EventRevisions implements Revisions {
     }
   }
 
-  /** The verdict on a slice whose rows in the lake can't be read: what the log tells of them has to do. */
+  /** The verdict on a slice whose rows in the lake can't be read: it goes by the log alone. */
   async #unread(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Promise<Revision> {
     const { pipeline, loadKeys } = slice;
     const { mains } = replacedAdds(lake, main, slice);
@@ -285,7 +285,7 @@ function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean
   return stored.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
 
-/** The slice is to take the place of what is there, as long as nobody else has done so since. */
+/** The slice is to replace what is there, unless another run has done so since. */
 function revision(
   lake: ComparedLake,
   main: Table,

@@ -2,7 +2,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { dayMs, monthOf } from '../../core/windows.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 
-/** A sign for each state of a day that tells them apart without colour, and its colour for terminals that have some. */
+/** A sign for each state of a day, which is clear without colour, and its colour for terminals that have some. */
 const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: number; readonly about: string }>> = {
   full: { sign: '█', color: 32, about: 'loaded' },
   empty: { sign: '░', color: 32, about: 'loaded, nothing in it' },

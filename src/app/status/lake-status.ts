@@ -22,7 +22,7 @@ import { formatCount } from '../../core/text/amounts.js';
 /** What is loaded of one pipeline for one account. */
 export interface PipelineStatus {
   readonly pipeline: string;
-  /** What a load key stands for: `window`, `group`, `order`. */
+  /** What a load key names: `window`, `group`, `order`. */
   readonly loadKey: string;
   /** Windows, groups or orders that were read. */
   readonly loaded: number;
@@ -279,7 +279,7 @@ export function coverageText(days: readonly Day[], imported = 'imported only'): 
   ].join(', ');
 }
 
-/** Whether a backfill for an account has to be told its upstream; `configured`: accounts whose upstream the configuration names. */
+/** Whether a backfill for an account needs `--endpoint`; `configured`: accounts whose upstream the configuration names. */
 export function needsEndpoint(
   account: string,
   lastRun: LastRun | undefined,

@@ -41,7 +41,7 @@ export function windowedOf(chosen: readonly FinancesPipeline[]): readonly Financ
   return [...pipelines, ...chosen.filter(isCustom)].filter(({ loadKey }) => loadKey === 'window');
 }
 
-/** The pipelines with what a sync reads in the place of what a backfill does. */
+/** The pipelines with what a sync reads instead of what a backfill does. */
 export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncPlan): FinancesPipeline[] {
   const known = new Map<FinancesPipeline, FinancesPipeline>();
   const synced = (pipeline: FinancesPipeline): FinancesPipeline => {

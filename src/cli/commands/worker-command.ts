@@ -39,7 +39,7 @@ export const workerCommand: CommandDefinition = {
       accounts: () => readFleetAccounts(args),
       settingsOf: (account: string) => readSettings(args, { account, takesEndpoint: false }),
     };
-    // What is wrong in the configuration is better told now than as the reason of dead letters.
+    // A wrong configuration is better reported now than as the reason of dead letters.
     await options.accounts();
     allow(graceMs);
     await work(options, context);

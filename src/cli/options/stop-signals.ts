@@ -3,9 +3,9 @@ import { LedgerlakeError } from '../../core/errors.js';
 /** How long what is open may take to come to its end after the first signal, unless a command asks for more. */
 const shortestGraceMs = 9_000;
 
-/** How a process is told to end. */
+/** How a process is stopped. */
 export interface Stopping {
-  /** Aborts with what is to be told. */
+  /** Aborts with the error to report. */
   readonly signal: AbortSignal;
   /** Lets what is open take longer than the nine seconds after a signal: milliseconds. */
   readonly allow: (graceMs: number) => void;

@@ -10,7 +10,7 @@ export interface ServeOptions {
     readonly ledger: Ledger;
     /** What the ledger is, for people. */
     readonly name: string;
-    /** What `/healthz` tells of it; throws where it can't answer. */
+    /** What `/healthz` reports; throws where it can't answer. */
     readonly checkHealth: () => Promise<Health>;
     /** A page of HTML about all that is served; left out: there is none. */
     readonly report?: () => Promise<string>;

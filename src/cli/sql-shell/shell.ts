@@ -87,14 +87,14 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   lines.on('history', (entries) => {
     recallable = entries;
   });
-  /** Puts a statement in the place of its lines, the newest of what the arrows bring back. */
+  /** Replaces the lines of a statement, the newest in the arrows' history, with the whole statement. */
   const remember = async (line: string, ended: boolean): Promise<void> => {
     if (line.trim() !== '') typed.unshift(line);
     const [whole, ...others] = (await history?.add(line, ended)) ?? [];
     if (!ended) return;
     const parts = typed;
     typed = [];
-    // What was typed ahead stands before them.
+    // Lines that were typed ahead come before them.
     const at = recallable.indexOf(parts[0] ?? '');
     const isThere = parts.every((part, index) => recallable[at + index] === part);
     if (whole !== undefined && others.length === 0 && isThere) recallable.splice(at, parts.length, whole);

@@ -17,7 +17,7 @@ export function typedFile(text: string): string | undefined {
 const beforeTable = /\b(?:from|join|into|update|table|describe|summarize)\s+$/i;
 
 /**
- * What Tab offers at the end of a text: words that may stand in the place of `typed`, the word that has been begun.
+ * What Tab offers at the end of a text: words that may replace `typed`, the word before the cursor.
  *
  * @param text the statement up to the cursor, its earlier lines included; or a line with a command
  */
@@ -54,7 +54,7 @@ function beginning(words: readonly string[], typed: string): string[] {
   return [...new Set(words)].filter((word) => word.toLowerCase().startsWith(prefix)).toSorted();
 }
 
-/** The columns of a table, or of the one that an alias stands for. */
+/** The columns of a table, or of the one that an alias names. */
 function columnsOf(qualifier: string, text: string, { tables }: Catalog): readonly string[] {
   const prefix = qualifier.toLowerCase();
   for (const [, table = '', alias = ''] of text.matchAll(/\b(?:from|join|,)\s+(\w+)\s+(?:as\s+)?(\w+)/gi)) {

@@ -35,7 +35,7 @@ export class Screen {
     this.#columns = columnsOf(terminal);
   }
 
-  /** Draws lines, in the place of those that were drawn. Those that a low terminal has no room for are left out. */
+  /** Replaces the drawn lines. Those that a low terminal has no room for are left out. */
   draw(lines: readonly string[]): void {
     const { rows } = this.#terminal;
     const fitting = lines.slice(0, Math.max(1, (rows > 0 ? rows : 24) - 1));
@@ -55,7 +55,7 @@ export class Screen {
     );
   }
 
-  /** Takes away what is drawn, and leaves the terminal as it was. */
+  /** Clears what is drawn, and restores the terminal. */
   clear(): void {
     if (!this.#isHidden) return;
     this.#terminal.write(`${this.#cursorToStart()}${clearBelow}${showCursor}`);

@@ -101,7 +101,7 @@ const endTexts = {
   lost: 'lost to another worker',
 } as const;
 
-/** What is told in any case. */
+/** Lines that are always written. */
 const lines: Handlers<string | undefined> = {
   message: ({ message }) => message,
   stopping: () => 'stopping: what is whole is still committed; the same signal again ends it at once',
@@ -172,7 +172,7 @@ const lines: Handlers<string | undefined> = {
     reason === null ? undefined : `left out ${input}, nothing of it was imported: ${reason}`,
 };
 
-/** What only `--verbose` tells. */
+/** Lines that only `--verbose` writes. */
 const verboseLines: Handlers<string | undefined> = {
   'slice-committed': ({ pipeline, slice, rows, left }) => {
     const held = Object.entries(rows).map(([table, count]) => `${formatCount(count)} ${table}`);
