@@ -128,7 +128,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     const now = timeline.now();
     const { account } = job;
     if (job.wasCutOff) {
-      const cutOff = { end: 'transient', ranMs: 0, hasBrought: false } as const;
+      const cutOff = { end: 'transient', ranMs: 0, hasCommitted: false } as const;
       const after = afterTurn(job.standing, cutOff, random, rules);
       if (after.next === 'dead') {
         giveUp(job);
@@ -161,12 +161,12 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     const now = timeline.now();
     const { job, plan } = run;
     const turn = {
-      work: plan.work,
+      kind: plan.work,
       standing: job.standing,
       waitedMs: run.takenAt - job.askedAt,
       ranMs: now - run.takenAt,
       firstWaiting: queue.firstPriority,
-      hasFirstWork: plan.work === 'backfill' && job.isSyncAsked,
+      hasUrgentJob: plan.work === 'backfill' && job.isSyncAsked,
     };
     if (!isAway() && isTurnOver(turn, now, rules)) {
       worker.catchUp();
@@ -211,9 +211,9 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
       putBack(job, outage.to + troubles.checkMs);
       return;
     }
-    const hasBrought = reads.some(({ kept }) => kept > 0);
+    const hasCommitted = reads.some(({ kept }) => kept > 0);
     const end = plan.why === 'transient' && isDone(plan.backlogs) ? 'done' : plan.why;
-    const next = afterTurn(job.standing, { end, ranMs: now - takenAt, hasBrought }, random, rules);
+    const next = afterTurn(job.standing, { end, ranMs: now - takenAt, hasCommitted: hasCommitted }, random, rules);
     if (next.next === 'dead') {
       giveUp(job);
       return;

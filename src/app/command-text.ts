@@ -39,8 +39,8 @@ export function programCommand(words: readonly string[]): string {
 }
 
 /** The command line of a backfill, to be pasted into a shell. */
-export function backfillCommand(given: LoadArguments & { readonly range: Window }): string {
-  return loadCommand('backfill', given);
+export function backfillCommand(args: LoadArguments & { readonly range: Window }): string {
+  return loadCommand('backfill', args);
 }
 
 /** The same of a command that takes the options of a backfill; without a range it takes its own. */
@@ -59,8 +59,8 @@ export function loadCommand(
   return programCommand(words);
 }
 
-/** Where a command works, as the user said it to the command that prints another; undefined: not said. */
-export interface CommandPlace {
+/** The options of a command that the commands which it prints repeat; undefined: the user did not give it. */
+export interface CommandScope {
   readonly lake?: string | undefined;
   readonly config?: string | undefined;
   readonly account?: string | undefined;
@@ -72,27 +72,27 @@ export interface CommandPlace {
 const reading: ReadonlySet<string> = new Set(['status', 'verify', 'sql', 'report', 'compact', 'rebuild']);
 const loading: ReadonlySet<string> = new Set(['backfill', 'sync', 'plan']);
 
-/** Options that say where a command works. */
-function placeOptions(name: string): readonly (keyof CommandPlace)[] {
+/** The options of its scope that a command has. */
+function scopeOptions(name: string): readonly (keyof CommandScope)[] {
   if (loading.has(name)) return ['lake', 'account', 'endpoint', 'pipelines', 'config'];
   return reading.has(name) ? ['lake', 'config'] : [];
 }
 
-/** A command with what it lacks of a place, to be pasted into a shell; as it is where it works nowhere. */
-export function commandIn(place: CommandPlace, command: string): string {
+/** A command with the options of a scope that it lacks, to be pasted into a shell. */
+export function commandIn(scope: CommandScope, command: string): string {
   const [, name = ''] = /\bledgerlake (\w+)/.exec(command) ?? [];
-  const added = placeOptions(name).flatMap((option) => {
-    const value = place[option];
+  const added = scopeOptions(name).flatMap((option) => {
+    const value = scope[option];
     return value === undefined || `${command} `.includes(` --${option} `) ? [] : [`--${option}`, shellWord(value)];
   });
   return [command.replace(/^ledgerlake\b/, program), ...added].join(' ');
 }
 
 /** A text whose commands in backticks can be pasted into a shell as they are. */
-export function withCommandsIn(place: CommandPlace, text: string): string {
+export function withCommandsIn(scope: CommandScope, text: string): string {
   return text.replaceAll(
     /`((?:npx )?ledgerlake \w[^`]*)`/g,
-    (_, command: string) => `\`${commandIn(place, command)}\``,
+    (_, command: string) => `\`${commandIn(scope, command)}\``,
   );
 }
 
@@ -107,7 +107,7 @@ export function instantText(ms: number): string {
   return ms % dayMs === 0 ? text.slice(0, 10) : text.replace('.000Z', 'Z');
 }
 
-/** What loads windows of an account, in order, without the place of the lake. */
+/** The command that loads windows of an account, which are in order; it names no lake. */
 export function loadingCommand(
   pipeline: string,
   { account, windows }: { readonly account: string; readonly windows: readonly Window[] },

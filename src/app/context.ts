@@ -5,21 +5,21 @@ import type { Output } from '../core/text/sink.js';
 import type { Lake } from '../lake/lake.js';
 import { leaseText, type RunLease } from '../lake/upkeep/leases.js';
 
-/** Where a command reads the time, writes, and is told to stop. */
+/** The clock of a command, the signal that stops it, and what takes its output. */
 export interface CommandContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Takes results for people: a line, or several. */
   readonly print: (text: string) => void;
-  /** Takes the summary for programs, which `--json` asks for in the place of text. */
+  /** Takes the summary for programs, which `--json` prints instead of text. */
   readonly printJson: (summary: Readonly<Record<string, unknown>>) => void;
   /** Takes what is known of a run before it has a summary: it is asked for where the run fails by then. */
-  readonly beginJson?: (known: () => Readonly<Record<string, unknown>>) => void;
+  readonly setProvisionalSummary?: (known: () => Readonly<Record<string, unknown>>) => void;
   /** Takes progress: a line. */
   readonly log: (line: string) => void;
 }
 
-/** The same for a run, which tells what happens and leaves to others what becomes of that. */
+/** The same for a run, which emits events; listeners decide what becomes of them. */
 export interface RunContext extends Omit<CommandContext, 'log'> {
   readonly emit: Emit;
   /** Once it aborts nothing further is begun, and what is open comes to its end. */
@@ -27,7 +27,7 @@ export interface RunContext extends Omit<CommandContext, 'log'> {
 }
 
 /** The same for a command that writes its results piece by piece. */
-export interface ReadingContext extends Omit<CommandContext, 'print' | 'printJson' | 'beginJson'> {
+export interface ReadingContext extends Omit<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'> {
   readonly output: Output;
 }
 

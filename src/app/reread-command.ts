@@ -24,7 +24,7 @@ export interface LostRows {
   readonly table: string;
   /** Their file, within the lake. */
   readonly file: string;
-  /** Their load key, where it is one; what else is left out stands for all that the file holds. */
+  /** Their load key, where it is one; an empty one means all that the file holds. */
   readonly slice: string;
 }
 
@@ -58,7 +58,7 @@ export function rereadCommand({ table, file, slice }: LostRows, of: MendedLake):
   return `${backfillCommand({ pipelines: [pipeline], lake: location, account, range, endpoint, config })} --refresh`;
 }
 
-interface OrdersPlace {
+interface OrdersCommandOptions {
   readonly location: string;
   readonly account: string;
   readonly endpoint: string | undefined;
@@ -69,7 +69,7 @@ interface OrdersPlace {
 export function ordersCommand(
   pipeline: string,
   ids: readonly string[],
-  { location, account, endpoint, config }: OrdersPlace,
+  { location, account, endpoint, config }: OrdersCommandOptions,
 ): string | undefined {
   if (ids.length === 0 || ids.length > mostOrders) return undefined;
   const words = ['backfill', pipeline, '--lake', location, '--account', account];

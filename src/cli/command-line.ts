@@ -4,36 +4,36 @@ import { commands } from './commands.js';
 import {
   commandShape,
   everyOption,
-  Given,
+  CommandArguments,
   keptWords,
   printResult,
   type CommandDefinition,
 } from './options/command-definition.js';
 import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
-import { accountPlace, failureOf, fallbackListener, openListener } from './listener.js';
+import { accountPlaceholder, failureOf, fallbackListener, openListener } from './listener.js';
 import { readRunAccounts } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { proseWidth, terminalWidth } from '../core/text/sink.js';
 import { folded } from '../core/text/width.js';
 import { systemClock } from '../core/clock.js';
-import { program, withCommandsIn, type CommandPlace } from '../app/command-text.js';
+import { program, withCommandsIn, type CommandScope } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
 import { variableOf } from '../core/environment.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { version } from '../core/version.js';
 
-type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;
+type ProcessContext = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;
 
 /** The option by which the script of a shell asks for completions. */
 const completionOption = '--get-yargs-completions';
 
 /** Parses words, and runs the command that they name. */
-async function parse(words: readonly string[], surroundings: Surroundings, offered?: Offered): Promise<void> {
+async function parse(words: readonly string[], processContext: ProcessContext, offered?: Offered): Promise<void> {
   // A command that yargs waits for itself has its help formatted first, which takes longer than all of the parsing.
   let running: Promise<void> | undefined;
   const run = (values: Readonly<Record<string, unknown>>, command: CommandDefinition): void => {
-    running = runCommand(new Given(values), command, surroundings);
+    running = runCommand(new CommandArguments(values), command, processContext);
   };
   await parserOf(words, run, offered).parseAsync();
   await running;
@@ -88,18 +88,22 @@ function define(parser: Argv, command: CommandDefinition, run: Run, offered?: Of
 }
 
 /** Runs a command, for one account after the other where it takes several, and leaves the exit code with the process. */
-async function runCommand(given: Given, command: CommandDefinition, surroundings: Surroundings): Promise<void> {
-  refuseAccounts(given, command);
-  const accounts = command.takesAccounts === true ? await readRunAccounts(given) : [];
+async function runCommand(
+  args: CommandArguments,
+  command: CommandDefinition,
+  processContext: ProcessContext,
+): Promise<void> {
+  refuseAccounts(args, command);
+  const accounts = command.takesAccounts === true ? await readRunAccounts(args) : [];
   process.exitCode =
     accounts.length < 2
-      ? await runOnce(given, command, surroundings)
-      : await runInTurn(accounts, given, command, surroundings);
+      ? await runOnce(args, command, processContext)
+      : await runInTurn(accounts, args, command, processContext);
 }
 
 /** Throws a USAGE error for several accounts where a command takes one: of other options the last one counts */
-function refuseAccounts(given: Given, { name, takesAccounts }: CommandDefinition): void {
-  const accounts = [...new Set(given.repeated('account'))];
+function refuseAccounts(args: CommandArguments, { name, takesAccounts }: CommandDefinition): void {
+  const accounts = [...new Set(args.repeated('account'))];
   if (accounts.length < 2 || takesAccounts === true) return;
   const help = `see ${program} ${name} --help`;
   throw usageError(`expected --account once, got it with ${accounts.join(' and ')}; ${help}`);
@@ -109,39 +113,40 @@ function refuseAccounts(given: Given, { name, takesAccounts }: CommandDefinition
  * Throws a USAGE error for orders, which are of one account, for CSV, which would have its header again for each, and where each
  * would replace the metrics of the one before
  */
-function refuseShared(given: Given, accounts: readonly string[], { options }: CommandDefinition): void {
-  const format = given.text('format') ?? '';
-  const ofOne = given.text('orders') !== undefined ? '--orders' : format.startsWith('csv') ? `--format ${format}` : '';
-  if (ofOne !== '') {
-    const orOther = ofOne === '--orders' ? '' : ', or choose --format ndjson';
+function refuseShared(args: CommandArguments, accounts: readonly string[], { options }: CommandDefinition): void {
+  const format = args.text('format') ?? '';
+  const singleAccountOption =
+    args.text('orders') !== undefined ? '--orders' : format.startsWith('csv') ? `--format ${format}` : '';
+  if (singleAccountOption !== '') {
+    const alternative = singleAccountOption === '--orders' ? '' : ', or choose --format ndjson';
     throw usageError(
-      `expected one account with ${ofOne}, got ${accounts.join(', ')}; name it with --account${orOther}`,
+      `expected one account with ${singleAccountOption}, got ${accounts.join(', ')}; name it with --account${alternative}`,
     );
   }
-  const file = given.text('metrics-file') ?? variableOf(process.env, 'LEDGERLAKE_METRICS_FILE');
-  if (options['metrics-file'] === undefined || file === undefined || file.includes(accountPlace)) return;
+  const file = args.text('metrics-file') ?? variableOf(process.env, 'LEDGERLAKE_METRICS_FILE');
+  if (options['metrics-file'] === undefined || file === undefined || file.includes(accountPlaceholder)) return;
   throw usageError(
-    `expected ${accountPlace} in the name of the metrics file of ${accounts.length} accounts, got ${file}: write ` +
-      `ledgerlake-${accountPlace}.prom, for example`,
+    `expected ${accountPlaceholder} in the name of the metrics file of ${accounts.length} accounts, got ${file}: write ` +
+      `ledgerlake-${accountPlaceholder}.prom, for example`,
   );
 }
 
 /** Runs a command, and says why where it fails. Resolves to the exit code. */
 async function runOnce(
-  given: Given,
+  args: CommandArguments,
   command: CommandDefinition,
-  surroundings: Surroundings,
+  processContext: ProcessContext,
   /** Of one account of several: failures that were reported, and are not reported again. */
   reported?: Set<string>,
 ): Promise<number> {
-  const listener = await openListener(given, command, surroundings);
+  const listener = await openListener(args, command, processContext);
   const { emit } = listener;
   const log = (message: string): void => {
     emit({ event: 'message', message });
   };
-  const summary = summaryOf(given, reported !== undefined);
+  const summary = summaryOf(args, reported !== undefined);
   const fail = (error: unknown): number => {
-    const failure = failureIn(given.place(), error);
+    const failure = failureIn(args.scope(), error);
     if (reported?.has(failure.message) !== true) emit(failure);
     reported?.add(failure.message);
     summary.fail(failure);
@@ -153,8 +158,16 @@ async function runOnce(
   };
   process.once('uncaughtException', crash);
   try {
-    const { print, printJson, beginJson } = summary;
-    const code = await command.run(given, { ...surroundings, print, printJson, beginJson, log, emit, printCompletion });
+    const { print, printJson, setProvisionalSummary } = summary;
+    const code = await command.run(args, {
+      ...processContext,
+      print,
+      printJson,
+      setProvisionalSummary,
+      log,
+      emit,
+      printCompletion,
+    });
     summary.end();
     return code;
   } catch (error) {
@@ -171,22 +184,22 @@ async function runOnce(
  */
 async function runInTurn(
   accounts: readonly string[],
-  given: Given,
+  args: CommandArguments,
   command: CommandDefinition,
-  surroundings: Surroundings,
+  processContext: ProcessContext,
 ): Promise<number> {
-  refuseShared(given, accounts, command);
+  refuseShared(args, accounts, command);
   const codes = new Map<string, number>();
   const reported = new Set<string>();
-  const isText = !given.flag('json') && !given.flag('quiet') && (given.text('format') ?? 'table') === 'table';
+  const isText = !args.flag('json') && !args.flag('quiet') && (args.text('format') ?? 'table') === 'table';
   for (const account of accounts) {
-    if (surroundings.signal.aborted) break;
+    if (processContext.signal.aborted) break;
     if (isText) printResult(`${codes.size === 0 ? '' : '\n'}${account}`);
-    codes.set(account, await runOnce(given.withAccount(account), command, surroundings, reported));
+    codes.set(account, await runOnce(args.withAccount(account), command, processContext, reported));
   }
   const failed = accounts.filter((account) => codes.get(account) !== 0);
   if (isText) {
-    const what = command.name === 'plan' || given.flag('dry-run') ? 'estimated' : 'loaded';
+    const what = command.name === 'plan' || args.flag('dry-run') ? 'estimated' : 'loaded';
     const done = `${accounts.length - failed.length} of ${accounts.length} accounts ${what}`;
     printResult(`\n${done}${failed.length === 0 ? '' : `; not done: ${failed.join(', ')}`}`);
   }
@@ -210,9 +223,9 @@ function printCompletion(shell: string): void {
 type Offered = Readonly<Record<string, readonly string[]>>;
 
 /** Prints what completes the last of these words, as a completion script asks for. Nothing: the shell completes files. */
-async function complete(asked: readonly string[], surroundings: Surroundings): Promise<void> {
+async function complete(typedWords: readonly string[], processContext: ProcessContext): Promise<void> {
   // Bash breaks `--format=json` into three words.
-  const words = asked.filter((word) => word !== '=');
+  const words = typedWords.filter((word) => word !== '=');
   // The login shell need not be the one that asks: zsh's script passes COMP_LINE, fish's leaves out the program's name.
   const isBash = basename(words[0] ?? '') === 'ledgerlake';
   process.env['SHELL'] = process.env['COMP_LINE'] !== undefined ? 'zsh' : isBash ? 'bash' : 'fish';
@@ -220,22 +233,22 @@ async function complete(asked: readonly string[], surroundings: Surroundings): P
   const command = commands.find(({ name }) => words.includes(name));
   const option = command?.options[previous.replace(/^--?/, '')];
   const named = words.indexOf('--config') + 1;
-  const asksAccount = previous === '--account' || command?.positional?.name === 'ACTION';
-  const accounts = asksAccount ? await accountNames(named === 0 ? undefined : words[named]) : [];
+  const completesAccount = previous === '--account' || command?.positional?.name === 'ACTION';
+  const accounts = completesAccount ? await accountNames(named === 0 ? undefined : words[named]) : [];
   const isFile = option?.type === 'text' && option.choices === undefined && previous !== '--account';
   if (isFile || (command?.positional?.name === 'FILE' && !current.startsWith('-'))) return;
   const { name: argument = '', choices = [] } = command?.positional ?? {};
   const others = argument === 'PIPELINE' ? await pipelineNames() : argument === 'ACTION' ? accounts : [];
   // Yargs completes the first argument alone: those that are there already are left out.
-  const isGiven = (word: string, at: number): boolean =>
+  const isTyped = (word: string, at: number): boolean =>
     at < words.length - 1 &&
     [...choices, ...others].includes(word) &&
     command?.options[words[at - 1]?.replace(/^--?/, '') ?? '']?.type !== 'text';
-  const given = words.filter(isGiven);
-  const left = [...(given.length === 0 ? choices : []), ...others.filter((name) => !given.includes(name))];
-  const first = words.filter((word, at) => !isGiven(word, at));
-  const offered = { [argument]: current.startsWith('-') ? [] : left, account: accounts };
-  await parse([completionOption, ...first], surroundings, offered);
+  const typed = words.filter(isTyped);
+  const remaining = [...(typed.length === 0 ? choices : []), ...others.filter((name) => !typed.includes(name))];
+  const first = words.filter((word, at) => !isTyped(word, at));
+  const offered = { [argument]: current.startsWith('-') ? [] : remaining, account: accounts };
+  await parse([completionOption, ...first], processContext, offered);
 }
 
 async function accountNames(configuration: string | undefined): Promise<readonly string[]> {
@@ -290,15 +303,15 @@ function faultOf(error: unknown): unknown {
 }
 
 /** What went wrong, with whole commands for where it did. */
-function failureIn(place: CommandPlace, error: unknown): Failure {
-  const found = failureOf(error);
-  return { ...found, message: withCommandsIn(place, found.message) };
+function failureIn(scope: CommandScope, error: unknown): Failure {
+  const failure = failureOf(error);
+  return { ...failure, message: withCommandsIn(scope, failure.message) };
 }
 
 type Failure = ReturnType<typeof failureOf>;
 
 /** What a command prints of its end: text for people, or one JSON object, which has the failure too. */
-interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 'beginJson'>> {
+interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'>> {
   /** Prints the object, if there is one. */
   end(): void;
   /** The same for a command that failed; nothing for one that the command line stopped before it began, unless others go on. */
@@ -306,11 +319,11 @@ interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 
 }
 
 /** @param isOneOfSeveral whether the command runs for other accounts too */
-function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
-  const isJson = given.flag('json');
+function summaryOf(args: CommandArguments, isOneOfSeveral: boolean): Summary {
+  const isJson = args.flag('json');
   let object: Readonly<Record<string, unknown>> | undefined;
-  let known = (): Readonly<Record<string, unknown>> => ({
-    ...{ account: given.text('account'), lake: given.text('lake') },
+  let provisional = (): Readonly<Record<string, unknown>> => ({
+    ...{ account: args.text('account'), lake: args.text('lake') },
     pipelines: {},
   });
   const end = (): void => {
@@ -320,17 +333,17 @@ function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
     printResult(folded(text, terminalWidth(process.stdout)));
   };
   return {
-    print: isJson || given.flag('quiet') ? () => undefined : print,
+    print: isJson || args.flag('quiet') ? () => undefined : print,
     printJson: (summary) => {
       object = summary;
     },
-    beginJson: (begun) => {
-      known = begun;
+    setProvisionalSummary: (summary) => {
+      provisional = summary;
     },
     end,
     fail: ({ code, message, exitCode }) => {
       if (exitCode !== 2 || isOneOfSeveral) {
-        object = { ...(object ?? known()), status: 'failed', error: { code, message } };
+        object = { ...(object ?? provisional()), status: 'failed', error: { code, message } };
       }
       end();
     },
@@ -340,8 +353,8 @@ function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
 /**
  * Runs a command line to its end and leaves the exit code with the process.
  *
- * @param words what stands behind the program's name
- * @param stopping how the user or the system tells that they want an end
+ * @param words the arguments behind the program's name
+ * @param stopping how the user or the system stops the process
  */
 export async function runCommandLine(words: readonly string[], { signal, allow }: Stopping): Promise<void> {
   const output = watchOutput(process.stdout);

@@ -1,6 +1,6 @@
 import { accountsCommand } from './commands/accounts-command.js';
 import { backfillCommand, planCommand, syncCommand } from './commands/load-commands.js';
-import { completionCommand } from './completion.js';
+import { completionCommand } from './commands/completion-command.js';
 import type { CommandDefinition } from './options/command-definition.js';
 import { enqueueCommand } from './commands/enqueue-command.js';
 import { exportCommand } from './commands/export-command.js';

@@ -10,12 +10,12 @@ import { emittingStop, type Level, type Emit, type RunEvent } from '../core/even
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
 import { paintIn, paintLevel } from '../observe/live-view/view-lines.js';
-import type { CommandDefinition, Given } from './options/command-definition.js';
+import type { CommandDefinition, CommandArguments } from './options/command-definition.js';
 import { terminalWidth } from '../core/text/sink.js';
 import { folded } from '../core/text/width.js';
 import { shortened } from '../core/printable.js';
 
-/** Who is told what happens: log or live view, metrics. */
+/** Receives the events of a run: log or live view, metrics. */
 export interface Listener {
   readonly emit: Emit;
   /** Ends what was opened for it; never throws. */
@@ -32,20 +32,20 @@ interface Verbosity {
  * of them, also where metrics can't be served
  */
 export async function openListener(
-  given: Given,
+  args: CommandArguments,
   command: CommandDefinition,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Listener> {
-  const { asked, ...settings } = await readLogSettings(given, command);
-  const verbosity = { verbose: given.flag('verbose'), quiet: given.flag('quiet') };
-  const complete = (text: string): string => withCommandsIn(given.place(), text);
+  const { run, ...settings } = await readLogSettings(args, command);
+  const verbosity = { verbose: args.flag('verbose'), quiet: args.flag('quiet') };
+  const complete = (text: string): string => withCommandsIn(args.scope(), text);
   const log = await openLog(settings.format, verbosity, clock, complete);
-  const metrics = await openMetrics(settings, asked, clock, log.emit).catch(async (error: unknown) => {
+  const metrics = await openMetrics(settings, run, clock, log.emit).catch(async (error: unknown) => {
     await log.close();
     throw error;
   });
-  const emit: Emit = (said) => {
-    const event = 'message' in said ? { ...said, message: complete(said.message) } : said;
+  const emit: Emit = (reported) => {
+    const event = 'message' in reported ? { ...reported, message: complete(reported.message) } : reported;
     log.emit(event);
     metrics?.emit(event);
   };
@@ -67,15 +67,15 @@ export async function fallbackListener(words: readonly string[], clock: Clock): 
 }
 
 /** The run whose metrics are asked for. */
-interface AskedRun {
+interface MetricsRun {
   readonly account: string;
   readonly command: string;
 }
 
 async function readLogSettings(
-  given: Given,
+  args: CommandArguments,
   { name: command, options, passesConfiguration }: CommandDefinition,
-): Promise<LogSettings & { readonly asked?: AskedRun }> {
+): Promise<LogSettings & { readonly run?: MetricsRun }> {
   const [{ resolveLogSettings }, { readConfiguration }] = await Promise.all([
     import('../app/configuration/settings.js'),
     import('../app/configuration/read-configuration.js'),
@@ -84,47 +84,47 @@ async function readLogSettings(
   const configuration =
     options['config'] === undefined || passesConfiguration === true
       ? none
-      : await readConfiguration(given.text('config'), process.env, process.cwd());
-  const settings = resolveLogSettings(given.texts(), process.env, configuration);
+      : await readConfiguration(args.text('config'), process.env, process.cwd());
+  const settings = resolveLogSettings(args.texts(), process.env, configuration);
   if (options['metrics-port'] === undefined) return { ...settings, metricsPort: undefined, metricsFile: undefined };
   const { metricsFile } = settings;
-  if (options['metrics-file'] === undefined || metricsFile === undefined || given.flag('dry-run')) {
+  if (options['metrics-file'] === undefined || metricsFile === undefined || args.flag('dry-run')) {
     return { ...settings, metricsFile: undefined };
   }
   refuseSharedFile(configuration, metricsFile);
-  const account = await askedAccount(given, configuration);
-  if (account === undefined && metricsFile.includes(accountPlace)) return { ...settings, metricsFile: undefined };
-  const asked = { account: account ?? '', command };
-  return { ...settings, metricsFile: metricsFile.replaceAll(accountPlace, asked.account), asked };
+  const account = await runAccount(args, configuration);
+  if (account === undefined && metricsFile.includes(accountPlaceholder)) return { ...settings, metricsFile: undefined };
+  const run = { account: account ?? '', command };
+  return { ...settings, metricsFile: metricsFile.replaceAll(accountPlaceholder, run.account), run };
 }
 
-/** Stands for the account in the name of a file of metrics. */
-export const accountPlace = '{account}';
+/** Placeholder of the account in the name of a metrics file. */
+export const accountPlaceholder = '{account}';
 
 /** Throws a USAGE error where the runs of several accounts would replace each other's metrics */
 function refuseSharedFile({ file = '', folder, settings, accounts }: Configuration, metricsFile: string): void {
   const isTheirs = settings.metricsFile !== undefined && resolve(folder, settings.metricsFile) === metricsFile;
-  if (!isTheirs || accounts.size < 2 || metricsFile.includes(accountPlace)) return;
+  if (!isTheirs || accounts.size < 2 || metricsFile.includes(accountPlaceholder)) return;
   throw usageError(
-    `expected ${accountPlace} in \`metricsFile\` of ${file}, which has ${accounts.size} accounts, got ${metricsFile}: each run ` +
-      `would replace the metrics of the others; write ledgerlake-${accountPlace}.prom, for example`,
+    `expected ${accountPlaceholder} in \`metricsFile\` of ${file}, which has ${accounts.size} accounts, got ${metricsFile}: each run ` +
+      `would replace the metrics of the others; write ledgerlake-${accountPlaceholder}.prom, for example`,
   );
 }
 
 /** The account of a run; undefined where the command line or the configuration names none, or one that can't be. */
-async function askedAccount(given: Given, configuration: Configuration): Promise<string | undefined> {
+async function runAccount(args: CommandArguments, configuration: Configuration): Promise<string | undefined> {
   const [{ accountName }, { accountPattern, demoAccount }, { accountSettings }] = await Promise.all([
     import('../app/configuration/resolve-account.js'),
     import('../app/configuration/account.js'),
     import('../app/configuration/account-settings.js'),
   ]);
-  const endpoint = given.text('endpoint');
+  const endpoint = args.text('endpoint');
   try {
-    const named = accountName(configuration, process.env, { account: given.text('account'), endpoint });
+    const named = accountName(configuration, process.env, { account: args.text('account'), endpoint });
     const account = named ?? (endpoint === undefined ? demoAccount : undefined);
     if (account === undefined || !accountPattern.test(account)) return undefined;
     // Custom pipelines load for any name; a mistyped one gets no metrics, which nobody would ever replace.
-    const isAnyName = (given.text('pipelines') ?? configuration.settings.pipelines) !== undefined;
+    const isAnyName = (args.text('pipelines') ?? configuration.settings.pipelines) !== undefined;
     const isKnown = account === demoAccount || isAnyName || configuration.accounts.has(account);
     const source = endpoint ?? accountSettings(configuration, process.env, account).endpoint;
     return isKnown || source !== undefined ? account : undefined;
@@ -190,7 +190,7 @@ function isTrue(text: string | undefined): boolean {
 
 async function openMetrics(
   { metricsPort, metricsHost, metricsFile }: LogSettings,
-  asked: AskedRun | undefined,
+  run: MetricsRun | undefined,
   clock: Clock,
   emit: Emit,
 ): Promise<Listener | undefined> {
@@ -200,7 +200,7 @@ async function openMetrics(
     import('../observe/metrics/metrics-server.js'),
   ]);
   if (metricsFile !== undefined) await checkMetricsFile(metricsFile);
-  const metrics = createRunMetrics(clock, asked);
+  const metrics = createRunMetrics(clock, run);
   const onFault = (fault: unknown): void => {
     emit({ event: 'metrics-not-served', reason: messageOf(fault) });
   };
@@ -211,7 +211,7 @@ async function openMetrics(
   return {
     emit: (event) => {
       // A night that fails before it begins is to be seen, too.
-      hasRun ||= event.event === 'run-started' || (event.event === 'failed' && asked !== undefined);
+      hasRun ||= event.event === 'run-started' || (event.event === 'failed' && run !== undefined);
       metrics.emit(event);
     },
     close: async () => {

@@ -37,18 +37,18 @@ export function parserFault(message: string, words: readonly string[]): string {
     const hint = meant === undefined ? '' : `did you mean ${meant}? `;
     return `expected ${isOption ? 'an option' : 'a command'}, got ${dashes}${unknown}; ${hint}${help}`;
   }
-  const [, chosen = '', got = '', offered] =
+  const [, option = '', given = '', offered] =
     /^Invalid values: Argument: (\S+), Given: (.*?), Choices: ("[^"]*"(?:, "[^"]*")*)/.exec(message) ?? [];
   if (offered !== undefined) {
     const choices = offered.replaceAll('"', '').split(', ');
-    const last = got.split(', ').at(-1) ?? '';
-    const nearest = chosen === 'region' ? nearestRegion(last.replaceAll('"', '')) : nearestName(last, choices);
+    const last = given.split(', ').at(-1) ?? '';
+    const nearest = option === 'region' ? nearestRegion(last.replaceAll('"', '')) : nearestName(last, choices);
     const hint = nearest === undefined ? '' : `did you mean ${nearest}? `;
-    return `expected --${chosen} to be one of ${choices.join(', ')}, got ${last}; ${hint}${help}`;
+    return `expected --${option} to be one of ${choices.join(', ')}, got ${last}; ${hint}${help}`;
   }
-  const [, option] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
-  if (option === undefined) return `${message}; ${help}`;
-  return `expected a value behind ${option.length === 1 ? '-' : '--'}${option}, got none; ${help}`;
+  const [, valueless] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
+  if (valueless === undefined) return `${message}; ${help}`;
+  return `expected a value behind ${valueless.length === 1 ? '-' : '--'}${valueless}, got none; ${help}`;
 }
 
 /** The command without `--account`, where it takes accounts as arguments behind what it shall do. */
@@ -61,7 +61,7 @@ function accountHint(command: CommandDefinition | undefined, unknown: string, wo
   return `${program} ${command.name} ${action} ${shellWord(account)}`;
 }
 
-/** The word that is to be told of: where no command is named the one in its place, before every option. */
+/** The word to report: where no command is named, the one in its position, before every option. */
 function unknownWord(message: string, words: readonly string[], lacksCommand: boolean): string | undefined {
   const [first = ''] = words;
   if (message === noCommand) {
@@ -79,9 +79,9 @@ function unknownWord(message: string, words: readonly string[], lacksCommand: bo
 /** What a word that a command doesn't take was most likely meant as. */
 function argumentHint({ options, positional }: CommandDefinition, word: string): string {
   if (positional?.name === 'QUERY') return 'put the query in quotes;';
-  const isPlace = word.startsWith('s3://') || existsSync(word);
-  const isAccount = !isPlace && options['account'] !== undefined && accountPattern.test(word);
-  const meant = [...(isAccount ? ['account'] : []), ...(isPlace || isAccount ? ['lake'] : [])];
+  const isLocation = word.startsWith('s3://') || existsSync(word);
+  const isAccount = !isLocation && options['account'] !== undefined && accountPattern.test(word);
+  const meant = [...(isAccount ? ['account'] : []), ...(isLocation || isAccount ? ['lake'] : [])];
   const hints = meant
     .filter((option) => options[option] !== undefined)
     .map((option) => `--${option} ${shellWord(word)}`);

@@ -2,7 +2,7 @@ import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { accountKinds, checkOptions, type AccountOptions, type OptionKinds } from './options.js';
 import type { FinancesPage, FinancesParameters, FinancesResult } from './results.js';
-import { beginWork } from './work.js';
+import { startTask } from './task.js';
 
 /** An operation that is read page by page: those of Finances v0, those of Finances 2024-06-19, and Transfers 2024-06-01. */
 export type FinancesOperation =
@@ -65,7 +65,7 @@ export async function createFinancesClient(options: AccountOptions = {}): Promis
   ]);
   const { account, endpoint, rate, burst, signIn, tokenLifeMinutes, startEmbedded } = await readOptions(options);
   const closing = new AbortController();
-  const client = beginWork({ outer: closing.signal, onEvent: options.onEvent });
+  const client = startTask({ outer: closing.signal, onEvent: options.onEvent });
   const embedded = endpoint === undefined ? await startEmbedded(systemClock) : undefined;
   const connection = connectFinances({
     clock: systemClock,
@@ -86,22 +86,22 @@ export async function createFinancesClient(options: AccountOptions = {}): Promis
     return read();
 
     async function* read(): AsyncGenerator<FinancesPage> {
-      const work = beginWork({ outer: client.signal, signal: given.signal });
+      const task = startTask({ outer: client.signal, signal: given.signal });
       try {
-        work.signal.throwIfAborted();
+        task.signal.throwIfAborted();
         yield* query({
           upstream: connection.upstream,
           account,
           counts: { requests: 0, retries: 0, throttled: 0, pages: 0 },
           priority: 0,
-          signal: work.signal,
+          signal: task.signal,
           committed: () => undefined,
           emit: (event) => {
             client.emit({ pipeline: operation, slice, ...event });
           },
         });
       } finally {
-        work.end();
+        task.end();
         client.check();
       }
     }

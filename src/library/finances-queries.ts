@@ -3,7 +3,7 @@ import { readInstant } from '../core/numeric/instant.js';
 import { nearestName } from '../core/text/fault-line.js';
 import type { Reading } from '../engine/run/pipeline.js';
 import { JsonNode } from '../sources/custom/json-node.js';
-import * as later from '../sources/finances/api-2024-06-19/operations.js';
+import * as v2024 from '../sources/finances/api-2024-06-19/operations.js';
 import { eachResult as eachLaterResult } from '../sources/finances/api-2024-06-19/results-page.js';
 import { eachResult } from '../sources/finances/api-v0/finances-page.js';
 import * as v0 from '../sources/finances/api-v0/operations.js';
@@ -24,22 +24,22 @@ export function financesQuery(operation: string, given: FinancesParameters): Rea
     const parameters = readParameters(operation, given, range, pathParameter === undefined ? [] : [pathParameter.name]);
     return (reading) => v0Pages(reading.upstream.v0.pages({ operation, parameters }, reading));
   }
-  if (isLater(operation)) {
-    const { range, relatedIdentifiers, filters }: later.Operation = later.operations[operation];
-    const { relatedIdentifierName, relatedIdentifierValue } = later.parameters;
+  if (isV2024(operation)) {
+    const { range, relatedIdentifiers, filters }: v2024.Operation = v2024.operations[operation];
+    const { relatedIdentifierName, relatedIdentifierValue } = v2024.parameters;
     const related = relatedIdentifiers.length === 0 ? [] : [relatedIdentifierName, relatedIdentifierValue];
     const parameters = readParameters(operation, given, range, [...related, ...filters]);
-    return (reading) => laterPages(reading.upstream.transactions.pages({ operation, parameters }, reading));
+    return (reading) => v2024Pages(reading.upstream.transactions.pages({ operation, parameters }, reading));
   }
-  throw unknown('an operation', operation, [...Object.keys(v0.operations), ...Object.keys(later.operations)]);
+  throw unknown('an operation', operation, [...Object.keys(v0.operations), ...Object.keys(v2024.operations)]);
 }
 
 function isV0(operation: string): operation is v0.OperationName {
   return Object.hasOwn(v0.operations, operation);
 }
 
-function isLater(operation: string): operation is later.OperationName {
-  return Object.hasOwn(later.operations, operation);
+function isV2024(operation: string): operation is v2024.OperationName {
+  return Object.hasOwn(v2024.operations, operation);
 }
 
 /** Parameters as queries have them: dates in milliseconds since 1970. */
@@ -88,7 +88,7 @@ async function* v0Pages(pages: ReturnType<FinancesUpstream['v0']['pages']>): Asy
   }
 }
 
-async function* laterPages(pages: ReturnType<FinancesUpstream['transactions']['pages']>): AsyncGenerator<FinancesPage> {
+async function* v2024Pages(pages: ReturnType<FinancesUpstream['transactions']['pages']>): AsyncGenerator<FinancesPage> {
   for await (const page of pages) {
     const results: FinancesResult[] = [];
     eachLaterResult(page, (node) => results.push({ list: '', json: new JsonNode(page.tape, node) }));

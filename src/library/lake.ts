@@ -8,7 +8,7 @@ import type { ReadingContext } from '../app/context.js';
 import type { QueryResult } from '../core/duckdb/connection.js';
 import { checkOptions, textOf, type OptionKinds } from './options.js';
 import type { Certificate, LakeStatus } from './results.js';
-import { working } from './work.js';
+import { runTask } from './task.js';
 
 /** What {@link openLake} takes. */
 export interface LakeOptions {
@@ -100,9 +100,9 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     import('../app/query/lake-database.js'),
     import('../core/duckdb/connection.js'),
   ]);
-  const place = { texts: { lake: path, config }, environment: process.env, workingFolder: process.cwd() };
-  const { marginMinutes } = (await configuredSettings(place)).settings;
-  const reader = await working({ onEvent }, ({ emit }) =>
+  const sources = { texts: { lake: path, config }, environment: process.env, workingFolder: process.cwd() };
+  const { marginMinutes } = (await configuredSettings(sources)).settings;
+  const reader = await runTask({ onEvent }, ({ emit }) =>
     openLakeReader(path, systemClock, logTo(emit), { lake: path, config }),
   );
   const database = await openDatabase();
@@ -112,7 +112,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
 
   const inTurn = <T>(query: () => Promise<T>): Promise<T> => {
     const result = lastQuery.then(query);
-    // Its failure is told to whoever asked it.
+    // The caller of the query gets its failure.
     lastQuery = result.catch(() => undefined);
     return result;
   };
@@ -120,7 +120,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     signal: AbortSignal | undefined,
     read: (context: Omit<ReadingContext, 'output'>, emit: Emit) => Promise<T>,
   ): Promise<T> =>
-    working({ signal, onEvent }, (work) =>
+    runTask({ signal, onEvent }, (work) =>
       read({ clock: systemClock, signal: work.signal, log: logTo(work.emit) }, work.emit),
     );
 
@@ -146,18 +146,18 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       checkOptions('status', given, statusKinds);
       const { status } = await import('../app/status/status.js');
       const [from, to] = [textOf(given.from), textOf(given.to)];
-      const asked = { lake: path, config, account: given.account, from, to, marginMinutes };
+      const settings = { lake: path, config, account: given.account, from, to, marginMinutes };
       const text = await reading(undefined, (context) =>
-        written((output) => status({ ...asked, format: 'json', color: false }, { ...context, output })),
+        written((output) => status({ ...settings, format: 'json', color: false }, { ...context, output })),
       );
       return JSON.parse(text) as LakeStatus;
     },
     verify: async (given = {}) => {
       checkOptions('verify', given, verifyKinds);
       const { verify } = await import('../app/verify/verify.js');
-      const asked = { lake: path, config, account: given.account, strict: false };
+      const settings = { lake: path, config, account: given.account, strict: false };
       const text = await reading(given.signal, (context) =>
-        written((output) => verify({ ...asked, format: 'json' }, { ...context, output })),
+        written((output) => verify({ ...settings, format: 'json' }, { ...context, output })),
       );
       return JSON.parse(text) as Certificate;
     },

@@ -49,16 +49,16 @@ export const accountKinds: OptionKinds<AccountOptions> = {
   onEvent: 'function',
 };
 
-const kinds: Readonly<Record<Kind, { readonly expected: string; readonly holds: (value: unknown) => boolean }>> = {
-  text: { expected: 'a text that is not empty', holds: isText },
-  number: { expected: 'a number', holds: (value) => typeof value === 'number' },
-  flag: { expected: 'true or false', holds: (value) => typeof value === 'boolean' },
-  texts: { expected: 'a list of texts', holds: (value) => Array.isArray(value) && value.every(isText) },
-  values: { expected: 'a list of texts, numbers, bigints, booleans and nulls', holds: areValues },
-  instant: { expected: 'a Date, or a text in ISO 8601', holds: (value) => value instanceof Date || isText(value) },
-  function: { expected: 'a function', holds: (value) => typeof value === 'function' },
-  signal: { expected: 'an AbortSignal', holds: (value) => value instanceof AbortSignal },
-  credentials: { expected: 'an object with clientId, clientSecret and refreshToken', holds: areCredentials },
+const kinds: Readonly<Record<Kind, { readonly expected: string; readonly isValid: (value: unknown) => boolean }>> = {
+  text: { expected: 'a text that is not empty', isValid: isText },
+  number: { expected: 'a number', isValid: (value) => typeof value === 'number' },
+  flag: { expected: 'true or false', isValid: (value) => typeof value === 'boolean' },
+  texts: { expected: 'a list of texts', isValid: (value) => Array.isArray(value) && value.every(isText) },
+  values: { expected: 'a list of texts, numbers, bigints, booleans and nulls', isValid: areValues },
+  instant: { expected: 'a Date, or a text in ISO 8601', isValid: (value) => value instanceof Date || isText(value) },
+  function: { expected: 'a function', isValid: (value) => typeof value === 'function' },
+  signal: { expected: 'an AbortSignal', isValid: (value) => value instanceof AbortSignal },
+  credentials: { expected: 'an object with clientId, clientSecret and refreshToken', isValid: areCredentials },
 };
 
 function isText(value: unknown): boolean {
@@ -94,8 +94,8 @@ export function checkOptions<T extends object>(of: string, options: T, known: Op
       const hint = nearest === undefined ? `it takes ${Object.keys(all).join(', ')}` : `did you mean ${nearest}?`;
       throw usageError(`expected an option of ${of}, got ${JSON.stringify(name)}; ${hint}`);
     }
-    const { expected, holds } = kinds[kind];
-    if (value !== undefined && !holds(value))
+    const { expected, isValid } = kinds[kind];
+    if (value !== undefined && !isValid(value))
       throw usageError(`expected the option ${name} of ${of} to be ${expected}`);
   }
 }

@@ -1,4 +1,4 @@
-import type { GivenCredentials } from '../app/configuration/account-settings.js';
+import type { SecretCredentials } from '../app/configuration/account-settings.js';
 import type { EmbeddedService } from '../app/load/connections.js';
 import { readRunSettings, type RunSettings } from '../app/load/run-settings.js';
 import type { Clock } from '../core/clock.js';
@@ -43,7 +43,7 @@ export async function readOptions(options: SettingOptions): Promise<RunSettings>
 }
 
 /** Credentials that no log can show. */
-function hidden({ clientId, clientSecret, refreshToken, tokenEndpoint }: Credentials): GivenCredentials {
+function hidden({ clientId, clientSecret, refreshToken, tokenEndpoint }: Credentials): SecretCredentials {
   return {
     clientId: new Secret(clientId),
     clientSecret: new Secret(clientSecret),

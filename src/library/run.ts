@@ -4,7 +4,7 @@ import { LedgerlakeError } from '../core/errors.js';
 import { emittingStop } from '../core/events/run-event.js';
 import { accountKinds, checkOptions, textOf, type AccountOptions, type OptionKinds } from './options.js';
 import type { RunSummary, SyncSummary } from './results.js';
-import { working } from './work.js';
+import { runTask } from './task.js';
 
 /** What {@link backfill} and {@link sync} have in common. Each option is that of the command, by its name there. */
 export interface RunOptions extends AccountOptions {
@@ -113,7 +113,7 @@ export async function backfill(options: BackfillOptions = {}): Promise<RunSummar
  */
 export async function sync(options: SyncOptions = {}): Promise<SyncSummary> {
   checkOptions('sync', options, syncKinds);
-  const [{ readOptions }, { sync: load }, { whole }] = await Promise.all([
+  const [{ readOptions }, { sync: load }, { wholeNumber: whole }] = await Promise.all([
     import('./read-options.js'),
     import('../app/load/sync.js'),
     import('../app/configuration/settings.js'),
@@ -139,7 +139,7 @@ function summaryOf<Summary extends RunSummary>(
   run: (context: RunContext) => Promise<void>,
 ): Promise<Summary> {
   const advice = '; what was committed stays, and the same call goes on from there';
-  return working({ signal: given, onEvent, advice }, async ({ signal, emit }) => {
+  return runTask({ signal: given, onEvent, advice }, async ({ signal, emit }) => {
     const printed: Summary[] = [];
     const printJson = (summary: object): void => {
       printed.push(summary as Summary);

@@ -100,8 +100,8 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
           now: clock.now(),
           lookBack: 2,
           rules: [],
-          asked: [],
-          done: new Map(),
+          unfinished: [],
+          lookBacks: new Map(),
           isInTurns: false,
           wasRead: () => false,
         };

@@ -2,7 +2,7 @@ import {
   accountSettings,
   checkVariables,
   type AccountSettings,
-  type PlacedSecret,
+  type LocatedSecret,
   listedAccounts,
 } from '../configuration/account-settings.js';
 import type { Configuration } from '../configuration/configuration.js';
@@ -35,7 +35,7 @@ interface AccountsOptions {
   readonly format: 'table' | 'json';
 }
 
-/** What is told of an account; of a secret the place: a variable, a file, or the configuration. */
+/** The columns of an account; of a secret its location: a variable, a file, or the configuration. */
 const names = ['account', 'region', 'endpoint', 'token_endpoint', 'client_id', 'client_secret', 'refresh_token'];
 
 /**
@@ -50,11 +50,16 @@ export async function accounts(options: AccountsOptions, { output, log }: Readin
   const all = chosen.map((account) => accountSettings(config, environment, account));
   if (format === 'json') {
     const columns = names.map((name): Column => ({ name, kind: 'text' }));
-    await writeRows(output, format, columns, chunksOf(all.map((settings) => cellsOf(settings, ({ place }) => place))));
+    await writeRows(
+      output,
+      format,
+      columns,
+      chunksOf(all.map((settings) => cellsOf(settings, ({ location }) => location))),
+    );
   } else {
     await writeText(
       output,
-      all.map((settings) => accountText(cellsOf(settings, placeText))),
+      all.map((settings) => accountText(cellsOf(settings, locationText))),
     );
   }
   if (all.length === 0) {
@@ -67,7 +72,7 @@ export async function accounts(options: AccountsOptions, { output, log }: Readin
 /** In the order of the names. */
 function cellsOf(
   { account, region, endpoint, tokenEndpoint, clientId, clientSecret, refreshToken }: AccountSettings,
-  textOf: (secret: PlacedSecret) => string,
+  textOf: (secret: LocatedSecret) => string,
 ): (string | null)[] {
   const secrets = [clientId, clientSecret, refreshToken].map((secret) =>
     secret === undefined ? null : textOf(secret),
@@ -75,8 +80,8 @@ function cellsOf(
   return [account, region ?? null, endpoint === undefined ? null : shownAddress(endpoint), tokenEndpoint, ...secrets];
 }
 
-function placeText({ place, isSet }: PlacedSecret): string {
-  return isSet ? place : `${place}, which is not set`;
+function locationText({ location, isSet }: LocatedSecret): string {
+  return isSet ? location : `${location}, which is not set`;
 }
 
 function accountText([account, ...cells]: readonly (string | null)[]): string {
@@ -142,8 +147,8 @@ const howToName =
 function chosenAccounts({ config, environment, accounts }: AccountsOptions): readonly string[] {
   const listed = listedAccounts(config, environment);
   if (accounts.length === 0 && listed.length === 0) {
-    const place = config.file === undefined ? withoutFile(config) : `${config.file} configures none`;
-    throw usageError(`expected an account to check, got none, and ${place}: ${howToName}`);
+    const location = config.file === undefined ? withoutFile(config) : `${config.file} configures none`;
+    throw usageError(`expected an account to check, got none, and ${location}: ${howToName}`);
   }
   for (const name of accounts) {
     if (listed.includes(name) || (config.accounts.size === 0 && accountPattern.test(name))) continue;
@@ -156,14 +161,14 @@ function chosenAccounts({ config, environment, accounts }: AccountsOptions): rea
   return accounts.length === 0 ? listed : [...new Set(accounts)];
 }
 
-interface Means {
+interface CheckContext {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;
 }
 
-async function check(account: string, options: CheckOptions, means: Means): Promise<Checked> {
+async function check(account: string, options: CheckOptions, context: CheckContext): Promise<Checked> {
   const { config, environment } = options;
   let shown: string | null = null;
   try {
@@ -171,16 +176,16 @@ async function check(account: string, options: CheckOptions, means: Means): Prom
     if (resolved.endpoint === undefined) {
       return { account, ok: true, endpoint: null, code: null, message: 'served by the embedded service' };
     }
-    for (const file of resolved.exposed ?? []) means.log(exposedText(file));
+    for (const file of resolved.exposed ?? []) context.log(exposedText(file));
     shown = shownAddress(resolved.endpoint);
-    await askOnce({ ...resolved, endpoint: resolved.endpoint }, means);
+    await sendCheapRequest({ ...resolved, endpoint: resolved.endpoint }, context);
     const how = resolved.signIn === undefined ? 'without sign-in' : 'signed in';
     return { account, ok: true, endpoint: shown, code: null, message: `${how}, answered by ${shown}` };
   } catch (error) {
-    means.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     // A fault of the program's is no finding about the account.
     if (!(error instanceof LedgerlakeError)) throw error;
-    if (options.verbose && error.details !== undefined) for (const line of error.details.split('\n')) means.log(line);
+    if (options.verbose && error.details !== undefined) for (const line of error.details.split('\n')) context.log(line);
     return { account, ok: false, endpoint: shown, code: error.code, message: messageOf(error) };
   }
 }
@@ -189,9 +194,9 @@ async function check(account: string, options: CheckOptions, means: Means): Prom
  * The cheapest request: one settlement of the last day, which ends behind the service's margin. Throws a LedgerlakeError
  * when there is no access token, or the answer isn't a page
  */
-async function askOnce(
+async function sendCheapRequest(
   { endpoint, signIn }: ResolvedAccount & { readonly endpoint: string },
-  { transport, clock, signal }: Means,
+  { transport, clock, signal }: CheckContext,
 ): Promise<void> {
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock });
   const api = financesApi({ endpoint, quota: undefined, cursorLifeMs: 0 });

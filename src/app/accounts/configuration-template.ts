@@ -30,7 +30,7 @@ interface InitOptions {
 const example: FirstAccount = { account: 'my-shop', region: 'eu' };
 
 /**
- * `ledgerlake init`: writes a first configuration, explained, and tells what to do next. Throws a USAGE error for a name or
+ * `ledgerlake init`: writes a first configuration, explained, and prints what to do next. Throws a USAGE error for a name or
  * a region that isn't one, and for a file that is there already or can't be written: it is never overwritten, nor left
  * half-written
  */
@@ -48,7 +48,7 @@ export async function init(
       readRegion,
     ),
   };
-  await createFile(file, commentedConfiguration({ ...chosen, schema: schemaBeside(file) }), {
+  await createFile(file, commentedConfiguration({ ...chosen, schema: schemaPath(file) }), {
     option: '--config',
     instead: 'add a further account to its "accounts"',
   });
@@ -138,7 +138,7 @@ interface FirstAccount {
 const schemas = ['./node_modules/ledgerlake/ledgerlake.schema.json', './ledgerlake.schema.json'];
 
 /** The JSON Schema for a configuration, seen from its folder; undefined where an editor would look for it in vain. */
-function schemaBeside(file: string): string | undefined {
+function schemaPath(file: string): string | undefined {
   return schemas.find((schema) => existsSync(resolve(dirname(file), schema)));
 }
 

@@ -18,7 +18,7 @@ interface PipelineInit {
 }
 
 /**
- * `ledgerlake init pipeline NAME`: writes a definition of a custom pipeline to begin with, and tells what to do next. Throws a
+ * `ledgerlake init pipeline NAME`: writes a definition of a custom pipeline to begin with, and prints what to do next. Throws a
  * USAGE error for a name that isn't one, for the folder of the program's own pipelines, and for a file that is there already or can't be written
  */
 export async function initPipeline(

@@ -6,10 +6,10 @@ import type { Configuration, SecretSource } from './configuration.js';
 import { variableOf, variableSuffix, type Environment } from '../../core/environment.js';
 
 /** A secret that is set, not read yet. */
-export interface PlacedSecret {
+export interface LocatedSecret {
   /** Where, for people: a variable, a file, the configuration. */
-  readonly place: string;
-  /** Whether there is something, as far as can be told without reading it: a variable may not be set. */
+  readonly location: string;
+  /** Whether it has a value, as far as that shows without reading it: a variable may not be set. */
   readonly isSet: boolean;
   readonly source: SecretSource;
 }
@@ -24,9 +24,9 @@ export interface AccountSettings {
   readonly tokenEndpoint: string;
   /** Which of the two addresses the configuration file decides. */
   readonly setByFile: readonly ('endpoint' | 'tokenEndpoint')[];
-  readonly clientId: PlacedSecret | undefined;
-  readonly clientSecret: PlacedSecret | undefined;
-  readonly refreshToken: PlacedSecret | undefined;
+  readonly clientId: LocatedSecret | undefined;
+  readonly clientSecret: LocatedSecret | undefined;
+  readonly refreshToken: LocatedSecret | undefined;
 }
 
 /** The variables of an account, each with what it sets. */
@@ -64,13 +64,13 @@ export function accountSettings(config: Configuration, environment: Environment,
     const set = names.map((name) => ({ name, text: variableOf(environment, name) ?? '' }));
     return set.find(({ text }) => text !== '');
   };
-  const secret = (key: 'clientId' | 'clientSecret' | 'refreshToken'): PlacedSecret | undefined => {
+  const secret = (key: 'clientId' | 'clientSecret' | 'refreshToken'): LocatedSecret | undefined => {
     const set = variable(key);
-    if (set !== undefined) return { place: set.name, isSet: true, source: new Secret(set.text) };
+    if (set !== undefined) return { location: set.name, isSet: true, source: new Secret(set.text) };
     const source = file[key];
     if (source === undefined) return undefined;
     const isSet = source instanceof Secret || !('env' in source) || variableOf(environment, source.env) !== undefined;
-    return { place: placeOf(source), isSet, source };
+    return { location: locationOf(source), isSet, source };
   };
   const upstream = upstreamOf(file, suffixes, environment);
   const token = variable('tokenEndpoint');
@@ -89,8 +89,8 @@ export function accountSettings(config: Configuration, environment: Environment,
   };
 }
 
-/** What a program signs in with, in the place of what is set. */
-export interface GivenCredentials {
+/** What a program signs in with, instead of what is set. */
+export interface SecretCredentials {
   readonly clientId: Secret;
   readonly clientSecret: Secret;
   readonly refreshToken: Secret;
@@ -100,19 +100,19 @@ export interface GivenCredentials {
 /** @throws LedgerlakeError USAGE for an address that is no token endpoint */
 export function withCredentials(
   settings: AccountSettings,
-  { tokenEndpoint, ...secrets }: GivenCredentials,
+  { tokenEndpoint, ...secrets }: SecretCredentials,
 ): AccountSettings {
   if (tokenEndpoint !== undefined) checkTokenEndpoint('credentials.tokenEndpoint', tokenEndpoint);
-  const placed = (source: Secret): PlacedSecret => ({ place: 'credentials', isSet: true, source });
+  const located = (source: Secret): LocatedSecret => ({ location: 'credentials', isSet: true, source });
   return {
     ...settings,
     ...(tokenEndpoint !== undefined && {
       tokenEndpoint,
       setByFile: settings.setByFile.filter((key) => key !== 'tokenEndpoint'),
     }),
-    clientId: placed(secrets.clientId),
-    clientSecret: placed(secrets.clientSecret),
-    refreshToken: placed(secrets.refreshToken),
+    clientId: located(secrets.clientId),
+    clientSecret: located(secrets.clientSecret),
+    refreshToken: located(secrets.refreshToken),
   };
 }
 
@@ -138,7 +138,7 @@ function upstreamOf(
 }
 
 /**
- * Checks every variable whose value can be told to be wrong, whichever account it is for: one that nobody reads yet would be
+ * Checks every variable whose value can be checked, whichever account it is for: a wrong one that nobody reads yet would be
  * found out only when it is needed. Throws a USAGE error naming the first one with a value that isn't one
  */
 export function checkVariables(environment: Environment): void {
@@ -152,7 +152,7 @@ export function checkVariables(environment: Environment): void {
   }
 }
 
-// What stands in a variable may be a secret that belongs into another: no value is shown.
+// The value of a variable may be a secret that belongs in another: no value is shown.
 
 function readRegion(name: string, text: string): Region {
   const known = regionNames.find((region) => region === text);
@@ -190,7 +190,7 @@ function refuseSharedVariables({ accounts }: Configuration, environment: Environ
   );
 }
 
-function placeOf(source: SecretSource): string {
+function locationOf(source: SecretSource): string {
   if (source instanceof Secret) return 'configuration';
   return 'env' in source ? source.env : source.file;
 }

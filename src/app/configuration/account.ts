@@ -29,7 +29,7 @@ export function readAccount(account: string | undefined, endpoint: string | unde
  * The account that pipelines of a user's own load for: any name but the made-up seller's. Throws a USAGE error where none is
  * named, or one that can't be
  */
-export function readOwnAccount(account: string | undefined): string {
+export function readCustomAccount(account: string | undefined): string {
   if (account !== undefined && account !== demoAccount) return readAccountName(account);
   throw usageError(
     `expected --account beside pipelines of your own: whose data do they load? Any name but ${demoAccount} will do`,
@@ -45,10 +45,10 @@ export function readAccountName(account: string): string {
 }
 
 /** Throws a USAGE error where the lake holds `demo` and another account is asked for, or the other way round */
-export function refuseMixing(account: string, held: ReadonlySet<string>, lake: string): void {
-  const other = [...held].find((name) => (name === demoAccount) !== (account === demoAccount));
+export function refuseMixing(account: string, lakeAccounts: ReadonlySet<string>, lake: string): void {
+  const other = [...lakeAccounts].find((name) => (name === demoAccount) !== (account === demoAccount));
   if (other === undefined) return;
-  const real = [...held].filter((name) => name !== demoAccount).toSorted();
+  const real = [...lakeAccounts].filter((name) => name !== demoAccount).toSorted();
   const hint =
     account === demoAccount ? `did you mean --account ${real.slice(0, 5).join(' or ')}? Or choose` : 'choose';
   throw usageError(
@@ -58,9 +58,13 @@ export function refuseMixing(account: string, held: ReadonlySet<string>, lake: s
 }
 
 /** Throws a USAGE error for an account that the lake lacks, while it holds others */
-export function refuseUnheld(account: string | undefined, held: ReadonlySet<string>, lake: string): void {
-  if (account === undefined || held.size === 0 || held.has(account)) return;
-  const names = [...held].toSorted();
+export function refuseUnknownAccount(
+  account: string | undefined,
+  lakeAccounts: ReadonlySet<string>,
+  lake: string,
+): void {
+  if (account === undefined || lakeAccounts.size === 0 || lakeAccounts.has(account)) return;
+  const names = [...lakeAccounts].toSorted();
   const nearest = nearestName(account, names);
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
   throw usageError(
@@ -96,7 +100,7 @@ const marketplaces: Readonly<Partial<Record<Region, readonly string[]>>> = {
   fe: ['jp', 'au', 'sg', 'us-west-2', 'asia', 'far-east'],
 };
 
-/** The region that another word most likely stands for: `us`, `UK`, `EU`; undefined where none is near. */
+/** The region that another word most likely means: `us`, `UK`, `EU`; undefined where none is near. */
 export function nearestRegion(given: string): Region | undefined {
   const word = given.trim().toLowerCase().replaceAll(/[ _]/g, '-');
   const nearest = nearestName(word, regionNames);

@@ -7,16 +7,16 @@ import type { FinancesPipeline } from '../../sources/finances/connect-finances.j
 import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
 
 /**
- * The pipelines of the given names, each once, or those of an API where there is none; `own` are those of `--pipelines`.
+ * The pipelines of the given names, each once, or those of an API where there is none; `customPipelines` are those of `--pipelines`.
  * Throws a USAGE error for an unknown name, and where order ids and the pipeline that reads them don't meet
  */
 export function choosePipelines(
   names: readonly string[],
   hasOrders: boolean,
-  own: readonly CustomPipeline[] = [],
+  customPipelines: readonly CustomPipeline[] = [],
   api: Api = defaultApi,
 ): readonly FinancesPipeline[] {
-  const all: readonly FinancesPipeline[] = [...pipelines, ...own];
+  const all: readonly FinancesPipeline[] = [...pipelines, ...customPipelines];
   const chosen = names.map((name) => {
     const pipeline = all.find((candidate) => candidate.name === name);
     if (pipeline === undefined) {
@@ -54,7 +54,7 @@ export function unknownPipeline(
 }
 
 /** Whether nothing of the finances is asked for, but users' own pipelines are. */
-export function areOwn(chosen: readonly FinancesPipeline[]): boolean {
+export function areAllCustom(chosen: readonly FinancesPipeline[]): boolean {
   return chosen.length > 0 && chosen.every(isCustom);
 }
 

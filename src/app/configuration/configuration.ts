@@ -19,7 +19,7 @@ export interface Configuration {
   /** The file, for messages; undefined where there is none. */
   readonly file: string | undefined;
   /** Whether nobody named it: it lay in the working folder. */
-  readonly wasFound?: boolean;
+  readonly isDiscovered?: boolean;
   /** The folder from which its relative paths are seen. */
   readonly folder: string;
   readonly settings: FileSettings;
@@ -60,7 +60,7 @@ function refuseDoubleKeys(tape: Tape, file: string): void {
     const seen = new Set<string>();
     for (const key of tape.keys(node)) {
       const name = tape.stringValue(key);
-      const { line, column } = placeOf(tape.bytes, tape.start(key));
+      const { line, column } = positionOf(tape.bytes, tape.start(key));
       // A key of this name never becomes a member like others.
       if (name === '__proto__') throw usageError(`${file}: expected no key __proto__, got one in line ${line}`);
       if (seen.has(name)) {
@@ -74,12 +74,12 @@ function refuseDoubleKeys(tape: Tape, file: string): void {
 /** The scanner counts bytes, people count lines. */
 function withLine(message: string, bytes: Uint8Array): string {
   return message.replace(/at byte (\d+)/, (_, byte: string) => {
-    const { line, column } = placeOf(bytes, Number(byte));
+    const { line, column } = positionOf(bytes, Number(byte));
     return `in line ${line}, column ${column}`;
   });
 }
 
-function placeOf(bytes: Uint8Array, at: number): { readonly line: number; readonly column: number } {
+function positionOf(bytes: Uint8Array, at: number): { readonly line: number; readonly column: number } {
   const lines = new TextDecoder().decode(bytes.subarray(0, at)).split('\n');
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
 }
@@ -88,7 +88,7 @@ function number(expected: string): z.ZodNumber {
   return z.number({ error: expected });
 }
 
-/** A secret as text, or where it stands. */
+/** A secret as text, or the variable or file that holds it. */
 function secretSource() {
   const expected = 'a text, {"env": "NAME"} or {"file": "PATH"}';
   return z.union(
@@ -188,7 +188,7 @@ const account = object('an object with the settings of an account', {
     .describe('Secrets of custom pipelines by the variable that their definitions name'),
 }).partial();
 
-/** `ledgerlake.config.json`. A secret that stands in it as text comes out as a `Secret`. */
+/** `ledgerlake.config.json`. A secret that it has as text becomes a `Secret`. */
 const configurationSchema = object('an object with `settings` and `accounts`', {
   $schema: z.string({ error: 'a text' }).describe('Where the JSON Schema of this file is'),
   settings: settings.describe('What the command line and the environment leave open'),

@@ -14,7 +14,7 @@ export const rangeMarginMs = 5 * 60_000;
 export interface RangeOptions {
   readonly from: string | undefined;
   readonly to: string | undefined;
-  /** Minutes in the place of `rangeMarginMs`. */
+  /** Minutes instead of `rangeMarginMs`. */
   readonly marginMinutes?: number | undefined;
 }
 
@@ -26,8 +26,8 @@ export interface RangeOptions {
 export function readRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
   const marginMs = marginMinutes === undefined ? rangeMarginMs : marginMinutes * 60_000;
   const latest = latestBound(now, marginMinutes);
-  const asked = to === undefined ? latest : instant('--to', to);
-  const end = Math.min(asked, latest);
+  const requestedEnd = to === undefined ? latest : instant('--to', to);
+  const end = Math.min(requestedEnd, latest);
   const start = from === undefined ? dayStart(end - defaultDays * dayMs) : instant('--from', from);
   if (start >= latest) {
     const when = start > now ? ', which is in the future' : '';
@@ -36,15 +36,15 @@ export function readRange({ from, to, marginMinutes }: RangeOptions, now: number
         `the service answers only for what is older than that`,
     );
   }
-  if (start >= asked) {
+  if (start >= requestedEnd) {
     throw usageError(
-      `expected --from to be earlier than --to, got --from ${isoInstant(start)} and --to ${isoInstant(asked)}; swap or change them`,
+      `expected --from to be earlier than --to, got --from ${isoInstant(start)} and --to ${isoInstant(requestedEnd)}; swap or change them`,
     );
   }
   return { start, end };
 }
 
-/** What to tell of an end in the future, which `readRange` draws back to `end`; undefined where it is none. */
+/** The message for an end in the future, which `readRange` draws back to `end`; undefined where it is none. */
 export function futureEndText({ to }: RangeOptions, { end }: Window, now: number): string | undefined {
   if (to === undefined || instant('--to', to) <= now) return undefined;
   return `--to ${to} is in the future: the range ends at ${isoInstant(end)}`;

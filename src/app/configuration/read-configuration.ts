@@ -19,34 +19,34 @@ export async function readConfiguration(
   environment: Environment,
   workingFolder: string,
 ): Promise<Configuration> {
-  const chosen = named ?? variableOf(environment, 'LEDGERLAKE_CONFIG');
-  const file = chosen ?? configurationFile;
+  const specified = named ?? variableOf(environment, 'LEDGERLAKE_CONFIG');
+  const file = specified ?? configurationFile;
   const path = resolve(workingFolder, file);
   let bytes: Uint8Array;
   try {
     bytes = await readFile(path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    if (code === 'ENOENT' && chosen === undefined) {
+    if (code === 'ENOENT' && specified === undefined) {
       return { file: undefined, folder: workingFolder, settings: {}, accounts: new Map() };
     }
-    const place = named === undefined && chosen !== undefined ? 'LEDGERLAKE_CONFIG' : '--config';
-    const says = chosen === undefined ? file : `${file}, which ${place} names`;
+    const namedBy = named === undefined && specified !== undefined ? 'LEDGERLAKE_CONFIG' : '--config';
+    const description = specified === undefined ? file : `${file}, which ${namedBy} names`;
     if (code === 'EACCES' || code === 'EPERM') {
       throw usageError(
-        `expected a configuration that can be read in ${says}, this user may not read ${path} (${code}): run as its owner, ` +
+        `expected a configuration that can be read in ${description}, this user may not read ${path} (${code}): run as its owner, ` +
           'or let this user read it and enter its folders',
       );
     }
-    if (code !== 'ENOENT') throw usageError(`expected a configuration that can be read in ${says}, got ${code}`);
+    if (code !== 'ENOENT') throw usageError(`expected a configuration that can be read in ${description}, got ${code}`);
     const written = `\`ledgerlake init --config ${shellWord(file)}\` writes one`;
     throw usageError(
-      `expected the configuration ${says}, there is no such file in ${dirname(path)}: check it; ${written}`,
+      `expected the configuration ${description}, there is no such file in ${dirname(path)}: check it; ${written}`,
     );
   }
   // Only now: most runs have no such file, and the schema takes longer to load than all else that reads settings.
   const { parseConfiguration } = await import('./configuration.js');
-  return { ...parseConfiguration(bytes, file, dirname(path)), wasFound: chosen === undefined };
+  return { ...parseConfiguration(bytes, file, dirname(path)), isDiscovered: specified === undefined };
 }
 
 /** That no file configures an account, in words. */
@@ -69,7 +69,7 @@ export async function configuredNames(
     const { withoutComments } = await import('./without-comments.js');
     value = JSON.parse(new TextDecoder().decode(withoutComments(await readFile(resolve(workingFolder, file)))));
   } catch {
-    // Nobody who presses Tab wants to be told.
+    // A completion reports no error.
     return [];
   }
   const accounts = typeof value === 'object' && value !== null && 'accounts' in value ? value.accounts : undefined;

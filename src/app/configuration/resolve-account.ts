@@ -10,7 +10,7 @@ import {
   accountVariables,
   withCredentials,
   type AccountSettings,
-  type GivenCredentials,
+  type SecretCredentials,
 } from './account-settings.js';
 import { withoutFile } from './read-configuration.js';
 import type { Configuration, SecretSource } from './configuration.js';
@@ -39,7 +39,7 @@ export interface AccountOptions {
   /** False for a command without `--endpoint`, which no advice names then; left out: true. */
   readonly takesEndpoint?: boolean;
   /** What a program signs in with; left out: what is set for the account. */
-  readonly credentials?: GivenCredentials | undefined;
+  readonly credentials?: SecretCredentials | undefined;
 }
 
 /**
@@ -100,8 +100,10 @@ function refuseLogin(endpoint: string | undefined): void {
  * choice. Throws a USAGE error
  */
 function refuseForeignAddress(config: Configuration, settings: AccountSettings, options: AccountOptions): void {
-  if (config.wasFound !== true) return;
-  const isTheUsers = secretKeys.some((key) => settings[key] !== undefined && settings[key].place !== 'configuration');
+  if (config.isDiscovered !== true) return;
+  const isTheUsers = secretKeys.some(
+    (key) => settings[key] !== undefined && settings[key].location !== 'configuration',
+  );
   if (!isTheUsers) return;
   for (const key of settings.setByFile) {
     const address = settings[key];
@@ -123,10 +125,12 @@ async function exposedFiles(
 ): Promise<readonly string[] | undefined> {
   const signIn = [settings.clientSecret, settings.refreshToken].flatMap((placed) =>
     // One of the environment is a Secret too.
-    placed === undefined || (placed.source instanceof Secret && placed.place !== 'configuration') ? [] : placed.source,
+    placed === undefined || (placed.source instanceof Secret && placed.location !== 'configuration')
+      ? []
+      : placed.source,
   );
-  const own = Object.values(accounts.get(settings.account)?.secrets ?? {});
-  const files = [...signIn, ...own].flatMap((source) => {
+  const custom = Object.values(accounts.get(settings.account)?.secrets ?? {});
+  const files = [...signIn, ...custom].flatMap((source) => {
     if (source instanceof Secret) return file === undefined ? [] : [join(folder, basename(file))];
     return 'file' in source ? [resolve(folder, source.file)] : [];
   });
@@ -178,10 +182,10 @@ function refuseWithoutEndpoint(
   if (account === demoAccount) return;
   if (accounts.size === 0) {
     readAccountName(account);
-    const place = file === undefined ? withoutFile(config) : `${file} configures none`;
+    const location = file === undefined ? withoutFile(config) : `${file} configures none`;
     const written = `\`ledgerlake init --account ${account}\` writes one`;
     throw usageError(
-      `expected an endpoint for the account ${account}, ${place}: name its configuration with --config (${written})${orOption}; ` +
+      `expected an endpoint for the account ${account}, ${location}: name its configuration with --config (${written})${orOption}; ` +
         `without ${takesEndpoint ? 'either' : 'it'} only the made-up account ${demoAccount} can be loaded`,
     );
   }
@@ -195,7 +199,7 @@ function refuseWithoutEndpoint(
 
 /**
  * The variables that custom pipelines read for an account: those of the environment, and for those of the account's own that
- * are not set there the secrets that the configuration has. `foundVariables` are those whose text stands in a file that only lay in the
+ * are not set there the secrets that the configuration has. `untrustedVariables` are those whose text stands in a file that only lay in the
  * working folder. Throws a USAGE error for a secret that can't be read
  */
 export async function accountEnvironment(
@@ -204,20 +208,20 @@ export async function accountEnvironment(
   account: string,
 ): Promise<{
   readonly environment: Environment;
-  readonly foundVariables: ReadonlySet<string>;
+  readonly untrustedVariables: ReadonlySet<string>;
   readonly exposed: readonly string[] | undefined;
 }> {
   const variables: Record<string, string | undefined> = { ...environment };
-  const foundVariables = new Set<string>();
+  const untrustedVariables = new Set<string>();
   for (const [name, source] of Object.entries(config.accounts.get(account)?.secrets ?? {})) {
     const variable = `${name}${variableSuffix(account)}`;
     if (variableOf(environment, variable) !== undefined) continue;
     const expected = `expected \`secrets.${name}\` of the account ${account}`;
-    if (config.wasFound === true && source instanceof Secret) foundVariables.add(variable);
+    if (config.isDiscovered === true && source instanceof Secret) untrustedVariables.add(variable);
     variables[variable] = (await readSource(config, environment, source, expected)).reveal();
   }
   const settings = accountSettings(config, environment, account);
-  return { environment: variables, foundVariables, exposed: await exposedFiles(config, settings) };
+  return { environment: variables, untrustedVariables, exposed: await exposedFiles(config, settings) };
 }
 
 const secretKeys = ['clientId', 'clientSecret', 'refreshToken'] as const;
@@ -293,10 +297,10 @@ function incomplete(
   { account }: AccountSettings,
   missing: readonly (typeof secretKeys)[number][],
 ): Error {
-  const place = config.file ?? `a configuration (${withoutFile(config)})`;
+  const location = config.file ?? `a configuration (${withoutFile(config)})`;
   const variables = missing.map((key) => `${accountVariables[key]}${variableSuffix(account)}`);
   return usageError(
     `expected clientId, clientSecret and refreshToken for the account ${account}, ${missing.join(' and ')} ` +
-      `${missing.length === 1 ? 'is' : 'are'} missing: set ${missing.length === 1 ? 'it' : 'them'} in ${place}, or ${variables.join(', ')}`,
+      `${missing.length === 1 ? 'is' : 'are'} missing: set ${missing.length === 1 ? 'it' : 'them'} in ${location}, or ${variables.join(', ')}`,
   );
 }

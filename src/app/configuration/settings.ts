@@ -52,11 +52,11 @@ export interface LogSettings {
 }
 
 /** Options of the command line by their names (`log-format`), as they were given. */
-type GivenOptions = Readonly<Record<string, string | undefined>>;
+type OptionTexts = Readonly<Record<string, string | undefined>>;
 
 /** What says which settings a command has. */
-export interface GivenSettings {
-  readonly texts: GivenOptions;
+export interface SettingSources {
+  readonly texts: OptionTexts;
   readonly environment: Environment;
   /** Where `ledgerlake.config.json` is looked for. */
   readonly workingFolder: string;
@@ -68,14 +68,14 @@ type Reader<T> = (name: string, text: string) => T;
  * Reads a setting where it is given: the option (`--metrics-port`) goes before the environment (`LEDGERLAKE_METRICS_PORT`);
  * the one that is taken is named in the error. The file and the default come after both.
  */
-function givenBy(options: GivenOptions, environment: Environment) {
+function settingReader(options: OptionTexts, environment: Environment) {
   return <T>(name: string, read: Reader<T>): T | undefined => {
     const variable = `LEDGERLAKE_${name.toUpperCase().replaceAll('-', '_')}`;
-    const places = [
+    const sources = [
       [`--${name}`, options[name]],
       [variable, variableOf(environment, variable)],
     ] as const;
-    for (const [place, text] of places) if (text !== undefined) return read(place, text);
+    for (const [source, text] of sources) if (text !== undefined) return read(source, text);
     return undefined;
   };
 }
@@ -89,48 +89,48 @@ export async function configuredSettings({
   texts,
   environment,
   workingFolder,
-}: GivenSettings): Promise<{ readonly configuration: Configuration; readonly settings: Settings }> {
+}: SettingSources): Promise<{ readonly configuration: Configuration; readonly settings: Settings }> {
   const configuration = await readConfiguration(texts['config'], environment, workingFolder);
   return { configuration, settings: resolveSettings(texts, environment, configuration) };
 }
 
 /** @throws LedgerlakeError USAGE for a value of the command line or the environment that isn't one */
 export function resolveSettings(
-  options: GivenOptions,
+  options: OptionTexts,
   environment: Environment,
   { settings, folder }: Pick<Configuration, 'settings' | 'folder'>,
 ): Settings {
-  const given = givenBy(options, environment);
+  const read = settingReader(options, environment);
   return {
-    lake: given('lake', asText) ?? seenFrom(folder, settings.lake) ?? defaultLake,
-    from: given('from', asText) ?? settings.from,
-    rate: given('rate', amount) ?? settings.rate ?? limits.rate,
-    burst: given('burst', (name, text) => whole(name, text, 1)) ?? settings.burst,
-    marginMinutes: given('margin-minutes', margin) ?? settings.marginMinutes ?? 5,
+    lake: read('lake', asText) ?? seenFrom(folder, settings.lake) ?? defaultLake,
+    from: read('from', asText) ?? settings.from,
+    rate: read('rate', positiveNumber) ?? settings.rate ?? limits.rate,
+    burst: read('burst', (name, text) => wholeNumber(name, text, 1)) ?? settings.burst,
+    marginMinutes: read('margin-minutes', margin) ?? settings.marginMinutes ?? 5,
     // The shortest life that the service's tokens are known for.
-    tokenLifeMinutes: given('token-life-minutes', amount) ?? settings.tokenLifeMinutes ?? 3,
-    journal: given('journal', asText) ?? seenFrom(folder, settings.journal),
-    pipelineFolder: given('pipelines', asText) ?? seenFrom(folder, settings.pipelines),
-    api: given('api', readApi) ?? settings.api,
+    tokenLifeMinutes: read('token-life-minutes', positiveNumber) ?? settings.tokenLifeMinutes ?? 3,
+    journal: read('journal', asText) ?? seenFrom(folder, settings.journal),
+    pipelineFolder: read('pipelines', asText) ?? seenFrom(folder, settings.pipelines),
+    api: read('api', readApi) ?? settings.api,
     lookBack: settings.lookBack ?? defaultLookBack,
-    retentionHours: given('retention-hours', retention) ?? settings.retentionHours,
-    export: given('export', readExports) ?? settings.export ?? [],
+    retentionHours: read('retention-hours', retention) ?? settings.retentionHours,
+    export: read('export', readExports) ?? settings.export ?? [],
   };
 }
 
 /** @throws LedgerlakeError USAGE for a value of the command line or the environment that isn't one */
 export function resolveLogSettings(
-  options: GivenOptions,
+  options: OptionTexts,
   environment: Environment,
   { settings, folder }: Pick<Configuration, 'settings' | 'folder'>,
 ): LogSettings {
-  const given = givenBy(options, environment);
+  const read = settingReader(options, environment);
   const file = settings.metricsFile;
   return {
-    format: given('log-format', logFormat) ?? settings.logFormat ?? 'text',
-    metricsPort: given('metrics-port', port) ?? settings.metricsPort,
-    metricsHost: given('metrics-host', asText) ?? settings.metricsHost ?? '127.0.0.1',
-    metricsFile: given('metrics-file', asText) ?? (file && resolve(folder, file)),
+    format: read('log-format', logFormat) ?? settings.logFormat ?? 'text',
+    metricsPort: read('metrics-port', port) ?? settings.metricsPort,
+    metricsHost: read('metrics-host', asText) ?? settings.metricsHost ?? '127.0.0.1',
+    metricsFile: read('metrics-file', asText) ?? (file && resolve(folder, file)),
   };
 }
 
@@ -139,14 +139,14 @@ function asText(_name: string, text: string): string {
 }
 
 /** Throws a USAGE error for anything else, and below `least` */
-export function whole(option: string, text: string, least: number): number {
+export function wholeNumber(option: string, text: string, least: number): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value) && value >= least) return value;
   throw usageError(`expected ${option} to be a whole number from ${least}, got ${JSON.stringify(text)}`);
 }
 
 /** A number greater than 0 from the command line, such as a rate. Throws a USAGE error for anything else */
-export function amount(option: string, text: string): number {
+export function positiveNumber(option: string, text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isFinite(value) && value > 0) return value;
   throw usageError(`expected ${option} to be a number greater than 0, got ${JSON.stringify(text)}`);
@@ -154,13 +154,13 @@ export function amount(option: string, text: string): number {
 
 /** No bound may be nearer to the present than the service allows (specification, section 8). */
 function margin(name: string, text: string): number {
-  const minutes = amount(name, text);
+  const minutes = positiveNumber(name, text);
   if (minutes >= limits.marginMs / 60_000 && minutes <= 1440) return minutes;
   throw usageError(`expected ${name} to be a number of minutes from 2 to 1440, got ${minutes}: correct it`);
 }
 
 function retention(name: string, text: string): number {
-  const hours = whole(name, text, 0);
+  const hours = wholeNumber(name, text, 0);
   if (hours <= mostRetentionHours) return hours;
   throw usageError(`expected ${name} to be a number of hours from 0 to ${mostRetentionHours}, got ${hours}`);
 }
@@ -168,8 +168,8 @@ function retention(name: string, text: string): number {
 /** Formats with commas between them; `none` for none, whatever the file says. */
 function readExports(name: string, text: string): readonly ExportFormat[] {
   if (text === 'none') return [];
-  return text.split(',').map((part) => {
-    const format = exportFormats.find((known) => known === part.trim());
+  return text.split(',').map((entry) => {
+    const format = exportFormats.find((known) => known === entry.trim());
     if (format !== undefined) return format;
     throw usageError(`expected ${name} to be none or some of ${exportFormats.join(',')}, got ${JSON.stringify(text)}`);
   });
@@ -188,7 +188,7 @@ function logFormat(name: string, text: string): LogFormat {
 }
 
 function port(name: string, text: string): number {
-  const number = whole(name, text, 0);
+  const number = wholeNumber(name, text, 0);
   if (number <= 65_535) return number;
   throw usageError(`expected ${name} to be a port from 0 to 65535, got ${number}`);
 }

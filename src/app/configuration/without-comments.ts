@@ -3,7 +3,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 
 /**
  * The text of a configuration with blanks for its comments (of both kinds that JavaScript has), so that lines and columns
- * stay where they are. What isn't UTF-8 comes back as it is: who reads it next tells what is wrong with it. Throws a
+ * stay where they are. What isn't UTF-8 is returned as it is: the scanner reports what is wrong with it. Throws a
  * LedgerlakeError JSON_SYNTAX with the byte offset of a comment that has no end, as it hides all that is behind it
  */
 export function withoutComments(bytes: Uint8Array): Uint8Array {

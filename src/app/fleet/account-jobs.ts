@@ -11,7 +11,7 @@ export type AccountJob =
 export interface PendingJob {
   readonly job: AccountJob;
   /** When it was asked for last. */
-  readonly askedAt: number;
+  readonly requestedAt: number;
 }
 
 const deleteIfSame =
@@ -30,12 +30,12 @@ export function openAccountJobs(redis: RedisCommands, keys: FleetKeys) {
     of: async (account: string): Promise<readonly PendingJob[]> => {
       const fields = Object.entries(await redis.hgetall(keys.jobs(account)));
       return fields
-        .map(([text, askedAt]) => ({ job: readJob(text), askedAt: Number(askedAt) }))
-        .toSorted((a, b) => order[a.job.work] - order[b.job.work] || a.askedAt - b.askedAt);
+        .map(([text, requestedAt]) => ({ job: readJob(text), requestedAt: Number(requestedAt) }))
+        .toSorted((a, b) => order[a.job.work] - order[b.job.work] || a.requestedAt - b.requestedAt);
     },
     /** It is done. One that was asked for again in the meantime stays. */
-    done: async (account: string, { job, askedAt }: PendingJob): Promise<void> => {
-      await redis.eval(deleteIfSame, 1, keys.jobs(account), JSON.stringify(job), String(askedAt));
+    remove: async (account: string, { job, requestedAt }: PendingJob): Promise<void> => {
+      await redis.eval(deleteIfSame, 1, keys.jobs(account), JSON.stringify(job), String(requestedAt));
     },
   };
 }
@@ -61,10 +61,10 @@ interface OpenSync extends SyncInTurns {
   /** What it was begun for: one that was asked for in the meantime is another one. */
   readonly pending: PendingJob;
   /** Nothing is left of it. */
-  done(): Promise<void>;
+  clear(): Promise<void>;
 }
 
-/** After that what was read doesn't tell any more how it is now: a sync that isn't done by then begins anew. */
+/** After that, what was read is out of date: a sync that isn't done by then begins anew. */
 const longestMs = dayMs;
 
 /** The sync of an account that was begun and isn't done; where there is none, one that begins now: milliseconds since 1970. */
@@ -72,28 +72,28 @@ export async function openSync(
   redis: RedisCommands,
   keys: FleetKeys,
   account: string,
-  asked: PendingJob,
+  requested: PendingJob,
   now: number,
 ): Promise<OpenSync> {
   const key = keys.sync(account);
-  const found = await redis.hgetall(key);
-  const isOpen = now - Number(found['began'] ?? -Infinity) < longestMs;
-  const began = isOpen ? Number(found['began']) : now;
-  const askedAt = isOpen ? Number(found['asked']) : asked.askedAt;
+  const stored = await redis.hgetall(key);
+  const isOpen = now - Number(stored['began'] ?? -Infinity) < longestMs;
+  const began = isOpen ? Number(stored['began']) : now;
+  const requestedAt = isOpen ? Number(stored['asked']) : requested.requestedAt;
   if (!isOpen) {
     await redis.del(key);
-    await redis.hset(key, { began, asked: askedAt });
+    await redis.hset(key, { began, asked: requestedAt });
   }
   // With its beginning: a worker that was thought to be dead may still tell of a sync before, and that one isn't open any more.
   const field = (pipeline: string, slice: string): string => `${began} ${pipeline} ${slice}`;
   return {
     began,
-    pending: { job: asked.job, askedAt },
-    wasRead: (pipeline, slice) => Object.hasOwn(found, field(pipeline, slice)),
+    pending: { job: requested.job, requestedAt },
+    wasRead: (pipeline, slice) => Object.hasOwn(stored, field(pipeline, slice)),
     read: async (pipeline, slices) => {
       await redis.hset(key, new Map(slices.map((slice) => [field(pipeline, slice), ''])));
     },
-    done: async () => {
+    clear: async () => {
       await redis.del(key);
     },
   };

@@ -57,11 +57,11 @@ export async function enqueue(
       for (const account of chosen) {
         await fleet.queue.setNight(account, night === undefined ? undefined : nightlyPattern(account, night));
       }
-      const gone = [...(await fleet.queue.nights()).keys()].filter((account) => !accounts.includes(account));
-      for (const account of gone) await fleet.queue.setNight(account, undefined);
+      const removedAccounts = [...(await fleet.queue.nights()).keys()].filter((account) => !accounts.includes(account));
+      for (const account of removedAccounts) await fleet.queue.setNight(account, undefined);
       const set = night === undefined ? 'no nightly sync for' : 'a nightly sync for';
-      const left = gone.length === 0 ? '' : `, and none any more for ${gone.join(', ')}`;
-      log(`${set} ${formatCount(chosen.length, 'account')}${left}`);
+      const removed = removedAccounts.length === 0 ? '' : `, and none any more for ${removedAccounts.join(', ')}`;
+      log(`${set} ${formatCount(chosen.length, 'account')}${removed}`);
     }
     return true;
   } finally {
@@ -104,14 +104,14 @@ async function writeStatus(
   const nights = await fleet.queue.nights();
   const inQueue = new Set(queued.map(({ account }) => account));
   const resting = [...nights.keys()].filter((account) => !inQueue.has(account));
-  const isWanted = (account: string): boolean => named.length === 0 || named.includes(account);
+  const isSelected = (account: string): boolean => named.length === 0 || named.includes(account);
   const rows: (string | number | null)[][] = [];
-  for (const found of queued) {
-    if (!isWanted(found.account)) continue;
-    const jobs = await fleet.jobs.of(found.account);
-    rows.push(rowOf(found, jobs.map(({ job }) => job.work).join(', '), nights.get(found.account)));
+  for (const entry of queued) {
+    if (!isSelected(entry.account)) continue;
+    const jobs = await fleet.jobs.of(entry.account);
+    rows.push(rowOf(entry, jobs.map(({ job }) => job.work).join(', '), nights.get(entry.account)));
   }
-  for (const account of resting.filter(isWanted)) {
+  for (const account of resting.filter(isSelected)) {
     rows.push([account, 'resting', null, 0, 0, null, iso(nights.get(account)), null, null]);
   }
   await writeRows(output, format, columns, chunksOf(rows));
@@ -124,11 +124,11 @@ async function writeStatus(
   return dead === 0;
 }
 
-function rowOf(found: QueuedAccount, asked: string, night: number | undefined): (string | number | null)[] {
-  const { account, state, standing, at, progress, reason } = found;
+function rowOf(queued: QueuedAccount, jobs: string, night: number | undefined): (string | number | null)[] {
+  const { account, state, standing, at, progress, reason } = queued;
   const progressJson = state === 'active' && typeof progress === 'object' ? JSON.stringify(progress) : null;
   const served = Math.round(standing.servedMs / 1000);
-  return [account, state, asked, served, standing.failures, iso(at), iso(night), progressJson, reason];
+  return [account, state, jobs, served, standing.failures, iso(at), iso(night), progressJson, reason];
 }
 
 function iso(ms: number | null | undefined): string | null {

@@ -34,7 +34,7 @@ export async function openFleet({ redis: address, fleet }: FleetAddress, emit: E
         await jobs.add(account, job, now);
         await queue.wake(account, job.work, now);
       },
-      /** Sees that an account that has something left to do stands in the queue, as it was there before or not. */
+      /** Adds an account that has jobs left to the queue, unless it is there. */
       wakeMissing: async (account: string, now: number): Promise<void> => {
         const [first] = await jobs.of(account);
         if (first !== undefined && !(await queue.has(account))) await queue.wake(account, first.job.work, now);

@@ -32,8 +32,8 @@ export function nightlyPattern(account: string, night: Night): string {
  */
 export function readNight(text: string): Night | undefined {
   if (text === 'never') return undefined;
-  const [, ...parts] = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
-  const [startHour, startMinute, endHour, endMinute] = parts.map(Number);
+  const [, ...fields] = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
+  const [startHour, startMinute, endHour, endMinute] = fields.map(Number);
   if (startHour === undefined || startMinute === undefined || endHour === undefined || endMinute === undefined) {
     throw usageError(
       `expected --sync-at to be HH:MM-HH:MM in UTC such as 01:00-05:00, or never, got ${JSON.stringify(text)}`,

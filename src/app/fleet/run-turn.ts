@@ -20,8 +20,8 @@ export interface TurnOptions {
   readonly closing: AbortSignal;
   /** Breaks off what is open. */
   readonly stop: AbortSignal;
-  /** Does what is asked for, on a store that `holds` has fenced, or throws what ended it. */
-  readonly run: (job: AccountJob, holds: (store: Store) => Store, context: TurnContext) => Promise<void>;
+  /** Does what is asked for, on a store that `fenced` returns, or throws what ended it. */
+  readonly run: (job: AccountJob, fenced: (store: Store) => Store, context: TurnContext) => Promise<void>;
 }
 
 /** What a turn's run goes by. */
@@ -33,45 +33,45 @@ export interface TurnContext {
   readonly sync: SyncInTurns | undefined;
 }
 
-/** How often it is asked whether a turn is over, and progress is told. */
-const lookMs = 5000;
+/** How often a turn checks whether it is over, and reports its progress. */
+const watchMs = 5000;
 
 /**
  * Plays an account's turn: the first thing that it is asked to do, until it is done or the turn is over. What comes then
  * is told by `afterTurn`.
  */
-export async function runTurn(turn: Turn, fleet: Fleet, playing: TurnOptions): Promise<AfterTurn> {
-  const { clock, emit, rules, random } = playing;
+export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): Promise<AfterTurn> {
+  const { clock, emit, rules, random } = options;
   const { account } = turn;
   const [first] = await fleet.jobs.of(account);
   if (first === undefined) return { next: 'rest' };
-  const { work } = first.job;
-  const fence = await takeAccount(fleet, account);
-  emit({ event: 'turn-started', account, work, turn: fence.turn });
+  const { work: kind } = first.job;
+  const fence = await acquireAccount(fleet, account);
+  emit({ event: 'turn-started', account, work: kind, turn: fence.turn });
   const began = clock.now();
   let standing = turn.standing;
-  if (turn.wasCutOff) {
-    const after = afterTurn(standing, { end: 'transient', ranMs: 0, hasBrought: false }, random, rules);
+  if (turn.wasInterrupted) {
+    const after = afterTurn(standing, { end: 'transient', ranMs: 0, hasCommitted: false }, random, rules);
     standing = after.standing;
     if (after.next === 'dead') {
       return { next: 'dead', reason: `its worker died in each of the last ${standing.failures} turns` };
     }
   }
-  const sync = work === 'sync' ? await openSync(fleet.redis, fleet.keys, account, first, began) : undefined;
-  const { end, reason, counts } = await runJob({ ...turn, standing }, first.job, sync, fence, fleet, playing);
+  const sync = kind === 'sync' ? await openSync(fleet.redis, fleet.keys, account, first, began) : undefined;
+  const { end, reason, counts } = await runJob({ ...turn, standing }, first.job, sync, fence, fleet, options);
   const ranMs = clock.now() - began;
   const ended = {
-    ...{ account, work, turn: fence.turn, end, reason, seconds: ranMs / 1000 },
+    ...{ account, work: kind, turn: fence.turn, end, reason, seconds: ranMs / 1000 },
     ...{ slices: counts.slices, pages: counts.pages, requests: counts.requests, throttled: counts.throttled },
   };
   if (end === 'lost') {
     emit({ event: 'turn-ended', ...ended, next: null, delaySeconds: 0 });
     return { next: 'lost' };
   }
-  const after = afterTurn(standing, { end, ranMs, hasBrought: counts.slices > 0 }, random, rules);
+  const after = afterTurn(standing, { end, ranMs, hasCommitted: counts.slices > 0 }, random, rules);
   if (end === 'done') {
-    await sync?.done();
-    await fleet.jobs.done(account, sync?.pending ?? first);
+    await sync?.clear();
+    await fleet.jobs.remove(account, sync?.pending ?? first);
   }
   const [next] = await fleet.jobs.of(account);
   const what = next === undefined ? 'rest' : after.next;
@@ -95,38 +95,38 @@ async function runJob(
   sync: SyncInTurns | undefined,
   fence: FencingToken,
   fleet: Fleet,
-  { clock, emit, rules, ...playing }: TurnOptions,
+  { clock, emit, rules, ...options }: TurnOptions,
 ): Promise<TurnOutcome> {
   const { account, standing, dueAt } = turn;
   const began = clock.now();
   const waitedMs = began - dueAt;
-  const { lost, holds } = fence;
-  const over = new AbortController();
+  const { lost, fenced } = fence;
+  const turnOver = new AbortController();
   const ended = new AbortController();
-  const signal = AbortSignal.any([playing.stop, turn.signal, lost]);
-  const closing = AbortSignal.any([playing.closing, over.signal]);
+  const signal = AbortSignal.any([options.stop, turn.signal, lost]);
+  const closing = AbortSignal.any([options.closing, turnOver.signal]);
   const meter = meterTurn(() => {
-    if (meter.counts.slices === 1) void turn.brought().catch(() => undefined);
+    if (meter.counts.slices === 1) void turn.committed().catch(() => undefined);
   });
-  const look = async (): Promise<void> => {
+  const watch = async (): Promise<void> => {
     for (;;) {
-      await clock.sleep(lookMs, ended.signal);
+      await clock.sleep(watchMs, ended.signal);
       await turn.progress({ work: job.work, since: isoInstant(began), ...meter.counts });
       const ranMs = clock.now() - began;
       // One that has begun nothing would come to nothing, however often it has its turn.
       const hasBegun = meter.counts.requests + meter.counts.pages > 0;
-      if (ranMs < turnLength(waitedMs, rules) || !hasBegun || over.signal.aborted) continue;
+      if (ranMs < turnLength(waitedMs, rules) || !hasBegun || turnOver.signal.aborted) continue;
       const firstWaiting = await fleet.queue.firstWaiting(clock.now());
       const isBackfill = job.work === 'backfill';
-      const hasFirstWork = isBackfill && (await fleet.jobs.of(account)).some((other) => other.job.work === 'sync');
-      const running = { work: job.work, standing, waitedMs, ranMs, firstWaiting, hasFirstWork };
+      const hasUrgentJob = isBackfill && (await fleet.jobs.of(account)).some((other) => other.job.work === 'sync');
+      const running = { kind: job.work, standing, waitedMs, ranMs, firstWaiting, hasUrgentJob };
       if (isTurnOver(running, clock.now(), rules)) {
-        over.abort(new LedgerlakeError('STOPPED', 'others are to have their turn'));
+        turnOver.abort(new LedgerlakeError('STOPPED', 'others are to have their turn'));
       }
     }
   };
   // What it finds out makes a turn shorter, and nothing worse happens without.
-  const looking = look().catch(() => undefined);
+  const watching = watch().catch(() => undefined);
   const emitted: Emit = (event) => {
     meter.emit(event);
     if (event.event === 'account-warned') emit(event);
@@ -137,7 +137,7 @@ async function runJob(
     counts: meter.counts,
   });
   try {
-    await playing.run(job, holds, { signal, closing, emit: emitted, sync });
+    await options.run(job, fenced, { signal, closing, emit: emitted, sync });
     return outcome('done', null);
   } catch (error) {
     if (lost.aborted || turn.signal.aborted) return outcome('lost', messageOf(lost.reason ?? turn.signal.reason));
@@ -145,7 +145,7 @@ async function runJob(
     return outcome(turnFault(error), messageOf(error));
   } finally {
     ended.abort();
-    await looking;
+    await watching;
   }
 }
 
@@ -158,22 +158,22 @@ interface FencingToken {
   /**
    * A store in which a file that only one of all writers can create, such as a commit, is created by who still holds the
    * account. Between the look and the commit time goes by: what comes in between is the commit's own matter, which is
-   * conditional, and of windows that take the place of the same windows.
+   * conditional, and of windows that replace the same windows.
    */
-  readonly holds: (store: Store) => Store;
+  readonly fenced: (store: Store) => Store;
 }
 
-const take =
+const takeoverScript =
   "local turn = redis.call('INCR', KEYS[1]) redis.call('HSET', KEYS[2], ARGV[1], turn .. '-' .. ARGV[2]) return turn";
 
 /**
  * Takes an account for a turn, and with that from every turn before. A worker that was thought to be dead and isn't finds
  * out with its next commit.
  */
-async function takeAccount({ redis, keys }: Fleet, account: string): Promise<FencingToken> {
+async function acquireAccount({ redis, keys }: Fleet, account: string): Promise<FencingToken> {
   // A Redis that has lost its last second counts the same numbers once more: so none is a turn's whole name.
   const name = randomBytes(8).toString('hex');
-  const turn = Number(await redis.eval(take, 2, keys.turns, keys.holders, account, name));
+  const turn = Number(await redis.eval(takeoverScript, 2, keys.turns, keys.holders, account, name));
   const lost = new AbortController();
   const check = async (): Promise<void> => {
     try {
@@ -187,27 +187,27 @@ async function takeAccount({ redis, keys }: Fleet, account: string): Promise<Fen
       throw error;
     }
   };
-  const holds = (store: Store): Store => ({
+  const fenced = (store: Store): Store => ({
     ...store,
     create: async (path, bytes) => {
       await check();
       return store.create(path, bytes);
     },
   });
-  return { turn, lost: lost.signal, holds };
+  return { turn, lost: lost.signal, fenced };
 }
 
-/** What a turn has done so far, out of what its run tells. */
+/** What a turn has done so far, from the events of its run. */
 interface TurnCounts {
   slices: number;
   pages: number;
   requests: number;
   throttled: number;
-  /** What each pipeline has not begun yet, as it told last. */
+  /** What each pipeline has not begun yet, as it reported last. */
   readonly left: Record<string, string>;
 }
 
-/** Counts what a run tells; `committed` is told of each slice that is in the lake. */
+/** Counts the events of a run; `committed` is called for each slice that is in the lake. */
 function meterTurn(committed: () => void): { readonly counts: TurnCounts; readonly emit: Emit } {
   const counts: TurnCounts = { slices: 0, pages: 0, requests: 0, throttled: 0, left: {} };
   const counted: Handlers<void> = {

@@ -19,11 +19,11 @@ export interface Turn {
   /** Since when it waited: milliseconds since 1970. */
   readonly dueAt: number;
   /** Whether the turn before this one ended with its worker's death, and had brought nothing. */
-  readonly wasCutOff: boolean;
+  readonly wasInterrupted: boolean;
   /** Aborts where the queue takes this worker for dead. */
   readonly signal: AbortSignal;
-  /** Something came into the lake. */
-  brought(): Promise<void>;
+  /** Called once the turn has committed something. */
+  committed(): Promise<void>;
   progress(value: object): Promise<void>;
 }
 
@@ -41,8 +41,9 @@ export interface QueuedAccount {
   readonly account: string;
   readonly state: 'waiting' | 'delayed' | 'active' | 'dead';
   readonly standing: Standing;
-  /** Of a dead one why; of an active one what it told last. */
+  /** Why it is dead; null for any other. */
   readonly reason: string | null;
+  /** What an active one reported last. */
   readonly progress: unknown;
   /** Since when it waits for its turn; when it died; when it comes again after a failure. Milliseconds since 1970. */
   readonly at: number | null;
@@ -78,7 +79,7 @@ const mostStalls = 1_000_000;
 const idOf = (account: string): string => `account-${account}`;
 
 /**
- * The one queue of a fleet: an account that has something to do stands in it once.
+ * The one queue of a fleet: an account that has something to do is in it once.
  *
  * @throws LedgerlakeError USAGE without the package
  */
@@ -86,16 +87,16 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
   const bull = await fleetPackage('bullmq', () => import('bullmq'));
   const turns: Queue<TurnData> = new bull.Queue('turns', { connection, prefix });
   const nights: Queue = new bull.Queue('nights', { connection, prefix });
-  // The connection itself tells.
+  // The connection itself reports them.
   for (const queue of [turns, nights]) queue.on('error', () => undefined);
 
-  const add = async (account: string, work: JobKind, now: number): Promise<void> => {
+  const add = async (account: string, kind: JobKind, now: number): Promise<void> => {
     await turns.add(
       'turn',
       { account, standing: newcomer, isOpen: false, dueAt: now },
       {
         jobId: idOf(account),
-        priority: turnPriority(work, newcomer, now),
+        priority: turnPriority(kind, newcomer, now),
         removeOnComplete: true,
         removeOnFail: false,
         // Nothing is tried again but as `afterTurn` says.
@@ -105,22 +106,22 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
   };
   return {
     /**
-     * Sees that an account stands in the queue, for this work. One that does already is put forward where the work goes
-     * first; one among the dead letters is taken out of them.
+     * Adds an account to the queue, for a job of this kind. One that is there already moves forward where the kind goes
+     * first; one among the dead letters leaves them.
      */
-    wake: async (account: string, work: JobKind, now: number): Promise<void> => {
-      await add(account, work, now);
+    wake: async (account: string, kind: JobKind, now: number): Promise<void> => {
+      await add(account, kind, now);
       const job = await turns.getJob(idOf(account));
       if (job === undefined) return;
       if (await job.isFailed()) {
         await job.remove();
-        await add(account, work, now);
+        await add(account, kind, now);
         return;
       }
-      const priority = turnPriority(work, job.data.standing, now);
+      const priority = turnPriority(kind, job.data.standing, now);
       if (priority < job.priority && (await job.getState()) === 'prioritized') await job.changePriority({ priority });
     },
-    /** Whether an account stands in the queue, also among the dead letters. */
+    /** Whether an account is in the queue, also among the dead letters. */
     has: async (account: string) => (await turns.getJob(idOf(account))) !== undefined,
     /** The lowest priority of those that could have their turn at once; undefined: nobody waits. */
     firstWaiting: async (now: number): Promise<number | undefined> => {
@@ -135,13 +136,14 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
       const priorities = [...(first === undefined ? [] : [first]), ...due].map(({ priority }) => priority);
       return priorities.length === 0 ? undefined : Math.min(...priorities);
     },
-    /** How many accounts stand in it. */
+    /** How many accounts are in it, by state. */
     counts: async () => {
       const counts = await turns.getJobCounts(...Object.values(jobStates).flat());
-      const of = (state: QueuedAccount['state']) => jobStates[state].reduce((sum, own) => sum + (counts[own] ?? 0), 0);
+      const of = (state: QueuedAccount['state']) =>
+        jobStates[state].reduce((sum, jobState) => sum + (counts[jobState] ?? 0), 0);
       return { waiting: of('waiting'), active: of('active'), delayed: of('delayed'), dead: of('dead') };
     },
-    /** Every account that stands in it. */
+    /** Every account in it. */
     accounts: async (now: number): Promise<readonly QueuedAccount[]> => {
       const all = new Map<string, QueuedAccount>();
       // As accounts go round, and the first state once more: one that moves on in the meantime is seen all the same.
@@ -196,9 +198,9 @@ export async function startQueueWorker(
     const { account, standing, isOpen, dueAt } = job.data;
     await job.updateData({ ...job.data, isOpen: true });
     const after = await run({
-      ...{ account, standing, dueAt, wasCutOff: isOpen },
+      ...{ account, standing, dueAt, wasInterrupted: isOpen },
       signal: signal ?? new AbortController().signal,
-      brought: () => job.updateData({ ...job.data, isOpen: false }),
+      committed: () => job.updateData({ ...job.data, isOpen: false }),
       progress: (value) => job.updateProgress(value),
     });
     if (after.next === 'rest') return;

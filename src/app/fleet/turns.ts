@@ -76,16 +76,16 @@ const grainMs = minute;
  * has a bound, and time goes by for all, so that the largest account's turn comes as well: behind it go all that ask more
  * than `longestHandicapMs` (a backfill: `headStartMs` more) later than it did.
  *
- * @param askedAt when the account began to wait for this turn
+ * @param requestedAt when the account began to wait for this turn
  */
 export function turnPriority(
-  work: JobKind,
+  kind: JobKind,
   { servedMs }: Standing,
-  askedAt: number,
+  requestedAt: number,
   { headStartMs, longestHandicapMs }: TurnRules = turnRules,
 ): number {
-  const handicap = Math.min(Math.max(0, servedMs), longestHandicapMs) + (work === 'backfill' ? headStartMs : 0);
-  return 1 + (Math.floor((askedAt + handicap) / grainMs) % lastPriority);
+  const handicap = Math.min(Math.max(0, servedMs), longestHandicapMs) + (kind === 'backfill' ? headStartMs : 0);
+  return 1 + (Math.floor((requestedAt + handicap) / grainMs) % lastPriority);
 }
 
 /** How long a turn goes on at least that an account has waited for so long. */
@@ -95,7 +95,7 @@ export function turnLength(waitedMs: number, { turnMs, shareOfWait, longestShare
 
 /** A turn under way. */
 export interface RunningTurn {
-  readonly work: JobKind;
+  readonly kind: JobKind;
   /** As it was when the turn began. */
   readonly standing: Standing;
   /** How long the account had waited for it. */
@@ -104,7 +104,7 @@ export interface RunningTurn {
   /** The lowest priority of those that could begin at once if a place were free; undefined: nobody waits. */
   readonly firstWaiting: number | undefined;
   /** Whether the account itself has been asked for work that goes first: a sync, while this is a backfill. */
-  readonly hasFirstWork: boolean;
+  readonly hasUrgentJob: boolean;
 }
 
 /**
@@ -112,11 +112,11 @@ export interface RunningTurn {
  * Otherwise it goes on, since to begin again costs time. To be asked every few seconds.
  */
 export function isTurnOver(turn: RunningTurn, now: number, rules: TurnRules = turnRules): boolean {
-  const { work, standing, waitedMs, ranMs, firstWaiting, hasFirstWork } = turn;
+  const { kind, standing, waitedMs, ranMs, firstWaiting, hasUrgentJob } = turn;
   if (ranMs < turnLength(waitedMs, rules)) return false;
-  if (hasFirstWork) return true;
+  if (hasUrgentJob) return true;
   if (firstWaiting === undefined) return false;
-  return firstWaiting <= turnPriority(work, afterwards(standing, ranMs), now, rules);
+  return firstWaiting <= turnPriority(kind, withServed(standing, ranMs), now, rules);
 }
 
 /**
@@ -141,26 +141,26 @@ export type Next =
  * over. An account that has nothing left to do leaves the queue, and is a newcomer the next time.
  *
  * @param ranMs how long the turn lasted
- * @param hasBrought whether something came into the lake: then failures before it don't count any more
+ * @param hasCommitted whether something came into the lake: then failures before it don't count any more
  * @param random from 0 to 1, for pauses that don't all end together
  */
 export function afterTurn(
   before: Standing,
-  { end, ranMs, hasBrought }: { readonly end: TurnEnd; readonly ranMs: number; readonly hasBrought: boolean },
+  { end, ranMs, hasCommitted }: { readonly end: TurnEnd; readonly ranMs: number; readonly hasCommitted: boolean },
   random: () => number,
   rules: TurnRules = turnRules,
 ): Next {
-  const { servedMs } = afterwards(before, ranMs);
+  const { servedMs } = withServed(before, ranMs);
   if (end === 'done' || end === 'over') {
-    const failures = end === 'done' || hasBrought ? 0 : before.failures;
+    const failures = end === 'done' || hasCommitted ? 0 : before.failures;
     return { next: 'again', delayMs: 0, standing: { servedMs, failures } };
   }
-  const failures = hasBrought ? 1 : before.failures + 1;
+  const failures = hasCommitted ? 1 : before.failures + 1;
   const standing = { servedMs, failures };
   if (end === 'permanent' || failures >= rules.maxFailures) return { next: 'dead', standing };
   return { next: 'again', delayMs: backOff(rules.pauses, failures - 1, random), standing };
 }
 
-function afterwards(before: Standing, ranMs: number): Standing {
+function withServed(before: Standing, ranMs: number): Standing {
   return { ...before, servedMs: before.servedMs + Math.max(0, ranMs) };
 }

@@ -40,7 +40,7 @@ export interface WorkerOptions extends FleetAddress {
 const countMs = 15_000;
 
 /** Of the grace, what is kept for breaking turns off and giving them back. */
-const lastShare = 0.2;
+const breakOffShare = 0.2;
 
 /**
  * `ledgerlake worker`: plays turns of a fleet's accounts, several at once, until the signal aborts; then it takes no new
@@ -48,7 +48,7 @@ const lastShare = 0.2;
  *
  * @throws LedgerlakeError as `openFleet`
  */
-export async function work(options: WorkerOptions, { clock, signal, emit }: RunContext): Promise<void> {
+export async function runWorker(options: WorkerOptions, { clock, signal, emit }: RunContext): Promise<void> {
   const { concurrency, lockMs, name, graceMs, turnMs, accounts } = options;
   const fleet = await openFleet(options, emit);
   const closing = new AbortController();
@@ -56,7 +56,7 @@ export async function work(options: WorkerOptions, { clock, signal, emit }: RunC
   let turns = 0;
   try {
     const settings = { rules: { ...turnRules, turnMs }, clock, random: Math.random, emit };
-    const working = await startQueueWorker(fleet.redis, fleet.keys, {
+    const queueWorker = await startQueueWorker(fleet.redis, fleet.keys, {
       ...{ concurrency, lockMs, name },
       run: async (turn) => {
         turns++;
@@ -65,9 +65,9 @@ export async function work(options: WorkerOptions, { clock, signal, emit }: RunC
             ...settings,
             closing: closing.signal,
             stop: stop.signal,
-            run: async (job, holds, running) => {
+            run: async (job, fenced, running) => {
               if (!(await accounts()).includes(turn.account)) throw removed(turn.account);
-              await runOnce(job, await options.settingsOf(turn.account), { fleet, holds, ...running, clock });
+              await runOnce(job, await options.settingsOf(turn.account), { fleet, fenced, ...running, clock });
             },
           });
         } finally {
@@ -86,13 +86,13 @@ export async function work(options: WorkerOptions, { clock, signal, emit }: RunC
     emit({ event: 'worker-draining', turns, graceSeconds: graceMs / 1000 });
     closing.abort(new LedgerlakeError('STOPPED', 'the worker is to end'));
     const drained = new AbortController();
-    const breakOff = clock.sleep(graceMs * (1 - lastShare), drained.signal).then(
+    const breakOff = clock.sleep(graceMs * (1 - breakOffShare), drained.signal).then(
       () => {
         stop.abort(new LedgerlakeError('STOPPED', 'the worker is to end, and its time is up'));
       },
       () => undefined,
     );
-    await working.drain();
+    await queueWorker.drain();
     drained.abort();
     await breakOff;
   } finally {
@@ -100,12 +100,12 @@ export async function work(options: WorkerOptions, { clock, signal, emit }: RunC
   }
 }
 
-/** Tells how long the queue is, time and again. */
+/** Emits the length of the queue at intervals. */
 async function countedUntilAborted(
   fleet: Fleet,
   { clock, signal, emit }: Pick<RunContext, 'clock' | 'signal' | 'emit'>,
 ): Promise<void> {
-  const over = untilAborted(signal);
+  const aborted = untilAborted(signal);
   while (!signal.aborted) {
     // Without Redis it waits for it, and must not keep the worker from its end.
     const count = fleet.queue.counts().then(
@@ -114,7 +114,7 @@ async function countedUntilAborted(
       },
       () => undefined,
     );
-    await Promise.race([count, over]);
+    await Promise.race([count, aborted]);
     await clock.sleep(countMs, signal).catch(() => undefined);
   }
 }
@@ -126,18 +126,18 @@ function removed(account: string): Error {
   );
 }
 
-interface RunningHere extends TurnContext {
+interface TurnRun extends TurnContext {
   readonly fleet: Fleet;
-  /** Puts a store in the place of the lake's own. */
-  readonly holds: (store: Store) => Store;
+  /** Wraps the lake's store with the fence of the turn. */
+  readonly fenced: (store: Store) => Store;
   readonly clock: RunContext['clock'];
 }
 
-/** One run of an account: its summary is told as the turn's, and what it warns of with its name. */
+/** One run of an account: the turn reports its summary, and its warnings name the account. */
 async function runOnce(
   job: AccountJob,
   settings: AccountSettings,
-  { fleet, holds, clock, signal, closing, emit, sync: inTurns }: RunningHere,
+  { fleet, fenced, clock, signal, closing, emit, sync: inTurns }: TurnRun,
 ): Promise<void> {
   const account = settings.account ?? '';
   const warned = plainLog(
@@ -148,7 +148,7 @@ async function runOnce(
   );
   const options = {
     ...settings,
-    store: holds(openStore(settings.lake, { clock })),
+    store: fenced(openStore(settings.lake, { clock })),
     quotas: (name: string) =>
       openSharedQuota(fleet.redis, fleet.keys, { account, name }, (reason) => {
         emit({ event: 'account-warned', account, message: `the level of its quota is not kept: ${messageOf(reason)}` });
@@ -166,8 +166,13 @@ async function runOnce(
     },
   };
   if (job.work === 'sync') {
-    const going = { rules: settings.lookBack, lookBack: undefined, maxLag: undefined, ...(inTurns && { inTurns }) };
-    await sync({ ...options, ...going }, context);
+    const syncOptions = {
+      rules: settings.lookBack,
+      lookBack: undefined,
+      maxLag: undefined,
+      ...(inTurns && { inTurns }),
+    };
+    await sync({ ...options, ...syncOptions }, context);
     return;
   }
   const range = { from: job.from ?? settings.from, to: job.to ?? undefined };

@@ -65,7 +65,7 @@ export async function forget(options: ForgetOptions, context: ForgetContext): Pr
     lake: options.lake,
     before: before === undefined ? null : isoInstant(before),
   };
-  context.beginJson?.(() => known);
+  context.setProvisionalSummary?.(() => known);
   await forgetIn(await existingLake(options.lake, tables, context.clock), before, options, context);
 }
 
@@ -79,7 +79,7 @@ export async function forgetIn(
   const { store } = lake;
   const { lake: address, journal, account, yes } = options;
   emitDamage(lake, emit);
-  await checkHeld(lake, account);
+  await refuseUnknownAccount(lake, account);
   // A lake may hold what this program would never write, and the name becomes a folder's.
   readAccountName(account);
   if (!yes) await ask(store, account, before, confirm);
@@ -89,7 +89,7 @@ export async function forgetIn(
     await lake.refresh();
     // What a run that died took out of a derived table, and that still counts, must not pass for a leftover.
     await restoreSwapped(lake.tables, Infinity, clock.now());
-    const held = accountFiles(lake, account);
+    const filesBefore = accountFiles(lake, account);
     const described = lake.tables.flatMap(({ schema: { ownPipeline } }) => ownPipeline ?? []).map(descriptionPath);
     const spare = new Set([forgetNotePath(account), leasePath(lease.id), ...described]);
     signal.throwIfAborted();
@@ -103,7 +103,7 @@ export async function forgetIn(
     await eraseState({ lake: address, journal }, account, before === undefined);
     const { files, partial } = await eraseTraces(lake, account, forgets, spare, clock.now());
     // What no table counted.
-    const left = files.filter(({ path }) => !held.has(path));
+    const untracked = files.filter(({ path }) => !filesBefore.has(path));
     lease.cleared();
     // Of what dead runs left nothing is there any more.
     for (const { path } of (await otherLeases(store, lease.id, clock)).dead) await store.remove(path);
@@ -111,8 +111,8 @@ export async function forgetIn(
       account,
       before,
       lake: store.location,
-      tables: forgottenRows(held, accountFiles(lake, account)),
-      leftovers: { files: left.length + partial, bytes: left.reduce((sum, { size }) => sum + size, 0) },
+      tables: forgottenRows(filesBefore, accountFiles(lake, account)),
+      leftovers: { files: untracked.length + partial, bytes: untracked.reduce((sum, { size }) => sum + size, 0) },
     };
     await store.remove(forgetNotePath(account));
     const unexported = await exportAfterRun(lake, options, { clock, signal, emit });
@@ -152,10 +152,10 @@ async function forgetAll(lake: Lake, account: string, now: number): Promise<(loa
   return () => true;
 }
 
-async function checkHeld(lake: Lake, account: string): Promise<void> {
-  const held = await accountsIn(lake);
-  if (held.has(account)) return;
-  const names = [...held].toSorted().join(', ');
+async function refuseUnknownAccount(lake: Lake, account: string): Promise<void> {
+  const accounts = await accountsIn(lake);
+  if (accounts.has(account)) return;
+  const names = [...accounts].toSorted().join(', ');
   throw usageError(
     `expected --account to be one that ${lake.store.location} holds (${names === '' ? 'it holds none' : names}), ` +
       `got ${JSON.stringify(account)}`,

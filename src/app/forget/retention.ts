@@ -171,10 +171,10 @@ async function removeRows(
       },
     });
   };
-  const whole = files.filter(({ kept, rows }) => kept === 0 && rows > 0);
-  if (whole.length > 0) {
+  const emptied = files.filter(({ kept, rows }) => kept === 0 && rows > 0);
+  if (emptied.length > 0) {
     await replace(
-      whole.map(({ add }) => add),
+      emptied.map(({ add }) => add),
       [],
     );
   }
@@ -183,7 +183,7 @@ async function removeRows(
     const pipeline = add.tags?.['pipeline'] ?? '';
     // A file repeats the load keys that it was read with, those too whose rows lie in another file.
     const loadKeys = loadKeysOf(add).filter((loadKey) => !gone.has(keyOf({ pipeline, loadKey })));
-    if (whole.includes(file) || (kept === rows && loadKeys.length === loadKeysOf(add).length)) continue;
+    if (emptied.includes(file) || (kept === rows && loadKeys.length === loadKeysOf(add).length)) continue;
     await replace([add], await rewritten(retention, table, rule, file, loadKeys));
     await retention.workspace.clear();
   }

@@ -51,29 +51,31 @@ export async function addEvents(
   const { dedupIndex, undated } = input;
   const { fileIds } = staged;
   for (let attempt = 1; ; attempt++) {
-    const held = unchanged(storedDays(target, family, staged.days), staged, undated);
-    const place: FileTarget = { family, account: target.account, month: staged.month, loadKeys: held.loadKeys };
+    const stored = unchanged(storedDays(target, family, staged.days), staged, undated);
+    const fileTarget: FileTarget = { family, account: target.account, month: staged.month, loadKeys: stored.loadKeys };
     // Else another run has changed these days since the events were deduplicated, and DuckDB chooses again from what the lake holds.
-    const isCurrent = held.open.length === staged.days.length && dedupIndex.isCurrent(fileIds, held.files);
+    const isCurrent = stored.open.length === staged.days.length && dedupIndex.isCurrent(fileIds, stored.files);
     let added: NewEvents;
     try {
       if (staged.undated > 0 && !undated.isCurrent()) await undated.compare();
       const isAll = isCurrent && undated.omittedOf(staged.number) === 0;
-      added = isAll ? { ...staged, known: 0, leftOut: 0 } : await newEvents(place, input, target.lake, held, staged);
+      added = isAll
+        ? { ...staged, known: 0, leftOut: 0 }
+        : await newEvents(fileTarget, input, target.lake, stored, staged);
     } catch (error) {
       // A file that another run has merged or replaced meanwhile.
       if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
       await target.lake.refresh();
       const paths = ({ files }: StoredDays) => files.map(({ path }) => path).join();
-      if (attempt === maxAttempts || paths(storedDays(target, family, staged.days)) === paths(held)) throw error;
+      if (attempt === maxAttempts || paths(storedDays(target, family, staged.days)) === paths(stored)) throw error;
       continue;
     }
     const { known, leftOut } = added;
     if (added.events.rows === 0) return { events: 0, entries: 0, files: 0, bytes: 0, known, leftOut };
     const spans = staged.undated > undated.omittedOf(staged.number) ? [undated.span] : [];
-    const files = await newFiles(place, added, spans, target.clock.now());
+    const files = await newFiles(fileTarget, added, spans, target.clock.now());
     if (isCurrent) for (const { table, add } of files) if (table === family.main) dedupIndex.setPath(fileIds, add.path);
-    const { isCommitted, ...written } = await commitDays(target, family, held, files);
+    const { isCommitted, ...written } = await commitDays(target, family, stored, files);
     if (isCommitted) {
       if (isCurrent) fileIds.isCommitted = true;
       for (const { table, add } of files) if (table === family.main) undated.noteCommitted(add);
@@ -84,8 +86,8 @@ export async function addEvents(
 }
 
 /** What the lake holds, which is another too where events without a date came in that may be ones of the input. */
-function unchanged(held: StoredDays, staged: StagedMonth, undated: UndatedDedup): StoredDays {
-  return staged.undated === 0 ? held : { ...held, holds: () => held.holds() && undated.isCurrent() };
+function unchanged(stored: StoredDays, staged: StagedMonth, undated: UndatedDedup): StoredDays {
+  return staged.undated === 0 ? stored : { ...stored, isCurrent: () => stored.isCurrent() && undated.isCurrent() };
 }
 
 interface NewEvents extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
@@ -98,15 +100,15 @@ interface NewEvents extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
  * in its day of the input, as its id says, and comes in where the lake holds fewer than n.
  */
 async function newEvents(
-  place: FileTarget,
+  fileTarget: FileTarget,
   { workspace, files, undated }: InputFiles,
   lake: Lake,
-  held: StoredDays,
+  stored: StoredDays,
   staged: StagedMonth,
 ): Promise<NewEvents> {
   const { database, fresh } = workspace;
-  const inLake = (await files.of(lake, events, held.files)).flatMap(({ paths }) => paths);
-  const days = held.open.map((day) => timestampLiteral(day)).join(', ');
+  const inLake = (await files.of(lake, events, stored.files)).flatMap(({ paths }) => paths);
+  const days = stored.open.map((day) => timestampLiteral(day)).join(', ');
   const isOpen = days === '' ? 'false' : `window_start IN (${days})`;
   const counted =
     inLake.length === 0
@@ -136,7 +138,7 @@ async function newEvents(
       'FROM staged_ WHERE is_open AND is_new',
   );
 
-  const metadata = metadataOf(place);
+  const metadata = metadataOf(fileTarget);
   const write = (table: typeof events, from: string, replaced: string): Promise<LocalParquet> =>
     writeRows(database, table, {
       select:
@@ -154,13 +156,13 @@ async function newEvents(
 }
 
 async function newFiles(
-  place: FileTarget,
+  fileTarget: FileTarget,
   { events: main, entries: derived, net }: NewEvents,
   spans: readonly ImportSpan[],
   now: number,
 ): Promise<NewFile[]> {
-  const tags = { pipeline: place.family.pipeline, account: place.account, net, ...importSpansTag(spans) };
-  const landed = (table: Table, local: LocalParquet) => newFile(table, place, local, tags, now, imported);
+  const tags = { pipeline: fileTarget.family.pipeline, account: fileTarget.account, net, ...importSpansTag(spans) };
+  const landed = (table: Table, local: LocalParquet) => newFile(table, fileTarget, local, tags, now, imported);
   return [...(derived === undefined ? [] : [await landed(entries, derived)]), await landed(events, main)];
 }
 

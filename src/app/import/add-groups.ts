@@ -22,7 +22,7 @@ import { datesByPage } from './saved-pages.js';
 
 /** What became of a day's groups. */
 export interface AddedGroups {
-  /** Groups that are new, or told more of than before. */
+  /** Groups that are new, or in a later state than before. */
   readonly groups: number;
   readonly files: number;
   readonly bytes: number;
@@ -32,24 +32,24 @@ export interface AddedGroups {
 
 const maxAttempts = 10;
 
-/** Puts the groups of a day into the lake: each stands there once, in the latest state that was imported. */
+/** Adds the groups of a day to the lake, which has each once, in the latest state that was imported. */
 export async function addGroups(
   target: ImportTarget,
-  { workspace, files: local }: InputFiles,
+  { workspace, files: localFiles }: InputFiles,
   family: Family,
   day: number,
   rows: readonly GroupRow[],
 ): Promise<AddedGroups> {
   const { lake, clock, account } = target;
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const held = storedDays(target, family, [day]);
-    if (held.open.length === 0) return { groups: 0, files: 0, bytes: 0, known: 0, leftOut: rows.length };
+    const stored = storedDays(target, family, [day]);
+    if (stored.open.length === 0) return { groups: 0, files: 0, bytes: 0, known: 0, leftOut: rows.length };
     // A merged file holds other days too.
     const slice: SliceCommit = {
       pipeline: family.pipeline,
       account,
       name: '',
-      loadKeys: held.loadKeys,
+      loadKeys: stored.loadKeys,
       tables: [family.main],
       files: [],
       refresh: true,
@@ -59,20 +59,20 @@ export async function addGroups(
       await splitter(lake, clock, workspace.limits)(slice);
       continue;
     }
-    const paths = (await local.of(lake, groups, held.files)).flatMap((month) => month.paths);
+    const paths = (await localFiles.of(lake, groups, stored.files)).flatMap((month) => month.paths);
     const inLake = paths.length === 0 ? [] : await storedGroups(workspace.database, paths, day);
     const all = joinedGroups([...inLake, ...rows]);
     const texts = new Set(inLake.map(rawText));
     const added = all.filter((row) => !texts.has(rawText(row))).length;
     const known = rows.length - added;
     if (added === 0) return { groups: 0, files: 0, bytes: 0, known, leftOut: 0 };
-    const place: FileTarget = { family, account, month: monthOf(day), loadKeys: held.loadKeys };
+    const fileTarget: FileTarget = { family, account, month: monthOf(day), loadKeys: stored.loadKeys };
     const batch = groupBatch(all, dayOf(day));
-    const { bytes, ...about } = await encodeFile(batch, metadataOf(place));
+    const { bytes, ...about } = await encodeFile(batch, metadataOf(fileTarget));
     const file = { path: await workspace.keep(bytes), ...about };
     const tags = { pipeline: family.pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
-    const landed = await newFile(groups, place, file, tags, clock.now(), imported);
-    const { isCommitted, ...written } = await commitDays(target, family, held, [landed], held.files);
+    const landed = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
+    const { isCommitted, ...written } = await commitDays(target, family, stored, [landed], stored.files);
     if (isCommitted) return { groups: added, ...written, known, leftOut: 0 };
   }
   throw busy(isoDate(day));
@@ -132,7 +132,7 @@ export class GroupList {
   }
 }
 
-/** One row for each group of two lists, in which a group may stand twice. */
+/** One row for each group of two lists, which may have a group twice. */
 function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
   const groups = new Map<string, GroupRow>();
   for (const row of rows) {

@@ -4,7 +4,7 @@ import type { ChunkCall } from './chunk-threads.js';
 
 /** What a thread of `ChunkThreads` runs. */
 const chunks = new Map<number, Chunk>();
-/** Those that are placed. */
+/** Chunks whose rows were handed on, for the next lines. */
 const free: Chunk[] = [];
 const encoder = new ChunkEncoder();
 
@@ -13,7 +13,7 @@ answerQuestions(async (asked: ChunkCall): Promise<unknown> => {
   if (asked.call === 'flatten') {
     const chunk = free.pop() ?? new Chunk();
     const flattened = chunk.flatten(asked.lines, asked.memory);
-    if (flattened.placed === undefined) chunks.set(asked.chunk, chunk);
+    if (flattened.assigned === undefined) chunks.set(asked.chunk, chunk);
     else free.push(chunk);
     return flattened;
   }
@@ -21,5 +21,5 @@ answerQuestions(async (asked: ChunkCall): Promise<unknown> => {
   if (chunk === undefined) throw new Error(`expected chunk ${asked.chunk} to be here, it isn't`);
   chunks.delete(asked.chunk);
   free.push(chunk);
-  return asked.call === 'place' ? chunk.place(asked.before) : undefined;
+  return asked.call === 'assign-days' ? chunk.assignDays(asked.before) : undefined;
 });

@@ -9,7 +9,7 @@ import type {
   DedupedChunk,
   EncodedMonth,
   FlattenedChunk,
-  PlacedChunk,
+  AssignedChunk,
 } from './chunk.js';
 
 /** What an import may hold in memory. */
@@ -28,45 +28,45 @@ export const importLimits: ImportLimits = {
 /** A call of a chunk's, by its number. */
 export type ChunkCall = { readonly chunk: number } & (
   | { readonly call: 'flatten'; readonly lines: ChunkLines; readonly memory: SharedArrayBuffer | undefined }
-  | { readonly call: 'place'; readonly before: bigint | undefined }
+  | { readonly call: 'assign-days'; readonly before: bigint | undefined }
   | { readonly call: 'encode'; readonly deduped: DedupedChunk }
   | { readonly call: 'discard' }
 );
 
 /**
- * A chunk, on whatever thread: its calls in the order that they stand in, without `place` where it is placed, or `discard` in
- * place of what is left of them.
+ * A chunk, on whatever thread. Its methods are called in their order: `assignDays` only where `flatten` could not assign them, and
+ * `discard` instead of those that remain.
  */
-export interface ChunkWork {
+export interface ChunkTask {
   /** The bytes are the chunk's until they are flattened. */
   flatten(lines: ChunkLines): Promise<FlattenedChunk>;
-  place(before: bigint | undefined): Promise<PlacedChunk>;
+  assignDays(before: bigint | undefined): Promise<AssignedChunk>;
   encode(chosen: ChosenEvents): Promise<readonly EncodedMonth[]>;
   /** Gives up the chunk. Never throws. */
   discard(): void;
 }
 
-const ownScript = new URL('./chunk-thread-main.js', import.meta.url);
+const threadScript = new URL('./chunk-thread-main.js', import.meta.url);
 
-/** Chunks under way for each thread: it works on one while the other is waited for, or handed over. */
-const mostOfThread = 2;
+/** Chunks of a thread at once: it processes one while the other is handed over, or waits for its turn. */
+const mostChunksPerThread = 2;
 
 /** Chunks on their caller's thread as long as the input is small, and on threads of their own from then on. */
 export class ChunkThreads {
   readonly #limits: ImportLimits;
   readonly #signal: AbortSignal;
   readonly #threads: WorkerThread<ChunkCall, unknown>[] = [];
-  /** Chunks of all inputs that aren't encoded, or held, yet. */
-  readonly #underWay = new Set<Promise<void>>();
+  /** Chunks of all inputs that are neither encoded nor waiting for a date yet. */
+  readonly #pending = new Set<Promise<void>>();
   /** Memory of lines that are flattened. */
-  readonly #rooms: SharedArrayBuffer[] = [];
+  readonly #linesMemory: SharedArrayBuffer[] = [];
   /** Memory of rows that are encoded. */
   readonly #rowsMemory: SharedArrayBuffer[] = [];
-  /** Chunks of this thread that are placed. */
+  /** Chunks of this thread that can take further lines. */
   readonly #free: Chunk[] = [];
   #encoder: Promise<ChunkEncoder> | undefined;
   #isThreaded = false;
-  #begun = 0;
+  #chunkCount = 0;
 
   constructor(limits: ImportLimits, signal: AbortSignal) {
     this.#limits = limits;
@@ -83,31 +83,31 @@ export class ChunkThreads {
 
   /** Comes back once another chunk may be begun. */
   async vacancy(): Promise<void> {
-    while (this.#underWay.size >= this.#most) await Promise.race(this.#underWay);
+    while (this.#pending.size >= this.#most) await Promise.race(this.#pending);
   }
 
-  /** Counts a chunk as under way until it is done with. */
+  /** Counts a chunk as pending until its promise settles. */
   occupy(chunk: Promise<void>): void {
-    this.#underWay.add(chunk);
-    void chunk.finally(() => this.#underWay.delete(chunk));
+    this.#pending.add(chunk);
+    void chunk.finally(() => this.#pending.delete(chunk));
   }
 
   get #most(): number {
-    return this.#isThreaded ? mostOfThread * this.#mostThreads : 1;
+    return this.#isThreaded ? mostChunksPerThread * this.#mostThreads : 1;
   }
 
   /**
    * Memory for a chunk's lines, which all threads share: one that is handed over counts as new where it comes in, and the garbage
    * collector runs for it. It is used again: what comes and goes by the megabyte leaves holes behind in the C library's heap.
    */
-  room(bytes: number): Buffer<SharedArrayBuffer> {
-    const last = this.#rooms.pop();
+  linesMemory(bytes: number): Buffer<SharedArrayBuffer> {
+    const last = this.#linesMemory.pop();
     return Buffer.from(last?.byteLength === bytes ? last : new SharedArrayBuffer(bytes));
   }
 
   /** The next chunk. */
-  begin(): ChunkWork {
-    return this.#isThreaded ? this.#threaded() : this.#onOwnThread();
+  nextTask(): ChunkTask {
+    return this.#isThreaded ? this.#threaded() : this.#unthreaded();
   }
 
   get #mostThreads(): number {
@@ -118,25 +118,25 @@ export class ChunkThreads {
     await Promise.all(this.#threads.map((thread) => thread.close()));
   }
 
-  #threaded(): ChunkWork {
-    const chunk = this.#begun++;
+  #threaded(): ChunkTask {
+    const chunk = this.#chunkCount++;
     const flattening = this.#threadOf('flatten');
     /** Whether the thread has the chunk, whose days aren't known yet. */
-    let isThere = false;
-    return this.#chunkWork({
+    let isOnThread = false;
+    return this.#chunkTask({
       flatten: async (lines, memory) => {
         const flattened = (await flattening.ask({ chunk, call: 'flatten', lines, memory })) as FlattenedChunk;
-        isThere = flattened.placed === undefined;
+        isOnThread = flattened.assigned === undefined;
         return flattened;
       },
-      place: async (before) => {
-        isThere = false;
-        return (await flattening.ask({ chunk, call: 'place', before })) as PlacedChunk;
+      assignDays: async (before) => {
+        isOnThread = false;
+        return (await flattening.ask({ chunk, call: 'assign-days', before })) as AssignedChunk;
       },
       encode: (deduped) =>
         this.#threadOf('encode').ask({ chunk, call: 'encode', deduped }) as Promise<readonly EncodedMonth[]>,
       discard: () => {
-        if (isThere) void flattening.ask({ chunk, call: 'discard' });
+        if (isOnThread) void flattening.ask({ chunk, call: 'discard' });
       },
     });
   }
@@ -145,41 +145,41 @@ export class ChunkThreads {
    * The thread that has the least to do of all that do some work. Every other one flattens, the others encode, and an odd one does
    * both: each compiles what it runs, which takes as long as a hundred megabytes do.
    */
-  #threadOf(work: 'flatten' | 'encode'): WorkerThread<ChunkCall, unknown> {
+  #threadOf(step: 'flatten' | 'encode'): WorkerThread<ChunkCall, unknown> {
     while (this.#threads.length < Math.min(2, this.#mostThreads)) this.#addThread();
     const odd = this.#threads.length % 2 === 1 ? this.#threads.length - 1 : undefined;
     const candidates = this.#threads.filter(
-      (_, number) => number === odd || number % 2 === (work === 'flatten' ? 0 : 1),
+      (_, number) => number === odd || number % 2 === (step === 'flatten' ? 0 : 1),
     );
     const [least = this.#addThread()] = candidates.toSorted((one, other) => one.waiting - other.waiting);
     return least;
   }
 
   #addThread(): WorkerThread<ChunkCall, unknown> {
-    const thread = new WorkerThread<ChunkCall, unknown>(this.#limits.thread.script ?? ownScript, this.#signal);
+    const thread = new WorkerThread<ChunkCall, unknown>(this.#limits.thread.script ?? threadScript, this.#signal);
     thread.start();
     this.#threads.push(thread);
     return thread;
   }
 
   /** A chunk on the thread of its caller: what it throws is a rejection, as it is of another thread. */
-  #onOwnThread(): ChunkWork {
+  #unthreaded(): ChunkTask {
     const chunk = Promise.resolve(this.#free.pop() ?? import('./chunk.js').then((module) => new module.Chunk()));
-    let isThere = true;
+    let isInUse = true;
     const free = (): void => {
-      if (isThere) void chunk.then((of) => this.#free.push(of));
-      isThere = false;
+      if (isInUse) void chunk.then((of) => this.#free.push(of));
+      isInUse = false;
     };
-    return this.#chunkWork({
+    return this.#chunkTask({
       flatten: async (lines, memory) => {
         const flattened = (await chunk).flatten(lines, memory);
-        if (flattened.placed !== undefined) free();
+        if (flattened.assigned !== undefined) free();
         return flattened;
       },
-      place: async (before) => {
-        const placed = (await chunk).place(before);
+      assignDays: async (before) => {
+        const assigned = (await chunk).assignDays(before);
         free();
-        return placed;
+        return assigned;
       },
       encode: async (deduped) => {
         this.#encoder ??= import('./chunk.js').then((module) => new module.ChunkEncoder());
@@ -190,38 +190,38 @@ export class ChunkThreads {
   }
 
   /** Keeps a chunk's lines and rows from call to call, and gives out the memory of the lines again once nobody needs them. */
-  #chunkWork(on: WorkSteps): ChunkWork {
+  #chunkTask(steps: ChunkSteps): ChunkTask {
     let lines: ChunkLines | undefined;
     let rows: ChunkRows | undefined;
     let flattening: Promise<unknown> | undefined;
     const end = (): void => {
-      if (lines !== undefined) this.#rooms.push(lines.bytes.buffer);
+      if (lines !== undefined) this.#linesMemory.push(lines.bytes.buffer);
       if (rows !== undefined) this.#rowsMemory.push(rows.reusable);
       lines = rows = undefined;
     };
     return {
-      flatten: async (given) => {
-        lines = given;
-        const flattened = await (flattening = on.flatten(given, this.#rowsMemory.pop()));
-        rows = flattened.placed?.rows;
+      flatten: async (chunkLines) => {
+        lines = chunkLines;
+        const flattened = await (flattening = steps.flatten(chunkLines, this.#rowsMemory.pop()));
+        rows = flattened.assigned?.rows;
         return flattened;
       },
-      place: async (before) => {
-        const placed = await on.place(before);
-        rows = placed.rows;
-        return placed;
+      assignDays: async (before) => {
+        const assigned = await steps.assignDays(before);
+        rows = assigned.rows;
+        return assigned;
       },
       encode: async (chosen) => {
-        if (lines === undefined || rows === undefined) throw new Error('expected a chunk that is placed');
+        if (lines === undefined || rows === undefined) throw new Error('expected a chunk whose days are assigned');
         try {
-          return await on.encode({ lines, rows, chosen });
+          return await steps.encode({ lines, rows, chosen });
         } finally {
           end();
         }
       },
       discard: () => {
         void Promise.allSettled([flattening]).then(() => {
-          if (lines !== undefined) on.discard();
+          if (lines !== undefined) steps.discard();
           end();
         });
       },
@@ -230,7 +230,7 @@ export class ChunkThreads {
 }
 
 /** What a thread does of a chunk, given what was done before. */
-interface WorkSteps extends Omit<ChunkWork, 'flatten' | 'encode'> {
+interface ChunkSteps extends Omit<ChunkTask, 'flatten' | 'encode'> {
   flatten(lines: ChunkLines, memory: SharedArrayBuffer | undefined): Promise<FlattenedChunk>;
   encode(deduped: DedupedChunk): Promise<readonly EncodedMonth[]>;
 }

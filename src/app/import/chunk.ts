@@ -41,7 +41,7 @@ export interface FlattenedChunk {
   readonly groups: ReadonlyMap<number, GroupsBody>;
   readonly warnings: EventWarnings;
   /** Its events in their days; undefined where these depend on what stands before the chunk, or where it has no events. */
-  readonly placed: PlacedChunk | undefined;
+  readonly assigned: AssignedChunk | undefined;
 }
 
 export interface GroupsBody {
@@ -50,7 +50,7 @@ export interface GroupsBody {
 }
 
 /** The events of a chunk, once their days are known. */
-export interface PlacedChunk {
+export interface AssignedChunk {
   /** Of their ids without the numbers that tell equal events apart, as `idWords` an event. */
   readonly words: Int32Array;
   /** The start of each one's day. */
@@ -116,16 +116,16 @@ export interface EncodedMonth {
  *
  * @param memory is used where it has their size
  */
-function ownBytes({ bytes, ends }: ChunkLines, memory: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+function privateCopy({ bytes, ends }: ChunkLines, memory: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   // A line that is longer than all others leaves no memory behind.
-  const own = memory.length === bytes.length ? memory : Buffer.alloc(bytes.length);
-  own.set(bytes.subarray(0, ends.at(-1)));
-  return own;
+  const copy = memory.length === bytes.length ? memory : Buffer.alloc(bytes.length);
+  copy.set(bytes.subarray(0, ends.at(-1)));
+  return copy;
 }
 
 /**
- * The events of some lines of an input on their way to rows: flattened, then placed in their days. They go the one way that pages
- * of the service go; but nobody knows what they were asked for, so each UTC day is a window of its own. Once it is placed, it takes
+ * The events of some lines of an input on their way to rows: flattened, then assigned to their days. They go the one way that pages
+ * of the service go; but nobody knows what they were asked for, so each UTC day is a window of its own. Once they are assigned, it takes
  * the next lines: its memory has the size then.
  */
 export class Chunk {
@@ -139,7 +139,7 @@ export class Chunk {
   /**
    * Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten.
    *
-   * @param memory where the rows lie once they are placed, as far as there is room
+   * @param memory for the rows once their days are assigned, as far as it suffices
    */
   flatten(lines: ChunkLines, memory?: SharedArrayBuffer): FlattenedChunk {
     const { starts, ends } = lines;
@@ -149,7 +149,7 @@ export class Chunk {
     // Which window an event is in shows when its day is known.
     rows.begin(windowSource({ start: 0, end: 0 }));
     const warnings = newWarnings();
-    const all = (this.#lines = ownBytes(lines, this.#lines));
+    const all = (this.#lines = privateCopy(lines, this.#lines));
     const broken = new Map<number, string>();
     const groups = new Map<number, GroupsBody>();
     for (const [line, start] of starts.entries()) {
@@ -169,20 +169,20 @@ export class Chunk {
     }
     const { first, last, instants, dependsOnBefore } = this.#dates(undefined);
     const dates = first === undefined || last === undefined ? undefined : { first, last };
-    const placed = dependsOnBefore ? undefined : this.#placeAt(instants);
-    return { events: rows.events.length, dates, broken, groups, warnings, placed };
+    const assigned = dependsOnBefore ? undefined : this.#assign(instants);
+    return { events: rows.events.length, dates, broken, groups, warnings, assigned };
   }
 
   /**
-   * Places each event in its day, which is its window, and tells the ids that follow from it.
+   * Assigns each event to its day, which is its window, and computes the ids that follow from it.
    *
    * @param before the latest date of the nearest page before the chunk that has one, in microseconds since 1970
    */
-  place(before: bigint | undefined): PlacedChunk {
-    return this.#placeAt(this.#dates(before).instants);
+  assignDays(before: bigint | undefined): AssignedChunk {
+    return this.#assign(this.#dates(before).instants);
   }
 
-  #placeAt(instants: readonly (bigint | undefined)[]): PlacedChunk {
+  #assign(instants: readonly (bigint | undefined)[]): AssignedChunk {
     const rows = this.#rows;
     const { length, postedAt } = rows.events;
     const days = new Float64Array(length);
@@ -236,7 +236,7 @@ export class Chunk {
 
   /** Adds the events of a body. Throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY where it is none of the service. */
   #addBody(body: Buffer): Content {
-    // A line that is too long to be read stands here without a byte.
+    // A line that is too long to be read is here without a byte.
     const isDirect = body.length === 0 || addPageDirectly(body, this.#rows, this.#flattener);
     if (isDirect) return { hasEvents: true, hasGroups: false };
     const page = scanPage(body, this.#tape);
@@ -275,7 +275,7 @@ export class ChunkEncoder {
 
   async #encodeNow({ lines, rows, chosen }: DedupedChunk): Promise<EncodedMonth[]> {
     this.#memory.clear();
-    this.#lines = ownBytes(lines, this.#lines);
+    this.#lines = privateCopy(lines, this.#lines);
     this.#rows.take(rows.memory, this.#lines);
     const { times, positions, months } = chosen;
     this.#rows.events.position.assign(positions);
@@ -304,7 +304,7 @@ export class ChunkEncoder {
   }
 }
 
-/** Which operations a body can be an answer of: what it holds tells. One that holds neither is an empty page. */
+/** What a body contains shows which operations it can be an answer of. One with neither is an empty page. */
 interface Content {
   readonly hasEvents: boolean;
   readonly hasGroups: boolean;

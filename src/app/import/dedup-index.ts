@@ -93,9 +93,9 @@ export class DedupIndex {
 
   async deduplicate({ words, days, isDated, isOpen }: ChunkEvents): Promise<DedupedEvents> {
     const open = new Set([...new Set(days)].filter(isOpen));
-    await this.#look([...open]);
+    await this.#readFilesOf([...open]);
     const distinct = new DistinctIds(words);
-    const { held, seen } = await this.#counted(distinct, Math.min(...open), Math.max(...open));
+    const { stored, seen } = await this.#counted(distinct, Math.min(...open), Math.max(...open));
     const times = new Int32Array(days.length);
     const positions = new Int32Array(days.length);
     const known: number[] = [];
@@ -105,11 +105,11 @@ export class DedupIndex {
       const id = distinct.numbers[row] ?? 0;
       const nth = (seen[id] ?? 0) + 1;
       seen[id] = nth;
-      if (nth <= (held[id] ?? 0) && isDated(row)) {
+      if (nth <= (stored[id] ?? 0) && isDated(row)) {
         known.push(row);
         continue;
       }
-      held[id] = times[row] = nth;
+      stored[id] = times[row] = nth;
       const last = this.#positions.get(day) ?? -1;
       if (!this.#before.has(day)) this.#before.set(day, last);
       this.#positions.set(day, (positions[row] = last + 1));
@@ -132,7 +132,7 @@ export class DedupIndex {
   }
 
   /** Reads the files of the lake that hold imported rows of these days and haven't been read. */
-  async #look(days: readonly number[]): Promise<void> {
+  async #readFilesOf(days: readonly number[]): Promise<void> {
     const { files } = this.#target.lake.table(this.#family.main.name).snapshot;
     // Merged, replaced or deleted by another run: what has its rows now is read like any other.
     this.#removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
@@ -143,7 +143,7 @@ export class DedupIndex {
 
   async #readFile(add: Add): Promise<void> {
     const { lake } = this.#target;
-    const fileIds = this.#begin(true, undefined);
+    const fileIds = this.#newFileIds(true, undefined);
     const copies = subWorkspace(this.#workspace);
     try {
       const file = await checkedSource(lake.store, lake.table(this.#family.main.name), add, copies);
@@ -177,21 +177,21 @@ export class DedupIndex {
     distinct: DistinctIds,
     first: number,
     last: number,
-  ): Promise<{ readonly held: Int32Array; readonly seen: Int32Array }> {
-    const held = new Int32Array(distinct.length);
+  ): Promise<{ readonly stored: Int32Array; readonly seen: Int32Array }> {
+    const stored = new Int32Array(distinct.length);
     const seen = new Int32Array(distinct.length);
     for (const fileIds of this.#between(first, last)) {
       for (const list of fileIds.lists) {
         const words = await this.#log.read(list);
-        if (fileIds.isInLake) distinct.count(words, held);
+        if (fileIds.isInLake) distinct.count(words, stored);
         if (fileIds.input === this.#input) distinct.count(words, seen);
       }
     }
-    return { held, seen };
+    return { stored, seen };
   }
 
   async #note(words: Int32Array, days: Float64Array, rows: readonly number[], isInLake: boolean): Promise<FileIds> {
-    const fileIds = this.#begin(isInLake, this.#input);
+    const fileIds = this.#newFileIds(isInLake, this.#input);
     const noted = new Int32Array(rows.length * idWords);
     for (let at = 0; at < rows.length; at++) {
       const row = rows[at] ?? 0;
@@ -204,7 +204,7 @@ export class DedupIndex {
   }
 
   /** Ids that don't count until they are added to `#known`. */
-  #begin(isInLake: boolean, input: number | undefined): FileIds {
+  #newFileIds(isInLake: boolean, input: number | undefined): FileIds {
     const none = { lists: [], first: Infinity, last: -Infinity, path: undefined, isCommitted: false };
     return { order: this.#order++, input, isInLake, ...none };
   }

@@ -9,8 +9,8 @@ import { metadataOf } from '../../lake/files/new-file.js';
 import { handled, type Workspace } from '../../lake/files/workspace.js';
 import { numberedId } from '../../sources/finances/model/event-ids.js';
 import { count, moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
-import type { ChosenMonth, EncodedMonth, FlattenedChunk, GroupsBody, PlacedChunk } from './chunk.js';
-import type { ChunkThreads, ChunkWork } from './chunk-threads.js';
+import type { ChosenMonth, EncodedMonth, FlattenedChunk, GroupsBody, AssignedChunk } from './chunk.js';
+import type { ChunkThreads, ChunkTask } from './chunk-threads.js';
 import type { DedupIndex, FileIds } from './dedup-index.js';
 import { loadedDays, type ImportOptions } from './imported-day-files.js';
 import type { Input } from './input-bytes.js';
@@ -79,13 +79,13 @@ function evenBytes(bytes: number | undefined, most: number): number {
 
 /** A chunk that isn't deduplicated yet. */
 interface FlatChunk {
-  readonly work: ChunkWork;
-  readonly placed: PlacedChunk | undefined;
+  readonly task: ChunkTask;
+  readonly assigned: AssignedChunk | undefined;
   readonly bytes: number;
   readonly lastLine: number;
 }
 
-/** Chunks whose days are unknown, as no page so far has a date, are held until they have this many times a chunk's bytes. */
+/** Chunks whose days are unknown, as no page so far has a date, wait until they have this many times a chunk's bytes. */
 const mostUndatedChunks = 4;
 
 /**
@@ -105,16 +105,16 @@ export class EventStaging {
   readonly #listener: LineListener;
   readonly #isLoaded: (day: number) => boolean;
   /** A chunk that has as many bytes is handed out. */
-  readonly #wholeBytes: number;
+  readonly #fullChunkBytes: number;
   readonly #months: Promise<StagedMonth>[] = [];
-  /** Chunks of the input that aren't encoded, or held, yet. */
-  readonly #underWay = new Set<Promise<void>>();
-  /** When the chunk begun last is deduplicated, or held. */
+  /** Chunks of the input that are neither encoded nor waiting for a date yet. */
+  readonly #pending = new Set<Promise<void>>();
+  /** When the newest chunk is deduplicated, or waits for a date. */
   #turn: Promise<void>;
   #failure: { readonly reason: unknown } | undefined;
   #gathered: GatheredLines | undefined;
-  /** Until a page with a date comes. */
-  #held: FlatChunk[] = [];
+  /** Chunks that wait for a page with a date. */
+  #waiting: FlatChunk[] = [];
   /** The latest date of the nearest page that has one, in microseconds since 1970. */
   #latest: bigint | undefined;
 
@@ -132,7 +132,7 @@ export class EventStaging {
     this.#family = family;
     this.#listener = listener;
     this.#isLoaded = loadedDays(options, family);
-    this.#wholeBytes = evenBytes(listener.input.bytes, options.limits.chunkBytes);
+    this.#fullChunkBytes = evenBytes(listener.input.bytes, options.limits.chunkBytes);
     this.undated = new UndatedEvents(resources.workspace.fresh());
   }
 
@@ -144,22 +144,22 @@ export class EventStaging {
     const length = bytes?.length ?? 0;
     const { chunkBytes } = this.#options.limits;
     if (this.#gathered !== undefined && this.#gathered.length + length > chunkBytes) await this.handOut();
-    const gathered = (this.#gathered ??= this.#noLines(Math.max(length, chunkBytes)));
+    const gathered = (this.#gathered ??= this.#emptyLines(Math.max(length, chunkBytes)));
     const { starts, ends, numbers, tooLong } = gathered;
-    const behind = ends.at(-1) ?? 0;
-    const start = bytes === undefined ? behind : alignedWith(bytes, behind);
+    const previousEnd = ends.at(-1) ?? 0;
+    const start = bytes === undefined ? previousEnd : alignedWith(bytes, previousEnd);
     if (bytes === undefined) tooLong.add(number);
     else gathered.bytes.set(bytes, start);
     gathered.length += length;
     starts.push(start);
     ends.push(start + length);
     numbers.push(number);
-    if (numbers.length === mostLines || gathered.length >= this.#wholeBytes) await this.handOut();
+    if (numbers.length === mostLines || gathered.length >= this.#fullChunkBytes) await this.handOut();
   }
 
-  #noLines(bytes: number): GatheredLines {
-    const room = this.#resources.threads.room(bytes + mostLines * Float64Array.BYTES_PER_ELEMENT);
-    return { bytes: room, length: 0, starts: [], ends: [], numbers: [], tooLong: new Set() };
+  #emptyLines(bytes: number): GatheredLines {
+    const memory = this.#resources.threads.linesMemory(bytes + mostLines * Float64Array.BYTES_PER_ELEMENT);
+    return { bytes: memory, length: 0, starts: [], ends: [], numbers: [], tooLong: new Set() };
   }
 
   /**
@@ -169,7 +169,7 @@ export class EventStaging {
    */
   async finish(): Promise<void> {
     await this.#turn;
-    if (this.#held.length > 0) throw this.#undatable();
+    if (this.#waiting.length > 0) throw this.#undatable();
   }
 
   /** The staged months, once they are on the local disk. */
@@ -177,12 +177,12 @@ export class EventStaging {
     return Promise.all(this.#months);
   }
 
-  /** Comes back once nothing is under way any more, and gives up what is held. */
+  /** Resolves once no chunk is pending, and discards those that wait for a date. */
   async settled(): Promise<void> {
     this.#failure ??= { reason: new Error('given up') };
-    await Promise.allSettled([...this.#underWay, ...this.#months]);
-    for (const { work } of this.#held) work.discard();
-    this.#held = [];
+    await Promise.allSettled([...this.#pending, ...this.#months]);
+    for (const { task } of this.#waiting) task.discard();
+    this.#waiting = [];
   }
 
   /** Hands the gathered lines out to be flattened, as soon as there is room. Throws what a line or a chunk before has failed with. */
@@ -193,18 +193,18 @@ export class EventStaging {
     const { threads } = this.#resources;
     await threads.vacancy();
     if (this.#failure !== undefined) throw this.#failure.reason;
-    const chunk = this.#throughTurn(threads.begin(), lines).catch((reason: unknown) => {
+    const chunk = this.#throughTurn(threads.nextTask(), lines).catch((reason: unknown) => {
       this.#failure ??= { reason };
     });
     threads.occupy(chunk);
-    this.#underWay.add(chunk);
-    void chunk.finally(() => this.#underWay.delete(chunk));
+    this.#pending.add(chunk);
+    void chunk.finally(() => this.#pending.delete(chunk));
   }
 
-  /** Comes back once the chunk is encoded, or held. */
-  async #throughTurn(work: ChunkWork, lines: GatheredLines): Promise<void> {
+  /** Resolves once the chunk is encoded, or waits for a date. */
+  async #throughTurn(task: ChunkTask, lines: GatheredLines): Promise<void> {
     const { bytes, length, starts, ends } = lines;
-    const flattened = handled(work.flatten({ bytes, starts: Int32Array.from(starts), ends: Int32Array.from(ends) }));
+    const flattened = handled(task.flatten({ bytes, starts: Int32Array.from(starts), ends: Int32Array.from(ends) }));
     const before = this.#turn;
     let encoded: Promise<unknown> | undefined;
     const turn = async (): Promise<void> => {
@@ -213,18 +213,18 @@ export class EventStaging {
         const chunk = await flattened;
         this.#reportLines(lines, chunk);
         if (chunk.events === 0) {
-          work.discard();
+          task.discard();
           return;
         }
         const lastLine = lines.numbers.at(-1) ?? 0;
-        this.#held.push({ work, placed: chunk.placed, bytes: length, lastLine });
+        this.#waiting.push({ task, assigned: chunk.assigned, bytes: length, lastLine });
         // What stands before the first page with a date stands at its earliest one.
         const instant = this.#latest ?? chunk.dates?.first;
-        if (instant !== undefined) encoded = Promise.all(await this.#stageHeld(instant));
+        if (instant !== undefined) encoded = Promise.all(await this.#stageWaiting(instant));
         else if (this.#isOverfull()) throw this.#undatable();
         this.#latest = chunk.dates?.last ?? this.#latest;
       } catch (error) {
-        if (!this.#held.some((chunk) => chunk.work === work)) work.discard();
+        if (!this.#waiting.some((chunk) => chunk.task === task)) task.discard();
         throw error;
       }
     };
@@ -249,26 +249,26 @@ export class EventStaging {
   }
 
   #isOverfull(): boolean {
-    const bytes = this.#held.reduce((sum, chunk) => sum + chunk.bytes, 0);
+    const bytes = this.#waiting.reduce((sum, chunk) => sum + chunk.bytes, 0);
     return bytes > this.#options.limits.chunkBytes * mostUndatedChunks;
   }
 
   #undatable(): Error {
     const found =
       'expected an event with a date by here, found none: nobody can tell their days; put a page with a date before them';
-    return brokenLine(this.#listener.input.name, this.#held.at(-1)?.lastLine ?? 0, found);
+    return brokenLine(this.#listener.input.name, this.#waiting.at(-1)?.lastLine ?? 0, found);
   }
 
   /**
-   * Deduplicates the held chunks, whose events without a date stand at the instant where no page before has one.
+   * Deduplicates the waiting chunks, whose events without a date stand at the instant where no page before has one.
    *
    * @returns once they are encoded
    */
-  async #stageHeld(before: bigint): Promise<readonly Promise<unknown>[]> {
+  async #stageWaiting(before: bigint): Promise<readonly Promise<unknown>[]> {
     const encoded: Promise<unknown>[] = [];
-    for (let chunk = this.#held[0]; chunk !== undefined; chunk = this.#held[0]) {
-      const { months } = await this.#stage(chunk.work, chunk.placed ?? (await chunk.work.place(before)));
-      this.#held.shift();
+    for (let chunk = this.#waiting[0]; chunk !== undefined; chunk = this.#waiting[0]) {
+      const { months } = await this.#stage(chunk.task, chunk.assigned ?? (await chunk.task.assignDays(before)));
+      this.#waiting.shift();
       encoded.push(...months);
     }
     return encoded;
@@ -276,8 +276,8 @@ export class EventStaging {
 
   /** Deduplicates a chunk, and hands what is new to be encoded, by month. */
   async #stage(
-    work: ChunkWork,
-    { words, days, undated, reach }: PlacedChunk,
+    task: ChunkTask,
+    { words, days, undated, reach }: AssignedChunk,
   ): Promise<{ readonly months: readonly Promise<StagedMonth>[] }> {
     const { dedupIndex } = this.#resources;
     if (reach !== undefined) for (const instant of [reach.first, reach.last]) this.undated.reach(instant);
@@ -291,7 +291,7 @@ export class EventStaging {
       this.undated.add(staged, event.contentHash, numberedId(event.eventId, nth || 1), days[row] ?? 0, nth);
     };
     for (const row of undated.keys()) if (times[row] === 0) noteUndated(row, leftOut);
-    this.#countHeld(days, times);
+    this.#countKnown(days, times);
     const chosen = newRows(days, times);
     const starts = new Map<string, number[]>();
     for (const day of [...chosen.keys()].toSorted((one, other) => one - other)) {
@@ -312,20 +312,20 @@ export class EventStaging {
       staged.push({ month, days: ofMonth, fileIds: await stage(rows), number, undated: withoutDate.length });
     }
     await this.undated.flush();
-    const encoded = handled(work.encode({ times, positions, months }));
-    const files = staged.map((month, at) => handled(this.#keep(month, encoded, at)));
+    const encoded = handled(task.encode({ times, positions, months }));
+    const files = staged.map((month, at) => handled(this.#keepFiles(month, encoded, at)));
     this.#months.push(...files);
     return { months: files };
   }
 
-  #countHeld(days: Float64Array, times: Int32Array): void {
+  #countKnown(days: Float64Array, times: Int32Array): void {
     for (let row = 0; row < days.length; row++) {
       const day = days[row] ?? 0;
       if (times[row] === 0) count(this.#isLoaded(day) ? this.leftOut : this.known, day);
     }
   }
 
-  async #keep(
+  async #keepFiles(
     month: Omit<StagedMonth, 'events' | 'entries' | 'net'>,
     encoded: Promise<readonly EncodedMonth[]>,
     at: number,

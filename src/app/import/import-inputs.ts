@@ -160,8 +160,8 @@ async function handOutLines(
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
 
   const broken = (line: number, found: string): void => {
-    const whatToDo = 'correct it, or import with --skip-broken, which leaves out such lines alone';
-    if (!skipBroken) throw brokenLine(input.name, line, `${found}; ${whatToDo}`);
+    const remedy = 'correct it, or import with --skip-broken, which leaves out such lines alone';
+    if (!skipBroken) throw brokenLine(input.name, line, `${found}; ${remedy}`);
     counts.skipped++;
     emit({ event: 'line-left-out', reason: brokenLine(input.name, line, found).message });
   };
@@ -239,9 +239,9 @@ async function commitInput(
   const { clock, signal } = options;
   const staged = await months;
   summaries.skippedLines += skipped;
-  const local = new CheckedFiles(workspace);
-  const undated = new UndatedDedup(options, eventFamily, workspace, local, staging.undated);
-  const files = { workspace, files: local, dedupIndex, undated };
+  const localFiles = new CheckedFiles(workspace);
+  const undated = new UndatedDedup(options, eventFamily, workspace, localFiles, staging.undated);
+  const files = { workspace, files: localFiles, dedupIndex, undated };
   // What one input takes of the time begins where the one before ended: they overlap.
   const seconds = () => {
     const began = time.through;

@@ -1,5 +1,5 @@
 import { withThreads } from '../../lake/files/workspace.js';
-import { begunObject } from '../begun-object.js';
+import { provisionalSummary } from '../provisional-summary.js';
 import type { RunContext } from '../context.js';
 import { importLimits, withChunkThreads } from './chunk-threads.js';
 import type { ImportPagesOptions } from './import-run.js';
@@ -13,7 +13,7 @@ import { inputsOf } from './input-bytes.js';
  */
 export async function importPages(options: ImportPagesOptions, context: RunContext): Promise<void> {
   const { account, lake } = options;
-  context.beginJson?.(begunObject({ account, lake, from: null, to: null }, context.clock));
+  context.setProvisionalSummary?.(provisionalSummary({ account, lake, from: null, to: null }, context.clock));
   const inputs = await inputsOf(options.files, options.stdin);
   const limits = withThreads(options.limits ?? importLimits, options.threads);
   await withChunkThreads(limits, context.signal, async (threads) => {

@@ -137,7 +137,7 @@ export class ImportSummaries {
     for (const [kind, places] of Object.entries(warnings)) {
       if (places.size === 0) continue;
       const counts = summary.warnings.get(kind) ?? new Map<string, number>();
-      for (const [place, times] of places) count(counts, place, times);
+      for (const [location, times] of places) count(counts, location, times);
       summary.warnings.set(kind, counts);
     }
     return summary;

@@ -19,7 +19,7 @@ export interface ImportTarget {
 
 export interface ImportOptions extends ImportTarget {
   readonly signal: AbortSignal;
-  /** Leaves out lines that are no bodies of the service, in the place of the whole input. */
+  /** Leaves out lines that are no bodies of the service, instead of the whole input. */
   readonly skipBroken: boolean;
   readonly limits: ImportLimits;
   readonly emit: Emit;
@@ -34,7 +34,7 @@ export interface StoredDays {
   /** Files that hold imported rows of the open days. */
   readonly files: readonly Add[];
   /** Whether it still is so. */
-  readonly holds: () => boolean;
+  readonly isCurrent: () => boolean;
 }
 
 /** Whether a window that was read touches a day, by its start. */
@@ -52,33 +52,33 @@ export function loadedDays({ lake, account }: ImportTarget, { pipeline, main }: 
 export function storedDays(target: ImportTarget, family: Family, days: readonly number[]): StoredDays {
   const { lake, account } = target;
   const { pipeline, main } = family;
-  const look = () => {
+  const readState = () => {
     const isLoaded = loadedDays(target, family);
     const open = days.filter((day) => !isLoaded(day));
     const imported = importedWindows(lake.table(main.name).snapshot, pipeline, account);
     const loadKeys = open.flatMap((day) => {
-      const own = imported.filter((window) => overlap(window, dayOf(day)));
-      return (own.length === 0 ? [dayOf(day)] : own).map(importedKey);
+      const existing = imported.filter((window) => overlap(window, dayOf(day)));
+      return (existing.length === 0 ? [dayOf(day)] : existing).map(importedKey);
     });
     const { snapshot } = lake.table(main.name);
     const versions = loadKeys.map((key) => `${key} ${loadVersion(snapshot, pipeline, account, key)}`);
     return { open, loadKeys, state: versions.join() };
   };
-  const found = look();
-  const files = lake.table(main.name).snapshot.filesWith(account, pipeline, found.loadKeys);
-  return { ...found, files, holds: () => look().state === found.state };
+  const state = readState();
+  const files = lake.table(main.name).snapshot.filesWith(account, pipeline, state.loadKeys);
+  return { ...state, files, isCurrent: () => readState().state === state.state };
 }
 
 /**
  * Commits the files of imported days, unless what the lake holds of these days is another than was looked at: then nothing
  * is changed, and whoever asked looks again.
  *
- * @param replaced files in whose place they come; the others of these days stay beside them
+ * @param replaced files that they replace; the others of these days stay
  */
 export async function commitDays(
   { lake, clock, account }: ImportTarget,
   { pipeline, main }: Family,
-  held: StoredDays,
+  stored: StoredDays,
   files: readonly NewFile[],
   replaced: readonly Add[] = [],
 ): Promise<TransactionResult> {
@@ -87,10 +87,10 @@ export async function commitDays(
     main,
     files,
     decide: (snapshot) => {
-      if (!held.holds() || !replaced.every(({ path }) => snapshot.files.has(path))) return undefined;
+      if (!stored.isCurrent() || !replaced.every(({ path }) => snapshot.files.has(path))) return undefined;
       const actions: Action[] = loadTxns(
         snapshot,
-        { pipeline, account, loadKeys: held.loadKeys, refresh: true },
+        { pipeline, account, loadKeys: stored.loadKeys, refresh: true },
         clock.now(),
       );
       return { replaced, actions };

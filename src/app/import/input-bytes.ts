@@ -81,24 +81,24 @@ async function* fileChunks(path: string, length: number): AsyncGenerator<Buffer>
 export async function* inflated(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const source = bytes[Symbol.asyncIterator]();
   try {
-    let begun = Buffer.alloc(0);
-    while (begun.length < 2) {
+    let head = Buffer.alloc(0);
+    while (head.length < 2) {
       const next = await source.next();
       if (next.done === true) break;
-      begun = Buffer.concat([begun, next.value]);
+      head = Buffer.concat([head, next.value]);
     }
-    const whole = (async function* () {
-      yield begun;
+    const allBytes = (async function* () {
+      yield head;
       yield* { [Symbol.asyncIterator]: () => source };
     })();
-    if (begun[0] !== 0x1f || begun[1] !== 0x8b) {
-      yield* whole;
+    if (head[0] !== 0x1f || head[1] !== 0x8b) {
+      yield* allBytes;
       return;
     }
     const gunzip = createGunzip({ chunkSize: chunkBytes });
     // A stream asks for the next piece before it is done with one.
     const copied = (async function* () {
-      for await (const chunk of whole) yield Buffer.from(chunk);
+      for await (const chunk of allBytes) yield Buffer.from(chunk);
     })();
     // What fails in here fails in whoever reads on, too.
     const fed = pipeline(Readable.from(copied, { highWaterMark: 1 }), gunzip).catch(() => undefined);

@@ -68,22 +68,22 @@ export interface Line {
 export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestLine): AsyncGenerator<Line> {
   let number = 1;
   /** Begins with what earlier chunks have of a line: one piece of memory, as a line may come in as many pieces as it has bytes. */
-  let begun = Buffer.alloc(0);
+  let partial = Buffer.alloc(0);
   /** Bytes of the line so far: of one that is too long none are kept. */
   let length = 0;
-  const begin = (piece: Buffer): void => {
+  const append = (piece: Buffer): void => {
     const end = length + piece.length;
-    if (end > longest) begun = Buffer.alloc(0);
+    if (end > longest) partial = Buffer.alloc(0);
     else {
-      if (end > begun.length) begun = Buffer.concat([begun.subarray(0, length)], Math.min(2 * end, longest));
-      begun.set(piece, length);
+      if (end > partial.length) partial = Buffer.concat([partial.subarray(0, length)], Math.min(2 * end, longest));
+      partial.set(piece, length);
     }
     length = end;
   };
   const line = (rest: Buffer): Line | undefined => {
-    if (length > 0) begin(rest);
+    if (length > 0) append(rest);
     const isKept = Math.max(length, rest.length) <= longest;
-    const bytes = isKept ? withoutMark(length > 0 ? begun.subarray(0, length) : rest) : undefined;
+    const bytes = isKept ? withoutMark(length > 0 ? partial.subarray(0, length) : rest) : undefined;
     length = 0;
     return bytes !== undefined && isBlank(bytes) ? undefined : { number, bytes };
   };
@@ -100,14 +100,14 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestL
     };
     passEmpty();
     for (let end = chunk.indexOf(newline, start); end >= 0; end = chunk.indexOf(newline, start)) {
-      const whole = line(chunk.subarray(start, end));
-      if (whole !== undefined) yield whole;
-      if (begun.length > keptBytes) begun = Buffer.alloc(0);
+      const complete = line(chunk.subarray(start, end));
+      if (complete !== undefined) yield complete;
+      if (partial.length > keptBytes) partial = Buffer.alloc(0);
       number++;
       start = end + 1;
       passEmpty();
     }
-    if (start < chunk.length) begin(chunk.subarray(start));
+    if (start < chunk.length) append(chunk.subarray(start));
   }
   const last = line(Buffer.alloc(0));
   if (last !== undefined) yield last;

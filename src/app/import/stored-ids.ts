@@ -32,8 +32,8 @@ function digitOf(code = 0): number {
 }
 
 /** Copies the words of the id of a row. */
-export function copyId(from: Int32Array, row: number, to: Int32Array, place: number): void {
-  for (let word = 0; word < idWords; word++) to[place * idWords + word] = from[row * idWords + word] ?? 0;
+export function copyId(from: Int32Array, row: number, to: Int32Array, index: number): void {
+  for (let word = 0; word < idWords; word++) to[index * idWords + word] = from[row * idWords + word] ?? 0;
 }
 
 /** Some events' distinct ids, numbered in the order in which they come, among which others are looked up. */
@@ -73,10 +73,15 @@ export class DistinctIds {
     const mask = this.#slots.length - 1;
     const [first, second, third, fourth] = [words[at], words[at + 1], words[at + 2], words[at + 3]];
     for (let slot = (first ?? 0) & mask; ; slot = (slot + 1) & mask) {
-      const own = ((this.#slots[slot] ?? 0) - 1) * idWords;
-      if (own < 0) return slot;
+      const start = ((this.#slots[slot] ?? 0) - 1) * idWords;
+      if (start < 0) return slot;
       const known = this.#words;
-      if (known[own] === first && known[own + 1] === second && known[own + 2] === third && known[own + 3] === fourth)
+      if (
+        known[start] === first &&
+        known[start + 1] === second &&
+        known[start + 2] === third &&
+        known[start + 3] === fourth
+      )
         return slot;
     }
   }

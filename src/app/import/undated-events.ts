@@ -56,7 +56,7 @@ export class UndatedDedup {
 
   /** Notes that a file with new events of the input was committed. */
   noteCommitted(add: Add): void {
-    if (knownOf(add).mayHaveUndated) this.#compared?.add(add.path);
+    if (undatedFileOf(add).mayHaveUndated) this.#compared?.add(add.path);
   }
 
   /** How many of a staged month don't come. */
@@ -135,8 +135,8 @@ export class UndatedDedup {
     const days = { first: dayStart(first), last: dayStart(last) + dayMs - 1 };
     return filesOf(lake.table(main.name).snapshot, pipeline, account).filter(
       (add) =>
-        knownOf(add).mayHaveUndated &&
-        knownOf(add).spans.some((span) => span.first <= days.last && span.last >= days.first),
+        undatedFileOf(add).mayHaveUndated &&
+        undatedFileOf(add).spans.some((span) => span.first <= days.last && span.last >= days.first),
     );
   }
 
@@ -180,7 +180,7 @@ export class UndatedDedup {
   }
 }
 
-interface KnownFile {
+interface UndatedFile {
   /** Whether it may hold an event without a date. */
   readonly mayHaveUndated: boolean;
   /** What such an event may be of. */
@@ -188,15 +188,15 @@ interface KnownFile {
 }
 
 /** By the file's entry in the log: all of them are looked through at each commit. */
-const knownFiles = new WeakMap<Add, KnownFile>();
+const undatedFiles = new WeakMap<Add, UndatedFile>();
 
-function knownOf(add: Add): KnownFile {
-  let known = knownFiles.get(add);
+function undatedFileOf(add: Add): UndatedFile {
+  let known = undatedFiles.get(add);
   if (known === undefined) {
     const { nullCount } = statisticsOf(add.stats);
     const windows = loadKeysOf(add).flatMap((loadKey) => readWindow(loadKey) ?? parseImportedKey(loadKey) ?? []);
     const spans = [...windows.map(({ start, end }) => ({ first: start, last: end - 1 })), ...importSpansOf(add)];
-    knownFiles.set(add, (known = { mayHaveUndated: nullCount['posted_at'] !== 0, spans }));
+    undatedFiles.set(add, (known = { mayHaveUndated: nullCount['posted_at'] !== 0, spans }));
   }
   return known;
 }

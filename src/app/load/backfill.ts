@@ -2,16 +2,16 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readRange, type RangeOptions } from '../configuration/range.js';
-import { begunObject } from '../begun-object.js';
-import { nextSteps, nothingCame, summaryObject, summaryText } from './run-summary.js';
+import { provisionalSummary } from '../provisional-summary.js';
+import { nextSteps, emptyRunWarning, summaryObject, summaryText } from './run-summary.js';
 import type { RunContext } from '../context.js';
-import { readJob } from './chosen-job.js';
+import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
 
 export interface BackfillOptions extends RangeOptions, LoadOptions {
   readonly refresh: boolean;
   /** Whether the lake is the one of commands that name none; left out: it isn't. */
-  readonly isUsualLake?: boolean;
+  readonly isDefaultLake?: boolean;
 }
 
 /**
@@ -28,7 +28,9 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
   const note = futureEndText(options, range, now);
   if (note !== undefined) emit({ event: 'message', message: note });
   const { account } = job;
-  context.beginJson?.(begunObject({ account, lake: options.lake, from: range.start, to: range.end }, clock));
+  context.setProvisionalSummary?.(
+    provisionalSummary({ account, lake: options.lake, from: range.start, to: range.end }, clock),
+  );
   /** Whether the lake held nothing before this run. */
   let isFirst = false;
   await load(
@@ -39,18 +41,18 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
       refresh,
       plan: (lake) => {
         isFirst = lake.accounts().size === 0;
-        const asked = withNeeds(job.pipelines).flatMap((pipeline): AskedRange[] => {
+        const requested = withNeeds(job.pipelines).flatMap((pipeline): AskedRange[] => {
           const gaps = pipeline.coverage?.(lake, job.account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
         });
-        return { pipelines: job.pipelines, range, asked };
+        return { pipelines: job.pipelines, range, asked: requested };
       },
       present: ({ lake, report, findings }) => {
         print(summaryText(report));
         const found = findingsText(findings);
         if (found !== '') print(found);
         const isEmpty = lake.tables.every(({ snapshot }) => [...snapshot.filesOf(report.account)].length === 0);
-        const nothing = isEmpty ? nothingCame(report) : '';
+        const nothing = isEmpty ? emptyRunWarning(report) : '';
         if (nothing !== '') print(nothing);
         else if (isFirst && report.failure === undefined) print(nextSteps(report, options));
         printJson(summaryObject(report, refresh ? findingsObject(findings) : {}));

@@ -26,14 +26,14 @@ export interface EmbeddedService {
 }
 
 /** Where custom pipelines find what is theirs. */
-export interface CustomPlaces extends StateLocation {
+export interface CustomLocation extends StateLocation {
   /** The variables that their definitions name; left out: those of the process. */
   readonly environment?: Environment | undefined;
-  /** Those of them that stand in a file which only lay in the working folder; left out: none. */
-  readonly foundVariables?: ReadonlySet<string> | undefined;
+  /** Those of them that a file has which nobody named: it lay in the working folder. Left out: none. */
+  readonly untrustedVariables?: ReadonlySet<string> | undefined;
 }
 
-export interface UpstreamOptions extends CustomPlaces {
+export interface UpstreamOptions extends CustomLocation {
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
   /** Whether the configuration file has it. */
@@ -53,23 +53,23 @@ export interface UpstreamOptions extends CustomPlaces {
   readonly tokenLifeMinutes?: number | undefined;
 }
 
-interface Surroundings {
+interface ConnectionContext {
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
 /** What becomes of the pages that aren't in the lake when a run ends. */
-export type KeptPages = Pick<Connection, 'sweep' | 'clear'>;
+export type UncommittedPages = Pick<Connection, 'sweep' | 'clear'>;
 
-type Use<T, Connected> = (connected: Connected, pages: KeptPages) => Promise<T>;
+type Use<T, Connected> = (connected: Connected, pages: UncommittedPages) => Promise<T>;
 
-export const noPages: KeptPages = { sweep: () => Promise.resolve(), clear: () => Promise.resolve() };
+export const noUncommittedPages: UncommittedPages = { sweep: () => Promise.resolve(), clear: () => Promise.resolve() };
 
 /** Runs with the upstream at an address, or with the embedded service, which is started for the run and not throttled. */
 export async function withUpstream<T>(
   options: UpstreamOptions,
   account: string,
-  { clock, emit }: Surroundings,
+  { clock, emit }: ConnectionContext,
   use: Use<T, FinancesUpstream>,
 ): Promise<T> {
   const { endpoint, rate, burst, signIn, tokenLifeMinutes = 3 } = options;
@@ -79,7 +79,7 @@ export async function withUpstream<T>(
     if (options.startEmbedded === undefined) throw usageError('expected --endpoint: there is no embedded service here');
     const service = await options.startEmbedded(clock);
     const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
-    return use(connection.upstream, noPages).finally(async () => {
+    return use(connection.upstream, noUncommittedPages).finally(async () => {
       await connection.close();
       await service.close();
     });
@@ -106,13 +106,13 @@ const firstMisses = 3;
  */
 export async function withCustomConnections<T>(
   pipelines: readonly FinancesPipeline[],
-  location: CustomPlaces,
+  location: CustomLocation,
   account: string,
   {
     clock,
     emit,
     isProven,
-  }: Surroundings & {
+  }: ConnectionContext & {
     /** Whether the lake holds what a definition has found. */
     readonly isProven: (pipeline: CustomPipeline) => boolean;
   },
@@ -189,9 +189,9 @@ function warning(location: StateLocation, account: string, emit: Emit) {
 export function customAddress(
   { loaded: { definition, file } }: CustomPipeline,
   account: string,
-  { environment = process.env, foundVariables }: Pick<CustomPlaces, 'environment' | 'foundVariables'>,
+  { environment = process.env, untrustedVariables }: Pick<CustomLocation, 'environment' | 'untrustedVariables'>,
 ): CustomAddress {
-  return readApiAddress(definition.api, { file, account, environment, foundVariables });
+  return readApiAddress(definition.api, { file, account, environment, untrustedVariables });
 }
 
 /** Where the level of a custom pipeline's quota is kept. */

@@ -14,8 +14,8 @@ import { connectCustom } from '../../sources/custom/custom-api.js';
 import { customPipeline, windowDays, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { readJob, type JobOptions } from './chosen-job.js';
-import { customAddress, type CustomPlaces } from './connections.js';
+import { readJob, type JobOptions } from './load-job.js';
+import { customAddress, type CustomLocation } from './connections.js';
 
 /** The rows of a table that a page comes to. */
 interface PageTable {
@@ -43,7 +43,7 @@ export interface FirstPage {
  * @throws what reading throws, and LedgerlakeError DEFINITION for a definition that fails
  */
 export async function firstPages(
-  options: RangeOptions & JobOptions & CustomPlaces,
+  options: RangeOptions & JobOptions & CustomLocation,
   { clock, signal }: Pick<ReadingContext, 'clock' | 'signal'>,
   emit: Emit,
 ): Promise<readonly FirstPage[]> {
@@ -84,9 +84,9 @@ async function firstPage(
     break;
   }
   const tables: PageTable[] = [];
-  for (const { rows: held } of collector.finish().toReversed()) {
-    const { table } = held;
-    const path = await keep((await encodeFile(held, new Map())).bytes);
+  for (const { rows: tableRows } of collector.finish().toReversed()) {
+    const { table } = tableRows;
+    const path = await keep((await encodeFile(tableRows, new Map())).bytes);
     const shown = table.columns.filter(({ nullable }) => nullable).map(({ name }) => identifier(name));
     const { columns, chunks } = await database.query(`SELECT ${shown.join(', ')} FROM ${rowsIn([path])}`);
     const rows = [];

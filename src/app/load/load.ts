@@ -31,15 +31,15 @@ import { isLoaded, unfinishedRanges } from '../verify/checks/unfinished-ranges.j
 import { windowedOf } from '../sync/synced-pipelines.js';
 import {
   customAddress,
-  noPages,
+  noUncommittedPages,
   withCustomConnections,
   withUpstream,
-  type KeptPages,
+  type UncommittedPages,
   type UpstreamOptions,
 } from './connections.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
-import type { ChosenJob, JobOptions } from './chosen-job.js';
+import type { LoadJob, JobOptions } from './load-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */
@@ -58,7 +58,7 @@ export interface LoadOptions extends UpstreamOptions, JobOptions, Pick<ExportOpt
 interface LoadPlan {
   readonly pipelines: readonly FinancesPipeline[];
   readonly range: Window;
-  /** What the next sync couldn't tell to be missing, should this run leave it open. */
+  /** Ranges whose absence the next sync could not notice, should this run leave them open. */
   readonly asked: readonly AskedRange[];
 }
 
@@ -73,7 +73,7 @@ interface Load {
   /** Which command it is, for the note that the run leaves. */
   readonly command: string;
   readonly options: LoadOptions;
-  readonly job: ChosenJob;
+  readonly job: LoadJob;
   /** Whether something that the lake holds is read again. */
   readonly refresh: boolean;
   /** Takes the lake as soon as it is open. */
@@ -86,15 +86,15 @@ interface Load {
   readonly present: (loaded: Loaded) => void | Promise<void>;
 }
 
-const madeUpText = `loading the made-up seller ${demoAccount}, none of which is real: name your own with --account and --endpoint, or configure it`;
+const syntheticSellerText = `loading the made-up seller ${demoAccount}, none of which is real: name your own with --account and --endpoint, or configure it`;
 
 /** Slices of one pipeline that are open at once where there is no quota: while one waits, another is flattened. */
 const openSlices = 4;
 
 /**
- * Loads into a lake: opens it, holds a lease on it, runs the pipelines, sweeps, and leaves word of the run.
+ * Loads into a lake: opens it, holds a lease on it, runs the pipelines, sweeps, and notes the run.
  *
- * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, told by then
+ * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, reported by then
  */
 export async function load(
   { command, options, job, refresh, opened, plan, judge, present }: Load,
@@ -139,17 +139,17 @@ export async function load(
         pipelines: withNeeds(pipelines).map(({ name }) => name),
         ...{ from: isoInstant(range.start), to: isoInstant(range.end) },
       });
-      if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: madeUpText });
+      if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
       emitDamage(lake, emit);
       const emitWithWatermarks = emittingWatermarks(
         lake,
         account,
         windowedOf(pipelines),
-        { end: range.end, asked: unfinished },
+        { end: range.end, unfinished },
         emit,
       );
-      const run = (upstream: FinancesUpstream, chosen: readonly FinancesPipeline[]) =>
-        runPipelines(chosen, {
+      const run = (upstream: FinancesUpstream, connected: readonly FinancesPipeline[]) =>
+        runPipelines(connected, {
           job: { account, range, lake, orders, refresh },
           upstream,
           clock,
@@ -163,9 +163,9 @@ export async function load(
         });
       const isProven = (pipeline: CustomPipeline) =>
         lake.files(pipeline.name, mainTable(pipeline).name, account).length > 0;
-      const surroundings = { clock, emit, isProven };
-      const loadFrom = (upstream: FinancesUpstream, pages: KeptPages) =>
-        withCustomConnections(pipelines, options, account, surroundings, async (connected, customPages) => {
+      const connectionContext = { clock, emit, isProven };
+      const loadFrom = (upstream: FinancesUpstream, pages: UncommittedPages) =>
+        withCustomConnections(pipelines, options, account, connectionContext, async (connected, customPages) => {
           const ran = await run(upstream, connected);
           for (const of of [pages, customPages]) {
             if (ran.failure === undefined) await of.sweep();
@@ -175,7 +175,7 @@ export async function load(
           return ran;
         });
       const { summaries, failure: broken } = job.isCustomOnly
-        ? await loadFrom(noUpstream, noPages)
+        ? await loadFrom(noUpstream, noUncommittedPages)
         : await withUpstream(options, account, context, loadFrom);
       if (broken === undefined) {
         await vacuumLake(lake, lease, { clock, emit, account });

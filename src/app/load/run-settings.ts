@@ -5,7 +5,7 @@ import { variableOf, type Environment } from '../../core/environment.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import { demoAccount, readOwnAccount } from '../configuration/account.js';
+import { demoAccount, readCustomAccount } from '../configuration/account.js';
 import {
   accountEnvironment,
   accountName,
@@ -17,7 +17,7 @@ import {
   configuredSettings,
   defaultLake,
   resolveSettings,
-  type GivenSettings,
+  type SettingSources,
   type Settings,
 } from '../configuration/settings.js';
 import { transactionViews } from '../query/transaction-views.js';
@@ -25,13 +25,13 @@ import { historyFamily } from '../reconcile/event-history.js';
 import type { EmbeddedService } from './connections.js';
 
 /** What a run that asks the service is given. */
-export interface GivenRun
-  extends GivenSettings, Pick<AccountOptions, 'sendsRequests' | 'takesEndpoint' | 'credentials'> {
+export interface RunSettingSources
+  extends SettingSources, Pick<AccountOptions, 'sendsRequests' | 'takesEndpoint' | 'credentials'> {
   /** Throws for what else is wrong: called before the account is resolved, so that credentials that are missing don't hide it. */
   readonly check?: ((settings: Settings) => void) | undefined;
   /** Pipelines by name; empty where none is named. */
   readonly pipelines: readonly string[];
-  /** The account in the place of the option's. */
+  /** Replaces the account of the option. */
   readonly account?: string | undefined;
   /** Loads the made-up seller; asked only by a run that needs it. */
   readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
@@ -40,7 +40,7 @@ export interface GivenRun
 /** What a run that asks the service goes by. */
 export interface RunSettings extends Settings {
   /** Whether the lake is the one of commands that name none. */
-  readonly isUsualLake?: boolean;
+  readonly isDefaultLake?: boolean;
   readonly account: string;
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
@@ -52,10 +52,10 @@ export interface RunSettings extends Settings {
   readonly exposed?: readonly string[] | undefined;
   /** The variables that definitions name; left out: those of the process. */
   readonly environment?: Environment | undefined;
-  /** Those of them that stand in a file which only lay in the working folder; left out: none. */
-  readonly foundVariables?: ReadonlySet<string> | undefined;
+  /** Those of them that a file has which nobody named: it lay in the working folder. Left out: none. */
+  readonly untrustedVariables?: ReadonlySet<string> | undefined;
   /** Custom pipelines, whether or not they are named. */
-  readonly own: readonly CustomPipeline[];
+  readonly customPipelines: readonly CustomPipeline[];
 }
 
 /**
@@ -63,21 +63,30 @@ export interface RunSettings extends Settings {
  *
  * @throws LedgerlakeError USAGE for what is wrong in any of them
  */
-export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
-  const { texts, environment, pipelines: named, startEmbedded, account: asked = texts['account'] } = given;
-  const { configuration, settings: read } = await configuredSettings(given);
+export async function readRunSettings(sources: RunSettingSources): Promise<RunSettings> {
+  const { texts, environment, pipelines: named, startEmbedded, account: asked = texts['account'] } = sources;
+  const { configuration, settings: read } = await configuredSettings(sources);
   const usual = resolveSettings({ ...texts, lake: undefined }, environment, configuration);
-  const settings = { ...read, isUsualLake: texts['config'] === undefined && read.lake === usual.lake };
-  const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
+  const settings = { ...read, isDefaultLake: texts['config'] === undefined && read.lake === usual.lake };
+  const customPipelines =
+    settings.pipelineFolder === undefined ? [] : await loadCustomPipelines(settings.pipelineFolder);
   // Before the account: of a mistyped custom pipeline it would be said that its account isn't one of the service's.
-  refuseUnknown(named, own, new Set(configuration.accounts.keys()));
-  given.check?.(settings);
-  if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
-    const account = readOwnAccount(accountName(configuration, environment, { account: asked }));
+  refuseUnknown(named, customPipelines, new Set(configuration.accounts.keys()));
+  sources.check?.(settings);
+  if (named.length > 0 && named.every((name) => customPipelines.some((pipeline) => pipeline.name === name))) {
+    const account = readCustomAccount(accountName(configuration, environment, { account: asked }));
     const variables = await accountEnvironment(configuration, environment, account);
-    return { ...settings, account, endpoint: undefined, signIn: undefined, ...variables, startEmbedded, own };
+    return {
+      ...settings,
+      account,
+      endpoint: undefined,
+      signIn: undefined,
+      ...variables,
+      startEmbedded,
+      customPipelines,
+    };
   }
-  const { sendsRequests = true, takesEndpoint = true, credentials } = given;
+  const { sendsRequests = true, takesEndpoint = true, credentials } = sources;
   const { account, signIn, ...resolvedAccount } = await resolveAccount(configuration, environment, {
     account: asked,
     endpoint: texts['endpoint'],
@@ -95,24 +104,28 @@ export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
         `never stand beside real ones: add --lake ${defaultLake}, for example`,
     );
   }
-  const resolved = { ...settings, account, signIn, ...resolvedAccount, startEmbedded, own };
-  if (own.length === 0) return resolved;
+  const resolved = { ...settings, account, signIn, ...resolvedAccount, startEmbedded, customPipelines };
+  if (customPipelines.length === 0) return resolved;
   return { ...resolved, ...(await accountEnvironment(configuration, environment, account)) };
 }
 
 /** Throws a USAGE error for a name that no pipeline has */
-function refuseUnknown(names: readonly string[], own: readonly CustomPipeline[], accounts: ReadonlySet<string>): void {
-  const known = [...pipelines, ...own];
+function refuseUnknown(
+  names: readonly string[],
+  customPipelines: readonly CustomPipeline[],
+  accounts: ReadonlySet<string>,
+): void {
+  const known = [...pipelines, ...customPipelines];
   const unknown = names.find((name) => known.every((pipeline) => pipeline.name !== name));
   if (unknown !== undefined) throw unknownPipeline(unknown, known, accounts);
 }
 
 /** The pipelines that a folder defines. Throws as `loadDefinitions` does. */
-export async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
+export async function loadCustomPipelines(folder: string): Promise<readonly CustomPipeline[]> {
   // Only where there is such a folder: the schema of definitions takes a moment to load.
   const { loadDefinitions } = await import('../../sources/custom/load-definitions.js');
-  const taken = [...pipelines, historyFamily].map(({ name }) => name);
+  const reserved = [...pipelines, historyFamily].map(({ name }) => name);
   const names = [...tables, ...transactionViews].map(({ name }) => name);
-  const definitions = await loadDefinitions(folder, { pipelines: taken, tables: names });
+  const definitions = await loadDefinitions(folder, { pipelines: reserved, tables: names });
   return definitions.map((definition) => customPipeline(definition));
 }

@@ -66,7 +66,7 @@ function speed(events: number, seconds: number): string {
  * For a lake without any row of the account: that the service was asked and had nothing, which looks like success, and what to
  * check; empty where something came. A shop that is new, and one that is asked for in the wrong region, look alike.
  */
-export function nothingCame({ account, summaries, failure }: RunReport): string {
+export function emptyRunWarning({ account, summaries, failure }: RunReport): string {
   const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
   const rows = summaries.flatMap((summary) => [...summary.rows.values()]).reduce((sum, count) => sum + count, 0);
   if (failure !== undefined || requests === 0 || rows > 0) return '';
@@ -79,12 +79,12 @@ export function nothingCame({ account, summaries, failure }: RunReport): string 
 /** What to try on the lake next, in commands that fit a terminal; they name no lake that they take of themselves. */
 export function nextSteps(
   { lake, summaries }: RunReport,
-  { isUsualLake = false }: { readonly isUsualLake?: boolean } = {},
+  { isDefaultLake = false }: { readonly isDefaultLake?: boolean } = {},
 ): string {
   const tables = summaries.flatMap(({ rows }) => [...rows.keys()]);
   // The main one of a pipeline is its last.
   const table = tables.at(-1);
-  const at = isUsualLake ? '' : `--lake ${printable(shellWord(lake))} `;
+  const at = isDefaultLake ? '' : `--lake ${printable(shellWord(lake))} `;
   const entries = ['entries', 'transaction_entries'].find((name) => tables.includes(name));
   if (table !== undefined && entries === undefined) {
     return `Next:\n  ${program} sql ${at}"SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
@@ -105,7 +105,7 @@ export function nextSteps(
   ].join('\n');
 }
 
-/** The summary for programs; `more` stands behind what every run tells. */
+/** The summary for programs; `more` follows the members that every run has. */
 export function summaryObject(
   { account, range, lake, seconds, summaries, failure }: RunReport,
   more: Readonly<Record<string, unknown>> = {},
@@ -132,7 +132,7 @@ export function summaryObject(
             bytes,
             seconds,
             rows: Object.fromEntries(rows),
-            warnings: Object.fromEntries([...warnings].map(([kind, places]) => [kind, Object.fromEntries(places)])),
+            warnings: Object.fromEntries([...warnings].map(([kind, counts]) => [kind, Object.fromEntries(counts)])),
             left_open: skipped.map(({ label, reason }) => ({ slice: label, reason })),
           },
         ],
@@ -186,19 +186,19 @@ export const warningTexts: Readonly<Record<string, string>> = {
 export function warningLines(summaries: readonly PipelineSummary[]): string[] {
   const totals = new Map<string, Map<string, number>>();
   for (const { warnings } of summaries) {
-    for (const [kind, places] of warnings) {
+    for (const [kind, counts] of warnings) {
       const sums = totals.get(kind) ?? new Map<string, number>();
-      for (const [place, times] of places) sums.set(place, (sums.get(place) ?? 0) + times);
+      for (const [location, times] of counts) sums.set(location, (sums.get(location) ?? 0) + times);
       totals.set(kind, sums);
     }
   }
-  return [...totals].flatMap(([kind, places]) => {
-    const all = [...places.values()].reduce((sum, times) => sum + times, 0);
-    const named = [...places.keys()]
+  return [...totals].flatMap(([kind, counts]) => {
+    const all = [...counts.values()].reduce((sum, times) => sum + times, 0);
+    const named = [...counts.keys()]
       .slice(0, 3)
-      .map((place) => excerpt(place))
+      .map((location) => excerpt(location))
       .join('; ');
-    const more = places.size > 3 ? ` and ${places.size - 3} more` : '';
+    const more = counts.size > 3 ? ` and ${counts.size - 3} more` : '';
     const text = warningTexts[kind] ?? printable(kind);
     // Each begins with a plural.
     const counted = all === 1 ? text.replace(/^(\w+)s\b/, '$1') : text;
@@ -219,8 +219,8 @@ interface RunNote {
 }
 
 /**
- * Leaves word of a run in the lake, for `ledgerlake status` and `ledgerlake report`. The note is disposable: a lake that
- * can't take it is told of, and what the run itself came to stands.
+ * Notes a run in the lake, for `ledgerlake status` and `ledgerlake report`. The note is disposable: where the lake
+ * can't take it, that is reported, and the result of the run stays.
  */
 export async function noteRun(
   store: Store,
@@ -258,10 +258,10 @@ export async function noteRun(
 }
 
 /** Places that are kept of each kind of thing noticed: the note stays small whatever came. */
-const mostPlaces = 20;
+const mostLocations = 20;
 
 function keptWarnings(warnings: RunReport['summaries'][number]['warnings']): Record<string, Record<string, number>> {
-  const most = (places: ReadonlyMap<string, number>) =>
-    Object.fromEntries([...places].toSorted(([, one], [, other]) => other - one).slice(0, mostPlaces));
-  return Object.fromEntries([...warnings].map(([kind, places]) => [kind, most(places)]));
+  const most = (counts: ReadonlyMap<string, number>) =>
+    Object.fromEntries([...counts].toSorted(([, one], [, other]) => other - one).slice(0, mostLocations));
+  return Object.fromEntries([...warnings].map(([kind, counts]) => [kind, most(counts)]));
 }

@@ -70,8 +70,8 @@ export async function eraseState(location: StateLocation, account: string, all: 
     return;
   }
   refuseLinks(resolve(location.journal), account);
-  if (all) await eraseOwn(folder, (name) => keptFile.test(name));
-  await eraseOwn(join(folder, pagesFolder), (name) => pageFile.test(name), true);
+  if (all) await eraseFiles(folder, (name) => keptFile.test(name));
+  await eraseFiles(join(folder, pagesFolder), (name) => pageFile.test(name), true);
   await rmdir(folder).catch(() => undefined);
 }
 
@@ -79,15 +79,15 @@ const keptFile = /^(?:quota|large-groups)-[^/]+\.json(?:\.\d+\.part)?$/;
 const pageFile = /\.page(?:\.part)?$/;
 
 /** Deletes the files of a folder that are a run's own, with `deep` those of its folders too, and what is empty then. */
-async function eraseOwn(folder: string, isOwn: (name: string) => boolean, deep = false): Promise<void> {
+async function eraseFiles(folder: string, isStateFile: (name: string) => boolean, deep = false): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
     throw error;
   });
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isFile() && isOwn(entry.name)) await unlink(path);
-    else if (entry.isDirectory() && deep) await eraseOwn(path, isOwn, true);
+    if (entry.isFile() && isStateFile(entry.name)) await unlink(path);
+    else if (entry.isDirectory() && deep) await eraseFiles(path, isStateFile, true);
   }
   // One that holds something of somebody else's stays.
   if (deep) await rmdir(folder).catch(() => undefined);

@@ -4,7 +4,7 @@ import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { latestBound } from '../configuration/range.js';
-import { begunObject } from '../begun-object.js';
+import { provisionalSummary } from '../provisional-summary.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
@@ -13,17 +13,23 @@ import { mainTable } from '../../engine/slicing/slicing.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from '../sync/freshness.js';
 import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from '../sync/look-back.js';
-import { daysBack, syncedPipelines, windowedOf, type SyncPlan, type SyncInTurns } from '../sync/synced-pipelines.js';
+import {
+  pipelineLookBackDays,
+  syncedPipelines,
+  windowedOf,
+  type SyncPlan,
+  type SyncInTurns,
+} from '../sync/synced-pipelines.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { RunContext } from '../context.js';
-import { readJob } from './chosen-job.js';
+import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
 
 export interface SyncOptions extends LoadOptions {
-  /** Days that are read again, in the place of the schedule; undefined: what the schedule says. */
+  /** Days that are read again, whatever the schedule says; undefined: what the schedule says. */
   readonly lookBack: number | undefined;
   /** How old the lake may be after the run, such as `2h`; undefined: as old as it gets. */
   readonly maxLag: string | undefined;
@@ -33,8 +39,8 @@ export interface SyncOptions extends LoadOptions {
 }
 
 /**
- * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and tells
- * what had. What that is, each pipeline's `sync` says.
+ * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and reports
+ * what has. Each pipeline's `sync` decides what that is.
  *
  * @throws LedgerlakeError USAGE before anything is touched, UPSTREAM_EMPTY where a window came back empty that held rows,
  * UPSTREAM_ACCOUNT where the answers are another account's,
@@ -57,8 +63,8 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
     now,
     lookBack: options.lookBack,
     rules: options.rules ?? defaultLookBack,
-    done: new Map(),
-    asked: [],
+    lookBacks: new Map(),
+    unfinished: [],
     isInTurns: inTurns !== undefined,
     wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
   };
@@ -72,8 +78,8 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
   };
   let opened: Lake | undefined;
   const startOf = (): number => Math.min(end, ...[...ranges.values()].map(({ start }) => start));
-  const known = begunObject({ account, lake: options.lake, from: null, to: end }, clock);
-  context.beginJson?.(() => ({
+  const known = provisionalSummary({ account, lake: options.lake, from: null, to: end }, clock);
+  context.setProvisionalSummary?.(() => ({
     ...known(),
     ...(ranges.size > 0 && { from: isoInstant(startOf()) }),
     lag_seconds: opened === undefined ? null : lagSeconds(opened),
@@ -86,25 +92,26 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       job,
       refresh: true,
       plan: async (lake, unfinished) => {
-        if (options.pipelines.length === 0 && options.api === undefined) emitOtherApi(lake, account, names, emit);
-        plan = { ...plan, asked: unfinished, done: await readLookBacks(lake.store, account) };
+        if (options.pipelines.length === 0 && options.api === undefined)
+          emitUnsyncedPipelines(lake, account, names, emit);
+        plan = { ...plan, unfinished, lookBacks: await readLookBacks(lake.store, account) };
         for (const windowed of used) {
           const { name: pipeline } = windowed;
           const loaded = loadedWindows(lake, pipeline, mainTable(windowed).name, account);
           const asked = unfinished.filter((range) => range.pipeline === pipeline);
           const range = syncRange(loaded, end, asked);
           ranges.set(pipeline, range);
-          days.set(pipeline, daysBack(lake, account, windowed, plan));
+          days.set(pipeline, pipelineLookBackDays(lake, account, windowed, plan));
           isRereading ||= loaded.length > 0 && (days.get(pipeline) ?? 0) > 0;
           for (const gap of olderGaps(loaded, range, asked)) {
             emit({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
           }
         }
-        const begun = { lake, account, ranges, unfinished, end };
+        const loadState = { lake, account, ranges, unfinished, end };
         return {
           pipelines: syncedPipelines(chosen, plan),
           range: { start: startOf(), end },
-          asked: firstAsked(chosen, begun),
+          asked: initialRanges(chosen, loadState),
         };
       },
       opened: (lake) => {
@@ -134,7 +141,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
         printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds(lake) }));
       },
     },
-    inTurns === undefined ? context : { ...context, emit: noting(read, emit) },
+    inTurns === undefined ? context : { ...context, emit: collectingSlices(read, emit) },
   );
 }
 
@@ -142,7 +149,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
  * What a sync is asked for of pipelines of which nothing is loaded: once some of it is, what lies before that could be told by
  * nothing else.
  */
-function firstAsked(
+function initialRanges(
   chosen: readonly FinancesPipeline[],
   {
     lake,
@@ -171,18 +178,19 @@ function firstAsked(
   });
 }
 
-/** Warns of what the lake holds that neither the default API nor a word of the user's makes this sync load. */
-function emitOtherApi(lake: Lake, account: string, names: ReadonlySet<string>, emit: Emit): void {
-  const isHeld = (pipeline: FinancesPipeline) =>
+/** Warns of loaded pipelines that neither the default API nor an option makes this sync load. */
+function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<string>, emit: Emit): void {
+  const isLoaded = (pipeline: FinancesPipeline) =>
     lake.loadKeys(pipeline.name, mainTable(pipeline).name, account).size > 0;
-  const loaded = defaultPipelines.both.filter(isHeld);
-  const left = loaded.flatMap(({ name }) => (names.has(name) ? [] : [name]));
+  const loaded = defaultPipelines.both.filter(isLoaded);
+  const unsynced = loaded.flatMap(({ name }) => (names.has(name) ? [] : [name]));
   const isOfV0 = loaded.some((pipeline) => !defaultPipelines['2024-06-19'].includes(pipeline));
-  if (left.length > 0) emit({ event: 'api-left', account, pipelines: left, api: isOfV0 ? 'both' : '2024-06-19' });
+  if (unsynced.length > 0)
+    emit({ event: 'api-left', account, pipelines: unsynced, api: isOfV0 ? 'both' : '2024-06-19' });
 }
 
-/** Tells on, and keeps which slices were committed, by pipeline. */
-function noting(slices: Map<string, string[]>, emit: Emit): Emit {
+/** Emits each event, and collects the committed slices by pipeline. */
+function collectingSlices(slices: Map<string, string[]>, emit: Emit): Emit {
   return (event) => {
     emit(event);
     if (event.event !== 'slice-committed') return;
@@ -199,11 +207,11 @@ function isBroken(failure: unknown): boolean {
   return failure !== undefined && code !== 'LAKE_LAG';
 }
 
-/** Leaves word of how far back was read, which covers every shorter look-back as well. */
+/** Notes how far back was read, which covers every shorter look-back as well. */
 async function noteLookBacks(
   lake: Lake,
   account: string,
-  { done, rules, now }: SyncPlan,
+  { lookBacks: done, rules, now }: SyncPlan,
   days: ReadonlyMap<string, number>,
   emit: Emit,
 ): Promise<void> {

@@ -6,7 +6,7 @@ import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
-import { refuseUnheld } from '../configuration/account.js';
+import { refuseUnknownAccount } from '../configuration/account.js';
 import { countsOf } from '../row-counts.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
@@ -90,14 +90,14 @@ export async function maintain(
   const { account } = options;
   const began = clock.now();
   const secondsSince = (): number => (clock.now() - began) / 1000;
-  context.beginJson?.(() => ({ lake: options.lake, seconds: secondsSince(), pipelines: {} }));
+  context.setProvisionalSummary?.(() => ({ lake: options.lake, seconds: secondsSince(), pipelines: {} }));
   const lake = await (options.store === undefined
     ? existingLake(options.lake, tables, clock)
     : Lake.open(options.store, tables, clock));
   const accounts = lake.accounts();
   const known = [...pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
   const families = chosenFamilies(options.pipelines, known, accounts);
-  refuseUnheld(account, accounts, options.lake);
+  refuseUnknownAccount(account, accounts, options.lake);
   const summaries: FamilySummary[] = [];
   const begin = ({ pipeline }: Family): FamilySummary => {
     const none = { slices: 0, files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };

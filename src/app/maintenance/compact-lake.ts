@@ -71,7 +71,7 @@ async function compactFamily(run: MaintenanceRun, workspace: Workspace, family: 
       const [merge] = mergesOf(family, bundles, targetBytes);
       if (merge === undefined) break;
       signal.throwIfAborted();
-      if (await mergeOnce(run, workspace, family, merge, summary)) {
+      if (await commitMerge(run, workspace, family, merge, summary)) {
         emit({ event: 'files-merged', pipeline, partition, files: merge.length, bytes: bytesOf(merge) });
       } else {
         lost++;
@@ -84,7 +84,7 @@ async function compactFamily(run: MaintenanceRun, workspace: Workspace, family: 
 }
 
 /** One merge; false where another run has replaced one of the files meanwhile. */
-async function mergeOnce(
+async function commitMerge(
   { lake, clock, signal }: MaintenanceRun,
   workspace: Workspace,
   family: Family,
@@ -129,7 +129,7 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
 
 /** The merges of those of one partition's bundles that can be split again, neighbours being those whose rows begin one after the other. */
 function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: number): Bundle[][] {
-  const things = bundles
+  const items = bundles
     .filter(({ main, isWhole }) => isWhole && canSplitRows(family.main, family.derived, loadKeysOf(main)))
     .map((bundle) => ({
       bundle,
@@ -142,7 +142,7 @@ function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: numbe
     .toSorted((a, b) =>
       a.first === b.first ? (a.bundle.main.path < b.bundle.main.path ? -1 : 1) : a.first < b.first ? -1 : 1,
     );
-  const merges = planMerges(things, targetBytes, (one, other) => mayShareFile(one.spans, other.spans));
+  const merges = planMerges(items, targetBytes, (one, other) => mayShareFile(one.spans, other.spans));
   return merges.map((merge) => merge.map(({ bundle }) => bundle));
 }
 
@@ -174,28 +174,28 @@ const leastLandedShare = 1 / 128;
  * `compact` leaves alone.
  */
 export function planMerges<T extends Sized>(
-  things: readonly T[],
+  items: readonly T[],
   targetBytes: number,
   mayMerge: (one: T, other: T) => boolean = () => true,
 ): T[][] {
   const merges: T[][] = [];
   /** Merges that more may be added to. */
-  const open: { things: T[]; bytes: number }[] = [];
-  for (const thing of things) {
-    if (thing.bytes * 2 >= targetBytes) continue;
-    let merge = open.find((of) => of.things.every((other) => mayMerge(other, thing)));
-    if (merge === undefined) open.push((merge = { things: [], bytes: 0 }));
-    if (merge.bytes + thing.bytes > targetBytes) {
-      merges.push(merge.things);
-      merge.things = [];
+  const open: { items: T[]; bytes: number }[] = [];
+  for (const item of items) {
+    if (item.bytes * 2 >= targetBytes) continue;
+    let merge = open.find((of) => of.items.every((other) => mayMerge(other, item)));
+    if (merge === undefined) open.push((merge = { items: [], bytes: 0 }));
+    if (merge.bytes + item.bytes > targetBytes) {
+      merges.push(merge.items);
+      merge.items = [];
       merge.bytes = 0;
     }
-    merge.things.push(thing);
-    merge.bytes += thing.bytes;
+    merge.items.push(item);
+    merge.bytes += item.bytes;
   }
-  merges.push(...open.map((of) => of.things));
+  merges.push(...open.map((of) => of.items));
   const found = merges.filter((merge) => merge.length > 1);
   const merged = new Set(found.flat());
-  const alone = things.filter((thing) => thing.landedBytes >= targetBytes * leastLandedShare && !merged.has(thing));
-  return [...found, ...alone.map((thing) => [thing])];
+  const alone = items.filter((item) => item.landedBytes >= targetBytes * leastLandedShare && !merged.has(item));
+  return [...found, ...alone.map((item) => [item])];
 }

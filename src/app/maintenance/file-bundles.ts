@@ -67,6 +67,11 @@ export function tablesOf({ main, derived }: Family, bundles: readonly Bundle[]):
   );
 }
 
+/** Identifies a main file together with the files that it references. */
+export function bundleKey({ path, tags }: Add): string {
+  return `${path} ${tags?.['derived'] ?? ''}`;
+}
+
 /** Bytes of bundles' files. */
 export function bytesOf(bundles: readonly Bundle[]): number {
   return bundles.flatMap(({ main, derived }) => [main, ...derived.map(({ add }) => add)]).reduce(addSize, 0);

@@ -50,7 +50,7 @@ export async function openTables(store: Store, schemas: readonly Table[], clock:
       const { version } = await table.refresh();
       if (version < noted) fault = 'commits are missing at its end';
       else if (version < 0 && (await firstDataFile(store, schema.name)) !== undefined) fault = 'there is none';
-      else if (note === undefined && (await holdsUnnamed(store, table))) fault = 'commits may be missing at its end';
+      else if (note === undefined && (await hasUnnamedFiles(store, table))) fault = 'commits may be missing at its end';
       // Every other command reads a checkpoint in its place, until it needs this very commit.
       else fault = (await table.replay()).commits[0]?.fault;
     } catch (error) {
@@ -65,7 +65,7 @@ export async function openTables(store: Store, schemas: readonly Table[], clock:
 }
 
 /** Whether data files lie in a table's folders that its log names neither as its own nor as replaced ones that stay. */
-async function holdsUnnamed(store: Store, table: DeltaTable): Promise<boolean> {
+async function hasUnnamedFiles(store: Store, table: DeltaTable): Promise<boolean> {
   const prefix = `${table.schema.name}/`;
   for await (const { path } of store.list(table.schema.name)) {
     if (!isDataFile(path) || table.fileAt(path) !== undefined) continue;
@@ -134,7 +134,7 @@ export async function planOf(
   return withWorkspace(defaultLimits, store, async (workspace) => {
     const doubtful: DoubtfulFile[] = [];
     const sound: StoredRows[] = [];
-    /** Each was removed by a commit that has what took its place. */
+    /** Each was removed by a commit that has what replaced it. */
     const replaced: { readonly path: string; readonly reason: string }[] = [];
     for (const path of paths) {
       const file = await storedRows(stored, path, { store, workspace, remains, now: clock.now() });

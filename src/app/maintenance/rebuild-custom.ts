@@ -19,6 +19,7 @@ import { sameRows } from '../reconcile/differing-rows.js';
 import type { MaintenanceRun } from './command.js';
 import {
   addSize,
+  bundleKey,
   bundlesOf,
   bytesOf,
   fetchFiles,
@@ -33,9 +34,13 @@ import {
  *
  * @throws LedgerlakeError USAGE for a definition that doesn't fit what was loaded
  */
-export async function describeAgain(store: Store, own: readonly CustomPipeline[], lake: string): Promise<void> {
+export async function updateDescriptions(
+  store: Store,
+  customPipelines: readonly CustomPipeline[],
+  lake: string,
+): Promise<void> {
   const kept = await describedTables(store);
-  for (const { name, loaded, tables } of own) {
+  for (const { name, loaded, tables } of customPipelines) {
     if (!kept.some(({ ownPipeline }) => ownPipeline === name)) continue;
     refuseChanged(loaded, kept, lake);
     await describeTables(store, withLaterColumns(tables, kept));
@@ -43,7 +48,7 @@ export async function describeAgain(store: Store, own: readonly CustomPipeline[]
 }
 
 /** Whether the rows of a custom pipeline can be derived again: its records are kept. */
-export function keepsRecords({ main }: Family): boolean {
+export function hasRawRecords({ main }: Family): boolean {
   return main.ownPipeline !== undefined && hasColumn(main, 'raw');
 }
 
@@ -68,12 +73,12 @@ export async function rebuildCustom(
   const bytes = planned.map((bundle) => bundle.main).reduce(addSize, 0);
   emit({ event: 'files-planned', pipeline, files: planned.length, bytes });
   const seen = new Set<string>();
-  // Looked for anew each time: another run may put a file in the place of others that hasn't been derived again.
-  const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(keyOf(bundle.main)));
+  // Looked for anew each time: another run may replace files with one that hasn't been derived again.
+  const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(bundleKey(bundle.main)));
   for (let bundle = next(); bundle !== undefined; bundle = next()) {
     signal.throwIfAborted();
     const { main: old } = bundle;
-    seen.add(keyOf(old));
+    seen.add(bundleKey(old));
     const found = bundle;
     const files = await whileLive(lake, family, [bundle], () => rederivedFiles(run, workspace, family, found, loaded));
     if (files === undefined) continue;
@@ -92,7 +97,8 @@ export async function rebuildCustom(
       summary.replacedFiles += 1 + bundle.derived.length;
       summary.replacedBytes += bytesOf([bundle]);
       for (const live of bundlesOf(lake, family, account)) {
-        if (files.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256'])) seen.add(keyOf(live.main));
+        if (files.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256']))
+          seen.add(bundleKey(live.main));
       }
     }
     summary.slices++;
@@ -130,7 +136,7 @@ async function rederivedFiles(
   const metadata = metadataOf(target);
   const derived = new Map<string, string[]>();
   for await (const records of storedRecords(workspace, stored.get(family.main) ?? [], signal)) {
-    for (const { rows } of rowsAgain(loaded, records)) {
+    for (const { rows } of rederiveWindow(loaded, records)) {
       const { name } = rows.table;
       const { bytes } = await encodeFile(rows, metadata);
       derived.set(name, [...(derived.get(name) ?? []), await workspace.keep(bytes)]);
@@ -155,8 +161,8 @@ async function rederivedFiles(
     files.push({ ...file, add: { ...file.add, dataChange: true } });
     // One that was damaged, and is derived again to the byte, is put right where it is.
     const { sha256 } = file.add.tags ?? {};
-    const mended = damaged.find((of) => of.table === table && of.add.tags?.['sha256'] === sha256);
-    if (mended !== undefined) await lake.store.write(lake.table(table.name).pathOf(mended.add), await file.read());
+    const repaired = damaged.find((of) => of.table === table && of.add.tags?.['sha256'] === sha256);
+    if (repaired !== undefined) await lake.store.write(lake.table(table.name).pathOf(repaired.add), await file.read());
   }
   return files;
 }
@@ -194,7 +200,7 @@ async function* storedRecords(
 }
 
 /** The rows of a window, derived again: as many of each record as the lake has. */
-function rowsAgain(loaded: LoadedDefinition, { window, raws }: StoredRecords) {
+function rederiveWindow(loaded: LoadedDefinition, { window, raws }: StoredRecords) {
   const { file, definition } = loaded;
   const collector = collectorOf(loaded, window);
   for (let at = 0; at < raws.length;) {
@@ -215,9 +221,4 @@ function rowsAgain(loaded: LoadedDefinition, { window, raws }: StoredRecords) {
     at += count;
   }
   return collector.finish();
-}
-
-/** A main file with what it references. */
-function keyOf({ path, tags }: Add): string {
-  return `${path} ${tags?.['derived'] ?? ''}`;
 }

@@ -12,7 +12,7 @@ import { acquireLease } from '../../lake/upkeep/leases.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
-import { commandIn, type CommandPlace } from '../command-text.js';
+import { commandIn, type CommandScope } from '../command-text.js';
 import type { RunContext } from '../context.js';
 import { exportAfterRun } from '../export/export-after-run.js';
 import { rereadCommand, type MendedLake } from '../reread-command.js';
@@ -35,7 +35,7 @@ import {
   type Workspace,
 } from '../../lake/files/workspace.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
+import { addSize, bundleKey, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import type { RebuildLogsOptions } from './rebuild-logs.js';
 import { derivedTableOf, pageBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
 import { RederivingThreads } from './rederiving-threads.js';
@@ -47,7 +47,7 @@ export interface RebuildOptions extends MaintenanceOptions {
   /** Threads at most; undefined: as many as there are cores. */
   readonly threads?: number | undefined;
   /** Custom pipelines, whose rows are derived again as well; left out: there are none. */
-  readonly own?: readonly CustomPipeline[] | undefined;
+  readonly customPipelines?: readonly CustomPipeline[] | undefined;
   /** Writes logs anew first: see `rebuildLogs`. Left out: they are as they should be. */
   readonly log?: Pick<RebuildLogsOptions, 'confirm'> | undefined;
 }
@@ -68,7 +68,7 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   if (options.account !== undefined) throw usageError('expected --log without --account: a log has all accounts');
   const began = context.clock.now();
   const known = () => ({ lake: options.lake, seconds: (context.clock.now() - began) / 1000, pipelines: {} });
-  context.beginJson?.(known);
+  context.setProvisionalSummary?.(known);
   const { rebuildLogs } = await import('./rebuild-logs.js');
   const logs = await rebuildLogs({ ...options, ...options.log }, context);
   const printJson: RunContext['printJson'] = (summary) => {
@@ -77,14 +77,14 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   // Where every log can be read, a run that was killed may have left entries to derive.
   if (logs.tables.length === 0) await rebuildEntries(options, { ...context, printJson });
   else if (logs.pipelines.length === 0) {
-    const unexported = await exportAgain(options, context);
+    const unexported = await exportOnly(options, context);
     printJson({ status: unexported === undefined ? 'done' : 'failed', ...known() });
     if (unexported !== undefined) throw unexported;
   } else await rebuildEntries({ ...options, pipelines: logs.pipelines }, { ...context, printJson });
 }
 
 /** Where no entries are to be derived, and so no lake is open, it is opened for the export. */
-async function exportAgain(options: RebuildOptions, context: RunContext): Promise<LedgerlakeError | undefined> {
+async function exportOnly(options: RebuildOptions, context: RunContext): Promise<LedgerlakeError | undefined> {
   const { export: formats = [], lake: location, store } = options;
   if (formats.length === 0) return undefined;
   const lake = await (store === undefined
@@ -99,12 +99,16 @@ async function exportAgain(options: RebuildOptions, context: RunContext): Promis
 }
 
 async function rebuildEntries(options: RebuildOptions, context: RunContext): Promise<void> {
-  const { own = [] } = options;
+  const { customPipelines = [] } = options;
   // Loaded where there are some: most lakes have none, and it loads a client.
-  const custom = own.length === 0 ? undefined : await import('./rebuild-custom.js');
+  const custom = customPipelines.length === 0 ? undefined : await import('./rebuild-custom.js');
   if (custom !== undefined) {
     if (options.store === undefined) await refuseWithoutFolder(options.lake);
-    await custom.describeAgain(options.store ?? openStore(options.lake, { clock: context.clock }), own, options.lake);
+    await custom.updateDescriptions(
+      options.store ?? openStore(options.lake, { clock: context.clock }),
+      customPipelines,
+      options.lake,
+    );
   }
   const limits = withThreads(rebuildLimits, options.threads);
   const threads = new RederivingThreads((options.limits ?? limits).thread, context.signal);
@@ -132,8 +136,8 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
             unread.push(...(await new FamilyRebuild({ run, workspace, threads, family, summary, mended }).rebuild()));
           }
           if (custom !== undefined) {
-            for (const family of families.filter(custom.keepsRecords)) {
-              const loaded = own.find(({ name }) => name === family.pipeline)?.loaded;
+            for (const family of families.filter(custom.hasRawRecords)) {
+              const loaded = customPipelines.find(({ name }) => name === family.pipeline)?.loaded;
               if (loaded !== undefined) await custom.rebuildCustom(run, subWorkspace(workspace), family, loaded);
             }
           }
@@ -155,7 +159,7 @@ function derivable(families: readonly Family[]): readonly Family[] {
 
 /** Refuses a custom pipeline that was named without its definition, and reports others: nothing of them is derived again. */
 async function reportUndefined(
-  { lake, pipelines: named, own = [], store: given }: RebuildOptions,
+  { lake, pipelines: named, customPipelines = [], store: given }: RebuildOptions,
   { clock, emit }: RunContext,
 ): Promise<void> {
   if (given === undefined) await refuseWithoutFolder(lake);
@@ -163,7 +167,7 @@ async function reportUndefined(
   const kept = (await describedTables(store)).filter((table) => hasColumn(table, 'raw'));
   const names = new Set(kept.flatMap(({ ownPipeline }) => ownPipeline ?? []));
   for (const name of [...names].toSorted()) {
-    if (own.some((pipeline) => pipeline.name === name)) continue;
+    if (customPipelines.some((pipeline) => pipeline.name === name)) continue;
     if (named.includes(name)) {
       throw usageError(
         `expected the definition of ${name}, by which its rows are derived again: add --pipelines FOLDER`,
@@ -181,19 +185,19 @@ interface UnreadFile {
   readonly mend: string | undefined;
 }
 
-function refuseUnread([first, ...others]: readonly UnreadFile[], place: CommandPlace): void {
+function refuseUnread([first, ...others]: readonly UnreadFile[], location: CommandScope): void {
   if (first === undefined) return;
-  const verify = commandIn(place, 'ledgerlake verify');
+  const verify = commandIn(location, 'ledgerlake verify');
   const more = others.length === 0 ? '' : `, and ${formatCount(others.length, 'more file')}, which \`${verify}\` lists`;
-  const whatToDo = first.mend === undefined ? 'restore it from a copy' : `read it again: \`${first.mend}\``;
+  const remedy = first.mend === undefined ? 'restore it from a copy' : `read it again: \`${first.mend}\``;
   throw new LedgerlakeError(
     'LAKE_STORE',
-    `${first.damaged.found}${more}; the entries of all others are derived again; ${whatToDo}`,
+    `${first.damaged.found}${more}; the entries of all others are derived again; ${remedy}`,
   );
 }
 
 /** A bundle whose entries are derived again. */
-interface Begun {
+interface StartedBundle {
   readonly bundle: Bundle;
   /** Holds its files alone. */
   readonly workspace: Workspace;
@@ -239,27 +243,27 @@ class FamilyRebuild {
     const bytes = planned.map(({ main }) => main).reduce(addSize, 0);
     emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
     const unread: UnreadFile[] = [];
-    const underWay: { readonly bundle: Bundle; readonly begun: Promise<Begun> }[] = [];
+    const pending: { readonly bundle: Bundle; readonly started: Promise<StartedBundle> }[] = [];
     try {
       for (;;) {
-        while (underWay.length < threads.most) {
+        while (pending.length < threads.most) {
           const bundle = this.#next();
           if (bundle === undefined) break;
-          underWay.push({ bundle, begun: handled(this.#begin(bundle)) });
+          pending.push({ bundle, started: handled(this.#start(bundle)) });
         }
-        const first = underWay.shift();
+        const first = pending.shift();
         if (first === undefined) break;
         const { bundle } = first;
-        const begun = await whileLive(lake, family, [bundle], () => first.begun).catch(async (error: unknown) => {
+        const started = await whileLive(lake, family, [bundle], () => first.started).catch(async (error: unknown) => {
           if (!(error instanceof DamagedFile)) throw error;
           unread.push(await this.#reported(bundle, error));
           return undefined;
         });
-        if (begun !== undefined) await this.#finish(begun);
+        if (started !== undefined) await this.#finish(started);
         signal.throwIfAborted();
       }
     } finally {
-      await Promise.allSettled(underWay.map(({ begun }) => begun));
+      await Promise.allSettled(pending.map(({ started }) => started));
     }
     summary.seconds = (clock.now() - began) / 1000;
     return unread;
@@ -269,23 +273,25 @@ class FamilyRebuild {
     const { run, family } = this.#context;
     const mended = { ...this.#context.mended, lastRun: await (this.#lastRun ??= readLastRun(run.lake.store)) };
     const loadKeys = loadKeysOf(main);
-    const place = { table: family.main.name, file: run.lake.table(family.main.name).pathOf(main) };
-    const mend = rereadCommand({ ...place, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, mended);
+    const location = { table: family.main.name, file: run.lake.table(family.main.name).pathOf(main) };
+    const mend = rereadCommand({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, mended);
     const slice = loadKeysText(loadKeys);
-    run.emit({ event: 'file-unread', file: place.file, slice, reason: damaged.fault, mend: mend ?? null });
+    run.emit({ event: 'file-unread', file: location.file, slice, reason: damaged.fault, mend: mend ?? null });
     return { damaged, mend };
   }
 
-  /** Looked for anew each time: another run may put a file in the place of others that hasn't been checked. */
+  /** Looked for anew each time: another run may replace files with one that hasn't been checked. */
   #next(): Bundle | undefined {
     const { run, family } = this.#context;
-    const bundle = bundlesOf(run.lake, family, run.account).find((candidate) => !this.#seen.has(keyOf(candidate)));
-    if (bundle !== undefined) this.#seen.add(keyOf(bundle));
+    const bundle = bundlesOf(run.lake, family, run.account).find(
+      (candidate) => !this.#seen.has(bundleKey(candidate.main)),
+    );
+    if (bundle !== undefined) this.#seen.add(bundleKey(bundle.main));
     return bundle;
   }
 
   /** Throws LAKE_STORE where the file of events is missing or was changed. */
-  async #begin(bundle: Bundle): Promise<Begun> {
+  async #start(bundle: Bundle): Promise<StartedBundle> {
     const { run, family, threads } = this.#context;
     const { lake } = run;
     const { main } = bundle;
@@ -325,7 +331,7 @@ class FamilyRebuild {
   }
 
   /** Commits what differs, and takes the bundle's files out of the workspace. */
-  async #finish({ bundle, workspace, isByBytes, entries }: Begun): Promise<void> {
+  async #finish({ bundle, workspace, isByBytes, entries }: StartedBundle): Promise<void> {
     const { run, family, summary } = this.#context;
     const { lake, emit } = run;
     const isSame = entries.sameBy !== undefined;
@@ -341,7 +347,7 @@ class FamilyRebuild {
       const main = lake.table(family.main.name);
       const live = main.snapshot.files.get(bundle.main.path);
       // It references other files of entries now, and these are what they should be.
-      if (live !== undefined) this.#seen.add(keyOf({ main: live }));
+      if (live !== undefined) this.#seen.add(bundleKey(live));
       emit({
         ...{ event: 'entries-checked', pipeline: family.pipeline, file: main.pathOf(bundle.main) },
         ...{ bytes: bundle.main.size, changed: !isSame },
@@ -362,7 +368,7 @@ class FamilyRebuild {
     return sortedFile(workspace, this.#table, { paths, metadata, select }, { signal });
   }
 
-  /** Commits the entries of a bundle in the place of the stored ones; false where another run replaced the bundle meanwhile. */
+  /** Replaces the stored entries of a bundle; false where another run replaced the bundle meanwhile. */
   async #commit(bundle: Bundle, workspace: Workspace, rederived: RederivedEntries): Promise<boolean> {
     const { run, family, summary } = this.#context;
     const { lake, clock } = run;
@@ -407,9 +413,4 @@ class FamilyRebuild {
     summary.replacedBytes += bytesOf([bundle]) - main.size;
     return true;
   }
-}
-
-/** A main file with what it references. */
-function keyOf({ main }: Pick<Bundle, 'main'>): string {
-  return `${main.path} ${main.tags?.['derived'] ?? ''}`;
 }

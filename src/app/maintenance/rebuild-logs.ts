@@ -117,7 +117,7 @@ export async function rebuildLogs(
     await countByThemselves(broken, opened, clock);
     // Derived tables first: as long as their main table's log isn't written, all of it is begun again.
     const inOrder = plans.toSorted((a, b) => Number(a.family !== undefined) - Number(b.family !== undefined));
-    for (const plan of inOrder) await carryOut(plan, folder, store);
+    for (const plan of inOrder) await applyPlan(plan, folder, store);
     await noteNewestVersions(
       store,
       plans.map(({ table }) => table),
@@ -143,7 +143,7 @@ export async function rebuildLogs(
   }
 }
 
-async function carryOut(
+async function applyPlan(
   { table, from, metaData, files, txns, moved }: TablePlan,
   folder: string,
   store: Store,
@@ -193,9 +193,9 @@ function commandsOf(
     for (const { family, files, lost, txns } of plans) {
       if (family === undefined || family.main.lasting === true) continue;
       const loadKey = pipelines.find(({ name }) => name === family.pipeline)?.loadKey ?? 'window';
-      const own = lost.filter((of) => of.account === account);
+      const ofAccount = lost.filter((of) => of.account === account);
       if (loadKey === 'order') {
-        const ids = own.flatMap(({ text }) => /^order\/(.+)$/.exec(text)?.[1] ?? []);
+        const ids = ofAccount.flatMap(({ text }) => /^order\/(.+)$/.exec(text)?.[1] ?? []);
         const command = ordersCommand(family.pipeline, ids, { location, account, endpoint, config });
         if (command !== undefined) orders.push(command);
         continue;
@@ -209,8 +209,8 @@ function commandsOf(
         return read?.account === account ? [read.loadKey] : [];
       });
       const read = keys.flatMap((key) => windowOf(key) ?? []);
-      windows.push(...read, ...own.flatMap(({ text }) => windowOf(text) ?? []));
-      dated.push({ pipeline: family.pipeline, hasLost: own.length > 0 || keys.length === 0, loadKey, read });
+      windows.push(...read, ...ofAccount.flatMap(({ text }) => windowOf(text) ?? []));
+      dated.push({ pipeline: family.pipeline, hasLost: ofAccount.length > 0 || keys.length === 0, loadKey, read });
     }
     for (const { table } of opened) {
       const read = [...table.snapshot.txnsOf(account)].filter(isLoaded);

@@ -22,7 +22,7 @@ import { accountPattern } from '../configuration/account.js';
 export interface StoredRows {
   /** Within the lake. */
   readonly path: string;
-  /** As a log would name it, with all that its rows and its name tell. */
+  /** As a log would name it, with all that follows from its rows and its name. */
   readonly add: Add;
   readonly account: string;
   readonly loadKeys: readonly string[];
@@ -42,7 +42,7 @@ export interface DoubtfulFile {
 export interface StoredTable {
   readonly schema: Table;
   readonly pipelines: ReadonlySet<string>;
-  /** What a load key of the table stands for: `window`, `group`, `order`, `settlement`; undefined: each row's `source` says. */
+  /** What a load key of the table names: `window`, `group`, `order`, `settlement`; undefined: each row's `source` says. */
   readonly loadKey: string | undefined;
   /** Whether its files have net sums in the log. */
   readonly hasNet: boolean;
@@ -149,7 +149,7 @@ function rowsOutside({ database }: Workspace, schema: Table, local: string, load
   return countRows(database, local, `NOT ${loadKeyCondition(loadKeys, instantColumn(schema))}`);
 }
 
-/** In SQL, by what a load key stands for: the columns that tell it. */
+/** In SQL, by what a load key names: the columns that it follows from. */
 const keyColumns: Readonly<Record<string, string>> = {
   window: "'window', NULL, epoch_ms(window_start), epoch_ms(window_end)",
   group: "'group', group_id, NULL, NULL",
@@ -161,7 +161,7 @@ const anyKey =
   "CASE WHEN requested_order_id IS NOT NULL THEN 'order' WHEN source = 'group_events' THEN 'group' ELSE 'window' END, " +
   'coalesce(requested_order_id, group_id), epoch_ms(window_start), epoch_ms(window_end)';
 
-/** The load keys of a file's rows; an empty text for rows that tell none. */
+/** The load keys of a file's rows; an empty text for rows without one. */
 async function keysOfRows({ database }: Workspace, loadKey: string | undefined, local: string): Promise<string[]> {
   const columns = loadKey === undefined ? anyKey : (keyColumns[loadKey] ?? '');
   const keys: string[] = [];

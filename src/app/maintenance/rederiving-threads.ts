@@ -1,10 +1,10 @@
 import { WorkerThread, type ThreadLimits } from '../../core/worker-thread.js';
 import { derivedTableOf, rederivedEntries, type RederivedEntries, type StoredEvents } from './rederived-entries.js';
 
-const ownScript = new URL('./rederiving-thread-main.js', import.meta.url);
+const threadScript = new URL('./rederiving-thread-main.js', import.meta.url);
 
 /** Files that a thread has at once: it works on one while the next one is made ready for it. */
-const mostOfThread = 2;
+const mostFilesPerThread = 2;
 
 /** Derives the entries of files again: on their caller's thread where these are small, else side by side on threads of their own. */
 export class RederivingThreads {
@@ -27,7 +27,7 @@ export class RederivingThreads {
 
   /** Files that may be under way at once. */
   get most(): number {
-    return this.#isThreaded ? mostOfThread * this.#mostThreads : 1;
+    return this.#isThreaded ? mostFilesPerThread * this.#mostThreads : 1;
   }
 
   /**
@@ -51,7 +51,7 @@ export class RederivingThreads {
   }
 
   #addThread(): WorkerThread<StoredEvents, RederivedEntries> {
-    const thread = new WorkerThread<StoredEvents, RederivedEntries>(this.#limits.script ?? ownScript, this.#signal);
+    const thread = new WorkerThread<StoredEvents, RederivedEntries>(this.#limits.script ?? threadScript, this.#signal);
     this.#threads.push(thread);
     return thread;
   }

@@ -140,20 +140,20 @@ async function splitBundle(
       }
     }
   }
-  const wanted = new Set(slice.loadKeys);
-  const goes = (loadKey: string) => wanted.has(loadKey) || slice.splits?.(loadKey) !== undefined;
-  const condition = loadKeyCondition(loadKeys.filter(goes), instant);
+  const sliceKeys = new Set(slice.loadKeys);
+  const isLeaving = (loadKey: string) => sliceKeys.has(loadKey) || slice.splits?.(loadKey) !== undefined;
+  const condition = loadKeyCondition(loadKeys.filter(isLeaving), instant);
   const chosen = derived.some((table) => local.has(table) && table.linesOf === undefined)
     ? await chosenEvents(rewriting, mains, condition)
     : undefined;
   const { account, month } = bundle.main.partitionValues;
-  const side = (isGoing: boolean) =>
+  const bundleFiles = (isGoing: boolean) =>
     writeBundle(
       workspace,
       {
         target: {
           ...{ family, account: account ?? '', month: month ?? '' },
-          loadKeys: loadKeys.filter((loadKey) => goes(loadKey) === isGoing),
+          loadKeys: loadKeys.filter((loadKey) => isLeaving(loadKey) === isGoing),
         },
         key: `${bundle.main.path} ${isGoing ? 'own' : 'others'}`,
         tags: bundle.main.tags ?? {},
@@ -170,7 +170,7 @@ async function splitBundle(
       },
       clock.now(),
     );
-  const files = [...(await side(true)), ...(await side(false))];
+  const files = [...(await bundleFiles(true)), ...(await bundleFiles(false))];
   for (const { table, adds } of tables) {
     const written = files.filter((file) => file.table === table).map(({ add }) => add);
     expectRows(table, rowsInLog(adds), rowsInLog(written));
@@ -199,7 +199,7 @@ async function chosenEvents(
   return { counts, hasDoubles: doubles.length > 0 };
 }
 
-/** What tells events from each other as far as rows of derived tables can. */
+/** The columns that distinguish events, as far as derived tables have them. */
 function eventKeys(table: Table): string[] {
   return ['event_id', 'effective_at'].filter((name) => hasColumn(table, name));
 }

@@ -78,7 +78,7 @@ async function answered(
 ): Promise<Map<string, number>> {
   const { lake, workspace, family } = rewriting;
   const { main } = family;
-  const held = await fetchFiles(rewriting, main, touchedFiles(lake.table(main.name).snapshot, slice));
+  const stored = await fetchFiles(rewriting, main, touchedFiles(lake.table(main.name).snapshot, slice));
   const windows = replacedKeys(slice).flatMap((key) => {
     const [, start = '', end = ''] = key.split('/');
     return `(window_start = ${timestampLiteral(start)} AND window_end = ${timestampLiteral(end)})`;
@@ -87,7 +87,7 @@ async function answered(
     `SELECT content_hash, ${sign} AS number FROM ${rowsIn(from)} WHERE posted_at IS NULL AND (${condition})`;
   const all = [
     counted(paths, 'true', 1),
-    ...(held.length === 0 || windows.length === 0 ? [] : [counted(held, windows.join(' OR '), -1)]),
+    ...(stored.length === 0 || windows.length === 0 ? [] : [counted(stored, windows.join(' OR '), -1)]),
   ];
   const rows = await workspace.database.rows(
     `SELECT content_hash, sum(number)::BIGINT AS number FROM (${all.join(' UNION ALL ')}) GROUP BY ALL HAVING sum(number) > 0`,
@@ -141,8 +141,8 @@ function movesOf(
   const imported = importedWindows(lake.table(main.name).snapshot, pipeline, slice.account);
   const keyAt = (instant: number, open: Window): string => {
     const day = dayOf(instant);
-    const own = imported.find(({ start, end }) => start <= instant && instant < end);
-    return importedKey(own ?? { start: Math.max(day.start, open.start), end: Math.min(day.end, open.end) });
+    const existing = imported.find(({ start, end }) => start <= instant && instant < end);
+    return importedKey(existing ?? { start: Math.max(day.start, open.start), end: Math.min(day.end, open.end) });
   };
   const moves: Move[] = [];
   const byHash = new Map<string, UndatedRow[]>();

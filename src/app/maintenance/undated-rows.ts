@@ -83,9 +83,9 @@ async function isMoved(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
   const moves = await planMoves(rewriting, slice, bundles);
   if (moves.length === 0) return true;
   const moving = bundles.filter(({ main: add }) => moves.some(({ row }) => row.file === add.path));
-  await putMoves(rewriting, slice, moves);
+  await createMovesTable(rewriting, slice, moves);
   const files: NewFile[] = [];
-  for (const bundle of moving) files.push(...(await restOf(rewriting, bundle)));
+  for (const bundle of moving) files.push(...(await remainingFiles(rewriting, bundle)));
   files.push(...(await movedFiles(rewriting, slice.account, moving, moves)));
   const unchanged = replacing(moving);
   const moved = await commitTransaction(lake, clock, {
@@ -103,7 +103,7 @@ async function isMoved(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
 }
 
 /** Puts into the table `moves_` which event moves where: its ids, its instants and its position there. */
-async function putMoves(rewriting: Rewriting, slice: SliceCommit, moves: readonly Move[]): Promise<void> {
+async function createMovesTable(rewriting: Rewriting, slice: SliceCommit, moves: readonly Move[]): Promise<void> {
   const { lake, workspace, family } = rewriting;
   const { account } = slice;
   const { pipeline, main } = family;
@@ -139,7 +139,7 @@ async function putMoves(rewriting: Rewriting, slice: SliceCommit, moves: readonl
 }
 
 /** A bundle's files without what moves. */
-async function restOf(rewriting: Rewriting, bundle: Bundle): Promise<NewFile[]> {
+async function remainingFiles(rewriting: Rewriting, bundle: Bundle): Promise<NewFile[]> {
   const { workspace, family, clock } = rewriting;
   const { account, month } = bundle.main.partitionValues;
   const tables = tablesOf(family, [bundle]).map(({ table, adds }) => ({

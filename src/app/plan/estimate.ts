@@ -14,8 +14,8 @@ export interface PipelinePlan {
   readonly pipeline: string;
   /** False: slices, requests and seconds are the least that it can be, and what hangs on the data is undefined. */
   readonly isKnown: boolean;
-  /** Who can tell more of it: a probe, or the first page of a custom pipeline; undefined: nobody but the lake. */
-  readonly toldBy: 'probe' | 'first page' | undefined;
+  /** What refines the estimate: a probe, or the first page of a custom pipeline; undefined: only the lake. */
+  readonly refinedBy: 'probe' | 'first page' | undefined;
   readonly slices: number;
   readonly requests: number;
   /** From its first request to its last answer; undefined without a quota. */
@@ -120,7 +120,7 @@ async function estimatePipeline(
   return {
     pipeline: name,
     isKnown,
-    toldBy: isCustom(pipeline) ? 'first page' : pipeline.probes && 'probe',
+    refinedBy: isCustom(pipeline) ? 'first page' : pipeline.probes && 'probe',
     slices,
     requests,
     seconds: found && secondsFor({ requests, longest, atOnce }, found, latency),

@@ -14,7 +14,7 @@ export interface PlanReport extends Plan {
   readonly lake: string;
   readonly account: string;
   readonly range: Window;
-  /** What else the user has said, for a command that tells more. */
+  /** The other arguments of the user, for a command that shows more. */
   readonly asked: Omit<LoadArguments, 'lake' | 'account' | 'range'>;
   /** Whether the first pages of custom pipelines follow. */
   readonly showsFirstPages: boolean;
@@ -24,7 +24,7 @@ export interface PlanReport extends Plan {
   readonly empty: ReadonlyMap<string, readonly Window[]>;
 }
 
-/** What is told of a pipeline, under names that stay. */
+/** The fields of a pipeline, under names that stay. */
 const fields: readonly (readonly [Column, (plan: PipelinePlan) => Cell | undefined])[] = [
   [{ name: 'pipeline', kind: 'text' }, ({ pipeline }) => pipeline],
   [{ name: 'known', kind: 'boolean' }, ({ isKnown }) => isKnown],
@@ -157,7 +157,7 @@ const thin = 2;
 function notes(report: PlanReport): string[] {
   const { pipelines, isKnown, probed, empty, range, account } = report;
   const lines: string[] = [];
-  for (const { pipeline, basis, holding, toldBy } of pipelines) {
+  for (const { pipeline, basis, holding, refinedBy: toldBy } of pipelines) {
     const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
     if (basis === undefined || (basis.emptyBefore === undefined && basis.days * thin >= left)) continue;
     const { days, emptyBefore } = basis;
@@ -169,12 +169,12 @@ function notes(report: PlanReport): string[] {
   }
   for (const { unlisted, slices } of pipelines) {
     if (unlisted === 0) continue;
-    const those = `${formatCount(unlisted)} of ${formatCount(slices, 'group')}`;
-    lines.push(`Estimated: ${those}, as the listed ones follow each other; nobody has listed them yet.`);
+    const estimated = `${formatCount(unlisted)} of ${formatCount(slices, 'group')}`;
+    lines.push(`Estimated: ${estimated}, as the listed ones follow each other; nobody has listed them yet.`);
   }
   const unknown = pipelines.filter((plan) => !plan.isKnown);
-  const toProbe = probed === undefined ? unknown.filter(({ toldBy }) => toldBy === 'probe') : [];
-  const toShow = report.showsFirstPages ? [] : unknown.filter(({ toldBy }) => toldBy === 'first page');
+  const toProbe = probed === undefined ? unknown.filter(({ refinedBy: toldBy }) => toldBy === 'probe') : [];
+  const toShow = report.showsFirstPages ? [] : unknown.filter(({ refinedBy: toldBy }) => toldBy === 'first page');
   if (!isKnown) {
     const how = toProbe.length > 0 ? ', or have the service asked for a few pages' : '';
     lines.push(
@@ -218,7 +218,7 @@ function notes(report: PlanReport): string[] {
   ];
 }
 
-/** A command that tells more of pipelines that were named; none: of the default set. */
+/** A command that shows more of the named pipelines; none: of the default set. */
 function commandFor(
   command: 'plan --probe' | 'backfill --dry-run',
   plans: readonly PipelinePlan[],

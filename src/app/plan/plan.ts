@@ -24,8 +24,8 @@ import { customAddress, customQuotaFile, withUpstream, type UpstreamOptions } fr
 import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
-import type { CommandPlace } from '../command-text.js';
-import { readJob, type JobOptions } from '../load/chosen-job.js';
+import type { CommandScope } from '../command-text.js';
+import { readJob, type JobOptions } from '../load/load-job.js';
 import { firstPages, pagesJson, writePages } from '../load/first-page.js';
 
 export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
@@ -39,7 +39,7 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   readonly showsFirstPages?: boolean;
   readonly pipelineFolder?: string | undefined;
   /** On the command line, for commands that are printed. */
-  readonly said?: Pick<CommandPlace, 'config' | 'endpoint'>;
+  readonly explicit?: Pick<CommandScope, 'config' | 'endpoint'>;
 }
 
 /**
@@ -113,7 +113,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     range,
     asked: {
       ...{ pipelines: options.pipelines, pipelineFolder: options.pipelineFolder },
-      ...{ config: options.said?.config, endpoint: options.said?.endpoint },
+      ...{ config: options.explicit?.config, endpoint: options.explicit?.endpoint },
       api: options.pipelines.length > 0 || options.api === 'v0' ? undefined : options.api,
     },
     showsFirstPages: options.showsFirstPages === true,

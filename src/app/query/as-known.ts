@@ -3,10 +3,10 @@ import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal, timestampLiteral } from '../../core/duckdb/literals.js';
 import { transactionEntries, transactions } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
-import { attributesOf, entriesOf, ownColumns } from '../reconcile/event-history.js';
+import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
 
 /**
- * What became of each event after the instant `known_at`: its first change tells what it was until then. An event that
+ * What became of each event after the instant `known_at`: its first change shows its state until then. An event that
  * appeared after it wasn't there, one that vanished was.
  */
 function after(main: Table): string {
@@ -31,13 +31,13 @@ function gone(main: Table): string {
 
 /** In SQL: rows of `table` from `gone`; `packed` has the columns that the history has no column for. */
 function vanished(table: Table, packed: string): string {
-  const own = ownColumns(table);
+  const extra = extraColumns(table);
   const shared = `${table.columns
-    .filter((column) => !own.includes(column))
+    .filter((column) => !extra.includes(column))
     .map(identified)
     .join(', ')}, account, month`;
-  if (own.length === 0) return `SELECT ${shared} FROM gone`;
-  const decimals = own.filter(({ type }) => type === 'decimal');
+  if (extra.length === 0) return `SELECT ${shared} FROM gone`;
+  const decimals = extra.filter(({ type }) => type === 'decimal');
   const casts = decimals.map((column) => `CAST(${identified(column)} AS ${sqlType(column)}) AS ${identified(column)}`);
   return `SELECT * REPLACE (${casts.join(', ')}) FROM (SELECT ${shared}, unnest(${packed}, recursive := true) FROM gone)`;
 }

@@ -1,6 +1,6 @@
 import { literal } from '../../core/duckdb/literals.js';
 
-/** What the net amounts of a lake are told apart by: each belongs to exactly one. */
+/** A category of net amounts: each amount belongs to exactly one. */
 export interface Category {
   readonly id: CategoryId;
   readonly label: string;
@@ -10,12 +10,12 @@ export interface Category {
   readonly kinds: readonly string[];
 }
 
-/** SQL for what tells an amount's category beside its kind. */
+/** SQL for what decides an amount's category beside its kind. */
 interface CategoryRules {
   /** Whether its event gives a buyer's money back. */
   readonly isRefund: string;
   /** Whether its event gives a fee back. */
-  readonly isFeeBack?: string;
+  readonly isFeeRefund?: string;
   /** The amount's own type. */
   readonly name?: string;
 }
@@ -89,19 +89,19 @@ export function columnOf(id: CategoryId): string {
 export const tradeCategories = categories.filter(({ id }) => id !== 'transfers' && id !== 'unknown');
 
 /** SQL for the category of a net amount. A charge that is tax by its name (`Tax`, `ShippingTax`, `TCS-IGST`) is no sale. */
-export function categorySql({ isRefund, isFeeBack = 'false', name = 'name' }: CategoryRules): string {
+export function categorySql({ isRefund, isFeeRefund = 'false', name = 'name' }: CategoryRules): string {
   const isTax = `contains(${name}, 'Tax') OR contains(${name}, 'VAT') OR starts_with(${name}, 'TCS')`;
   const kinds = categories
     .filter(({ kinds: of }) => of.length > 0)
     .map(({ id, kinds: of }) => `WHEN kind IN (${of.map(literal).join(', ')}) THEN ${literal(id)} `);
   return (
     `CASE WHEN ${isRefund} THEN 'refunds' WHEN kind = 'charge' AND (${isTax}) THEN 'taxes' ` +
-    `WHEN kind = 'charge' AND ${isFeeBack} THEN 'fees' ${kinds.join('')}ELSE 'unknown' END`
+    `WHEN kind = 'charge' AND ${isFeeRefund} THEN 'fees' ${kinds.join('')}ELSE 'unknown' END`
   );
 }
 
 /** The same for entries of v0, which name their list. */
 export const entryCategory = categorySql({
   isRefund: `event_list IN (${refundLists.map(literal).join(', ')})`,
-  isFeeBack: "event_list = 'ChargeRefundEventList'",
+  isFeeRefund: "event_list = 'ChargeRefundEventList'",
 });

@@ -6,7 +6,7 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { damageOf } from '../../lake/files/checked-file.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
-import { commandIn, type CommandPlace } from '../command-text.js';
+import { commandIn, type CommandScope } from '../command-text.js';
 import { mendingCommand } from '../verify/mending.js';
 
 interface LakeFile {
@@ -27,13 +27,13 @@ const mostRead = 2_000_000_000;
  * Of what DuckDB has against a file of a lake one line: which file, what it holds, the command that mends it; any other error as
  * it is. Where DuckDB does not name the file, the lake's files are compared with their hashes.
  */
-export async function fileFault(error: unknown, lake: Lake, place: CommandPlace & { lake: string }): Promise<unknown> {
+export async function fileFault(error: unknown, lake: Lake, scope: CommandScope & { lake: string }): Promise<unknown> {
   if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
   const files = lake.committedAdds();
   const named = files.find(({ table, add }) => error.message.includes(lake.store.address(table.pathOf(add))));
   if (named === undefined && (quotedFile.test(error.message) || !corrupt.test(error.message))) return error;
   const [words = ''] = error.message.split('\n');
-  const verify = commandIn(place, 'ledgerlake verify');
+  const verify = commandIn(scope, 'ledgerlake verify');
   const found =
     named === undefined ? await firstDamage(lake, files) : { file: named, fault: await faultIn(named, words, lake) };
   if (found === undefined) {
@@ -53,12 +53,12 @@ export async function fileFault(error: unknown, lake: Lake, place: CommandPlace 
   };
   const mend = mendingCommand(problem, {
     lake,
-    location: place.lake,
-    config: place.config,
+    location: scope.lake,
+    config: scope.config,
     lastRun: await readLastRun(lake.store),
   });
   const copy = mend === undefined || file.table.schema.lasting === true ? ['restore it from a copy'] : [];
-  const run = mend === undefined ? [] : [`run \`${commandIn(place, mend)}\``];
+  const run = mend === undefined ? [] : [`run \`${commandIn(scope, mend)}\``];
   const address = lake.store.address(path);
   const advice = [...copy, ...run].join(', or ');
   return sqlError(
@@ -71,8 +71,8 @@ export async function fileFault(error: unknown, lake: Lake, place: CommandPlace 
 async function faultIn({ table, add }: LakeFile, words: string, { store }: Lake): Promise<string> {
   const fault = await damageOf(store, table, add);
   if (fault !== undefined) return fault;
-  const said = words.replaceAll(store.address(table.pathOf(add)), 'it');
-  return `it is damaged (${wholeCharacters(said, mostQuoted)})`;
+  const detail = words.replaceAll(store.address(table.pathOf(add)), 'it');
+  return `it is damaged (${wholeCharacters(detail, mostQuoted)})`;
 }
 
 async function firstDamage(

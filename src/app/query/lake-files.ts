@@ -4,12 +4,10 @@ import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
-import type { CommandPlace } from '../command-text.js';
+import type { CommandScope } from '../command-text.js';
 import { asKnownMacros, knownTooEarly } from './as-known.js';
-import { emptyNote } from './empty-note.js';
-import { comparedNote } from './compared-note.js';
 import { leftOutNote } from './left-out-days.js';
-import { outstandingNote } from './outstanding-note.js';
+import { comparedNote, emptyNote, outstandingNote } from './query-notes.js';
 import { viewStatements } from './transaction-views.js';
 import { fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
@@ -61,7 +59,7 @@ export async function openLakeReader(
   location: string,
   clock: Clock,
   log: (line: string) => void = () => undefined,
-  place: CommandPlace = {},
+  scope: CommandScope = {},
 ): Promise<LakeReader> {
   const lake = await openExistingLake(location, clock, log);
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
@@ -79,7 +77,7 @@ export async function openLakeReader(
         knownTooEarly(statement, firstLoad),
         ...[emptyNote, leftOutNote, outstandingNote, comparedNote].map((noteOn) => noteOn(statement, lake)),
       ].filter((note) => note !== undefined),
-    faultOf: (error) => fileFault(error, lake, { ...place, lake: location }),
+    faultOf: (error) => fileFault(error, lake, { ...scope, lake: location }),
   };
 }
 

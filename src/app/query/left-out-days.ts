@@ -25,9 +25,9 @@ export function leftOutDays(
   { start = -Infinity, end = Infinity }: Partial<Window> = {},
 ): LeftOutDays | undefined {
   const since = transactionsSince(lake, account);
-  const loaded = heldWindows(lake, byTransaction, account);
+  const loaded = storedWindows(lake, byTransaction, account);
   const latest = Math.max(...loaded.map((window) => window.end));
-  const windows = heldWindows(lake, byDate, account)
+  const windows = storedWindows(lake, byDate, account)
     .map((window) => ({ start: Math.max(window.start, since, start), end: Math.min(window.end, end) }))
     .filter((window) => window.start < window.end)
     .flatMap((window) => uncovered(window, loaded))
@@ -47,7 +47,7 @@ export function transactionsSince(lake: Lake, account: string): number {
 }
 
 /** What an account has loaded or imported in a main table, in order. */
-export function heldWindows(lake: Lake, { pipeline, table }: MainTable, account: string): Window[] {
+export function storedWindows(lake: Lake, { pipeline, table }: MainTable, account: string): Window[] {
   const { snapshot } = lake.table(table);
   return joined([...loadedWindows(lake, pipeline, table, account), ...importedWindows(snapshot, pipeline, account)]);
 }

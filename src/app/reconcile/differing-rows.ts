@@ -8,27 +8,27 @@ import { mostExamples, type ChangeExample, type KnownOrders } from './findings.j
 export interface States {
   readonly main: Table;
   /** As the lake holds them. */
-  readonly held: string;
+  readonly stored: string;
   /** As they were read now. */
   readonly incoming: string;
   /** In SQL: whether a row lies in what was read before, so that it is news that it is there. */
-  readonly known: string;
+  readonly isKnown: string;
 }
 
 /** The orders that the lake holds, and those of them that came back; of a table without orders there are none. */
 export async function findKnownOrders(
   database: Database,
-  { main, held, incoming }: Pick<States, 'main' | 'held' | 'incoming'>,
+  { main, stored, incoming }: Pick<States, 'main' | 'stored' | 'incoming'>,
 ): Promise<KnownOrders> {
-  if (!hasColumn(main, 'amazon_order_id')) return { held: 0, returned: 0 };
+  if (!hasColumn(main, 'amazon_order_id')) return { stored: 0, returned: 0 };
   // A transaction keeps its id, whatever becomes of its status; an event that is the same is known by its own.
   const ids = ['amazon_order_id', 'event_id', 'transaction_id'].filter((name) => hasColumn(main, name));
   const isKnown = ids.map((id) => `${id} IN (SELECT ${id} FROM (${incoming}) WHERE ${id} IS NOT NULL)`).join(' OR ');
   const [orders] = await database.rows(
     'SELECT count(DISTINCT amazon_order_id) AS held, ' +
-      `count(DISTINCT amazon_order_id) FILTER (${isKnown}) AS returned FROM (${held}) WHERE amazon_order_id IS NOT NULL`,
+      `count(DISTINCT amazon_order_id) FILTER (${isKnown}) AS returned FROM (${stored}) WHERE amazon_order_id IS NOT NULL`,
   );
-  return { held: Number(orders?.['held']), returned: Number(orders?.['returned']) };
+  return { stored: Number(orders?.['held']), returned: Number(orders?.['returned']) };
 }
 
 /** What differs, found and kept in the database: tables `vanished_` and `appeared_`, each with the rows of its name. */
@@ -44,7 +44,7 @@ export interface Differing {
 /** A group is known by its id, one without by what was received: never null. Earlier versions have an empty id there. */
 const groupKey = "coalesce(nullif(group_id, ''), raw)";
 
-/** What says in SQL which thing a row stands for; undefined for a table of whose rows nothing is known. */
+/** In SQL: the identity of a row; undefined for a table of whose rows nothing is known. */
 export function rowKey(main: Table): string | undefined {
   if (hasColumn(main, 'event_id')) return 'event_id';
   return hasColumn(main, 'group_id') && hasColumn(main, 'raw') ? groupKey : undefined;
@@ -55,14 +55,14 @@ export function rowKey(main: Table): string | undefined {
  * multiplicity: where one of three has gone it is the third.
  */
 export async function findDiffering(database: Database, states: States): Promise<Differing> {
-  const { main, held, incoming, known } = states;
+  const { main, stored, incoming, isKnown } = states;
   const key = rowKey(main) ?? 'event_id';
   await database.execute(
-    `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${held}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming}))`,
+    `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${stored}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming}))`,
   );
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE appeared_ AS SELECT * FROM (${incoming}) ` +
-      `WHERE ${key} NOT IN (SELECT ${key} FROM (${held})) AND (${known})`,
+      `WHERE ${key} NOT IN (SELECT ${key} FROM (${stored})) AND (${isKnown})`,
   );
   const [counts] = await database.rows(
     'SELECT (SELECT count(*) FROM vanished_) AS vanished, (SELECT count(*) FROM appeared_) AS appeared',
@@ -71,11 +71,11 @@ export async function findDiffering(database: Database, states: States): Promise
   const appeared = Number(counts?.['appeared']);
   const counted = { vanished, appeared, rows: vanished + appeared };
   if (key === 'event_id') return { ...counted, ...(await pairsOfEvents(database, main)) };
-  const groups = await otherGroups(database, states);
+  const groups = await changedGroups(database, states);
   return { ...counted, ...groups, rows: counted.rows + groups.differ };
 }
 
-const bothKinds =
+const allChanges =
   "SELECT 'vanished' AS change, * FROM vanished_ UNION ALL BY NAME SELECT 'appeared' AS change, * FROM appeared_";
 
 /** A transaction that changed keeps its id; an event has none, but an order and a list. */
@@ -86,24 +86,24 @@ async function pairsOfEvents(database: Database, main: Table): Promise<Pick<Diff
   const [pairs] = await database.rows(
     'SELECT coalesce(sum(least(came, went)), 0)::BIGINT AS pairs FROM (' +
       "SELECT count(*) FILTER (change = 'appeared') AS came, count(*) FILTER (change = 'vanished') AS went " +
-      `FROM (${bothKinds}) WHERE ${subject} IS NOT NULL GROUP BY ${subject}, ${list})`,
+      `FROM (${allChanges}) WHERE ${subject} IS NOT NULL GROUP BY ${subject}, ${list})`,
   );
   const examples = await database.rows(
-    `SELECT change, event_id AS id, ${list} AS event_list, amazon_order_id, posted_at FROM (${bothKinds}) ` +
+    `SELECT change, event_id AS id, ${list} AS event_list, amazon_order_id, posted_at FROM (${allChanges}) ` +
       `ORDER BY effective_at NULLS LAST, id, change LIMIT ${mostExamples}`,
   );
   return { differ: Number(pairs?.['pairs']), examples: examples.map(exampleOf) };
 }
 
-async function otherGroups(
+async function changedGroups(
   database: Database,
-  { held, incoming }: States,
+  { stored, incoming }: States,
 ): Promise<Pick<Differing, 'differ' | 'examples'>> {
-  const others = `SELECT now.* FROM (${incoming}) AS now JOIN (${held}) AS was USING (group_id) WHERE now.raw <> was.raw`;
+  const others = `SELECT now.* FROM (${incoming}) AS now JOIN (${stored}) AS was USING (group_id) WHERE now.raw <> was.raw`;
   const [count] = await database.rows(`SELECT count(*) AS groups FROM (${others})`);
   const examples = await database.rows(
     `SELECT change, coalesce(group_id, '') AS id, NULL AS event_list, NULL AS amazon_order_id, started_at AS posted_at ` +
-      `FROM (${bothKinds} UNION ALL BY NAME SELECT 'differs' AS change, * FROM (${others})) ` +
+      `FROM (${allChanges} UNION ALL BY NAME SELECT 'differs' AS change, * FROM (${others})) ` +
       `ORDER BY started_at NULLS LAST, id LIMIT ${mostExamples}`,
   );
   return { differ: Number(count?.['groups']), examples: examples.map(exampleOf) };
@@ -142,6 +142,6 @@ export async function sameRows(database: Database, table: Table, a: string, b: s
     return row?.['odd'] === 0n;
   };
   if (!(await isSame(compared))) return false;
-  const places = names.filter((name) => name === 'position' || sources.includes(name));
-  return !isHashed || !places.includes('position') || isSame(places);
+  const positionColumns = names.filter((name) => name === 'position' || sources.includes(name));
+  return !isHashed || !positionColumns.includes('position') || isSame(positionColumns);
 }

@@ -44,7 +44,7 @@ export async function historyFiles(
   );
   const select = (change: 'appeared' | 'vanished') => {
     const isGone = change === 'vanished';
-    const attributes = ownColumns(main);
+    const attributes = extraColumns(main);
     const values: Readonly<Record<string, string>> = {
       change: literal(change),
       seen_at: timestampLiteral(seenAt),
@@ -86,7 +86,7 @@ export async function historyFiles(
 }
 
 /** Columns that the history has no column for: it keeps those of a row, and of its entries, as JSON. */
-export function ownColumns({ columns }: Table): readonly Column[] {
+export function extraColumns({ columns }: Table): readonly Column[] {
   return columns.filter(({ name }) => !hasColumn(eventHistory, name));
 }
 
@@ -94,7 +94,7 @@ export function ownColumns({ columns }: Table): readonly Column[] {
 function entriesJson(entries: Table, select: string): string {
   // An event that upstream gave for two windows has the same entries in both.
   return (
-    `SELECT event_id, to_json(list(${packed(ownColumns(entries))} ORDER BY entry))::VARCHAR AS entries FROM ` +
+    `SELECT event_id, to_json(list(${packed(extraColumns(entries))} ORDER BY entry))::VARCHAR AS entries FROM ` +
     `(SELECT DISTINCT ON (event_id, entry) * FROM (${select})) GROUP BY event_id`
   );
 }
@@ -120,7 +120,7 @@ export function entriesOf(entries: Table): string {
 
 function packedType(table: Table): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    ownColumns(table).map((column) => [column.name, column.type === 'decimal' ? 'VARCHAR' : sqlType(column)]),
+    extraColumns(table).map((column) => [column.name, column.type === 'decimal' ? 'VARCHAR' : sqlType(column)]),
   );
 }
 

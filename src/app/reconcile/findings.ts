@@ -25,7 +25,7 @@ export interface Change {
   readonly vanished: number;
   /**
    * Of events: how many pairs of one that vanished and one that appeared have order and list in common, so that one seems
-   * to have taken the other's place; both are counted above as well. Of groups: those that say something else now.
+   * to have replaced the other; both are counted above as well. Of groups: those that say something else now.
    */
   readonly differ: number;
   /** Rows that the examples are the first of. */
@@ -53,7 +53,7 @@ export interface Emptied {
 
 /** How many orders a state holds, and how many of them the other one has as well. */
 export interface KnownOrders {
-  readonly held: number;
+  readonly stored: number;
   readonly returned: number;
 }
 
@@ -84,9 +84,9 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
     const kept = of.accepted
       ? 'it was taken as it came; event_history has what vanished'
       : 'the lake keeps what it holds; --accept-empty takes the answer for what it is';
-    const held = rowsText(of.rows, of.atMost);
+    const stored = rowsText(of.rows, of.atMost);
     lines.push(
-      `WARNING: ${of.pipeline}: ${unitsText(of.units)} held ${held} and came back ${lackText(of) ?? 'empty'}: ${kept}`,
+      `WARNING: ${of.pipeline}: ${unitsText(of.units)} held ${stored} and came back ${lackText(of) ?? 'empty'}: ${kept}`,
     );
   }
   for (const { pipeline, units, reason } of byReason(uncompared)) {
@@ -95,25 +95,25 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
       `WARNING: ${pipeline}: ${unitsText(units)} ${were} replaced without being compared: ${printable(reason)}`,
     );
   }
-  for (const [pipeline, own] of byPipeline(changes)) {
-    lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(own))}`);
-    for (const change of own.slice(0, mostListed)) {
+  for (const [pipeline, ofPipeline] of byPipeline(changes)) {
+    lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(ofPipeline))}`);
+    for (const change of ofPipeline.slice(0, mostListed)) {
       lines.push(`  ${unitsText(change.units)}: ${countsText(change)}`, ...change.examples.map(exampleText));
       const others = change.rows - change.examples.length;
       if (others > 0) lines.push(`    and ${formatCount(others)} more`);
     }
-    if (own.length > mostListed) lines.push(`  and ${formatCount(own.length - mostListed)} more`);
+    if (ofPipeline.length > mostListed) lines.push(`  and ${formatCount(ofPipeline.length - mostListed)} more`);
   }
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
 /** The same for programs. */
 export function findingsObject({ changes, emptied, uncompared }: Findings): Readonly<Record<string, unknown>> {
-  const pipelines = [...byPipeline(changes)].map(([pipeline, own]) => [
+  const pipelines = [...byPipeline(changes)].map(([pipeline, ofPipeline]) => [
     pipeline,
     {
-      ...sumOf(own),
-      units: own.map(({ units, appeared, vanished, differ, examples }) => ({
+      ...sumOf(ofPipeline),
+      units: ofPipeline.map(({ units, appeared, vanished, differ, examples }) => ({
         units,
         appeared,
         vanished,
@@ -166,7 +166,7 @@ export function otherAccountFailure(
     account,
     loadKeys,
   }: { readonly pipeline: string; readonly account: string; readonly loadKeys: readonly string[] },
-  { held, returned }: KnownOrders,
+  { stored: held, returned }: KnownOrders,
 ): LedgerlakeError {
   return new LedgerlakeError(
     'UPSTREAM_ACCOUNT',
@@ -186,9 +186,9 @@ function byPipeline(changes: readonly Change[]): Map<string, Change[]> {
     pipelines.set(change.pipeline, [...(pipelines.get(change.pipeline) ?? []), change]);
   }
   return new Map(
-    [...pipelines].map(([name, own]) => [
+    [...pipelines].map(([name, ofPipeline]) => [
       name,
-      own.toSorted((a, b) => ((a.units[0] ?? '') < (b.units[0] ?? '') ? -1 : 1)),
+      ofPipeline.toSorted((a, b) => ((a.units[0] ?? '') < (b.units[0] ?? '') ? -1 : 1)),
     ]),
   );
 }
@@ -213,12 +213,12 @@ function sumOf(changes: readonly Change[]): Pick<Change, 'appeared' | 'vanished'
 }
 
 function countsText({ appeared, vanished, differ }: Pick<Change, 'appeared' | 'vanished' | 'differ'>): string {
-  const parts = [`${formatCount(appeared)} appeared`, `${formatCount(vanished)} vanished`];
-  return differ === 0 ? parts.join(', ') : `${parts.join(', ')}, ${formatCount(differ)} differ`;
+  const counts = [`${formatCount(appeared)} appeared`, `${formatCount(vanished)} vanished`];
+  return differ === 0 ? counts.join(', ') : `${counts.join(', ')}, ${formatCount(differ)} differ`;
 }
 
 function exampleText({ change, id, eventList, amazonOrderId, postedAt }: ChangeExample): string {
-  const details = [eventList, amazonOrderId, postedAt].filter((part) => part !== null).map((part) => excerpt(part));
+  const details = [eventList, amazonOrderId, postedAt].filter((detail) => detail !== null).map((part) => excerpt(part));
   return `    ${change}: ${[excerpt(id), ...details].join(', ')}`;
 }
 

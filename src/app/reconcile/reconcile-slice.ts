@@ -94,12 +94,12 @@ export class EventRevisions implements Revisions {
     if (this.#otherAccount !== undefined) throw this.#otherAccount;
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
-    const pathsHeld = () =>
+    const storedPaths = () =>
       replacedAdds(lake, main, slice)
         .mains.map(({ path }) => path)
         .join();
     for (let attempt = 1; ; attempt++) {
-      const before = pathsHeld();
+      const before = storedPaths();
       try {
         return await this.#verdict(lake, main, slice);
       } catch (error) {
@@ -107,7 +107,7 @@ export class EventRevisions implements Revisions {
         if (!isUnreadable) throw error;
         // Another run may have merged or parted the files meanwhile; what is where it should be is damaged.
         await lake.refresh();
-        if (pathsHeld() !== before && attempt < mostAttempts) continue;
+        if (storedPaths() !== before && attempt < mostAttempts) continue;
         // It is replaced: what to do about a damaged file, and that nothing was touched, would be wrong here.
         const reason = error instanceof DamagedFile ? error.found : error.message;
         return this.#unread(lake, main, slice, reason);
@@ -115,7 +115,7 @@ export class EventRevisions implements Revisions {
     }
   }
 
-  /** The verdict on a slice whose rows in the lake can't be read: what the log tells of them has to do. */
+  /** The verdict on a slice whose rows in the lake can't be read: it goes by the log alone. */
   async #unread(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Promise<Revision> {
     const { pipeline, loadKeys } = slice;
     const { mains } = replacedAdds(lake, main, slice);
@@ -129,7 +129,7 @@ export class EventRevisions implements Revisions {
       return { verdict: 'refused' };
     }
     // A commit leaves a file alone that the log has with the same content.
-    await mendFiles(lake, main, slice);
+    await repairFiles(lake, main, slice);
     return revision(lake, main, slice, [], () => {
       if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
       this.#findings.uncompared.push({ pipeline, units: loadKeys, reason });
@@ -148,8 +148,8 @@ export class EventRevisions implements Revisions {
     const isMixed = filesToSplit(snapshot, slice).length > 0;
     if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
       const rows = rowsInLog(replacedAdds(lake, main, slice).mains);
-      this.#addOrders(pipeline, { held: rows, returned: rows });
-      for (const reason of await mendFiles(lake, main, slice)) {
+      this.#addOrders(pipeline, { stored: rows, returned: rows });
+      for (const reason of await repairFiles(lake, main, slice)) {
         this.#findings.uncompared.push({ pipeline, units: slice.loadKeys, reason });
       }
       return { verdict: 'same' };
@@ -157,23 +157,28 @@ export class EventRevisions implements Revisions {
     return withSliceFiles(this.#workspace, slice, async (files) => {
       const { database } = this.#workspace;
       const { mains, derived: others } = await this.#states(lake, main, slice, known, files);
-      const { held, incoming } = mains;
-      const [counted] = await database.rows(`SELECT count(*) AS rows FROM (${held})`);
-      const heldRows = Number(counted?.['rows']);
-      const isEmptied = heldRows > 0 && !slice.files.some(({ table }) => table === main);
+      const { stored, incoming } = mains;
+      const [counted] = await database.rows(`SELECT count(*) AS rows FROM (${stored})`);
+      const storedRows = Number(counted?.['rows']);
+      const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === main);
       const refuse = (lacking: number, appeared = 0): Revision => {
-        const others = lacking === heldRows && appeared > 0 ? { others: appeared } : {};
-        this.#findings.emptied.push({ pipeline, units: known, rows: heldRows, lacking, ...others, accepted: false });
+        const others = lacking === storedRows && appeared > 0 ? { others: appeared } : {};
+        this.#findings.emptied.push({ pipeline, units: known, rows: storedRows, lacking, ...others, accepted: false });
         return { verdict: 'refused' };
       };
-      if (isEmptied && !this.#options.acceptEmpty) return refuse(heldRows);
+      if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
       if (rowKey(main) === undefined) {
         return mayStay && (await this.#isSame([mains, ...others]))
           ? { verdict: 'same' }
           : revision(lake, main, slice, []);
       }
-      if (!isEmptied) this.#refuseOther(slice, await findKnownOrders(database, { main, held, incoming }));
-      const found = await findDiffering(database, { main, held, incoming, known: knownRows(main, slice, known) });
+      if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, { main, stored, incoming }));
+      const found = await findDiffering(database, {
+        main,
+        stored,
+        incoming,
+        isKnown: knownRowsCondition(main, slice, known),
+      });
       // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
       if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty)
         return refuse(found.vanished, found.appeared);
@@ -186,13 +191,19 @@ export class EventRevisions implements Revisions {
               this.#workspace,
               main,
               slice,
-              entries && { table: entries.table, select: entries.held },
+              entries && { table: entries.table, select: entries.stored },
               this.#options.clock.now(),
             )
           : [];
       return revision(lake, main, slice, history, () => {
         if (isEmptied)
-          this.#findings.emptied.push({ pipeline, units: known, rows: heldRows, lacking: heldRows, accepted: true });
+          this.#findings.emptied.push({
+            pipeline,
+            units: known,
+            rows: storedRows,
+            lacking: storedRows,
+            accepted: true,
+          });
         if (isChanged) this.#findings.changes.push({ pipeline, units: known, ...found });
       });
     });
@@ -203,17 +214,17 @@ export class EventRevisions implements Revisions {
    *
    * @throws LedgerlakeError UPSTREAM_ACCOUNT, from then on for every slice
    */
-  #refuseOther(slice: SliceCommit, orders: KnownOrders): void {
+  #refuseOtherAccount(slice: SliceCommit, orders: KnownOrders): void {
     const all = this.#addOrders(slice.pipeline, orders);
-    const isOther = all.held >= leastOrders && all.returned < all.held * leastReturned;
+    const isOther = all.stored >= leastOrders && all.returned < all.stored * leastReturned;
     if (!isOther || this.#options.acceptEmpty) return;
     this.#otherAccount = otherAccountFailure(slice, all);
     throw this.#otherAccount;
   }
 
-  #addOrders(pipeline: string, { held, returned }: KnownOrders): KnownOrders {
-    const before = this.#orders.get(pipeline) ?? { held: 0, returned: 0 };
-    const all = { held: before.held + held, returned: before.returned + returned };
+  #addOrders(pipeline: string, { stored, returned }: KnownOrders): KnownOrders {
+    const before = this.#orders.get(pipeline) ?? { stored: 0, returned: 0 };
+    const all = { stored: before.stored + stored, returned: before.returned + returned };
     this.#orders.set(pipeline, all);
     return all;
   }
@@ -229,7 +240,7 @@ export class EventRevisions implements Revisions {
     const adds = replacedAdds(lake, main, slice);
     const states = async (table: Table, stored: readonly Add[], condition: string): Promise<TableStates> => ({
       table,
-      held: await selectRows(database, table, await this.#files.of(lake, table, stored), condition),
+      stored: await selectRows(database, table, await this.#files.of(lake, table, stored), condition),
       incoming: await selectRows(database, table, files.get(table) ?? [], 'true'),
     });
     const mains = await states(main, adds.mains, loadKeyCondition(known));
@@ -237,15 +248,15 @@ export class EventRevisions implements Revisions {
     for (const table of slice.tables) {
       const isLines = table.linesOf !== undefined;
       if (table === main || !(isLines || hasColumn(table, 'event_id'))) continue;
-      const condition = isLines ? loadKeyCondition(known) : `event_id IN (SELECT event_id FROM (${mains.held}))`;
+      const condition = isLines ? loadKeyCondition(known) : `event_id IN (SELECT event_id FROM (${mains.stored}))`;
       derived.push(await states(table, adds.derived.get(table) ?? [], condition));
     }
     return { mains, derived };
   }
 
   async #isSame(states: readonly TableStates[]): Promise<boolean> {
-    for (const { table, held, incoming } of states) {
-      if (!(await sameRows(this.#workspace.database, table, held, incoming))) return false;
+    for (const { table, stored, incoming } of states) {
+      if (!(await sameRows(this.#workspace.database, table, stored, incoming))) return false;
     }
     return true;
   }
@@ -254,33 +265,33 @@ export class EventRevisions implements Revisions {
 /** Two states of a table's rows, each in SQL. */
 interface TableStates {
   readonly table: Table;
-  readonly held: string;
+  readonly stored: string;
   readonly incoming: string;
 }
 
 /** In SQL: whether a row that was read now has a load key that was read before. */
-function knownRows(main: Table, { loadKeys }: SliceCommit, known: readonly string[]): string {
+function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: readonly string[]): string {
   const instant = hasColumn(main, 'effective_at') ? 'effective_at' : 'started_at';
   const retired = known
     .filter((loadKey) => !loadKeys.includes(loadKey))
     .flatMap((loadKey) => readWindow(loadKey) ?? [])
     .map(({ start, end }) => `(${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)})`);
-  const own = loadKeyCondition(known.filter((loadKey) => loadKeys.includes(loadKey)));
-  return [own, ...retired].join(' OR ');
+  const current = loadKeyCondition(known.filter((loadKey) => loadKeys.includes(loadKey)));
+  return [current, ...retired].join(' OR ');
 }
 
 /** Whether the slice's files are those that the lake holds of it, byte for byte. */
 function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean {
   const { mains, derived } = replacedAdds(lake, main, slice);
   const key = (table: Table, sha256 = '') => `${table.name} ${sha256}`;
-  const held = [[main, mains] as const, ...derived].flatMap(([table, adds]) =>
+  const stored = [[main, mains] as const, ...derived].flatMap(([table, adds]) =>
     adds.map(({ tags }) => key(table, tags?.['sha256'])),
   );
   const incoming = slice.files.map(({ table, bytes }) => key(table, contentOf(bytes).sha256));
-  return held.toSorted().join('\n') === incoming.toSorted().join('\n');
+  return stored.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
 
-/** The slice is to take the place of what is there, as long as nobody else has done so since. */
+/** The slice is to replace what is there, unless another run has done so since. */
 function revision(
   lake: ComparedLake,
   main: Table,
@@ -312,10 +323,10 @@ function revision(
  * @returns what was wrong, a file each
  * @throws LedgerlakeError LAKE_STORE
  */
-async function mendFiles(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<string[]> {
+async function repairFiles(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<string[]> {
   const incoming = new Map(slice.files.map(({ bytes }) => [contentOf(bytes).sha256, bytes]));
   const { mains, derived } = replacedAdds(lake, main, slice);
-  const mended: string[] = [];
+  const repaired: string[] = [];
   for (const [table, adds] of [[main, mains] as const, ...derived]) {
     for (const add of adds) {
       const path = lake.table(table.name).pathOf(add);
@@ -323,8 +334,8 @@ async function mendFiles(lake: ComparedLake, main: Table, slice: SliceCommit): P
       const bytes = incoming.get(add.tags?.['sha256'] ?? '');
       if (fault === undefined || bytes === undefined) continue;
       await lake.store.write(path, bytes);
-      mended.push(`expected ${lake.store.address(path)} as its commit has it, ${fault}; it was written again`);
+      repaired.push(`expected ${lake.store.address(path)} as its commit has it, ${fault}; it was written again`);
     }
   }
-  return mended;
+  return repaired;
 }

@@ -9,22 +9,22 @@ export class Html {
   }
 }
 
-export type Part = Html | string | number | undefined | readonly Part[];
+export type HtmlValue = Html | string | number | undefined | readonly HtmlValue[];
 
 /** Markup with values in it: what isn't `Html` is escaped, lists stand one after the other, undefined is nothing. */
-export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let text = strings[0] ?? '';
-  parts.forEach((part, at) => {
-    text += textOf(part) + (strings[at + 1] ?? '');
+  values.forEach((value, at) => {
+    text += textOf(value) + (strings[at + 1] ?? '');
   });
   return new Html(text);
 }
 
-function textOf(part: Part): string {
-  if (part === undefined) return '';
-  if (part instanceof Html) return part.text;
-  if (typeof part === 'object') return part.map(textOf).join('');
-  return escaped(String(part));
+function textOf(value: HtmlValue): string {
+  if (value === undefined) return '';
+  if (value instanceof Html) return value.text;
+  if (typeof value === 'object') return value.map(textOf).join('');
+  return escaped(String(value));
 }
 
 const escapes: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' };
@@ -36,18 +36,18 @@ function escaped(text: string): string {
 
 /** A column of a table of figures: its heading, and what each row has in it. */
 export interface TableColumn<T> {
-  readonly label: Part;
-  readonly cell: (row: T) => Part;
+  readonly label: HtmlValue;
+  readonly cell: (row: T) => HtmlValue;
   readonly isNumber: boolean;
   /** Left out where the page is narrow: what it says must stand elsewhere too. */
   readonly isExtra: boolean;
 }
 
-export function textColumn<T>(label: Part, cell: (row: T) => Part, isExtra = false): TableColumn<T> {
+export function textColumn<T>(label: HtmlValue, cell: (row: T) => HtmlValue, isExtra = false): TableColumn<T> {
   return { label, cell, isExtra, isNumber: false };
 }
 
-export function numberColumn<T>(label: Part, cell: (row: T) => Part, isExtra = false): TableColumn<T> {
+export function numberColumn<T>(label: HtmlValue, cell: (row: T) => HtmlValue, isExtra = false): TableColumn<T> {
   return { label, cell, isExtra, isNumber: true };
 }
 
@@ -56,10 +56,10 @@ export function numberColumn<T>(label: Part, cell: (row: T) => Part, isExtra = f
  * amounts, its first column the headings of the rows, its foot sums of the columns.
  */
 export function figureTable<T>(
-  caption: Part,
+  caption: HtmlValue,
   rows: readonly T[],
   columns: readonly TableColumn<T>[],
-  foot?: readonly Part[],
+  foot?: readonly HtmlValue[],
 ): Html {
   const feet =
     foot &&
@@ -90,7 +90,7 @@ export function tableHead<T>(columns: readonly TableColumn<T>[]): Html {
   </thead>`;
 }
 
-export function tableRow<T>(columns: readonly TableColumn<T>[], cells: readonly Part[]): Html {
+export function tableRow<T>(columns: readonly TableColumn<T>[], cells: readonly HtmlValue[]): Html {
   const row = columns.map((column, at) =>
     at === 0
       ? html`<th scope="row" ${classOf(column)}>${cells[at]}</th>`

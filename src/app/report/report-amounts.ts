@@ -1,4 +1,4 @@
-import { html, type Part } from './html.js';
+import { html, type HtmlValue } from './html.js';
 import { currencyPlaces, roundedDecimal, trimmedDecimal } from '../../core/text/money.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
@@ -6,7 +6,7 @@ import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 export type AmountText = (text: string) => string;
 
 /** Shows the amounts of one currency. */
-export type AmountPart = (text: string) => Part;
+export type AmountFormat = (text: string) => HtmlValue;
 
 /**
  * How amounts of a currency are written exactly: with their thousands apart and no more places than they need, but those that
@@ -28,7 +28,7 @@ export function amountsIn(currency: string): AmountText {
  * How amounts of a currency are shown: in its digits, rounded half to even, so that the points of a column stand below each
  * other. One that has more digits has them in its title, and in print beside it.
  */
-export function shownIn(currency: string): AmountPart {
+export function shownIn(currency: string): AmountFormat {
   const exactly = amountsIn(currency);
   const places = currencyPlaces(currency);
   return (text) => {

@@ -8,7 +8,7 @@ import { coverageText, type AccountStatus } from '../status/lake-status.js';
 import { categories } from '../query/categories.js';
 import { basisSection, type BasisFigures } from './basis-section.js';
 import { coverageSection } from './coverage-section.js';
-import { figureTable, html, Html, lakeText, numberColumn, textColumn, type Part } from './html.js';
+import { figureTable, html, Html, lakeText, numberColumn, textColumn, type HtmlValue } from './html.js';
 import { lateSection, type LateFigures } from './late-section.js';
 import {
   feeSection,
@@ -105,7 +105,7 @@ function settlementsText(settlements: readonly SettlementFigures[]): Html {
 }
 
 /** Parts with commas between them. */
-function separated(parts: readonly Part[]): Html[] {
+function separated(parts: readonly HtmlValue[]): Html[] {
   return parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`);
 }
 
@@ -214,7 +214,7 @@ function chaptersOf(id: string, { currencies, settlements, reconciliation }: Acc
 /** All figures of one currency. */
 function currencyChapter(
   { id, currency, figures, settlements, reconciliation }: CurrencyChapter,
-  { location, isPart }: PageQuestion,
+  { location, isPartial }: PageQuestion,
 ): Html {
   const name = currencyName(currency);
   const of = currencyText(currency);
@@ -231,13 +231,13 @@ function currencyChapter(
         : html`${part('months', 'Earned by month', monthSection(figures))}
           ${part('hundred', 'Where each 100 of sales goes', hundredSection(figures))}`
     }
-    ${part('settlements', 'Settlements', settlementSection(id, currency, settlements, isPart))}
+    ${part('settlements', 'Settlements', settlementSection(id, currency, settlements, isPartial))}
     ${
       settlements.some(({ settlement }) => settlement.isClosed)
         ? part(
             'bank',
             'Reconciliation with the bank',
-            isPart ? noReconciliation(location) : reconciliationSection(currency, reconciliation),
+            isPartial ? noReconciliation(location) : reconciliationSection(currency, reconciliation),
           )
         : undefined
     }
@@ -275,7 +275,7 @@ export interface PageQuestion {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Whether a part of what the lake holds was asked for. */
-  readonly isPart: boolean;
+  readonly isPartial: boolean;
 }
 
 /**
@@ -283,7 +283,7 @@ export interface PageQuestion {
  * same instant give the same bytes.
  */
 export function reportHtml(accounts: readonly AccountFigures[], question: PageQuestion): string {
-  const { lastRun, location, now, isPart } = question;
+  const { lastRun, location, now, isPartial } = question;
   const chapters = accounts.map((figures, at): AccountChapter => {
     const id = `a${at + 1}`;
     return { ...figures, id, chapters: chaptersOf(id, figures) };
@@ -292,7 +292,7 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
     (of) =>
       html`<section id="${of.id}" aria-labelledby="${of.id}-h">
         <h2 id="${of.id}-h">Account ${lakeText(of.account)}</h2>
-        ${rangeText(of, isPart)} ${basisSection(of.basis, location)} ${overview(of, lastRun)}
+        ${rangeText(of, isPartial)} ${basisSection(of.basis, location)} ${overview(of, lastRun)}
         ${of.chapters.map((chapter) => currencyChapter(chapter, question))} ${dataChapter(of, lastRun)}
       </section>`,
   );
@@ -351,11 +351,11 @@ function accountsText(accounts: readonly AccountFigures[]): Html {
   return html`<p class="lead">The lake holds ${formatCount(accounts.length)} accounts, each by itself: ${names}.</p>`;
 }
 
-function rangeText({ id, status: { range, pipelines } }: AccountChapter, isPart: boolean): Html {
+function rangeText({ id, status: { range, pipelines } }: AccountChapter, isPartial: boolean): Html {
   const lacking = pipelines.filter(({ days }) => days.some(({ state }) => state === 'missing'));
   const dates = `${instantText(range.start)} to ${instantText(range.end)}`;
   return html`<p class="lead">
-      ${isPart ? `What stands from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
+      ${isPartial ? `What stands from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
     </p>
     ${
       lacking.length === 0

@@ -72,13 +72,13 @@ export function figureReader(database: Database, scope: Scope, signal: AbortSign
 }
 
 /** Things by a key of theirs, in their order. */
-export function groupedBy<T, K extends string>(things: readonly T[], keyOf: (thing: T) => K): Map<K, T[]> {
+export function groupedBy<T, K extends string>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
-  for (const thing of things) {
-    const key = keyOf(thing);
+  for (const item of items) {
+    const key = keyOf(item);
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, [thing]);
-    else group.push(thing);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
   }
   return groups;
 }

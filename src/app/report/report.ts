@@ -17,7 +17,7 @@ import { fileFault } from '../query/file-fault.js';
 import { lakeTables, openExistingLake } from '../query/lake-files.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
-import { comparedDays } from '../query/compared-note.js';
+import { comparedDays } from '../query/query-notes.js';
 import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-days.js';
 import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
@@ -61,7 +61,7 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   const format = formatOf(options);
   const path = options.output ?? (format === 'csv' ? 'ledgerlake-report' : `ledgerlake-report.${format}`);
   if (format === 'csv' && path === '-') throw usageError('expected --output to name a folder for --format csv, got -');
-  if (path !== '-') await refuseOther(path, format);
+  if (path !== '-') await refuseOtherFile(path, format);
   const lake = await openExistingLake(options.lake, clock, log);
   const isExport = format !== 'html';
   const written = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal });
@@ -130,7 +130,7 @@ async function writeReport(
 }
 
 /** Keeps what isn't a report of ours from being written over. */
-async function refuseOther(path: string, format: ReportFormat): Promise<void> {
+async function refuseOtherFile(path: string, format: ReportFormat): Promise<void> {
   const folder = await stat(dirname(resolve(path))).catch(() => undefined);
   if (folder?.isDirectory() !== true) {
     throw usageError(`expected --output to name a file in a folder that is there, got ${path}: make the folder first`);
@@ -269,7 +269,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   });
   const settlements = accounts.flatMap((of) => of.settlements);
   return {
-    html: reportHtml(accounts, { lastRun, location, now, isPart: from !== undefined || to !== undefined }),
+    html: reportHtml(accounts, { lastRun, location, now, isPartial: from !== undefined || to !== undefined }),
     sheets: isExport ? reportSheets(accounts) : [],
     accounts: names,
     currencies: accounts.reduce((sum, of) => sum + of.currencies.length, 0),

@@ -22,7 +22,7 @@ import {
   tableRow,
   textColumn,
   type Html,
-  type Part,
+  type HtmlValue,
   type TableColumn,
 } from './html.js';
 import {
@@ -33,7 +33,7 @@ import {
   shownIn,
   signOf,
   sumOf,
-  type AmountPart,
+  type AmountFormat,
 } from './report-amounts.js';
 import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
 
@@ -167,7 +167,7 @@ function detailedOf(figures: readonly SettlementFigures[], detailed: number): Se
 /** Settlements that a table lists, beside all that don't add up; the rest is counted. */
 const mostSettlements = 150;
 
-const columnsIn = (amount: AmountPart): TableColumn<SettlementFigures>[] => [
+const columnsIn = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
   textColumn('Settlement', (of) => periodText(of)),
   numberColumn<SettlementFigures>(
     'Beginning balance',
@@ -212,7 +212,7 @@ export function paidLater({ carried }: SettlementFigures): Html | undefined {
   return html`, which was paid${on} with the settlement ${lakeCode(paidBy)}`;
 }
 
-function orDash(text: string | null | undefined, amount: AmountPart): Part {
+function orDash(text: string | null | undefined, amount: AmountFormat): HtmlValue {
   return text === null || text === undefined ? '–' : amount(text);
 }
 
@@ -233,7 +233,7 @@ export function settlementSection(
   id: string,
   currency: string,
   settlements: readonly SettlementFigures[],
-  isPart: boolean,
+  isPartial: boolean,
 ): Html {
   if (settlements.length === 0)
     return html`<p class="none">No settlement in ${currencyText(currency)} opened in this time.</p>`;
@@ -257,10 +257,10 @@ export function settlementSection(
   return html`${scrolling(
       html`<table class="settlements">
         <caption>
-          ${isPart ? 'Settlements that opened in this time' : 'Settlements by their beginning'}, the newest first, in
+          ${isPartial ? 'Settlements that opened in this time' : 'Settlements by their beginning'}, the newest first, in
           ${currencyText(currency)}
         </caption>
-        ${tableHead(columns)}${bodies}${comparedFoot(columns, settlements, currency, isPart)}
+        ${tableHead(columns)}${bodies}${comparedFoot(columns, settlements, currency, isPartial)}
       </table>`,
     )}
     <p class="note">
@@ -280,7 +280,7 @@ function comparedFoot(
   columns: readonly TableColumn<SettlementFigures>[],
   settlements: readonly SettlementFigures[],
   currency: string,
-  isPart: boolean,
+  isPartial: boolean,
 ): Html | undefined {
   const compared = settlements.filter(({ verdict }) => verdict === 'adds-up' || verdict === 'differs');
   if (compared.length < 2) return undefined;
@@ -296,7 +296,7 @@ function comparedFoot(
   const paid = of(({ settlement }) => (isPaid(settlement) ? settlement.total : undefined));
   return html`<tfoot>
     ${tableRow(columns, [
-      `${isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`}${isPart ? ' that opened in this time' : ''}`,
+      `${isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`}${isPartial ? ' that opened in this time' : ''}`,
       amount(of(({ settlement }) => settlement.beginning)),
       amount(of(({ net }) => net)),
       amount(total),
@@ -320,7 +320,7 @@ function verdictText({ verdict, apart, currency }: SettlementFigures): Html {
 }
 
 /** The entries behind a settlement, on a click. */
-function behind(of: SettlementFigures, amount: AmountPart): Html {
+function behind(of: SettlementFigures, amount: AmountFormat): Html {
   const { settlement, times, entries, currency, fault, unknown } = of;
   const summary = times === 0 ? 'No entries' : `${formatCount(times)} ${times === 1 ? 'entry' : 'entries'}`;
   const spoken = html`<span class="spoken"> of the settlement ${periodText(of)} in ${currencyText(currency)}</span>`;
@@ -342,7 +342,7 @@ function behind(of: SettlementFigures, amount: AmountPart): Html {
 }
 
 /** How the sum comes about. */
-function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures, amount: AmountPart): Html {
+function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures, amount: AmountFormat): Html {
   const { beginning, total } = settlement;
   const lines = [
     { label: 'Beginning balance', text: orDash(beginning, amount) },
@@ -358,7 +358,7 @@ function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures,
   ]);
 }
 
-function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEntries, amount: AmountPart): Html {
+function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEntries, amount: AmountFormat): Html {
   const { lines, largest } = entries;
   const optional = (text: string | null) => (text === null ? '' : lakeText(text));
   // One in another currency is in no sum.

@@ -103,7 +103,7 @@ function runHtml(run: LastRun | undefined): Html {
   const range = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}`;
   const lines = Object.entries(pipelines).flatMap(([pipeline, { warnings = {} }]) =>
     Object.entries(warnings).map(([kind, places]) => {
-      const times = Object.values(places).reduce((sum, own) => sum + own, 0);
+      const times = Object.values(places).reduce((sum, count) => sum + count, 0);
       const named = Object.keys(places).slice(0, 3).map(lakeCode);
       const unnamed = Object.keys(places).length - named.length;
       return html`<li>

@@ -2,7 +2,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { dayMs, monthOf } from '../../core/windows.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 
-/** A sign for each state of a day that tells them apart without colour, and its colour for terminals that have some. */
+/** A sign for each state of a day, which is clear without colour, and its colour for terminals that have some. */
 const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: number; readonly about: string }>> = {
   full: { sign: '█', color: 32, about: 'loaded' },
   empty: { sign: '░', color: 32, about: 'loaded, nothing in it' },
@@ -32,20 +32,20 @@ export function calendarLines(days: readonly Day[], options: CalendarOptions): s
   if (options.width < monthWidth) return months.flatMap(([month, states]) => narrowLines(month, states, options.color));
   const stretches = stretchesOf(months);
   const most = Math.max(0, ...stretches.map((of) => (isFolded(of) ? 0 : of.length)));
-  const beside = Math.min(most, Math.floor((options.width + gap) / (monthWidth + gap)));
+  const perRow = Math.min(most, Math.floor((options.width + gap) / (monthWidth + gap)));
   const between = ' '.repeat(gap);
   const lines = stretches.flatMap((of) => {
     if (isFolded(of)) return [foldedLine(of, options.color)];
-    return Array.from({ length: Math.ceil(of.length / beside) }, (_, row) =>
+    return Array.from({ length: Math.ceil(of.length / perRow) }, (_, row) =>
       of
-        .slice(row * beside, (row + 1) * beside)
+        .slice(row * perRow, (row + 1) * perRow)
         .map(([month, states]) => `${month} ${strip(states, options.color)}`)
         .join(between)
         .trimEnd(),
     );
   });
-  if (beside === 0) return lines;
-  return [Array.from({ length: beside }, () => ' '.repeat(labelWidth) + ruler).join(between), ...lines];
+  if (perRow === 0) return lines;
+  return [Array.from({ length: perRow }, () => ' '.repeat(labelWidth) + ruler).join(between), ...lines];
 }
 
 type Month = readonly [month: string, states: States];

@@ -22,7 +22,7 @@ import { formatCount } from '../../core/text/amounts.js';
 /** What is loaded of one pipeline for one account. */
 export interface PipelineStatus {
   readonly pipeline: string;
-  /** What a load key stands for: `window`, `group`, `order`. */
+  /** What a load key names: `window`, `group`, `order`. */
   readonly loadKey: string;
   /** Windows, groups or orders that were read. */
   readonly loaded: number;
@@ -87,16 +87,16 @@ const namesOf = (api: Api): readonly string[] => defaultPipelines[api].map(({ na
 
 /** The pipelines that a lake which uses these is expected to use: those of the API that it was loaded from. */
 function defaultsOf(used: readonly string[]): readonly string[] {
-  const usesOwn = (api: Api, other: Api) =>
+  const usesExclusively = (api: Api, other: Api) =>
     namesOf(api).some((name) => used.includes(name) && !namesOf(other).includes(name));
-  const isNewer = usesOwn('2024-06-19', 'v0') && !usesOwn('v0', '2024-06-19');
+  const isNewer = usesExclusively('2024-06-19', 'v0') && !usesExclusively('v0', '2024-06-19');
   return namesOf(isNewer ? '2024-06-19' : defaultApi);
 }
 
 /** What a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountStatus {
   const { lake, location, account, range, lastRun, died = [] } = question;
-  const askedRanges = askedOf(question);
+  const askedRanges = unfinishedOf(question);
   const used = mainTablesOf(lake).filter(({ pipeline, table }) => lake.loadKeys(pipeline, table, account).size > 0);
   const pipelines = used.map((main) => pipelineStatus(main, question));
   const withGaps = pipelines.filter(({ gaps }) => gaps.length > 0);
@@ -116,8 +116,8 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ...notBegun,
     ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [isBroken ? rangeOf(lastRun) : range]),
   ];
-  const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
-  const lackingCustom = lacking.filter((pipeline) => own.has(pipeline));
+  const customNames = new Set(used.filter(({ isCustom: isOwn }) => isOwn).map(({ pipeline }) => pipeline));
+  const lackingCustom = lacking.filter((pipeline) => customNames.has(pipeline));
   const unnamed = namesOf(defaultApi);
   const isDefault = lacking.length === unnamed.length && unnamed.every((pipeline) => lacking.includes(pipeline));
   const command = {
@@ -136,7 +136,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     range,
     pipelines,
     // Who loads nothing but pipelines of their own has no use for these.
-    unused: used.every(({ isOwn }) => isOwn)
+    unused: used.every(({ isCustom: isOwn }) => isOwn)
       ? []
       : defaults.filter(
           (pipeline) => !used.some((main) => main.pipeline === pipeline) && !unfinished.includes(pipeline),
@@ -174,7 +174,7 @@ function coveredBy(used: readonly MainTable[], question: StatusQuestion): number
     .filter(({ loadKey }) => loadKey === 'window')
     .map(({ pipeline, table }) => {
       const loaded = loadedWindows(lake, pipeline, table, account);
-      const asked = askedOf(question).filter((of) => of.pipeline === pipeline);
+      const asked = unfinishedOf(question).filter((of) => of.pipeline === pipeline);
       return coveredTo(loaded, syncRange(loaded, range.end, asked)) ?? -Infinity;
     });
   const least = Math.min(...covered);
@@ -182,7 +182,7 @@ function coveredBy(used: readonly MainTable[], question: StatusQuestion): number
 }
 
 /** What runs were asked for of the account, and isn't loaded. */
-function askedOf({ account, unfinishedRanges = [] }: StatusQuestion): readonly UnfinishedRange[] {
+function unfinishedOf({ account, unfinishedRanges = [] }: StatusQuestion): readonly UnfinishedRange[] {
   return unfinishedRanges.filter((range) => range.account === account);
 }
 
@@ -206,8 +206,8 @@ export function loadedRange(
       return windows.length === 0 ? [] : [spanOf(windows)];
     });
   const byWindow = mainTablesOf(lake).filter(({ loadKey }) => loadKey === 'window');
-  const dated = windowsOf(byWindow.filter(({ isOwn }) => !isOwn));
-  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isOwn }) => isOwn));
+  const dated = windowsOf(byWindow.filter(({ isCustom: isOwn }) => !isOwn));
+  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isCustom: isOwn }) => isOwn));
   if (windows.length === 0) return undefined;
   const { start, end: last } = spanOf(windows);
   return { start, end: Math.min(...windows.flatMap(({ end }) => (last - end < dayMs ? end : []))) };
@@ -279,7 +279,7 @@ export function coverageText(days: readonly Day[], imported = 'imported only'): 
   ].join(', ');
 }
 
-/** Whether a backfill for an account has to be told its upstream; `configured`: accounts whose upstream the configuration names. */
+/** Whether a backfill for an account needs `--endpoint`; `configured`: accounts whose upstream the configuration names. */
 export function needsEndpoint(
   account: string,
   lastRun: LastRun | undefined,

@@ -10,7 +10,7 @@ import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lake } from '../../lake/lake.js';
 import { leaseText, readRuns, type Runs, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
-import { demoAccount, refuseUnheld } from '../configuration/account.js';
+import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
@@ -29,7 +29,7 @@ import {
   type PipelineStatus,
   type TableStatus,
 } from './lake-status.js';
-import { besideEndpoint, besidePipelines, firstLoad, firstSync, nextSync, type Suggestion } from './suggestions.js';
+import { endpointAddition, pipelinesAddition, firstLoad, firstSync, nextSync, type Suggestion } from './suggestions.js';
 
 export interface StatusOptions extends RangeOptions {
   readonly lake: string;
@@ -78,7 +78,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   const isBegun = [lastRun, ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
     (run) => run?.account === options.account,
   );
-  if (!isBegun) refuseUnheld(options.account, lake.accounts(), options.lake);
+  if (!isBegun) refuseUnknownAccount(options.account, lake.accounts(), options.lake);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const unfinishedRanges = await readUnfinished(lake, plainLog(log));
   const statuses = accounts.toSorted().map((account) => {
@@ -87,7 +87,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     const known = { lastRun, unfinishedRanges, died: runs.died };
     return accountStatus({ lake, location, account, range, ...known, pipelineFolder, config });
   });
-  const where = {
+  const suggestionContext = {
     lake: options.lake,
     pipelineFolder: options.pipelineFolder,
     config: options.config,
@@ -95,8 +95,11 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     lastRun,
     unfinishedRanges,
   };
-  const notBegun = unloadedAccounts(options, lake).map((account) => ({ account, ...firstSync(account, where) }));
-  const known = firstLoad(options.account, [...runs.active, ...runs.died], where);
+  const unloaded = unloadedAccounts(options, lake).map((account) => ({
+    account,
+    ...firstSync(account, suggestionContext),
+  }));
+  const known = firstLoad(options.account, [...runs.active, ...runs.died], suggestionContext);
   const first = statuses.length > 0 ? undefined : (known ?? demoLoad(options));
   switch (options.format) {
     case 'table': {
@@ -105,13 +108,13 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
         const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
         return `${accountText(of, style)}\n${commandText(of, options, lastRun, { now, isLoading })}\n`;
       };
-      const held = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
-      const emptyText = (of: Suggestion) => `${printable(held)} Load it with\n  ${suggestionText(of)}\n\n`;
+      const lakeAccounts = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
+      const emptyText = (of: Suggestion) => `${printable(lakeAccounts)} Load it with\n  ${suggestionText(of)}\n\n`;
       const runsLines = runsText(runs);
       const texts = [
         ...(first === undefined ? statuses.map(text) : [emptyText(first)]),
         overviewText(statuses),
-        ...notBegun.map(
+        ...unloaded.map(
           (of) => `${printable(of.account)}: nothing loaded yet. Load it with\n  ${suggestionText(of)}\n\n`,
         ),
         runsLines,
@@ -145,14 +148,14 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
   }
   for (const of of statuses) {
-    const remedy = `${atWorkText(runs, of.account)}${remedyText(nextSync(of, where))}, ${allowMore}`;
-    const about = { whose: `account ${of.account}`, remedy, unfinished: of.behind };
+    const remedy = `${atWorkText(runs, of.account)}${remedyText(nextSync(of, suggestionContext))}, ${allowMore}`;
+    const about = { subject: `account ${of.account}`, remedy, unfinished: of.behind };
     const failure = lagFailure(of.coveredTo, maxLagMs, now, about);
     if (failure !== undefined) throw failure;
   }
-  for (const of of notBegun) {
+  for (const of of unloaded) {
     const about = {
-      whose: `account ${of.account}`,
+      subject: `account ${of.account}`,
       remedy: `${atWorkText(runs, of.account)}${remedyText(of)}, ${allowMore}`,
     };
     const failure = lagFailure(undefined, maxLagMs, now, about);
@@ -165,9 +168,9 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
 
 /** Accounts that a lake is for, and of which it holds nothing beside others; beside the made-up seller there are none. */
 function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake): readonly string[] {
-  const held = lake.accounts();
-  if (held.size === 0 || held.has(demoAccount)) return [];
-  return expected.filter((name) => !held.has(name) && (account === undefined || account === name));
+  const lakeAccounts = lake.accounts();
+  if (lakeAccounts.size === 0 || lakeAccounts.has(demoAccount)) return [];
+  return expected.filter((name) => !lakeAccounts.has(name) && (account === undefined || account === name));
 }
 
 /** Before what would help: that a run is at it, of this account, if one is named; empty where none is. */
@@ -236,16 +239,16 @@ function runObject(state: 'active' | 'died'): (lease: Lease) => unknown {
 function demoLoad({ lake, config }: StatusOptions): Suggestion {
   return {
     command: commandIn({ lake, config }, 'ledgerlake backfill'),
-    beside: ['which loads a made-up seller unless an account is configured, or named by --account and --endpoint'],
+    additions: ['which loads a made-up seller unless an account is configured, or named by --account and --endpoint'],
   };
 }
 
-function suggestionText({ command, beside }: Suggestion): string {
+function suggestionText({ command, additions: beside }: Suggestion): string {
   return [command, ...beside].map(printable).join('\n');
 }
 
 /** The same within a line. */
-function remedyText({ command, beside }: Suggestion): string {
+function remedyText({ command, additions: beside }: Suggestion): string {
   return [`run \`${command}\``, ...beside].join(', ');
 }
 
@@ -260,11 +263,11 @@ function commandText(
     return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
   }
   const beside = [
-    ...(lackingCustom.length < lacking.length && needsEndpoint(account, lastRun, configured) ? [besideEndpoint] : []),
-    ...(lackingCustom.length > 0 && pipelineFolder === undefined ? [besidePipelines(lackingCustom)] : []),
+    ...(lackingCustom.length < lacking.length && needsEndpoint(account, lastRun, configured) ? [endpointAddition] : []),
+    ...(lackingCustom.length > 0 && pipelineFolder === undefined ? [pipelinesAddition(lackingCustom)] : []),
   ];
   const after = isLoading ? ', where the run that is at work leaves any' : '';
-  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}${after}:\n  ${suggestionText({ command, beside })}\n`;
+  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}${after}:\n  ${suggestionText({ command, additions: beside })}\n`;
 }
 
 function accountObject(of: AccountStatus, now: number): unknown {

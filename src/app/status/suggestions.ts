@@ -13,10 +13,10 @@ import { needsEndpoint, rangeOf, type AccountStatus } from './lake-status.js';
 export interface Suggestion {
   readonly command: string;
   /** Each as `beside the --endpoint …`. */
-  readonly beside: readonly string[];
+  readonly additions: readonly string[];
 }
 
-interface Where {
+interface SuggestionContext {
   readonly lake: string;
   readonly pipelineFolder?: string | undefined;
   /** The configuration file, if that was said. */
@@ -28,7 +28,7 @@ interface Where {
   readonly unfinishedRanges?: readonly UnfinishedRange[];
 }
 
-interface BegunRun {
+interface EarlierRun {
   readonly command: string;
   readonly account: string;
   readonly startedAt: number;
@@ -40,54 +40,61 @@ interface BegunRun {
  * What loads into a lake that holds nothing yet, or nothing of `account`: what the newest run was asked for that began on it.
  * Undefined where no run has left word, and no account is named.
  */
-export function firstLoad(account: string | undefined, leases: readonly Lease[], where: Where): Suggestion | undefined {
-  const { lastRun } = where;
-  const begun: BegunRun[] = leases.flatMap(({ startedAt, purpose }) =>
+export function firstLoad(
+  account: string | undefined,
+  leases: readonly Lease[],
+  context: SuggestionContext,
+): Suggestion | undefined {
+  const { lastRun } = context;
+  const earlierRuns: EarlierRun[] = leases.flatMap(({ startedAt, purpose }) =>
     purpose?.account === undefined ? [] : [{ ...purpose, account: purpose.account, startedAt }],
   );
   if (lastRun !== undefined) {
     const { command, account: whose, startedAt, asked = [] } = lastRun;
     const range = command === 'backfill' ? { range: rangeOf(lastRun) } : {};
-    begun.push({ command, account: whose, startedAt: Date.parse(startedAt), pipelines: asked, ...range });
+    earlierRuns.push({ command, account: whose, startedAt: Date.parse(startedAt), pipelines: asked, ...range });
   }
-  const newest = begun
+  const newest = earlierRuns
     // Whoever hands over a lake may have written its notes: no word of them becomes an option.
     .filter((run) => accountPattern.test(run.account) && run.pipelines.every((name) => /^\w/.test(name)))
     .filter((run) => account === undefined || run.account === account)
     .toSorted((a, b) => b.startedAt - a.startedAt)[0];
-  const whose = account ?? newest?.account;
-  if (whose === undefined) return undefined;
+  const target = account ?? newest?.account;
+  if (target === undefined) return undefined;
   const first = newest?.command === 'sync' ? 'sync' : 'backfill';
-  const range = newest?.command === 'backfill' ? (newest.range ?? notedRange(whose, where)) : undefined;
-  const { command, beside } = suggestion(first, whose, newest?.pipelines ?? [], where, range);
+  const range = newest?.command === 'backfill' ? (newest.range ?? notedRange(target, context)) : undefined;
+  const { command, additions } = suggestion(first, target, newest?.pipelines ?? [], context, range);
   const hasUnknownRange = newest?.command === 'backfill' && range === undefined;
-  return { command, beside: [...beside, ...(hasUnknownRange ? ['beside its --from and --to, if it had any'] : [])] };
+  return {
+    command,
+    additions: [...additions, ...(hasUnknownRange ? ['beside its --from and --to, if it had any'] : [])],
+  };
 }
 
 /** What backfills of an account have noted that they were asked for; undefined where there is no such note. */
-function notedRange(account: string, { unfinishedRanges = [] }: Where): Window | undefined {
+function notedRange(account: string, { unfinishedRanges = [] }: SuggestionContext): Window | undefined {
   const noted = unfinishedRanges.filter((range) => range.account === account && range.command === 'backfill');
   if (noted.length === 0) return undefined;
   return { start: Math.min(...noted.map(({ start }) => start)), end: Math.max(...noted.map(({ end }) => end)) };
 }
 
 /** What begins to load an account that the lake lacks. */
-export function firstSync(account: string, where: Where): Suggestion {
-  return suggestion('sync', account, [], where);
+export function firstSync(account: string, context: SuggestionContext): Suggestion {
+  return suggestion('sync', account, [], context);
 }
 
 /** What brings an account of a lake up to date. */
-export function nextSync({ account, pipelines, unfinished }: AccountStatus, where: Where): Suggestion {
+export function nextSync({ account, pipelines, unfinished }: AccountStatus, context: SuggestionContext): Suggestion {
   const names = pipelines.filter(({ loadKey }) => loadKey !== 'order').map(({ pipeline }) => pipeline);
   const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order');
-  return suggestion('sync', account, [...names, ...notBegun], where);
+  return suggestion('sync', account, [...names, ...notBegun], context);
 }
 
 function suggestion(
   command: 'backfill' | 'sync',
   account: string,
   names: readonly string[],
-  { lake, pipelineFolder, config, configured, lastRun }: Where,
+  { lake, pipelineFolder, config, configured, lastRun }: SuggestionContext,
   range?: Window,
 ): Suggestion {
   const custom = names.filter((name) => pipelineNamed(name) === undefined);
@@ -95,7 +102,7 @@ function suggestion(
   const endpoint = endpointToName(lastRun, account);
   return {
     command: loadCommand(command, {
-      ...chosen(names),
+      ...pipelineArguments(names),
       lake,
       account,
       endpoint: isCustomOnly ? undefined : endpoint,
@@ -103,22 +110,25 @@ function suggestion(
       config,
       range,
     }),
-    beside: [
-      ...(!isCustomOnly && needsEndpoint(account, lastRun, configured) ? [besideEndpoint] : []),
-      ...(custom.length > 0 && pipelineFolder === undefined ? [besidePipelines(custom)] : []),
+    additions: [
+      ...(!isCustomOnly && needsEndpoint(account, lastRun, configured) ? [endpointAddition] : []),
+      ...(custom.length > 0 && pipelineFolder === undefined ? [pipelinesAddition(custom)] : []),
       ...(names.some((name) => pipelineNamed(name)?.loadKey === 'order') ? ['beside its --orders'] : []),
     ],
   };
 }
 
-export const besideEndpoint = 'beside the --endpoint that serves the account';
+export const endpointAddition = 'beside the --endpoint that serves the account';
 
-export function besidePipelines(custom: readonly string[]): string {
+export function pipelinesAddition(custom: readonly string[]): string {
   return `beside the --pipelines that defines ${custom.join(', ')}, unless it is configured`;
 }
 
 /** How a command asks for these pipelines: by nothing, by their API, or by name. */
-function chosen(names: readonly string[]): { readonly pipelines: readonly string[]; readonly api: Api | undefined } {
+function pipelineArguments(names: readonly string[]): {
+  readonly pipelines: readonly string[];
+  readonly api: Api | undefined;
+} {
   const api = apis.find((name) => {
     const defaults = new Set(withNeeds(defaultPipelines[name]).map((pipeline) => pipeline.name));
     return defaults.size === names.length && names.every((asked) => defaults.has(asked));

@@ -77,10 +77,10 @@ export function lagFailure(
   covered: number | undefined,
   maxLagMs: number | undefined,
   now: number,
-  about: { readonly whose?: string; readonly remedy?: string; readonly unfinished?: readonly string[] } = {},
+  about: { readonly subject?: string; readonly remedy?: string; readonly unfinished?: readonly string[] } = {},
 ): LedgerlakeError | undefined {
   if (maxLagMs === undefined) return undefined;
-  const { whose = 'it', remedy = `run again, ${allowMore}`, unfinished = [] } = about;
+  const { subject: whose = 'it', remedy = `run again, ${allowMore}`, unfinished = [] } = about;
   const found = lagOf(covered, maxLagMs, now, unfinished);
   if (found === undefined) return undefined;
   return new LedgerlakeError(
@@ -118,15 +118,15 @@ export function emittingWatermarks(
   lake: Lake,
   account: string,
   windowed: readonly Tabled[],
-  { end, asked }: { readonly end: number; readonly asked: readonly AskedRange[] },
+  { end, unfinished }: { readonly end: number; readonly unfinished: readonly AskedRange[] },
   emit: Emit,
 ): Emit {
   const emitted = new Map<string, number>();
   const emitWatermarkOf = (of: Tabled): void => {
     const { name: pipeline } = of;
     const loaded = loadedWindows(lake, pipeline, mainTable(of).name, account);
-    const own = asked.filter((range) => range.pipeline === pipeline);
-    const until = coveredTo(loaded, syncRange(loaded, end, own));
+    const ofPipeline = unfinished.filter((range) => range.pipeline === pipeline);
+    const until = coveredTo(loaded, syncRange(loaded, end, ofPipeline));
     if (until === undefined || until === emitted.get(pipeline)) return;
     emitted.set(pipeline, until);
     emit({ event: 'watermark-moved', pipeline, until: isoInstant(until) });

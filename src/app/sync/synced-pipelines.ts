@@ -27,9 +27,9 @@ export interface SyncPlan {
   readonly lookBack: number | undefined;
   readonly rules: readonly LookBackRule[];
   /** Look-backs of earlier runs. */
-  readonly done: LookBacks;
+  readonly lookBacks: LookBacks;
   /** What earlier runs were asked for, and isn't loaded. */
-  readonly asked: readonly AskedRange[];
+  readonly unfinished: readonly AskedRange[];
   /** Whether it is one of several runs that make a sync. */
   readonly isInTurns: boolean;
   /** Whether a slice, by its label, was read in this sync already. */
@@ -41,16 +41,16 @@ export function windowedOf(chosen: readonly FinancesPipeline[]): readonly Financ
   return [...pipelines, ...chosen.filter(isCustom)].filter(({ loadKey }) => loadKey === 'window');
 }
 
-/** The pipelines with what a sync reads in the place of what a backfill does. */
+/** The pipelines with what a sync reads instead of what a backfill does. */
 export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncPlan): FinancesPipeline[] {
   const known = new Map<FinancesPipeline, FinancesPipeline>();
   const synced = (pipeline: FinancesPipeline): FinancesPipeline => {
     const syncJob = (job: Job): SyncJob => {
-      const back = job.refresh ? daysBack(job.lake, job.account, pipeline, plan) : 0;
+      const back = job.refresh ? pipelineLookBackDays(job.lake, job.account, pipeline, plan) : 0;
       return {
         ...job,
         now: plan.now,
-        asked: plan.asked.filter((range) => range.pipeline === pipeline.name),
+        asked: plan.unfinished.filter((range) => range.pipeline === pipeline.name),
         lookBackFrom: job.refresh ? plan.end - back * dayMs : Infinity,
         isInTurns: plan.isInTurns,
         requestedLookBackFrom: job.refresh && plan.lookBack !== undefined ? plan.end - back * dayMs : Infinity,
@@ -73,11 +73,11 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
 }
 
 /** Days that a pipeline looks back in this run. */
-export function daysBack(lake: Lake, account: string, pipeline: FinancesPipeline, plan: SyncPlan): number {
+export function pipelineLookBackDays(lake: Lake, account: string, pipeline: FinancesPipeline, plan: SyncPlan): number {
   if (plan.lookBack !== undefined) return plan.lookBack;
   const { name } = pipeline;
   const table = mainTable(pipeline).name;
-  const noted = plan.done.get(name);
+  const noted = plan.lookBacks.get(name);
   const read = lake.loadKeys(name, table, account);
   const longest = Math.max(...plan.rules.map((rule) => rule.days));
   const lastDone = (days: number): number | undefined => {

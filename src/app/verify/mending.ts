@@ -49,11 +49,11 @@ export function mendingCommand({ check, kind, table, file, slice }: Problem, of:
   ) {
     return lakeCommand(location, 'rebuild', filled.name, '--log');
   }
-  const own = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.ownPipeline;
+  const ownPipeline = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.ownPipeline;
   switch (mending) {
     case 'rebuild':
       // It would take the definition.
-      if (own !== undefined) return rereadCommand({ table, file, slice }, of);
+      if (ownPipeline !== undefined) return rereadCommand({ table, file, slice }, of);
       if (!(isDerived && check === 'net-sums')) return lakeCommand(location, 'rebuild');
       return lakeCommand(location, 'rebuild', filled.name, '--log');
     case 'reread':
@@ -61,7 +61,7 @@ export function mendingCommand({ check, kind, table, file, slice }: Problem, of:
       return isDerived ? lakeCommand(location, 'rebuild') : rereadCommand({ table, file, slice }, of);
     case 'log': {
       if (isDerived && check === 'unique-ids') return lakeCommand(location, 'rebuild');
-      const pipeline = isHistory ? historyFamily.name : (filled?.name ?? own);
+      const pipeline = isHistory ? historyFamily.name : (filled?.name ?? ownPipeline);
       return pipeline === undefined ? undefined : lakeCommand(location, 'rebuild', pipeline, '--log');
     }
     case 'move':

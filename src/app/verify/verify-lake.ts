@@ -23,7 +23,7 @@ import {
   wholeSettlements,
   type Settlement,
 } from './checks/settlements.js';
-import { checkAsked, readUnfinished, type UnfinishedRange } from './checks/unfinished-ranges.js';
+import { checkRequestedRanges, readUnfinished, type UnfinishedRange } from './checks/unfinished-ranges.js';
 import { checkBytes, checkUnreferenced, type LocalFile } from './checks/stored-files.js';
 
 export interface VerifyLakeOptions {
@@ -58,7 +58,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   checkWindows(lake, accounts, files, certificate);
   const unfinished = await readUnfinished(lake, plainLog(log));
   const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
-  checkAsked(lake, unfinished.filter(isChecked), isRunning, certificate);
+  checkRequestedRanges(lake, unfinished.filter(isChecked), isRunning, certificate);
   const bundles = bundlesOf(files, runs, certificate);
   await checkUnreferenced(account, isRunning, files, { lake, certificate });
 

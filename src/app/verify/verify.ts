@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { commandIn, withCommandsIn } from '../command-text.js';
 import type { ReadingContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import { refuseUnheld } from '../configuration/account.js';
+import { refuseUnknownAccount } from '../configuration/account.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { usageError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -49,7 +49,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
       `expected a lake to verify at ${options.lake}, nothing is loaded there: check --lake; \`ledgerlake status\` says what loads it`,
     );
   }
-  refuseUnheld(options.account, lake.accounts(), options.lake);
+  refuseUnknownAccount(options.account, lake.accounts(), options.lake);
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
   const { config } = options;
@@ -57,7 +57,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   const cutOff = new Set(lake.isNoted ? [] : unnamed.map(({ table }) => table));
   const lastRun = await readLastRun(lake.store);
   const mended = { lake, location: options.lake, lastRun, config, cutOff };
-  const placeOf = (account: string | undefined) => ({
+  const scopeOf = (account: string | undefined) => ({
     lake: options.lake,
     config,
     endpoint: account === undefined ? undefined : endpointToName(lastRun, account),
@@ -72,11 +72,11 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? 0) > mostAlike;
     return {
       ...found,
-      problem: withCommandsIn(placeOf(account), found.problem),
+      problem: withCommandsIn(scopeOf(account), found.problem),
       mend:
         command === undefined
           ? (mendingCommand(isOneOfMany ? { ...found, slice: '' } : found, mended) ?? null)
-          : commandIn(placeOf(account), command),
+          : commandIn(scopeOf(account), command),
     };
   });
   const problems = unordered.toSorted((a, b) => turnOf(a.mend) - turnOf(b.mend));
@@ -174,8 +174,8 @@ function problemLines(problems: readonly Mended[], hidden: number, width: number
 }
 
 function problemText({ check, kind, table, file, slice, problem, mend }: Mended, width: number | undefined): string {
-  const place = [table, slice, file].filter((part) => part !== '').join('  ');
-  return `\n${paragraph(`${kind} ${check}: ${printable(shortened(problem))}`, width)}\n  ${printable(shortened(place))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
+  const location = [table, slice, file].filter((text) => text !== '').join('  ');
+  return `\n${paragraph(`${kind} ${check}: ${printable(shortened(problem))}`, width)}\n  ${printable(shortened(location))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
 }
 
 function moreText(alike: readonly Mended[]): string {
@@ -232,9 +232,9 @@ const flatColumns: readonly Column[] = [
 
 function flatRows(results: readonly CheckResult[], problems: readonly Problem[]): Rows {
   return results.flatMap(({ check, checked, counts, result }) => {
-    const own = problems.filter((problem) => problem.check === check);
+    const ofCheck = problems.filter((problem) => problem.check === check);
     const head = [check, checked, counts, result];
-    if (own.length === 0) return [[...head, null, null, null, null, null]];
-    return own.map(({ kind, table, file, slice, problem }) => [...head, kind, table, file, slice, problem]);
+    if (ofCheck.length === 0) return [[...head, null, null, null, null, null]];
+    return ofCheck.map(({ kind, table, file, slice, problem }) => [...head, kind, table, file, slice, problem]);
   });
 }

@@ -19,9 +19,9 @@ export const accountsCommand: CommandDefinition = {
     ['accounts', 'which accounts there are'],
     ['accounts check my-shop', 'whether my-shop can be read'],
   ],
-  run: async (given, context) => {
-    const [action, ...named] = given.all('ACTION');
-    const accounts = [...named, ...given.repeated('account')];
+  run: async (args, context) => {
+    const [action, ...named] = args.all('ACTION');
+    const accounts = [...named, ...args.repeated('account')];
     if (action !== undefined && action !== 'check') {
       const near = nearestName(action, ['check', 'list']);
       const meant = near === 'list' ? 'accounts' : `accounts ${near ?? `check ${action}`}`;
@@ -30,15 +30,15 @@ export const accountsCommand: CommandDefinition = {
       );
     }
     const { readConfiguration } = await import('../../app/configuration/read-configuration.js');
-    const config = await readConfiguration(given.text('config'), process.env, process.cwd());
-    const format = given.required('format') === 'json' ? 'json' : 'table';
+    const config = await readConfiguration(args.text('config'), process.env, process.cwd());
+    const format = args.required('format') === 'json' ? 'json' : 'table';
     if (action === undefined) {
       const { accounts: list } = await import('../../app/accounts/accounts.js');
-      await list({ config, environment: process.env, accounts, format }, readingContext(given, context));
+      await list({ config, environment: process.env, accounts, format }, readingContext(args, context));
       return 0;
     }
     const { checkAccounts } = await import('../../app/accounts/accounts.js');
-    const options = { config, environment: process.env, accounts, format, verbose: given.flag('verbose') } as const;
-    return checkAccounts(options, readingContext(given, context));
+    const options = { config, environment: process.env, accounts, format, verbose: args.flag('verbose') } as const;
+    return checkAccounts(options, readingContext(args, context));
   },
 };

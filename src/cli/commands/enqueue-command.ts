@@ -37,8 +37,8 @@ export const enqueueCommand: CommandDefinition = {
     ['enqueue status --format json', 'for a program that watches the fleet'],
     ['enqueue retry', 'all dead letters, once what was wrong is mended'],
   ],
-  run: async (given, context) => {
-    const [action = 'all', ...named] = given.all('ACTION');
+  run: async (args, context) => {
+    const [action = 'all', ...named] = args.all('ACTION');
     const known = actions.find((name) => name === action);
     if (known === undefined) {
       throw usageError(
@@ -51,7 +51,7 @@ export const enqueueCommand: CommandDefinition = {
       import('../../app/fleet/enqueue.js'),
       import('../../app/configuration/range.js'),
     ]);
-    const range = { from: given.text('from'), to: given.text('to') };
+    const range = { from: args.text('from'), to: args.text('to') };
     if (known !== 'all' && known !== 'backfill' && (range.from ?? range.to) !== undefined) {
       throw usageError(
         `expected --from and --to beside \`enqueue backfill\` only, got them beside \`enqueue ${known}\``,
@@ -59,15 +59,15 @@ export const enqueueCommand: CommandDefinition = {
     }
     readRange(range, context.clock.now());
     const options = {
-      redis: readRedisAddress(given.text('redis'), process.env),
-      fleet: given.required('fleet'),
+      redis: readRedisAddress(args.text('redis'), process.env),
+      fleet: args.required('fleet'),
       action: known,
       named,
-      accounts: await readFleetAccounts(given),
+      accounts: await readFleetAccounts(args),
       ...range,
-      night: readNight(given.required('sync-at')),
-      format: given.required('format') === 'json' ? ('json' as const) : ('table' as const),
+      night: readNight(args.required('sync-at')),
+      format: args.required('format') === 'json' ? ('json' as const) : ('table' as const),
     };
-    return (await enqueue(options, { ...readingContext(given, context), emit: context.emit })) ? 0 : 1;
+    return (await enqueue(options, { ...readingContext(args, context), emit: context.emit })) ? 0 : 1;
   },
 };

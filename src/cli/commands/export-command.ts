@@ -23,20 +23,20 @@ export const exportCommand: CommandDefinition = {
     ['export iceberg', 'for engines that read Iceberg'],
     ['export symlinks --lake s3://my-bucket/lake --ddl', 'external tables of Redshift Spectrum'],
   ],
-  run: async (given, context) => {
-    const [named, ...others] = given.all('FORMAT');
+  run: async (args, context) => {
+    const [named, ...others] = args.all('FORMAT');
     const format = exportFormats.find((known) => known === named);
     if (format === undefined || others.length > 0) {
-      const got = named === undefined ? 'none' : JSON.stringify(given.all('FORMAT').join(' '));
-      throw usageError(`expected \`export ${exportFormats.join('` or `export ')}\`, got ${got}`);
+      const described = named === undefined ? 'none' : JSON.stringify(args.all('FORMAT').join(' '));
+      throw usageError(`expected \`export ${exportFormats.join('` or `export ')}\`, got ${described}`);
     }
-    if (given.flag('ddl') && format !== 'symlinks') throw usageError('expected --ddl with `export symlinks` only');
+    if (args.flag('ddl') && format !== 'symlinks') throw usageError('expected --ddl with `export symlinks` only');
     const { exportCommand: run, printRedshiftTables } = await import('../../app/export/export-tables.js');
-    if (given.flag('ddl')) {
-      await printRedshiftTables({ lake: await readLake(given) }, context);
+    if (args.flag('ddl')) {
+      await printRedshiftTables({ lake: await readLake(args) }, context);
       return 0;
     }
-    await run({ lake: await readLake(given), format }, context);
+    await run({ lake: await readLake(args), format }, context);
     return 0;
   },
 };

@@ -1,7 +1,7 @@
 import { usageError } from '../../core/errors.js';
 import { shared, type CommandDefinition } from '../options/command-definition.js';
 import { confirmOnTerminal } from '../options/terminal.js';
-import { readStatePlace } from '../options/command-settings.js';
+import { readStateSettings } from '../options/command-settings.js';
 
 export const forgetCommand: CommandDefinition = {
   name: 'forget',
@@ -18,14 +18,14 @@ export const forgetCommand: CommandDefinition = {
     ...shared('json'),
   },
   examples: [['forget --account my-shop --before 2024-01-01 --yes', 'what is older than 2024']],
-  run: async (given, context) => {
-    const account = given.text('account');
+  run: async (args, context) => {
+    const account = args.text('account');
     if (account === undefined) throw usageError('expected --account: whose data shall be forgotten?');
     const options = {
-      ...(await readStatePlace(given)),
+      ...(await readStateSettings(args)),
       account,
-      before: given.text('before'),
-      yes: given.flag('yes'),
+      before: args.text('before'),
+      yes: args.flag('yes'),
     };
     const { forget } = await import('../../app/forget/forget.js');
     await forget(options, { ...context, confirm: confirmOnTerminal(context.signal) });

@@ -23,18 +23,18 @@ export const importCommand: CommandDefinition = {
     ['import --account shop pages-2024.ndjson.gz', 'a year of saved pages'],
     ['import --account shop -', 'from standard input'],
   ],
-  run: async (given, context) => {
+  run: async (args, context) => {
     const { importPages } = await import('../../app/import/import-pages.js');
-    const { isNamed, ...settings } = await readImportSettings(given);
+    const { isNamed, ...settings } = await readImportSettings(args);
     const message =
       'importing for demo, the made-up seller, as no account is named: give pages of your own an --account';
     if (!isNamed) context.emit({ event: 'message', message });
     await importPages(
       {
         ...settings,
-        threads: await readThreads(given),
-        files: given.all('FILE'),
-        skipBroken: given.flag('skip-broken'),
+        threads: await readThreads(args),
+        files: args.all('FILE'),
+        skipBroken: args.flag('skip-broken'),
         stdin: () => process.stdin,
       },
       context,

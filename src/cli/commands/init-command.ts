@@ -28,32 +28,32 @@ export const initCommand: CommandDefinition = {
     ['init --account my-shop --region na', 'asks nothing'],
     ['init pipeline shipments', "another API's records: pipelines/shipments.mjs"],
   ],
-  run: async (given, context) => {
-    const [what, name, ...others] = given.all('WHAT');
+  run: async (args, context) => {
+    const [what, name, ...others] = args.all('WHAT');
     if (what !== undefined) {
       if (what !== 'pipeline' || name === undefined || others.length > 0) {
         throw usageError(
-          `expected nothing or pipeline NAME behind init, got ${JSON.stringify(given.all('WHAT').join(' '))}`,
+          `expected nothing or pipeline NAME behind init, got ${JSON.stringify(args.all('WHAT').join(' '))}`,
         );
       }
       const { initPipeline } = await import('../../app/accounts/pipeline-template.js');
-      const config = given.text('config');
+      const config = args.text('config');
       const named = config === configurationFile ? undefined : config;
       const [first] = await configuredNames(named, process.env, process.cwd());
       const account = variableOf(process.env, 'LEDGERLAKE_ACCOUNT') ?? first;
-      await initPipeline({ name, folder: given.required('pipelines'), account }, context);
+      await initPipeline({ name, folder: args.required('pipelines'), account }, context);
       return 0;
     }
     const [{ init }, { askOnTerminal }] = await Promise.all([
       import('../../app/accounts/configuration-template.js'),
       import('../options/terminal.js'),
     ]);
-    const asked = process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal(context.signal) : undefined;
+    const prompt = process.stdin.isTTY && process.stderr.isTTY ? askOnTerminal(context.signal) : undefined;
     try {
-      const file = given.required('config');
-      await init({ file, account: given.text('account'), region: given.text('region'), ask: asked?.ask }, context);
+      const file = args.required('config');
+      await init({ file, account: args.text('account'), region: args.text('region'), ask: prompt?.ask }, context);
     } finally {
-      asked?.close();
+      prompt?.close();
     }
     return 0;
   },

@@ -7,12 +7,12 @@ import {
   readingContext,
   shared,
   type CommandDefinition,
-  type Given,
+  type CommandArguments,
   readFormat,
 } from '../options/command-definition.js';
 import { readSettings } from '../options/command-settings.js';
 import { formats } from '../../core/text/formats.js';
-import { whole, type Settings } from '../../app/configuration/settings.js';
+import { wholeNumber, type Settings } from '../../app/configuration/settings.js';
 
 const backfillPositional = { name: 'PIPELINE', many: true, about: 'What to load' };
 
@@ -63,36 +63,36 @@ export const backfillCommand: CommandDefinition = {
     ['backfill', 'a first run: 90 days of a made-up seller into data/lake'],
     ['backfill financial-events --from 2025-01-01 --to 2025-02-01', 'one pipeline, one month'],
   ],
-  run: async (given, context) => {
-    const options = await readBackfill(given, context.clock.now(), !given.flag('dry-run'));
-    if (given.flag('dry-run')) {
+  run: async (args, context) => {
+    const options = await readBackfill(args, context.clock.now(), !args.flag('dry-run'));
+    if (args.flag('dry-run')) {
       const { plan } = await import('../../app/plan/plan.js');
       await plan(
-        { ...options, probe: false, format: 'table', json: given.flag('json'), showsFirstPages: true },
-        readingContext(given, context),
+        { ...options, probe: false, format: 'table', json: args.flag('json'), showsFirstPages: true },
+        readingContext(args, context),
       );
       return 0;
     }
     const { backfill } = await import('../../app/load/backfill.js');
-    await backfill({ ...options, acceptEmpty: given.flag('accept-empty') }, context);
+    await backfill({ ...options, acceptEmpty: args.flag('accept-empty') }, context);
     return 0;
   },
 };
 
 /** Throws a USAGE error for what is wrong in the command line, the environment or a file of the user's */
-async function readBackfill(given: Given, now: number, sendsRequests: boolean) {
-  const to = given.text('to');
+async function readBackfill(args: CommandArguments, now: number, sendsRequests: boolean) {
+  const to = args.text('to');
   const { readRange } = await import('../../app/configuration/range.js');
-  const orders = await readOrdersFile(given);
+  const orders = await readOrdersFile(args);
   const check = ({ from, marginMinutes }: Settings) => readRange({ from, to, marginMinutes }, now);
-  const settings = await readSettings(given, { sendsRequests, check });
-  const said = { config: given.text('config'), endpoint: given.text('endpoint') };
-  return { pipelines: given.all('PIPELINE'), ...settings, to, refresh: given.flag('refresh'), orders, said };
+  const settings = await readSettings(args, { sendsRequests, check });
+  const explicit = { config: args.text('config'), endpoint: args.text('endpoint') };
+  return { pipelines: args.all('PIPELINE'), ...settings, to, refresh: args.flag('refresh'), orders, explicit };
 }
 
 /** A file of the user's, or standard input for `-`. */
-async function readOrdersFile(given: Given): Promise<{ text: string; source: string } | undefined> {
-  const path = given.text('orders');
+async function readOrdersFile(args: CommandArguments): Promise<{ text: string; source: string } | undefined> {
+  const path = args.text('orders');
   if (path === undefined) return undefined;
   if (path === '-') return { text: await text(process.stdin), source: 'standard input' };
   try {
@@ -128,14 +128,14 @@ export const planCommand: CommandDefinition = {
     ['plan --from 2025-01-01 --to 2026-01-01', 'how long a year would take'],
     ['plan --probe --format json', 'for a program, on an empty lake'],
   ],
-  run: async (given, context) => {
+  run: async (args, context) => {
     const { plan } = await import('../../app/plan/plan.js');
     const options = {
-      ...(await readBackfill(given, context.clock.now(), given.flag('probe'))),
-      probe: given.flag('probe'),
-      format: readFormat(given),
+      ...(await readBackfill(args, context.clock.now(), args.flag('probe'))),
+      probe: args.flag('probe'),
+      format: readFormat(args),
     };
-    await plan(options, readingContext(given, context));
+    await plan(options, readingContext(args, context));
     return 0;
   },
 };
@@ -169,15 +169,15 @@ export const syncCommand: CommandDefinition = {
     ['sync', 'the nightly run'],
     ['sync --look-back 60', 'read the last 60 days again'],
   ],
-  run: async (given, context) => {
-    const [lookBackText, maxLag] = [given.text('look-back'), given.text('max-lag')];
-    const lookBack = lookBackText === undefined ? undefined : whole('--look-back', lookBackText, 0);
+  run: async (args, context) => {
+    const [lookBackText, maxLag] = [args.text('look-back'), args.text('max-lag')];
+    const lookBack = lookBackText === undefined ? undefined : wholeNumber('--look-back', lookBackText, 0);
     const { readMaxLag } = await import('../../app/sync/freshness.js');
-    const orders = await readOrdersFile(given);
-    const settings = await readSettings(given, { check: ({ marginMinutes }) => readMaxLag(maxLag, marginMinutes) });
+    const orders = await readOrdersFile(args);
+    const settings = await readSettings(args, { check: ({ marginMinutes }) => readMaxLag(maxLag, marginMinutes) });
     const options = {
-      ...{ pipelines: given.all('PIPELINE'), ...settings, rules: settings.lookBack },
-      ...{ lookBack, maxLag, acceptEmpty: given.flag('accept-empty'), orders },
+      ...{ pipelines: args.all('PIPELINE'), ...settings, rules: settings.lookBack },
+      ...{ lookBack, maxLag, acceptEmpty: args.flag('accept-empty'), orders },
     };
     const { sync } = await import('../../app/load/sync.js');
     await sync(options, context);

@@ -1,6 +1,6 @@
-import { shared, type CommandDefinition, type Given } from '../options/command-definition.js';
+import { shared, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
 import { confirmOnTerminal } from '../options/terminal.js';
-import { readKeptLake, readOwn, readThreads } from '../options/command-settings.js';
+import { readLakeWriteSettings, readCustomPipelines, readThreads } from '../options/command-settings.js';
 
 const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
 
@@ -10,12 +10,12 @@ const options = {
   ...shared('config', 'json'),
 } as const;
 
-async function readOptions(given: Given) {
+async function readOptions(args: CommandArguments) {
   return {
-    ...(await readKeptLake(given)),
-    pipelines: given.all('PIPELINE'),
-    account: given.text('account'),
-    config: given.text('config'),
+    ...(await readLakeWriteSettings(args)),
+    pipelines: args.all('PIPELINE'),
+    account: args.text('account'),
+    config: args.text('config'),
   };
 }
 
@@ -38,9 +38,9 @@ export const compactCommand: CommandDefinition = {
     ['compact financial-events', 'the events by date and their entries'],
     ['compact --drop-damaged-history', 'where `verify` says so, and no copy of the file is left'],
   ],
-  run: async (given, context) => {
+  run: async (args, context) => {
     const { compact } = await import('../../app/maintenance/compact-lake.js');
-    await compact({ ...(await readOptions(given)), dropDamagedHistory: given.flag('drop-damaged-history') }, context);
+    await compact({ ...(await readOptions(args)), dropDamagedHistory: args.flag('drop-damaged-history') }, context);
     return 0;
   },
 };
@@ -69,14 +69,14 @@ export const rebuildCommand: CommandDefinition = {
     ['rebuild', 'after a new version reads amounts that the old one did not'],
     ['rebuild --log', 'where a log is damaged, and there is no backup'],
   ],
-  run: async (given, context) => {
+  run: async (args, context) => {
     const { rebuild } = await import('../../app/maintenance/rebuild-lake.js');
-    const log = given.flag('log') && {
-      confirm: given.flag('yes') ? (true as const) : confirmOnTerminal(context.signal),
+    const log = args.flag('log') && {
+      confirm: args.flag('yes') ? (true as const) : confirmOnTerminal(context.signal),
     };
-    const threads = await readThreads(given);
-    const own = await readOwn(given);
-    await rebuild({ ...(await readOptions(given)), threads, own, ...(log !== false && { log }) }, context);
+    const threads = await readThreads(args);
+    const customPipelines = await readCustomPipelines(args);
+    await rebuild({ ...(await readOptions(args)), threads, customPipelines, ...(log !== false && { log }) }, context);
     return 0;
   },
 };

@@ -30,17 +30,17 @@ export const reportCommand: CommandDefinition = {
     ['report --format xlsx -o 2025.xlsx', 'its tables for a spreadsheet'],
     ['report --lake s3://my-bucket/lake -o - | gzip > report.html.gz', 'to standard output'],
   ],
-  run: async (given, context) => {
+  run: async (args, context) => {
     const { report, reportFormats } = await import('../../app/report/report.js');
     const options = {
-      lake: await readLake(given),
-      account: given.text('account'),
-      from: given.text('from'),
-      to: given.text('to'),
-      format: reportFormats.find((format) => format === given.text('format')),
-      output: given.text('output'),
+      lake: await readLake(args),
+      account: args.text('account'),
+      from: args.text('from'),
+      to: args.text('to'),
+      format: reportFormats.find((format) => format === args.text('format')),
+      output: args.text('output'),
     };
-    await report(options, readingContext(given, context, options.output !== '-'));
+    await report(options, readingContext(args, context, options.output !== '-'));
     return 0;
   },
 };

@@ -1,11 +1,11 @@
 import type { ProfileName } from '../../emulator/seller/seller.js';
 import type { FaultInjection, Latency } from '../../serve/http/fault-injection.js';
 import { usageError } from '../../core/errors.js';
-import { amount, whole } from '../../app/configuration/settings.js';
+import { positiveNumber, wholeNumber } from '../../app/configuration/settings.js';
 import { isLoopback } from '../../core/http-server/host-rule.js';
 import { quoted } from '../../core/http-server/refusal.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
-import { printResult, type CommandDefinition, type Given } from '../options/command-definition.js';
+import { printResult, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
 
 const idName = 'LEDGERLAKE_SERVE_CLIENT_ID';
 const secretName = 'LEDGERLAKE_SERVE_CLIENT_SECRET';
@@ -21,8 +21,8 @@ export function signInOf(environment: Readonly<Record<string, string | undefined
         '`openssl rand -base64 24` gives',
     );
   }
-  const [missing, given] = clientId === '' ? [idName, secretName] : [secretName, idName];
-  throw usageError(`expected ${missing} in the environment beside ${given}, got none: set both or neither`);
+  const [missing, present] = clientId === '' ? [idName, secretName] : [secretName, idName];
+  throw usageError(`expected ${missing} in the environment beside ${present}, got none: set both or neither`);
 }
 
 /** Characters of a client secret: who guesses has eight attempts in four seconds. */
@@ -55,15 +55,15 @@ function optional<T>(text: string | undefined, read: (text: string) => T): T | u
 /** The options that only one of the two ledgers has: whoever gives the other one's means something else. */
 const ledgerOptions = { lake: ['account'], seller: ['events', 'profile'] } as const;
 
-function refuseOthers(given: Given, served: keyof typeof ledgerOptions): void {
+function refuseOtherLedgersOptions(args: CommandArguments, served: keyof typeof ledgerOptions): void {
   const [other, reason] =
     served === 'lake' ? (['seller', 'without --lake'] as const) : (['lake', 'beside --lake'] as const);
-  const name = ledgerOptions[other].find((option) => given.text(option) !== undefined);
+  const name = ledgerOptions[other].find((option) => args.text(option) !== undefined);
   if (name !== undefined) throw usageError(`expected --${name} only ${reason}; leave it out`);
 }
 
 /** Throws a USAGE error for an address that others reach, unless that is meant. */
-function refuseOpen(host: string, isMeant: boolean): void {
+function refuseWithoutSignIn(host: string, isMeant: boolean): void {
   if (isMeant || isLoopback(host)) return;
   throw usageError(
     `expected a sign-in for --host ${quoted(host)}, which others reach, got none: set ${idName} and ${secretName}, ` +
@@ -135,41 +135,41 @@ export const serveCommand: CommandDefinition = {
     ['serve --port 0 --seed 7 --events 1000', 'a small seller on a free port'],
     ['serve --token-life 3 --latency 400 --faults all=0.1,window-limit:14', 'the same on a bad day'],
   ],
-  run: async (given, { clock, signal, log }) => {
-    const lake = given.text('lake');
-    refuseOthers(given, lake === undefined ? 'seller' : 'lake');
-    const seed = whole('--seed', given.required('seed'), 0);
-    const events = whole('--events', given.text('events') ?? '20000', 0);
-    const profile = optional(given.text('profile'), profileOf) ?? 'plausible';
+  run: async (args, { clock, signal, log }) => {
+    const lake = args.text('lake');
+    refuseOtherLedgersOptions(args, lake === undefined ? 'seller' : 'lake');
+    const seed = wholeNumber('--seed', args.required('seed'), 0);
+    const events = wholeNumber('--events', args.text('events') ?? '20000', 0);
+    const profile = optional(args.text('profile'), profileOf) ?? 'plausible';
     const service = {
       clock,
       seed,
-      host: given.required('host'),
-      port: whole('--port', given.required('port'), 0),
+      host: args.required('host'),
+      port: wholeNumber('--port', args.required('port'), 0),
       quota: {
-        rate: amount('--rate', given.required('rate')),
-        burst: optional(given.text('burst'), (text) => whole('--burst', text, 1)),
+        rate: positiveNumber('--rate', args.required('rate')),
+        burst: optional(args.text('burst'), (text) => wholeNumber('--burst', text, 1)),
       },
-      tokenLifeMs: optional(given.text('token-life'), (text) => amount('--token-life', text) * 60_000),
-      latencyMs: optional(given.text('latency'), latencyOf),
-      injectFaults: await injectionOf(given.text('faults')),
-      allowedHosts: optional(given.text('allow-host'), hostsOf),
+      tokenLifeMs: optional(args.text('token-life'), (text) => positiveNumber('--token-life', text) * 60_000),
+      latencyMs: optional(args.text('latency'), latencyOf),
+      injectFaults: await injectionOf(args.text('faults')),
+      allowedHosts: optional(args.text('allow-host'), hostsOf),
       signIn: signInOf(process.env),
     };
-    refuseOpen(service.host, service.signIn !== undefined || given.flag('allow-open'));
+    refuseWithoutSignIn(service.host, service.signIn !== undefined || args.flag('allow-open'));
     const { serve } = await import('../serve/run-service.js');
     const serving = { service, signal, print: printResult, log };
     if (lake === undefined) {
       const { createSeller } = await import('../../emulator/seller/seller.js');
       const ledger = createSeller({ seed, events, profile }, clock);
-      const look = () => Promise.resolve({ serves: 'seller' });
-      await serve({ ...serving, served: { ledger, name: 'a made-up seller', look } });
+      const checkHealth = () => Promise.resolve({ serves: 'seller' });
+      await serve({ ...serving, served: { ledger, name: 'a made-up seller', checkHealth } });
       return 0;
     }
     const { openServedLake } = await import('../serve/serve-lake.js');
-    const { ledger, account, look, report } = await openServedLake(lake, given.text('account'), clock, log);
+    const { ledger, account, checkHealth, report } = await openServedLake(lake, args.text('account'), clock, log);
     try {
-      const served = { ledger, name: `a lake, account ${account}`, look, report };
+      const served = { ledger, name: `a lake, account ${account}`, checkHealth, report };
       await serve({ ...serving, service: { ...service, quotaOf: 'service' }, served });
     } finally {
       await ledger.close();

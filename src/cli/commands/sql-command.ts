@@ -29,31 +29,31 @@ export const sqlCommand: CommandDefinition = {
     ['sql --format vertical "FROM groups LIMIT 1"', 'a line for each column'],
     [`sql --format csv -o fees.csv "FROM entries WHERE kind = 'fee'"`, 'into a file'],
   ],
-  run: async (given, { clock, signal, log }) => {
-    const output = given.text('output');
+  run: async (args, { clock, signal, log }) => {
+    const output = args.text('output');
     const outputFile = output === '-' ? undefined : output;
-    const format = given.text('format') === undefined ? undefined : readFormat(given);
+    const format = args.text('format') === undefined ? undefined : readFormat(args);
     // A file of no known format ends the command before the lake is read.
     if (format === undefined && outputFile !== undefined) formatOfFile(outputFile);
-    const lake = await readLake(given);
+    const lake = await readLake(args);
     const [{ runSql }, { openLakeReader }, { historyPath }] = await Promise.all([
       import('../sql-shell/run-sql.js'),
       import('../../app/query/lake-files.js'),
       import('../sql-shell/history-file.js'),
     ]);
-    const reader = await openLakeReader(lake, clock, log, given.place());
+    const reader = await openLakeReader(lake, clock, log, args.scope());
     return runSql({
-      query: given.text('QUERY'),
+      query: args.text('QUERY'),
       format,
-      place: { ...given.place(), lake },
+      scope: { ...args.scope(), lake },
       ...reader,
-      notesOn: (statement) => reader.notesOn(statement).map((note) => withCommandsIn({ ...given.place(), lake }, note)),
+      notesOn: (statement) => reader.notesOn(statement).map((note) => withCommandsIn({ ...args.scope(), lake }, note)),
       input: process.stdin,
       output: process.stdout,
       errorOutput: process.stderr,
       signal,
       outputFile,
-      reportsFile: process.stderr.isTTY && !given.flag('quiet'),
+      reportsFile: process.stderr.isTTY && !args.flag('quiet'),
       historyFile: historyPath(process.env),
     });
   },

@@ -1,7 +1,7 @@
 import { isColoured } from '../../core/environment.js';
 import { formats } from '../../core/text/formats.js';
 import { readingContext, readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
-import { readConfigured, readStatePlace } from '../options/command-settings.js';
+import { readConfigured, readStateSettings } from '../options/command-settings.js';
 
 export const statusCommand: CommandDefinition = {
   name: 'status',
@@ -20,23 +20,23 @@ export const statusCommand: CommandDefinition = {
     ['status --format json', 'for a program that watches the lake'],
     ['status --quiet --max-lag 1d', 'for monitoring: the exit code says it'],
   ],
-  run: async (given, context) => {
+  run: async (args, context) => {
     const { status } = await import('../../app/status/status.js');
-    const { lake, marginMinutes } = await readStatePlace(given);
+    const { lake, marginMinutes } = await readStateSettings(args);
     const options = {
       lake,
-      account: given.text('account'),
-      pipelineFolder: given.text('pipelines'),
-      config: given.text('config'),
-      ...(await readConfigured(given)),
-      from: given.text('from'),
-      to: given.text('to'),
-      maxLag: given.text('max-lag'),
+      account: args.text('account'),
+      pipelineFolder: args.text('pipelines'),
+      config: args.text('config'),
+      ...(await readConfigured(args)),
+      from: args.text('from'),
+      to: args.text('to'),
+      maxLag: args.text('max-lag'),
       marginMinutes,
-      format: readFormat(given),
+      format: readFormat(args),
       color: isColoured(process.env, process.stdout.isTTY),
     };
-    await status(options, readingContext(given, context));
+    await status(options, readingContext(args, context));
     return 0;
   },
 };

@@ -16,17 +16,17 @@ export const verifyCommand: CommandDefinition = {
     format: { type: 'text', default: 'table', choices: formats, about: 'Format of the certificate' },
   },
   examples: [['verify --strict --format json', 'for a nightly job']],
-  run: async (given, context) => {
+  run: async (args, context) => {
     const options = {
-      lake: await readLake(given),
-      account: given.text('account'),
-      config: given.text('config'),
-      strict: given.flag('strict'),
-      quiet: given.flag('quiet'),
-      format: readFormat(given),
+      lake: await readLake(args),
+      account: args.text('account'),
+      config: args.text('config'),
+      strict: args.flag('strict'),
+      quiet: args.flag('quiet'),
+      format: readFormat(args),
     };
     const { verify } = await import('../../app/verify/verify.js');
     // What is wrong with the lake is what `--quiet` leaves.
-    return verify(options, { ...readingContext(given, context), output: process.stdout });
+    return verify(options, { ...readingContext(args, context), output: process.stdout });
   },
 };

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { whole } from '../../app/configuration/settings.js';
+import { wholeNumber } from '../../app/configuration/settings.js';
 import { metricsOptions, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readFleetAccounts, readSettings } from '../options/command-settings.js';
 
@@ -22,24 +22,24 @@ export const workerCommand: CommandDefinition = {
     'metrics-host': metricsOptions['metrics-host'],
   },
   examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
-  run: async (given, { allow, ...context }) => {
-    const [{ readRedisAddress }, { readDuration }, { work }] = await Promise.all([
+  run: async (args, { allow, ...context }) => {
+    const [{ readRedisAddress }, { readDuration }, { runWorker: work }] = await Promise.all([
       import('../../app/fleet/redis.js'),
       import('../../app/sync/freshness.js'),
       import('../../app/fleet/worker.js'),
     ]);
-    const span = (name: string): number => readDuration(`--${name}`, given.required(name));
-    const graceMs = span('grace');
+    const duration = (name: string): number => readDuration(`--${name}`, args.required(name));
+    const graceMs = duration('grace');
     const options = {
-      redis: readRedisAddress(given.text('redis'), process.env),
-      fleet: given.required('fleet'),
-      concurrency: whole('--concurrency', given.required('concurrency'), 1),
-      ...{ turnMs: span('turn'), graceMs, lockMs: atLeastASecond(span('stalled-after')) },
+      redis: readRedisAddress(args.text('redis'), process.env),
+      fleet: args.required('fleet'),
+      concurrency: wholeNumber('--concurrency', args.required('concurrency'), 1),
+      ...{ turnMs: duration('turn'), graceMs, lockMs: atLeastASecond(duration('stalled-after')) },
       name: `${hostname()}-${process.pid}`,
-      accounts: () => readFleetAccounts(given),
-      settingsOf: (account: string) => readSettings(given, { asked: account, takesEndpoint: false }),
+      accounts: () => readFleetAccounts(args),
+      settingsOf: (account: string) => readSettings(args, { account, takesEndpoint: false }),
     };
-    // What is wrong in the configuration is better told now than as the reason of dead letters.
+    // A wrong configuration is better reported now than as the reason of dead letters.
     await options.accounts();
     allow(graceMs);
     await work(options, context);

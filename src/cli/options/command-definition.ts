@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { apis } from '../../sources/finances/selling-partner/apis.js';
-import type { CommandPlace } from '../../app/command-text.js';
+import type { CommandScope } from '../../app/command-text.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import type { Stopping } from './stop-signals.js';
@@ -25,37 +25,37 @@ interface PositionalDefinition {
   readonly many: boolean;
 }
 
-/** Stands for a lone `-` while the parser is at work, which would drop it. No argument of a process can hold it. */
+/** Replaces a lone `-`, which the parser would drop. No argument of a process can contain it. */
 const dash = '\0';
 
-/** Words as the parser keeps all of them; `Given` gives them back as they were. */
+/** Words in a form of which the parser drops none; `CommandArguments` restores them. */
 export function keptWords(words: readonly string[]): string[] {
   return words.map((word) => (word === '-' ? dash : word));
 }
 
-/** What was given on the command line, by name. */
-export class Given {
+/** The arguments of a command line, by name. */
+export class CommandArguments {
   readonly #values: Readonly<Record<string, unknown>>;
 
   constructor(values: Readonly<Record<string, unknown>>) {
     this.#values = values;
   }
 
-  /** An option's text, the last one where it came several times; undefined where it was left out and has no default. */
+  /** An option's text, the last one of several; undefined where it was left out and has no default. */
   text(name: string): string | undefined {
     return this.repeated(name).at(-1);
   }
 
-  /** All texts of an option, as often as it came. */
+  /** All texts of an option, in order. */
   repeated(name: string): readonly string[] {
-    const given: unknown = this.#values[name];
-    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
-    return values.flatMap((value) => (typeof value === 'string' ? [asGiven(value)] : []));
+    const value: unknown = this.#values[name];
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return values.flatMap((value) => (typeof value === 'string' ? [restoredWord(value)] : []));
   }
 
   /** The same command line with another account. */
-  withAccount(account: string): Given {
-    return new Given({ ...this.#values, account });
+  withAccount(account: string): CommandArguments {
+    return new CommandArguments({ ...this.#values, account });
   }
 
   /** All options that have a text. */
@@ -73,8 +73,8 @@ export class Given {
     return Array.isArray(value) ? value.includes(true) : value === true;
   }
 
-  /** Where the command works, as far as the command line says it. */
-  place(): CommandPlace {
+  /** The options that printed commands repeat. */
+  scope(): CommandScope {
     const names = ['lake', 'config', 'account', 'endpoint', 'pipelines'];
     const [lake, config, account, endpoint, pipelines] = names.map((name) => this.text(name));
     return { lake, config, account, endpoint, pipelines };
@@ -83,11 +83,11 @@ export class Given {
   /** A positional that may come several times. */
   all(name: string): readonly string[] {
     const value = this.#values[name];
-    return Array.isArray(value) ? value.map((word) => asGiven(String(word))) : [];
+    return Array.isArray(value) ? value.map((word) => restoredWord(String(word))) : [];
   }
 }
 
-function asGiven(word: string): string {
+function restoredWord(word: string): string {
   return word === dash ? '-' : word;
 }
 
@@ -118,7 +118,7 @@ export interface CommandDefinition {
   /** Command line and what it does. */
   readonly examples: readonly (readonly [string, string])[];
   /** Runs it; the exit code where it isn't 0. What it needs is imported only now: `--help` shouldn't load DuckDB. */
-  run(given: Given, context: CommandContext & RunContext & CommandLine): Promise<number>;
+  run(args: CommandArguments, context: CommandContext & RunContext & CommandLine): Promise<number>;
 }
 
 /** Options of every command. */
@@ -171,8 +171,8 @@ export function shared(...names: readonly (keyof typeof sharedOptions)[]): Comma
 }
 
 /** How results are written; the parser takes no other value than the choices. */
-export function readFormat(given: Given): Format {
-  const format = given.required('format');
+export function readFormat(args: CommandArguments): Format {
+  const format = args.required('format');
   return isFormat(format) ? format : 'table';
 }
 
@@ -183,11 +183,11 @@ export function printResult(text: string): void {
 
 /** For commands that write to standard output piece by piece; `--quiet` leaves out text for people: by default a table. */
 export function readingContext(
-  given: Given,
+  args: CommandArguments,
   { clock, signal, log }: CommandContext,
-  isText = !given.flag('json') && (given.text('format') ?? 'table') === 'table',
+  isText = !args.flag('json') && (args.text('format') ?? 'table') === 'table',
 ): ReadingContext {
-  const output = given.flag('quiet') && isText ? new Writable({ write: ignored }) : process.stdout;
+  const output = args.flag('quiet') && isText ? new Writable({ write: ignored }) : process.stdout;
   return { clock, signal, log, output };
 }
 

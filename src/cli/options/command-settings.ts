@@ -1,32 +1,32 @@
 import { variableOf } from '../../core/environment.js';
 import type { Settings } from '../../app/configuration/settings.js';
 import type { EmbeddedService } from '../../app/load/connections.js';
-import type { GivenRun, RunSettings } from '../../app/load/run-settings.js';
+import type { RunSettingSources, RunSettings } from '../../app/load/run-settings.js';
 import type { Clock } from '../../core/clock.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
-import type { Given } from './command-definition.js';
+import type { CommandArguments } from './command-definition.js';
 
 /**
  * The settings and the account of a run: what the command line says goes before the environment, that before the
- * configuration. `asked`: the account in the place of the command line's; `sendsRequests`: false where no secret is needed;
+ * configuration. `account`: replaces that of the command line; `sendsRequests`: false where no secret is needed;
  * `takesEndpoint`: false for a command without `--endpoint`. Throws a USAGE error for what is wrong in any of them
  */
 export async function readSettings(
-  given: Given,
+  args: CommandArguments,
   {
-    asked = given.text('account'),
+    account = args.text('account'),
     sendsRequests = true,
     takesEndpoint = true,
     check,
-  }: Partial<Pick<GivenRun, 'sendsRequests' | 'takesEndpoint' | 'check'>> & {
-    readonly asked?: string | undefined;
+  }: Partial<Pick<RunSettingSources, 'sendsRequests' | 'takesEndpoint' | 'check'>> & {
+    readonly account?: string | undefined;
   } = {},
 ): Promise<RunSettings> {
   const { readRunSettings } = await import('../../app/load/run-settings.js');
   return readRunSettings({
-    ...givenSettings(given),
-    pipelines: given.all('PIPELINE'),
-    account: asked,
+    ...settingSources(args),
+    pipelines: args.all('PIPELINE'),
+    account,
     sendsRequests,
     takesEndpoint,
     check,
@@ -34,8 +34,13 @@ export async function readSettings(
   });
 }
 
-function givenSettings(given: Given) {
-  return { texts: given.texts(), environment: process.env, workingFolder: process.cwd() };
+function settingSources(args: CommandArguments) {
+  return { texts: args.texts(), environment: process.env, workingFolder: process.cwd() };
+}
+
+async function readConfiguredSettings(args: CommandArguments) {
+  const { configuredSettings } = await import('../../app/configuration/settings.js');
+  return configuredSettings(settingSources(args));
 }
 
 /** Loads the made-up seller only for a run that needs it. */
@@ -48,13 +53,13 @@ async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
  * The accounts of a fleet: those that are configured; where there are none, the made-up seller's. Throws a USAGE error for a
  * configuration that isn't one
  */
-export async function readFleetAccounts(given: Given): Promise<readonly string[]> {
+export async function readFleetAccounts(args: CommandArguments): Promise<readonly string[]> {
   const [{ readConfiguration }, { listedAccounts }, { demoAccount }] = await Promise.all([
     import('../../app/configuration/read-configuration.js'),
     import('../../app/configuration/account-settings.js'),
     import('../../app/configuration/account.js'),
   ]);
-  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const configuration = await readConfiguration(args.text('config'), process.env, process.cwd());
   const listed = listedAccounts(configuration, process.env);
   return listed.length === 0 ? [demoAccount] : listed;
 }
@@ -63,38 +68,36 @@ export async function readFleetAccounts(given: Given): Promise<readonly string[]
  * The accounts that a run is for: those of `--account`; without it all that are configured, where nothing names one of them.
  * Empty where the run itself finds its account. Throws a USAGE error for a configuration that isn't one
  */
-export async function readRunAccounts(given: Given): Promise<readonly string[]> {
-  const named = [...new Set(given.repeated('account'))];
+export async function readRunAccounts(args: CommandArguments): Promise<readonly string[]> {
+  const named = [...new Set(args.repeated('account'))];
   if (named.length > 0) return named;
   const { readConfiguration } = await import('../../app/configuration/read-configuration.js');
-  const { accounts, settings } = await readConfiguration(given.text('config'), process.env, process.cwd());
-  const single = variableOf(process.env, 'LEDGERLAKE_ACCOUNT') ?? settings.account ?? given.text('endpoint');
+  const { accounts, settings } = await readConfiguration(args.text('config'), process.env, process.cwd());
+  const single = variableOf(process.env, 'LEDGERLAKE_ACCOUNT') ?? settings.account ?? args.text('endpoint');
   return single === undefined && accounts.size > 1 ? [...accounts.keys()] : [];
 }
 
 /** The lake that a command is about: as on the command line, in the environment or in the configuration. */
-export async function readLake(given: Given): Promise<string> {
-  return (await readStatePlace(given)).lake;
+export async function readLake(args: CommandArguments): Promise<string> {
+  return (await readStateSettings(args)).lake;
 }
 
-type KeptLake = 'lake' | 'retentionHours' | 'export';
+type LakeWriteSetting = 'lake' | 'retentionHours' | 'export';
 
-function keptLake({ lake, retentionHours, export: formats }: Settings): Pick<Settings, KeptLake> {
+function lakeWriteSettings({ lake, retentionHours, export: formats }: Settings): Pick<Settings, LakeWriteSetting> {
   return { lake, retentionHours, export: formats };
 }
 
 /** The same, how long files stay that the command replaces, and what it exports. */
-export async function readKeptLake(given: Given): Promise<Pick<Settings, KeptLake>> {
-  const { configuredSettings } = await import('../../app/configuration/settings.js');
-  return keptLake((await configuredSettings(givenSettings(given))).settings);
+export async function readLakeWriteSettings(args: CommandArguments): Promise<Pick<Settings, LakeWriteSetting>> {
+  return lakeWriteSettings((await readConfiguredSettings(args)).settings);
 }
 
 /** The same, where runs have left pages, and how far they stay behind the present. */
-export async function readStatePlace(
-  given: Given,
+export async function readStateSettings(
+  args: CommandArguments,
 ): Promise<Pick<Settings, 'lake' | 'journal' | 'marginMinutes' | 'export'>> {
-  const { configuredSettings } = await import('../../app/configuration/settings.js');
-  const { settings } = await configuredSettings(givenSettings(given));
+  const { settings } = await readConfiguredSettings(args);
   const { lake, journal, marginMinutes, export: formats } = settings;
   return { lake, journal, marginMinutes, export: formats };
 }
@@ -104,23 +107,23 @@ export async function readStatePlace(
  * environment or configuration name another lake.
  */
 export async function readConfigured(
-  given: Given,
+  args: CommandArguments,
 ): Promise<{ readonly configured: readonly string[]; readonly expected: readonly string[] }> {
   const [{ configuredSettings }, { lakeFolder }] = await Promise.all([
     import('../../app/configuration/settings.js'),
     import('../../lake/store/open-store.js'),
   ]);
-  const asked = givenSettings(given);
+  const sources = settingSources(args);
   const { configuration, settings } = await configuredSettings({
-    ...asked,
-    texts: { ...asked.texts, lake: undefined },
+    ...sources,
+    texts: { ...sources.texts, lake: undefined },
   });
   const configured = [...configuration.accounts].flatMap(([name, { endpoint, region }]) =>
     endpoint === undefined && region === undefined ? [] : [name],
   );
   const isNamed = (variableOf(process.env, 'LEDGERLAKE_LAKE') ?? configuration.settings.lake) !== undefined;
   const absolute = (lake: string): string => lakeFolder(lake) ?? lake.replace(/\/+$/, '');
-  const isOther = isNamed && absolute(given.text('lake') ?? settings.lake) !== absolute(settings.lake);
+  const isOther = isNamed && absolute(args.text('lake') ?? settings.lake) !== absolute(settings.lake);
   return { configured, expected: isOther ? [] : configured };
 }
 
@@ -129,31 +132,33 @@ export async function readConfigured(
  * `isNamed`: whether one is.
  */
 export async function readImportSettings(
-  given: Given,
-): Promise<Pick<Settings, KeptLake> & { readonly account: string; readonly isNamed: boolean }> {
-  const [{ configuredSettings }, { accountName }, { readAccountName, demoAccount }] = await Promise.all([
-    import('../../app/configuration/settings.js'),
+  args: CommandArguments,
+): Promise<Pick<Settings, LakeWriteSetting> & { readonly account: string; readonly isNamed: boolean }> {
+  const [{ configuration, settings }, { accountName }, { readAccountName, demoAccount }] = await Promise.all([
+    readConfiguredSettings(args),
     import('../../app/configuration/resolve-account.js'),
     import('../../app/configuration/account.js'),
   ]);
-  const { configuration, settings } = await configuredSettings(givenSettings(given));
-  const named = accountName(configuration, process.env, { account: given.text('account') });
-  return { ...keptLake(settings), account: readAccountName(named ?? demoAccount), isNamed: named !== undefined };
+  const named = accountName(configuration, process.env, { account: args.text('account') });
+  return {
+    ...lakeWriteSettings(settings),
+    account: readAccountName(named ?? demoAccount),
+    isNamed: named !== undefined,
+  };
 }
 
 /** The custom pipelines of `--pipelines`, or of the settings; none where neither names a folder. */
-export async function readOwn(given: Given): Promise<readonly CustomPipeline[]> {
-  const { configuredSettings } = await import('../../app/configuration/settings.js');
-  const { pipelineFolder } = (await configuredSettings(givenSettings(given))).settings;
+export async function readCustomPipelines(args: CommandArguments): Promise<readonly CustomPipeline[]> {
+  const { pipelineFolder } = (await readConfiguredSettings(args)).settings;
   if (pipelineFolder === undefined) return [];
-  const { loadOwn } = await import('../../app/load/run-settings.js');
+  const { loadCustomPipelines: loadOwn } = await import('../../app/load/run-settings.js');
   return loadOwn(pipelineFolder);
 }
 
 /** `--threads`; undefined where it was left out. Throws a USAGE error for anything but a whole number from 1. */
-export async function readThreads(given: Given): Promise<number | undefined> {
-  const text = given.text('threads');
+export async function readThreads(args: CommandArguments): Promise<number | undefined> {
+  const text = args.text('threads');
   if (text === undefined) return undefined;
-  const { whole } = await import('../../app/configuration/settings.js');
+  const { wholeNumber: whole } = await import('../../app/configuration/settings.js');
   return whole('--threads', text, 1);
 }

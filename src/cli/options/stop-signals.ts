@@ -3,16 +3,16 @@ import { LedgerlakeError } from '../../core/errors.js';
 /** How long what is open may take to come to its end after the first signal, unless a command asks for more. */
 const shortestGraceMs = 9_000;
 
-/** How a process is told to end. */
+/** How a process is stopped. */
 export interface Stopping {
-  /** Aborts with what is to be told. */
+  /** Aborts with the error to report. */
   readonly signal: AbortSignal;
   /** Lets what is open take longer than the nine seconds after a signal: milliseconds. */
   readonly allow: (graceMs: number) => void;
 }
 
 /** npx may end by a signal and not pass it on: whoever stopped it wants no program that goes on. */
-function whenParentEnds(ended: () => void): void {
+function onParentExit(ended: () => void): void {
   const { ppid: parent } = process;
   const timer = setInterval(() => {
     if (process.ppid === parent) return;
@@ -30,7 +30,7 @@ const parentCheckMs = 1000;
 export function stopOnSignals(): Stopping {
   let graceMs = shortestGraceMs;
   const stop = new AbortController();
-  const stopBy = (what: string): void => {
+  const stopFor = (what: string): void => {
     if (stop.signal.aborted) process.exit(1);
     const message = `stopped by ${what}; what was committed stays, and the same command goes on from there`;
     stop.abort(new LedgerlakeError('STOPPED', message));
@@ -41,12 +41,12 @@ export function stopOnSignals(): Stopping {
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      stopBy(signal);
+      stopFor(signal);
     });
   }
   if (process.env['npm_command'] === 'exec') {
-    whenParentEnds(() => {
-      if (!stop.signal.aborted) stopBy('the end of npx');
+    onParentExit(() => {
+      if (!stop.signal.aborted) stopFor('the end of npx');
     });
   }
   return {

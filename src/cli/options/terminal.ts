@@ -5,7 +5,7 @@ import { isUnread, outputError } from '../../core/text/sink.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 
 /**
- * Asks on the terminal. Questions stand on standard error, as results go to standard output. An answer is undefined
+ * Asks on the terminal. Questions go to standard error, as results go to standard output. An answer is undefined
  * once the input has ended; asking throws the signal's reason once that aborts.
  */
 export function askOnTerminal(signal: AbortSignal): {

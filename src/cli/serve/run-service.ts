@@ -10,12 +10,12 @@ export interface ServeOptions {
     readonly ledger: Ledger;
     /** What the ledger is, for people. */
     readonly name: string;
-    /** What `/healthz` tells of it; throws where it can't answer. */
-    readonly look: () => Promise<Health>;
+    /** What `/healthz` reports; throws where it can't answer. */
+    readonly checkHealth: () => Promise<Health>;
     /** A page of HTML about all that is served; left out: there is none. */
     readonly report?: () => Promise<string>;
     /** What is behind an error of the ledger; left out: the error itself. */
-    readonly faultOf?: (error: unknown) => Promise<unknown>;
+    readonly explainFault?: (error: unknown) => Promise<unknown>;
   };
   readonly service: Omit<ServiceOptions, 'ledger' | 'sidePages' | 'onFault' | 'onAccess'>;
   /** Ends the service when it aborts. */
@@ -36,10 +36,10 @@ export async function serve({ served, service, signal, print, log }: ServeOption
   const failed = (what: string, fault: unknown) => {
     log(`${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}`);
   };
-  const { name, report, look, faultOf } = served;
+  const { name, report, checkHealth, explainFault } = served;
   // A browser has no access token to show.
   const isOpen = service.signIn === undefined;
-  const front =
+  const mainPage =
     report !== undefined && isOpen
       ? reportPage(report, name, (fault) => {
           failed('the report', fault);
@@ -52,10 +52,10 @@ export async function serve({ served, service, signal, print, log }: ServeOption
     // Who opens the service up may have a name for it that nobody here knows.
     allowedHosts: allowedHosts ?? (isLoopback(host) ? [] : undefined),
     sidePages: new Map([
-      ['/', front],
+      ['/', mainPage],
       [
         '/healthz',
-        healthPage(look, (fault) => {
+        healthPage(checkHealth, (fault) => {
           failed('/healthz', fault);
         }),
       ],
@@ -65,10 +65,10 @@ export async function serve({ served, service, signal, print, log }: ServeOption
     },
     onFault: (fault, requestId) => {
       const what = `request ${requestId}`;
-      if (faultOf === undefined) failed(what, fault);
+      if (explainFault === undefined) failed(what, fault);
       else {
         logged = logged.then(async () => {
-          failed(what, await faultOf(fault).catch(() => fault));
+          failed(what, await explainFault(fault).catch(() => fault));
         });
       }
     },

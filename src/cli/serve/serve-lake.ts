@@ -16,11 +16,11 @@ interface ServedLake {
   readonly ledger: LakeLedger;
   readonly account: string;
   /** Reads the lake's newest version. Throws where it can't be read. */
-  readonly look: () => Promise<Health>;
+  readonly checkHealth: () => Promise<Health>;
   /** The report of the lake's newest version, as HTML. Throws as `lakeReport` does. */
   readonly report: () => Promise<string>;
   /** As `fileFault`. */
-  readonly faultOf: (error: unknown) => Promise<unknown>;
+  readonly explainFault: (error: unknown) => Promise<unknown>;
 }
 
 /** A report is made anew once an hour, where nothing was committed: it says how old the lake is. */
@@ -40,21 +40,21 @@ export async function openServedLake(
   await refuseWithoutFolder(location);
   const tables = await MainTables.open(openStore(location, { clock }), clock);
   emitDamagedCheckpoints(tables, plainLog(log));
-  const held = [...tables.accounts()].toSorted();
+  const accounts = [...tables.accounts()].toSorted();
   // Where it is no lake at all, that is what is to be said.
-  if (held.length === 0) await existingLake(location, allTables, clock);
-  const served = chosenAccount(location, account, held);
-  const look = async (): Promise<Health> => {
+  if (accounts.length === 0) await existingLake(location, allTables, clock);
+  const served = servedAccount(location, account, accounts);
+  const checkHealth = async (): Promise<Health> => {
     await tables.refresh();
     return { serves: 'lake', account: served, tables: tables.versions() };
   };
   const ledger = await LakeLedger.open(tables, served);
-  const report = newestReport(location, served, clock, tables);
-  return { ledger, account: served, look, report, faultOf: explained(location, clock) };
+  const report = reportCache(location, served, clock, tables);
+  return { ledger, account: served, checkHealth, report, explainFault: faultExplainer(location, clock) };
 }
 
 /** Looks for the damage once for errors that say the same: a client asks again and again, and it may take reading all files. */
-function explained(location: string, clock: Clock): (error: unknown) => Promise<unknown> {
+function faultExplainer(location: string, clock: Clock): (error: unknown) => Promise<unknown> {
   let known: { readonly message: string; readonly fault: Promise<unknown> } | undefined;
   const find = async (error: unknown): Promise<unknown> => {
     const lake = await Lake.open(openStore(location, { clock }), allTables, clock);
@@ -70,7 +70,7 @@ function explained(location: string, clock: Clock): (error: unknown) => Promise<
 }
 
 /** Makes reports one at a time, and none twice: a page that is loaded again and again must not take the machine. */
-function newestReport(location: string, account: string, clock: Clock, tables: MainTables): () => Promise<string> {
+function reportCache(location: string, account: string, clock: Clock, tables: MainTables): () => Promise<string> {
   let lake: Lake | undefined;
   let cached: { readonly of: string; readonly html: string } | undefined;
   let before: Promise<unknown> = Promise.resolve();
@@ -94,15 +94,15 @@ function newestReport(location: string, account: string, clock: Clock, tables: M
   };
 }
 
-function chosenAccount(location: string, account: string | undefined, held: readonly string[]): string {
-  const [first, ...others] = held;
+function servedAccount(location: string, account: string | undefined, accounts: readonly string[]): string {
+  const [first, ...others] = accounts;
   if (first === undefined) {
     throw usageError(
       `expected a lake with events in ${location}, it holds none yet: \`ledgerlake backfill\` loads them`,
     );
   }
   if (account === undefined && others.length === 0) return first;
-  if (account !== undefined && held.includes(account)) return account;
-  const asked = account === undefined ? 'which account to serve' : `an account that the lake holds, got ${account}`;
-  throw usageError(`expected --account to say ${asked}: ${location} holds ${held.join(', ')}`);
+  if (account !== undefined && accounts.includes(account)) return account;
+  const expected = account === undefined ? 'which account to serve' : `an account that the lake holds, got ${account}`;
+  throw usageError(`expected --account to say ${expected}: ${location} holds ${accounts.join(', ')}`);
 }

@@ -31,7 +31,7 @@ interface History {
 
 /**
  * Opens the history, for nobody else to read, and cuts it to `historyLines`. Lines of statements that make a secret of
- * DuckDB's aren't kept, nor, as in other shells, what begins with a blank. A file that can't be written is told once, and
+ * DuckDB's aren't kept, nor, as in other shells, what begins with a blank. A file that can't be written is reported once, and
  * the shell goes on without.
  */
 export async function openHistory(path: string | undefined, warn: (line: string) => unknown): Promise<History> {

@@ -1,4 +1,4 @@
-import { commandIn, type CommandPlace } from '../../app/command-text.js';
+import { commandIn, type CommandScope } from '../../app/command-text.js';
 import { readCatalog } from './tab-completion.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
 import { Destination, Session, type SessionOptions } from './session.js';
@@ -13,7 +13,7 @@ export interface SqlOptions extends Omit<SessionOptions, 'database'> {
   /** One statement or more, of which the last one's result is printed; undefined: a shell over `input`. */
   readonly query?: string | undefined;
   /** For commands that are printed; the lake as the user wrote it. */
-  readonly place: CommandPlace & { readonly lake: string };
+  readonly scope: CommandScope & { readonly lake: string };
   readonly input: ShellOptions['input'];
   /** File that results go to, instead of the output; it is there whole or not at all. */
   readonly outputFile?: string | undefined;
@@ -29,7 +29,7 @@ export interface SqlOptions extends Omit<SessionOptions, 'database'> {
  * USAGE when the query holds no statement, or the file for results can't be written. When the output's reader leaves early (`| head`) the rest is dropped: 0.
  */
 export async function runSql(options: SqlOptions): Promise<0 | 1> {
-  const { query, place, errorOutput, outputFile } = options;
+  const { query, scope, errorOutput, outputFile } = options;
   const statements = query === undefined ? undefined : statementsOf(query);
   const last = statements?.at(-1);
   if (statements !== undefined && last === undefined) {
@@ -50,7 +50,7 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
     if (outputFile !== undefined) await destination.to(outputFile);
     if (fileCount(await session.refresh()) === 0) {
       await writeText(errorOutput, [
-        `The lake ${printable(place.lake)} is empty: \`${printable(commandIn(place, 'ledgerlake status'))}\` names the command that loads it.\n`,
+        `The lake ${printable(scope.lake)} is empty: \`${printable(commandIn(scope, 'ledgerlake status'))}\` names the command that loads it.\n`,
       ]);
     }
     let code: 0 | 1 = 0;

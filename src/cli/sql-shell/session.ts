@@ -140,8 +140,8 @@ export class Destination {
    * where they went
    */
   async to(path: string | undefined): Promise<string | undefined> {
-    const isAsked = path === undefined || this.#session.chosenFormat !== undefined;
-    const format = isAsked ? 'table' : formatOfFile(path);
+    const isFormatKnown = path === undefined || this.#session.chosenFormat !== undefined;
+    const format = isFormatKnown ? 'table' : formatOfFile(path);
     const next = path === undefined ? undefined : await openOutputFile(path);
     const last = this.#file;
     this.#file = next;

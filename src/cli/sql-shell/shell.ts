@@ -6,7 +6,7 @@ import { dotCommand } from './dot-commands.js';
 import { fileNames } from '../../core/io/files.js';
 import { openHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
-import { fileBegun, suggestions, type Catalog } from './tab-completion.js';
+import { typedFile, suggestions, type Catalog } from './tab-completion.js';
 import type { Readable, Writable } from 'node:stream';
 import type { Destination, Session } from './session.js';
 
@@ -25,7 +25,7 @@ export interface ShellOptions {
 
 const prompt = 'ledgerlake> ';
 /** For a command that was typed into a statement. */
-const goesOn = 'That is now a part of the statement: ; ends it, Ctrl-C cancels it.\n';
+const continuationNotice = 'That is now a part of the statement: ; ends it, Ctrl-C cancels it.\n';
 
 /** The names of files and columns that a terminal may be shown as they are: the others aren't offered. */
 const isPrintable = (name: string): boolean => printable(name) === name;
@@ -49,7 +49,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   let cancel = new AbortController();
   let catalog: Promise<Catalog> | undefined;
   const completed = async (line: string): Promise<CompleterResult> => {
-    const file = reader.pending ? undefined : fileBegun(line);
+    const file = reader.pending ? undefined : typedFile(line);
     if (file !== undefined) return [(await fileNames(file)).filter(isPrintable), file];
     // DuckDB runs one query at a time.
     if (waiting > 0) return [[], line];
@@ -87,14 +87,14 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   lines.on('history', (entries) => {
     recallable = entries;
   });
-  /** Puts a statement in the place of its lines, the newest of what the arrows bring back. */
+  /** Replaces the lines of a statement, the newest in the arrows' history, with the whole statement. */
   const remember = async (line: string, ended: boolean): Promise<void> => {
     if (line.trim() !== '') typed.unshift(line);
     const [whole, ...others] = (await history?.add(line, ended)) ?? [];
     if (!ended) return;
     const parts = typed;
     typed = [];
-    // What was typed ahead stands before them.
+    // Lines that were typed ahead come before them.
     const at = recallable.indexOf(parts[0] ?? '');
     const isThere = parts.every((part, index) => recallable[at + index] === part);
     if (whole !== undefined && others.length === 0 && isThere) recallable.splice(at, parts.length, whole);
@@ -104,7 +104,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     lines.close();
   });
   // Lines that come before somebody asks for them would be lost.
-  const asked = lines[Symbol.asyncIterator]();
+  const typedLines = lines[Symbol.asyncIterator]();
   const ask = (): void => {
     if (!interactive) return;
     lines.setPrompt(reader.pending ? '...> '.padStart(prompt.length) : prompt);
@@ -140,8 +140,8 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     // What Tab has asked for comes to its end first; a statement may make other names.
     await catalog?.catch(() => undefined);
     catalog = undefined;
-    const either = signal === undefined ? cancel.signal : AbortSignal.any([signal, cancel.signal]);
-    return destination.whole(() => session.run(statement, either));
+    const cancelOrStop = signal === undefined ? cancel.signal : AbortSignal.any([signal, cancel.signal]);
+    return destination.whole(() => session.run(statement, cancelOrStop));
   };
   let failures = 0;
   /** False where nobody reads the output any more. */
@@ -158,14 +158,14 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   try {
     if (interactive) await writeText(screen, ['DuckDB over the lake: .help for commands, .quit to leave.\n']);
     ask();
-    for await (const line of asked) {
+    for await (const line of typedLines) {
       const typedCommand = commandIn(line);
       const command = reader.pending ? undefined : typedCommand;
       if (command === undefined) {
         const statements = reader.push(line);
         await remember(line, !reader.pending);
         for (const statement of statements) if (!(await attempt(() => run(statement)))) return 0;
-        if (interactive && reader.pending && typedCommand !== undefined) await writeText(screen, [goesOn]);
+        if (interactive && reader.pending && typedCommand !== undefined) await writeText(screen, [continuationNotice]);
       } else {
         await remember(line, true);
         const [, name = '', argument = ''] = /^(\S*)\s*(.*)$/.exec(command.replace(/[\s;]+$/, '')) ?? [];
@@ -179,8 +179,8 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     if (signal?.aborted === true)
       throw new LedgerlakeError('STOPPED', 'the shell was stopped', { cause: signal.reason });
     if (interactive) await writeText(screen, ['\n']);
-    const rest = interactive ? undefined : reader.rest();
-    if (rest !== undefined && !(await attempt(() => run(rest)))) return 0;
+    const remainder = interactive ? undefined : reader.rest();
+    if (remainder !== undefined && !(await attempt(() => run(remainder)))) return 0;
     return failures > 0 && !interactive ? 1 : 0;
   } finally {
     lines.close();

@@ -9,7 +9,7 @@ export interface Catalog {
 }
 
 /** What has been typed of a file's name behind `.output`; undefined in any other text. */
-export function fileBegun(text: string): string | undefined {
+export function typedFile(text: string): string | undefined {
   return /^\s*\.output\s+(.*)$/.exec(text)?.[1];
 }
 
@@ -17,7 +17,7 @@ export function fileBegun(text: string): string | undefined {
 const beforeTable = /\b(?:from|join|into|update|table|describe|summarize)\s+$/i;
 
 /**
- * What Tab offers at the end of a text: words that may stand in the place of `typed`, the word that has been begun.
+ * What Tab offers at the end of a text: words that may replace `typed`, the word before the cursor.
  *
  * @param text the statement up to the cursor, its earlier lines included; or a line with a command
  */
@@ -50,17 +50,17 @@ export function suggestions(
 
 /** Those that begin as typed, in whatever case, each once. */
 function beginning(words: readonly string[], typed: string): string[] {
-  const wanted = typed.toLowerCase();
-  return [...new Set(words)].filter((word) => word.toLowerCase().startsWith(wanted)).toSorted();
+  const prefix = typed.toLowerCase();
+  return [...new Set(words)].filter((word) => word.toLowerCase().startsWith(prefix)).toSorted();
 }
 
-/** The columns of a table, or of the one that an alias stands for. */
+/** The columns of a table, or of the one that an alias names. */
 function columnsOf(qualifier: string, text: string, { tables }: Catalog): readonly string[] {
-  const wanted = qualifier.toLowerCase();
+  const prefix = qualifier.toLowerCase();
   for (const [, table = '', alias = ''] of text.matchAll(/\b(?:from|join|,)\s+(\w+)\s+(?:as\s+)?(\w+)/gi)) {
-    if (alias.toLowerCase() === wanted && tables.has(table.toLowerCase())) return tables.get(table.toLowerCase()) ?? [];
+    if (alias.toLowerCase() === prefix && tables.has(table.toLowerCase())) return tables.get(table.toLowerCase()) ?? [];
   }
-  return tables.get(wanted) ?? [];
+  return tables.get(prefix) ?? [];
 }
 
 /** Whether a text ends inside of quotes. */

@@ -71,7 +71,7 @@ export function liveView({ terminal, process, clock, paint }: LiveViewOptions): 
 
   return {
     emit: (event) => {
-      progress.take(event, clock.now());
+      progress.record(event, clock.now());
       if (event.event === 'run-started') open();
       if (event.event === 'run-ended') close();
     },

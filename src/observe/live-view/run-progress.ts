@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { handled, type Handlers, type RunEvent } from '../../core/events/run-event.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
+import { tokensAt, type BucketLevel } from '../token-bucket.js';
 import type { View, ViewRow } from './view-lines.js';
 
 /** An import reads one input after the other. */
@@ -30,13 +31,8 @@ class Track {
   readonly pageRate = new RecentRate();
 }
 
-/** A bucket as it was told of last. */
-interface Bucket {
-  readonly tokens: number;
-  readonly rate: number;
-  readonly burst: number;
-  /** Milliseconds since 1970. */
-  readonly at: number;
+/** The level of a bucket, and when its next token comes: milliseconds since 1970. */
+interface Bucket extends BucketLevel {
   readonly nextAt: number;
 }
 
@@ -52,7 +48,7 @@ export class RunProgress {
   /** Bytes that were read of inputs that haven't ended: while one comes to its end, the next is read. */
   readonly #inputBytes = new Map<string, number>();
 
-  take(event: RunEvent, now: number): void {
+  record(event: RunEvent, now: number): void {
     this.#now = now;
     handled(this.#handlers, event);
   }
@@ -182,10 +178,6 @@ function inPages(track: Track, bucket: Bucket | undefined, now: number): Figures
       ...(bucket === undefined ? [] : bucketTexts(bucket, now)),
     ],
   };
-}
-
-function tokensAt({ tokens, rate, burst, at }: Bucket, now: number): number {
-  return Math.min(burst, tokens + ((now - at) * rate) / 1000);
 }
 
 /** What the bucket holds, and when its next token comes: two texts, so that the first stands where both don't fit. */

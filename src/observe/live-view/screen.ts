@@ -35,13 +35,13 @@ export class Screen {
     this.#columns = columnsOf(terminal);
   }
 
-  /** Draws lines, in the place of those that were drawn. Those that a low terminal has no room for are left out. */
+  /** Replaces the drawn lines. Those that a low terminal has no room for are left out. */
   draw(lines: readonly string[]): void {
     const { rows } = this.#terminal;
     const fitting = lines.slice(0, Math.max(1, (rows > 0 ? rows : 24) - 1));
     const isSame = fitting.length === this.#drawn.length && fitting.every((line, at) => line === this.#drawn[at]);
     if (isSame && this.#columns === columnsOf(this.#terminal) && this.#isHidden) return;
-    this.#terminal.write(this.#back() + this.#frame(fitting));
+    this.#terminal.write(this.#cursorToStart() + this.#frame(fitting));
   }
 
   /** Writes a line, or several, above what is drawn. */
@@ -51,14 +51,14 @@ export class Screen {
       return;
     }
     this.#terminal.write(
-      `${this.#back()}${clearBelow}${text}\n${this.#drawn.length > 0 ? this.#frame(this.#drawn) : ''}`,
+      `${this.#cursorToStart()}${clearBelow}${text}\n${this.#drawn.length > 0 ? this.#frame(this.#drawn) : ''}`,
     );
   }
 
-  /** Takes away what is drawn, and leaves the terminal as it was. */
+  /** Clears what is drawn, and restores the terminal. */
   clear(): void {
     if (!this.#isHidden) return;
-    this.#terminal.write(`${this.#back()}${clearBelow}${showCursor}`);
+    this.#terminal.write(`${this.#cursorToStart()}${clearBelow}${showCursor}`);
     this.#drawn = [];
     this.#isHidden = false;
   }
@@ -72,7 +72,7 @@ export class Screen {
   }
 
   /** To where the drawing began: a terminal that has become narrower has broken lines into several. */
-  #back(): string {
+  #cursorToStart(): string {
     const columns = columnsOf(this.#terminal);
     const rows = this.#drawn.map((line) =>
       Math.max(1, Math.ceil(displayWidth(line.replaceAll(colours, '')) / columns)),

@@ -14,7 +14,7 @@ interface JsonLogOptions {
 
 /**
  * A run as one JSON object a line: `level`, `time`, `event`, `account` (null until it is known), and the event's own
- * fields. Each line is written before `Tell` returns, so that nothing is lost however the process ends.
+ * fields. Each line is written before `Emit` returns, so that nothing is lost however the process ends.
  */
 export function jsonLog({ fd, clock, least }: JsonLogOptions): Emit {
   const lines = destination({ fd, sync: true });

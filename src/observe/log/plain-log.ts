@@ -23,28 +23,28 @@ interface PlainLogOptions {
   readonly paint?: (level: Level, line: string) => string;
 }
 
-const order: readonly Level[] = ['debug', 'info', 'warn', 'error'];
+const levelOrder: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 
 /** A run as lines for people: each event is one, whatever its texts hold, or none. */
 export function plainLog(
   write: (line: string) => void,
   { verbose = false, least = 'debug', paint = (_level, line) => line }: PlainLogOptions = {},
 ): Emit {
-  const isWritten = (level: Level): boolean => order.indexOf(level) >= order.indexOf(least);
+  const isWritten = (level: Level): boolean => levelOrder.indexOf(level) >= levelOrder.indexOf(least);
   const repeats = verbose ? undefined : new Repeats();
   return (event) => {
     const level = levels[event.event];
     for (const line of event.event === 'run-ended' ? (repeats?.end() ?? []) : []) {
       if (isWritten('warn')) write(paint('warn', line));
     }
-    if (!isWritten(level) || repeats?.takes(event) === true) return;
+    if (!isWritten(level) || repeats?.isRepeat(event) === true) return;
     const line = lineOf(event, verbose);
     if (line !== undefined) write(paint(level, line));
   };
 }
 
 /** Causes that have the same reason for every slice: one line says it. */
-const common: ReadonlySet<string> = new Set(['bound-too-late', 'too-large', 'known']);
+const sharedCauses: ReadonlySet<string> = new Set(['bound-too-late', 'too-large', 'known']);
 
 /** Failures of slices in a run whose cause was written already: they are counted. */
 class Repeats {
@@ -52,8 +52,8 @@ class Repeats {
   readonly #counts = new Map<string, { open: number; readonly written: number }>();
 
   /** Whether an event needs no line of its own. */
-  takes(event: RunEvent): boolean {
-    if (event.event !== 'slice-failed' || event.cause === null || !common.has(event.cause)) return false;
+  isRepeat(event: RunEvent): boolean {
+    if (event.event !== 'slice-failed' || event.cause === null || !sharedCauses.has(event.cause)) return false;
     const { cause, verdict } = event;
     const before = this.#counts.get(cause);
     const open = verdict === 'skip' || verdict === 'known' ? 1 : 0;
@@ -101,7 +101,7 @@ const endTexts = {
   lost: 'lost to another worker',
 } as const;
 
-/** What is told in any case. */
+/** Lines that are always written. */
 const lines: Handlers<string | undefined> = {
   message: ({ message }) => message,
   stopping: () => 'stopping: what is whole is still committed; the same signal again ends it at once',
@@ -172,8 +172,8 @@ const lines: Handlers<string | undefined> = {
     reason === null ? undefined : `left out ${input}, nothing of it was imported: ${reason}`,
 };
 
-/** What only `--verbose` tells. */
-const moreLines: Handlers<string | undefined> = {
+/** Lines that only `--verbose` writes. */
+const verboseLines: Handlers<string | undefined> = {
   'slice-committed': ({ pipeline, slice, rows, left }) => {
     const held = Object.entries(rows).map(([table, count]) => `${formatCount(count)} ${table}`);
     const after = left === '' ? 'nothing left to begin' : `${left} left to begin`;
@@ -202,6 +202,6 @@ function lineOf(event: RunEvent, verbose: boolean): string | undefined {
     const more = verbose ? [event.details, event.stack].filter((text) => text !== null) : [];
     return [`ledgerlake: ${event.code}: ${message}`, ...more.map(printableLines)].join('\n');
   }
-  const line = handled(lines, event) ?? (verbose ? handled(moreLines, event) : undefined);
+  const line = handled(lines, event) ?? (verbose ? handled(verboseLines, event) : undefined);
   return line === undefined ? undefined : printable(line);
 }

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../core/clock.js';
 import { handled, type Handlers, type Emit } from '../../core/events/run-event.js';
+import { tokensAt, type BucketLevel } from '../token-bucket.js';
 
 /** What runs count, for Prometheus: described in `docs/metrics.md`. */
 export interface RunMetrics {
@@ -11,21 +12,12 @@ export interface RunMetrics {
   readonly contentType: string;
 }
 
-/** A bucket as it was told of last. */
-interface Bucket {
-  readonly tokens: number;
-  readonly rate: number;
-  readonly burst: number;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-}
-
 /**
  * Metrics of one run, which begins with `run-started`: each has the account that it is for. Or of a worker (`turnMetrics`).
  *
- * @param asked the account and the command of a run that may fail before it begins; left out: it isn't counted then
+ * @param run the account and the command of a run that may fail before it begins; left out: it isn't counted then
  */
-export function createRunMetrics(clock: Clock, asked?: { account: string; command: string }): RunMetrics {
+export function createRunMetrics(clock: Clock, run?: { account: string; command: string }): RunMetrics {
   const registry = new Registry();
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
@@ -65,28 +57,25 @@ export function createRunMetrics(clock: Clock, asked?: { account: string; comman
   const succeeded = gauge('run_succeeded', '1 for a run that came to its end, 0 for one that did not', ['command']);
   const ended = gauge('run_ended_timestamp_seconds', 'When the run ended, in seconds since 1970', ['command']);
 
-  const buckets = new Map<string, Bucket>();
+  const buckets = new Map<string, BucketLevel>();
   const tokens = gauge('bucket_tokens', 'Requests that could be sent at once', ['operation'], () => {
-    for (const [operation, { at, burst, rate, tokens: then }] of buckets) {
-      const now = Math.min(burst, then + ((clock.now() - at) * rate) / 1000);
-      tokens.set({ account, operation }, now);
-    }
+    for (const [operation, bucket] of buckets) tokens.set({ account, operation }, tokensAt(bucket, clock.now()));
   });
   const rate = gauge('bucket_rate', 'Requests a second that are handed out', ['operation']);
-  const reaches = new Map<string, number>();
+  const watermarks = new Map<string, number>();
   const lag = gauge('lag_seconds', 'How far behind now the lake is', ['pipeline'], () => {
-    for (const [pipeline, until] of reaches) lag.set({ account, pipeline }, (clock.now() - until) / 1000);
+    for (const [pipeline, until] of watermarks) lag.set({ account, pipeline }, (clock.now() - until) / 1000);
   });
 
-  let { account, command } = asked ?? { account: '', command: '' };
+  let { account, command } = run ?? { account: '', command: '' };
   const runEnded = (isDone: boolean): void => {
     succeeded.set({ account, command }, isDone ? 1 : 0);
     ended.set({ account, command }, clock.now() / 1000);
   };
-  const open = new Map<string, Set<string>>();
+  const openByPipeline = new Map<string, Set<string>>();
   const closed = (pipeline: string, slice: string): void => {
-    open.get(pipeline)?.delete(slice);
-    openSlices.set({ account, pipeline }, open.get(pipeline)?.size ?? 0);
+    openByPipeline.get(pipeline)?.delete(slice);
+    openSlices.set({ account, pipeline }, openByPipeline.get(pipeline)?.size ?? 0);
   };
 
   const handlers: Handlers<void> = {
@@ -101,15 +90,15 @@ export function createRunMetrics(clock: Clock, asked?: { account: string; comman
     },
     'run-ended': ({ status }) => {
       runEnded(status === 'done');
-      for (const pipeline of open.keys()) openSlices.set({ account, pipeline }, 0);
+      for (const pipeline of openByPipeline.keys()) openSlices.set({ account, pipeline }, 0);
     },
     failed: () => {
       if (command !== '') runEnded(false);
     },
     'slice-opened': ({ pipeline, slice }) => {
-      const own = open.get(pipeline) ?? new Set();
-      open.set(pipeline, own.add(slice));
-      openSlices.set({ account, pipeline }, own.size);
+      const slices = openByPipeline.get(pipeline) ?? new Set();
+      openByPipeline.set(pipeline, slices.add(slice));
+      openSlices.set({ account, pipeline }, slices.size);
     },
     'page-read': ({ pipeline, pagesLeft: left }) => {
       pages.inc({ account, pipeline });
@@ -149,7 +138,7 @@ export function createRunMetrics(clock: Clock, asked?: { account: string; comman
       rate.set({ account, operation: event.operation }, event.rate);
     },
     'watermark-moved': ({ pipeline, until }) => {
-      reaches.set(pipeline, Date.parse(until));
+      watermarks.set(pipeline, Date.parse(until));
     },
   };
   // Only of a worker: what has no labels stands in the text from the beginning on.
@@ -174,18 +163,18 @@ function turnMetrics(registers: Registry[]): Handlers<void> {
   const throttles = counter('turn_throttles_total', 'Requests of turns that the service throttled');
   const slices = counter('turn_slices_total', 'Slices that turns have committed');
   const seconds = counter('turn_seconds_total', 'How long turns lasted', ['work']);
-  const open = gauge('open_turns', 'Turns under way in this worker');
+  const openTurns = gauge('open_turns', 'Turns under way in this worker');
   const queue = gauge('queue_accounts', 'Accounts in the queue of the fleet, all workers together', ['state']);
   const connected = gauge('queue_connected', '1 while there is a connection to Redis, else 0');
-  let under = 0;
-  open.set({}, 0);
+  let openCount = 0;
+  openTurns.set({}, 0);
   connected.set({}, 1);
   return {
     'turn-started': () => {
-      open.set({}, ++under);
+      openTurns.set({}, ++openCount);
     },
     'turn-ended': (turn) => {
-      open.set({}, --under);
+      openTurns.set({}, --openCount);
       turns.inc({ work: turn.work, end: turn.end });
       seconds.inc({ work: turn.work }, turn.seconds);
       requests.inc({}, turn.requests);

@@ -22,7 +22,7 @@ export interface AddressOptions {
   readonly account: string;
   readonly environment: Environment;
   /** Variables that a configuration names which was only found in the working folder; left out: none. */
-  readonly foundVariables?: ReadonlySet<string> | undefined;
+  readonly untrustedVariables?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -85,14 +85,14 @@ export function readApiAddress(api: Api, options: AddressOptions): CustomAddress
 
 /** A file that lies in the working folder may be anybody's: it can't have the user's own secrets sent to a host of its choice. */
 function refuseFoundAddress({ address, headers = {}, signIn }: Api, options: AddressOptions): void {
-  const { file, foundVariables: found } = options;
+  const { file, untrustedVariables } = options;
   const variables = (all: readonly (string | Variable | undefined)[]) =>
     all.flatMap((of) => (of === undefined || typeof of === 'string' ? [] : variableName(of, options.account)));
   const secrets = variables([...Object.values(headers), signIn?.clientSecret, signIn?.refreshToken]);
-  if (found === undefined || secrets.every((name) => found.has(name))) return;
+  if (untrustedVariables === undefined || secrets.every((name) => untrustedVariables.has(name))) return;
   for (const name of variables([address, signIn?.tokenEndpoint])) {
     const text = options.environment[name] ?? '';
-    if (!found.has(name) || !URL.canParse(text) || isLoopback(new URL(text))) continue;
+    if (!untrustedVariables.has(name) || !URL.canParse(text) || isLoopback(new URL(text))) continue;
     throw usageError(
       `${file}: expected --config, or the variable ${name}, to say that the secrets of ${options.account} may go to ` +
         `${new URL(text).host}, got that address from a file that only lay in the working folder: say so, or correct the file`,

@@ -251,7 +251,7 @@ describe('credentials that a program gives', () => {
 
   test('are not sent in the clear, nor to an address of a file that only lay there', async () => {
     const there = { accounts: { shop: { region: 'eu', tokenEndpoint: 'https://collect.example/t' } } };
-    const found = { ...configured(there), wasFound: true };
+    const found = { ...configured(there), isDiscovered: true };
     const refused = [
       resolved(found, {}, { account: 'shop', endpoint: undefined, credentials: given() }),
       resolved(none, {}, { account: 'shop', endpoint: 'http://h', credentials: given() }),
@@ -271,7 +271,7 @@ describe('credentials that a program gives', () => {
 describe('secrets of the environment', () => {
   const found = (account: object): Configuration => ({
     ...configured({ accounts: { shop: account } }),
-    wasFound: true,
+    isDiscovered: true,
   });
   const own = Object.fromEntries(Object.entries(variables).map(([name, value]) => [`${name}_SHOP`, value]));
   const fromVariables = {
@@ -296,8 +296,8 @@ describe('secrets of the environment', () => {
     await expect(refused).rejects.toThrow(/^expected --config c\.json, or LEDGERLAKE_(TOKEN_)?ENDPOINT_SHOP, to say/);
     await expect(refused).rejects.not.toThrow(/env-/);
     // Named, it is the user's word.
-    const { wasFound, ...named } = found(account);
-    expect(wasFound).toBe(true);
+    const { isDiscovered: isDiscovered, ...named } = found(account);
+    expect(isDiscovered).toBe(true);
     expect((await resolved(named, environment)).signIn).toBeDefined();
   });
 

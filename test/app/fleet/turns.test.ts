@@ -113,10 +113,10 @@ function played(
     const { standing, work } = account;
     const waitedMs = time - account.at;
     for (let ranMs = 0; ; ranMs += step) {
-      const turn = { work, standing, waitedMs, ranMs, firstWaiting: first(time)?.priority, hasFirstWork: false };
+      const turn = { kind: work, standing, waitedMs, ranMs, firstWaiting: first(time)?.priority, hasUrgentJob: false };
       if (account.left <= 0 || isTurnOver(turn, time, rules)) {
         const end = account.left <= 0 ? 'done' : 'over';
-        const after = afterTurn(standing, { end, ranMs, hasBrought: true }, () => 0, rules);
+        const after = afterTurn(standing, { end, ranMs, hasCommitted: true }, () => 0, rules);
         account.standing = after.standing;
         break;
       }
@@ -173,11 +173,11 @@ describe('a place that all share', () => {
 
 describe('how long a turn is', () => {
   const turn = {
-    work: 'backfill',
+    kind: 'backfill',
     standing: newcomer,
     waitedMs: 0,
     ranMs: turnRules.turnMs,
-    hasFirstWork: false,
+    hasUrgentJob: false,
   } as const;
 
   test('it goes on while nobody waits, or only those who would be behind', () => {
@@ -187,7 +187,7 @@ describe('how long a turn is', () => {
   });
 
   test('a sync gives its place back as well, to who goes before it', () => {
-    const sync = { ...turn, work: 'sync' } as const;
+    const sync = { ...turn, kind: 'sync' } as const;
     const [backfill, other] = (['backfill', 'sync'] as const).map((work) => turnPriority(work, newcomer, now));
     expect(isTurnOver({ ...sync, firstWaiting: other }, now)).toBe(true);
     expect(isTurnOver({ ...sync, firstWaiting: backfill }, now)).toBe(false);
@@ -196,20 +196,26 @@ describe('how long a turn is', () => {
 
   test('it lasts its time whoever waits', () => {
     const ranMs = turnRules.turnMs - 1;
-    expect(isTurnOver({ ...turn, ranMs, firstWaiting: 1, hasFirstWork: true }, now)).toBe(false);
-    expect(isTurnOver({ ...turn, firstWaiting: undefined, hasFirstWork: true }, now)).toBe(true);
+    expect(isTurnOver({ ...turn, ranMs, firstWaiting: 1, hasUrgentJob: true }, now)).toBe(false);
+    expect(isTurnOver({ ...turn, firstWaiting: undefined, hasUrgentJob: true }, now)).toBe(true);
   });
 });
 
 describe('what comes after a turn', () => {
-  const failed = { end: 'transient', ranMs: 5000, hasBrought: false } as const;
+  const failed = { end: 'transient', ranMs: 5000, hasCommitted: false } as const;
 
   test('service adds up, and only what fails is put off', () => {
     fc.assert(
-      fc.property(standings, spans, fc.boolean(), fc.constantFrom('done', 'over'), (before, ranMs, hasBrought, end) => {
-        const after = afterTurn(before, { end, ranMs, hasBrought }, () => 0.5);
-        expect(after).toMatchObject({ next: 'again', delayMs: 0, standing: { servedMs: before.servedMs + ranMs } });
-      }),
+      fc.property(
+        standings,
+        spans,
+        fc.boolean(),
+        fc.constantFrom('done', 'over'),
+        (before, ranMs, hasCommitted, end) => {
+          const after = afterTurn(before, { end, ranMs, hasCommitted: hasCommitted }, () => 0.5);
+          expect(after).toMatchObject({ next: 'again', delayMs: 0, standing: { servedMs: before.servedMs + ranMs } });
+        },
+      ),
     );
   });
 
@@ -230,17 +236,17 @@ describe('what comes after a turn', () => {
   test('a turn that brought something is no step towards them', () => {
     const last = { servedMs: 0, failures: turnRules.maxFailures - 1 };
     expect(afterTurn(last, failed, () => 0).next).toBe('dead');
-    expect(afterTurn(last, { ...failed, hasBrought: true }, () => 0)).toMatchObject({
+    expect(afterTurn(last, { ...failed, hasCommitted: true }, () => 0)).toMatchObject({
       next: 'again',
       standing: { failures: 1 },
     });
-    expect(afterTurn(last, { end: 'over', ranMs: 1, hasBrought: false }, () => 0).standing.failures).toBe(
+    expect(afterTurn(last, { end: 'over', ranMs: 1, hasCommitted: false }, () => 0).standing.failures).toBe(
       last.failures,
     );
-    expect(afterTurn(last, { end: 'done', ranMs: 1, hasBrought: false }, () => 0).standing.failures).toBe(0);
+    expect(afterTurn(last, { end: 'done', ranMs: 1, hasCommitted: false }, () => 0).standing.failures).toBe(0);
   });
 
   test('what stays until it is mended goes there at once', () => {
-    expect(afterTurn(newcomer, { ...failed, end: 'permanent', hasBrought: true }, () => 0).next).toBe('dead');
+    expect(afterTurn(newcomer, { ...failed, end: 'permanent', hasCommitted: true }, () => 0).next).toBe('dead');
   });
 });

@@ -25,12 +25,12 @@ function deduped(body: string): DedupedChunk {
   const bytes = new Uint8Array(new SharedArrayBuffer(line.length));
   bytes.set(line);
   const lines = { bytes, starts: Int32Array.of(0), ends: Int32Array.of(line.length) };
-  const { events, placed } = new Chunk().flatten(lines);
-  if (placed === undefined) throw new Error('expected events with dates');
+  const { events, assigned } = new Chunk().flatten(lines);
+  if (assigned === undefined) throw new Error('expected events with dates');
   const rows = Int32Array.from({ length: events }, (_, row) => row);
   const times = new Int32Array(events).fill(1);
   const chosen = { times, positions: rows.slice(), months: [{ month, rows, metadata: new Map() }] };
-  return { lines, rows: placed.rows, chosen };
+  return { lines, rows: assigned.rows, chosen };
 }
 
 const pages = [300, 40, 170, 1].map((events, number) => page(number, events));

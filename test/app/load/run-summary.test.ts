@@ -114,7 +114,7 @@ test('transactions are counted, and what to try next reads what was loaded', () 
   // Where the lake need not be named they fit a terminal of 80 characters.
   for (const one of [both, { ...both, summaries: [of] }]) {
     const lake = join(process.cwd(), 'data/lake');
-    const shortest = nextSteps({ ...one, lake }, { isUsualLake: true });
+    const shortest = nextSteps({ ...one, lake }, { isDefaultLake: true });
     expect(shortest).toContain(" read_parquet('data/lake/");
     expect(shortest).not.toContain('--lake');
     for (const line of shortest.split('\n')) expect(line.length).toBeLessThan(80);

@@ -48,7 +48,12 @@ test('a deferred transaction that was released is kept as it was', async () => {
     const { database, fresh } = workspace;
     const held = await stored(fresh, sale('DEFERRED'));
     const incoming = await stored(fresh, sale('DEFERRED_RELEASED'));
-    const states = { main: transactions, held: held(transactions), incoming: incoming(transactions), known: 'true' };
+    const states = {
+      main: transactions,
+      stored: held(transactions),
+      incoming: incoming(transactions),
+      isKnown: 'true',
+    };
     const found = await findDiffering(database, states);
     expect(found).toMatchObject({ vanished: 1, appeared: 1, differ: 1 });
     expect(found.examples.map(({ eventList }) => eventList)).toEqual(['Shipment', 'Shipment']);

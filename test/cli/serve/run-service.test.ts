@@ -8,7 +8,7 @@ import { handClock } from '../../serve/http/hand-clock.js';
 const served = {
   ledger: arrayLedger([event('2025-06-01', 1)]),
   name: 'an array',
-  look: () => Promise.resolve({ serves: 'array' }),
+  checkHealth: () => Promise.resolve({ serves: 'array' }),
 };
 const service = { clock: handClock(start) };
 

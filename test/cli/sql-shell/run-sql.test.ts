@@ -35,7 +35,7 @@ async function sql(options: Partial<SqlOptions> & { readonly typed?: string }): 
   const errorOutput = new Kept();
   const code = await runSql({
     format: 'csv',
-    place: { lake: 'data/lake' },
+    scope: { lake: 'data/lake' },
     lakeFiles: () => Promise.resolve(files),
     tables,
     input: Readable.from([options.typed ?? '']),

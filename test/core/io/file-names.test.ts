@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fileNames } from '../../../src/core/io/files.js';
-import { fileBegun } from '../../../src/cli/sql-shell/tab-completion.js';
+import { typedFile } from '../../../src/cli/sql-shell/tab-completion.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
 test('names that begin as typed, folders with a slash, hidden ones only where they are asked for', async () => {
@@ -22,5 +22,5 @@ test.each([
   ['.output', undefined],
   ["SELECT '.output f", undefined],
 ])('a name is begun in %j', (text, begun) => {
-  expect(fileBegun(text)).toBe(begun);
+  expect(typedFile(text)).toBe(begun);
 });

@@ -98,7 +98,14 @@ test('forget takes it by whole windows, and keeps what describes the table', asy
 
 test('a plan tells the requests that the backfill then needs', async () => {
   const { lake, service, own } = await loadedTwice();
-  const asked = { lake, pipelines: ['shipments'], account: 'depot', own: [own], from: '2025-01-15', to: '2025-02-14' };
+  const asked = {
+    lake,
+    pipelines: ['shipments'],
+    account: 'depot',
+    customPipelines: [own],
+    from: '2025-01-15',
+    to: '2025-02-14',
+  };
   const shown = quietly();
   const rest = { endpoint: undefined, orders: undefined, rate: 0.5, burst: 30, refresh: false, probe: false } as const;
   await plan({ ...asked, ...rest, format: 'json' }, shown);
@@ -111,7 +118,7 @@ test('a plan tells the requests that the backfill then needs', async () => {
 
 test('a nightly run loads what is new and looks back', async () => {
   const { lake, service, own } = await loadedTwice();
-  const nightly = { lake, pipelines: ['shipments'], account: 'depot', own: [own], maxLag: '1h' };
+  const nightly = { lake, pipelines: ['shipments'], account: 'depot', customPipelines: [own], maxLag: '1h' };
   expect((await synced(nightly, { clock })).failure).toBeUndefined();
   const all = service.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-20').length;
   expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: BigInt(all) });

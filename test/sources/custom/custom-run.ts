@@ -36,7 +36,10 @@ export function loaded(
   own: CustomPipeline,
   { clock = ownClock(), logged = [], emitted = [], ...options }: OwnRun,
 ): Promise<Ran> {
-  return ran({ pipelines: [own.name], account: 'depot', own: [own], ...options }, { clock, logged, emitted });
+  return ran(
+    { pipelines: [own.name], account: 'depot', customPipelines: [own], ...options },
+    { clock, logged, emitted },
+  );
 }
 
 /** Backfills one of examples/pipelines for the account my-shop; pauses of seconds go by in milliseconds. */
@@ -46,7 +49,7 @@ export async function exampleLoaded(
 ): Promise<Ran> {
   const found = await loadDefinitions('examples/pipelines', { pipelines: [], tables: [] });
   const own = found.filter(({ definition }) => definition.name === name).map((loaded) => customPipeline(loaded));
-  return ran({ pipelines: [name], account: 'my-shop', own, ...options }, { clock, logged, emitted });
+  return ran({ pipelines: [name], account: 'my-shop', customPipelines: own, ...options }, { clock, logged, emitted });
 }
 
 /** Begins when all shipments of the tests have left. */

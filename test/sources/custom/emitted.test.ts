@@ -35,7 +35,7 @@ test('requests and quota of an own pipeline are told: metrics say what the summa
   const log = plainLog((line) => lines.push(line), { verbose: true, least: 'debug' });
   for (const event of emitted) {
     metrics.emit(event);
-    progress.take(event, clock.now());
+    progress.record(event, clock.now());
     log(event);
     if (event.event === 'request-failed') nextTries.push(progress.view(clock.now()).rows[0]?.nextTryMs ?? 0);
   }

@@ -112,7 +112,12 @@ test('a configuration that only lay in the working folder sends secrets of the u
   };
   const read = (found: string[], more: object = {}) =>
     readApiAddress(api, {
-      ...{ file: 'a.mjs', account: 'depot', environment: { ...environment, ...more }, foundVariables: new Set(found) },
+      ...{
+        file: 'a.mjs',
+        account: 'depot',
+        environment: { ...environment, ...more },
+        untrustedVariables: new Set(found),
+      },
     });
   for (const [name, all] of [
     ['URL_DEPOT', ['URL_DEPOT']],

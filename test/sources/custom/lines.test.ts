@@ -100,7 +100,7 @@ describe('lines of records', () => {
     expect(await rowOf(lake, counted)).toEqual(countsOf(service));
     await lose();
     service.requests.length = 0;
-    await rebuild({ lake, pipelines: ['shipments'], account: undefined, own: [own] }, context());
+    await rebuild({ lake, pipelines: ['shipments'], account: undefined, customPipelines: [own] }, context());
     expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
     expect(await rowOf(lake, counted)).toEqual(countsOf(service));
     expect(service.requests).toEqual([]);
@@ -168,7 +168,7 @@ describe('columns that are added to a definition', () => {
 
     service.requests.length = 0;
     await compact({ lake, pipelines: [], account: undefined }, context());
-    const again = { lake, pipelines: ['shipments'], account: undefined, own: [own] };
+    const again = { lake, pipelines: ['shipments'], account: undefined, customPipelines: [own] };
     await rebuild(again, context());
     expect(
       await rowOf(lake, `${levels} WHERE (service_level = 'std') = (carrier IS NOT NULL) OR carrier IS NULL`),
@@ -196,7 +196,7 @@ describe('columns that are added to a definition', () => {
       { shipment_id: shipment.at('id') },
       { shipment_id: shipment.at('id') },
     ]);
-    const again = { lake, pipelines: ['shipments'], account: undefined, own: [twice] };
+    const again = { lake, pipelines: ['shipments'], account: undefined, customPipelines: [twice] };
     await expect(rebuild(again, context())).rejects.toThrow(
       /rows: expected as many rows of a record as the lake has, got 2/,
     );

@@ -26,12 +26,12 @@ export function comparedWindows(
     windows.flatMap((window) => uncovered(window, others));
   const days = (windows: readonly Window[]) => windows.filter(({ start, end }) => end - start >= dayMs);
   const v0Only = lacking(v0, transactions);
-  const only = { v0Only: days(v0Only), transactionsOnly: days(lacking(transactions, v0)) };
-  if (only.v0Only.length + only.transactionsOnly.length === 0) return undefined;
+  const differences = { v0Only: days(v0Only), transactionsOnly: days(lacking(transactions, v0)) };
+  if (differences.v0Only.length + differences.transactionsOnly.length === 0) return undefined;
   const both = lacking(v0, v0Only);
   const span = { start: both[0]?.start ?? Infinity, end: both.at(-1)?.end ?? -Infinity };
-  const isBroken = [...only.v0Only, ...only.transactionsOnly].some((window) => overlap(window, span));
-  return { account, both, isBroken, ...only };
+  const isBroken = [...differences.v0Only, ...differences.transactionsOnly].some((window) => overlap(window, span));
+  return { account, both, isBroken, ...differences };
 }
 
 /** The same for people: what `api_differences` compares, and what loads the rest. */

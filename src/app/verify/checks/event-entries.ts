@@ -49,7 +49,7 @@ export async function checkEvents(
   let times = 0;
   for await (const { event, file } of eventRows(mains, rules, context)) {
     while (group !== undefined && compareBytes(group.eventId, event.eventId) < 0) {
-      faults.add(...leftOver(group, last, times));
+      faults.add(...unmatchedFault(group, last, times));
       group = (await entries.next()).value;
     }
     times = last === event.eventId ? times + 1 : 1;
@@ -65,7 +65,7 @@ export async function checkEvents(
     if (typeof walked !== 'string') faults.add('roles', file, label(rules.rolesFault(event.list, walked, rows)));
   }
   for (; group !== undefined; group = (await entries.next()).value) {
-    faults.add(...leftOver(group, last, times));
+    faults.add(...unmatchedFault(group, last, times));
   }
   faults.addTo(certificate);
 }
@@ -80,7 +80,7 @@ interface EventEntries {
 }
 
 /** What is wrong with entries that no further event can have: they belong to no event, or come more often than theirs. */
-function leftOver(
+function unmatchedFault(
   { eventId, file, copies }: EventEntries,
   last: string | undefined,
   times: number,

@@ -31,8 +31,8 @@ export function checkWindows(
   files: readonly LogFile[],
   certificate: Certificate,
 ): void {
-  const add = (place: ProblemLocation, problem: string) => {
-    certificate.add('windows', 'lake', place, problem);
+  const add = (location: ProblemLocation, problem: string) => {
+    certificate.add('windows', 'lake', location, problem);
   };
   for (const account of accounts) {
     for (const main of mainTablesOf(lake)) {

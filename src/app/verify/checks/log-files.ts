@@ -171,13 +171,13 @@ export function bundlesOf(files: readonly LogFile[], { active, died }: Runs, cer
     if (referenced.has(file.file)) continue;
     certificate.count('derived-files');
     if (isRunning) certificate.add('derived-files', 'note', file, 'no slice names it; it may belong to a running run');
-    else if (hasDied(file.account)) certificate.add('derived-files', 'note', file, leftByDeadRun);
+    else if (hasDied(file.account)) certificate.add('derived-files', 'note', file, interruptedRunText);
     else certificate.add('derived-files', 'lake', file, 'no slice names it, and readers of Delta tables see it');
   }
   return bundles;
 }
 
-const leftByDeadRun = 'no slice names it: a run died before it committed the slice; the next run removes it';
+const interruptedRunText = 'no slice names it: a run died before it committed the slice; the next run removes it';
 
 /** Main files that share a derived file, as those of one batch of orders do, stand together. */
 function together(mains: readonly LogFile[]): LogFile[][] {

@@ -20,7 +20,7 @@ export interface MainTable {
   /** `window`, `group`, `order`. */
   readonly loadKey: string;
   /** A user's own pipeline fills it. */
-  readonly isOwn?: true;
+  readonly isCustom?: true;
   /** Which days of a range are loaded; left out: its slices have no dates. */
   readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
 }
@@ -50,12 +50,12 @@ export function mainTable({ name, ownPipeline, linesOf }: Table): MainTable | un
   if (linesOf !== undefined) return undefined;
   if (ownPipeline === undefined) return mainTables.find(({ table }) => table === name);
   const { loadKey, coverage } = windowSlicing({ pipeline: ownPipeline, table: name, gridDays: 1, probeDays: 1 });
-  const own = { table: name, pipeline: ownPipeline, entries: undefined, loadKey, isOwn: true as const };
+  const own = { table: name, pipeline: ownPipeline, entries: undefined, loadKey, isCustom: true as const };
   return { ...own, ...(coverage && { coverage }) };
 }
 
 /** The main tables of a lake: those of this program, and those that users' own pipelines have filled. */
 export function mainTablesOf(lake: Lake): readonly MainTable[] {
-  const own = lake.tables.filter(({ schema }) => schema.ownPipeline !== undefined);
-  return [...mainTables, ...own.flatMap(({ schema }) => mainTable(schema) ?? [])];
+  const custom = lake.tables.filter(({ schema }) => schema.ownPipeline !== undefined);
+  return [...mainTables, ...custom.flatMap(({ schema }) => mainTable(schema) ?? [])];
 }

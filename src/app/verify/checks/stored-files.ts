@@ -78,7 +78,7 @@ async function readWhole(
 }
 
 const maybeRunning = 'the log does not name it; it may belong to a running run';
-const leftBehind = 'the log does not name it: left by a dead run, the next run or compact deletes it';
+const orphanText = 'the log does not name it: left by a dead run, the next run or compact deletes it';
 const maybeLost =
   'the log does not name it: left by a dead run, or of a commit that is lost, which nothing says without _versions.json; the next run ' +
   'moves it to _set-aside';
@@ -146,11 +146,11 @@ export async function checkUnreferenced(
         retained++;
         continue;
       }
-      const unnamed = lake.isNoted ? leftBehind : maybeLost;
+      const unnamed = lake.isNoted ? orphanText : maybeLost;
       const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : unnamed;
       // What the next run clears is in nobody's way but that of readers who pass the log by.
       const kind = problem === foreign ? 'lake' : 'note';
-      const mend = problem === leftBehind ? { command: 'ledgerlake compact' } : {};
+      const mend = problem === orphanText ? { command: 'ledgerlake compact' } : {};
       certificate.add('unnamed-files', kind, { table: name, file, slice: '', ...mend }, problem);
     }
   }

@@ -46,14 +46,14 @@ export function isLoaded(lake: Lake, { account, ranges }: AskedNote): boolean {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
 export async function readUnfinished(lake: Lake, emit: Emit): Promise<UnfinishedRange[]> {
-  const passOver = (file: string) => {
+  const emitPassedOver = (file: string) => {
     emit({ event: 'note-passed-over', file });
   };
-  return unfinishedRanges(lake, await readAskedRanges(lake.store, undefined, passOver));
+  return unfinishedRanges(lake, await readAskedRanges(lake.store, undefined, emitPassedOver));
 }
 
 /** Checks that what runs were asked for is loaded. */
-export function checkAsked(
+export function checkRequestedRanges(
   lake: Lake,
   unfinished: readonly UnfinishedRange[],
   isRunning: boolean,
@@ -62,11 +62,11 @@ export function checkAsked(
   const all = byPipeline(unfinished);
   certificate.count('asked-ranges', all.length);
   for (const { account, asking, pipeline, start, end, gaps } of all) {
-    const { table = '', isOwn } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
+    const { table = '', isCustom } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
     const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
     // What loads a custom pipeline takes a folder too.
-    const command = isOwn === true ? 'ledgerlake status' : loadingCommand(pipeline, { account, windows: gaps });
-    const hint = isOwn === true ? '; status prints the command that loads it' : '';
+    const command = isCustom === true ? 'ledgerlake status' : loadingCommand(pipeline, { account, windows: gaps });
+    const hint = isCustom === true ? '; status prints the command that loads it' : '';
     certificate.add(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',

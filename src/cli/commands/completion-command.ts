@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import { usageError } from '../core/errors.js';
-import type { CommandDefinition } from './options/command-definition.js';
+import { usageError } from '../../core/errors.js';
+import type { CommandDefinition } from '../options/command-definition.js';
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 
@@ -21,8 +21,8 @@ export const completionCommand: CommandDefinition = {
     '  fish  ledgerlake completion fish | source    in ~/.config/fish/config.fish',
   options: {},
   examples: [['completion bash', 'prints the script for bash']],
-  run: (given, { printCompletion }) => {
-    const named = given.text('SHELL') ?? basename(process.env['SHELL'] ?? '');
+  run: (args, { printCompletion }) => {
+    const named = args.text('SHELL') ?? basename(process.env['SHELL'] ?? '');
     if (!shells.some((shell) => shell === named)) {
       throw usageError(`expected a shell (${shells.join(', ')}), got ${JSON.stringify(named)}; name one of them`);
     }

@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.js';
 import { isoInstant } from '../core/numeric/instant.js';
 
 /** The summary for programs of a run that begins now, should it fail before it has read anything; null: not known by then. */
-export function begunObject(
+export function provisionalSummary(
   { account, lake, from, to }: { account: string; lake: string; from: number | null; to: number | null },
   clock: Clock,
 ): () => Readonly<Record<string, unknown>> {

@@ -2,9 +2,9 @@ import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipel
 import { readEndpoint } from '../../engine/http/address.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { Api } from '../../sources/finances/selling-partner/apis.js';
-import { readAccount, readOwnAccount } from '../configuration/account.js';
+import { readAccount, readCustomAccount } from '../configuration/account.js';
 import { rangeMarginMs } from '../configuration/range.js';
-import { areOwn, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';
+import { areAllCustom, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';
 
 /** What is asked for of whom. */
 export interface JobOptions {
@@ -17,13 +17,13 @@ export interface JobOptions {
   /** The text of the file with order ids, and its name. */
   readonly orders: { readonly text: string; readonly source: string } | undefined;
   /** Custom pipelines, whether or not they are named. */
-  readonly own?: readonly CustomPipeline[];
+  readonly customPipelines?: readonly CustomPipeline[];
   /** Minutes by which bounds stay behind the present; left out: those of `range.ts`. */
   readonly marginMinutes?: number | undefined;
 }
 
 /** A job as it was asked for, once it is known to be one. */
-export interface ChosenJob {
+export interface LoadJob {
   readonly account: string;
   readonly pipelines: readonly FinancesPipeline[];
   readonly custom: readonly CustomPipeline[];
@@ -35,12 +35,12 @@ export interface ChosenJob {
 }
 
 /** @throws LedgerlakeError USAGE for a job that is none */
-export function readJob(options: JobOptions): ChosenJob {
+export function readJob(options: JobOptions): LoadJob {
   const { endpoint, orders } = options;
-  const pipelines = choosePipelines(options.pipelines, orders !== undefined, options.own, options.api);
+  const pipelines = choosePipelines(options.pipelines, orders !== undefined, options.customPipelines, options.api);
   const ids = orders === undefined ? [] : readOrders(orders.text, orders.source);
-  const isCustomOnly = areOwn(pipelines);
-  const account = isCustomOnly ? readOwnAccount(options.account) : readAccount(options.account, endpoint);
+  const isCustomOnly = areAllCustom(pipelines);
+  const account = isCustomOnly ? readCustomAccount(options.account) : readAccount(options.account, endpoint);
   if (endpoint !== undefined) readEndpoint(endpoint);
   const custom = pipelines.filter(isCustom);
   const lateness = custom.map(({ loaded }) => loaded.definition.windows?.latenessMinutes ?? 0);

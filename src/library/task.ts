@@ -2,7 +2,7 @@ import { LedgerlakeError } from '../core/errors.js';
 import type { Emit, RunEvent } from '../core/events/run-event.js';
 
 /** Something at work that can be stopped. */
-export interface Work {
+export interface StoppableTask {
   /** Aborts with why it is stopped. */
   readonly signal: AbortSignal;
   /** Hands events to the listener; never throws. */
@@ -13,7 +13,7 @@ export interface Work {
   end(): void;
 }
 
-interface WorkOptions {
+interface TaskOptions {
   /** The caller's: it stops the work with STOPPED, whose cause is the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** That of the work which this is a part of: it stops this for the same reason. */
@@ -24,7 +24,7 @@ interface WorkOptions {
 }
 
 /** Begins something that is stopped by signals, and by what its listener throws. */
-export function beginWork({ signal: given, outer, onEvent, advice = '' }: WorkOptions): Work {
+export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOptions): StoppableTask {
   const stopping = new AbortController();
   const thrown: Error[] = [];
   const stop = (): void => {
@@ -62,17 +62,17 @@ export function beginWork({ signal: given, outer, onEvent, advice = '' }: WorkOp
  *
  * @throws what the listener throws; what `use` throws
  */
-export async function working<T>(options: WorkOptions, use: (work: Work) => Promise<T>): Promise<T> {
-  const work = beginWork(options);
+export async function runTask<T>(options: TaskOptions, use: (task: StoppableTask) => Promise<T>): Promise<T> {
+  const task = startTask(options);
   try {
-    work.signal.throwIfAborted();
-    const result = await use(work);
-    work.check();
+    task.signal.throwIfAborted();
+    const result = await use(task);
+    task.check();
     return result;
   } catch (error) {
-    work.check();
+    task.check();
     throw error;
   } finally {
-    work.end();
+    task.end();
   }
 }

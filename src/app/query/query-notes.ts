@@ -1,0 +1,122 @@
+import { dayMs, uncovered, type Window } from '../../core/windows.js';
+import type { Lake } from '../../lake/lake.js';
+import { groupSlices } from '../../sources/finances/api-v0/group-slices.js';
+import { instantText, loadingCommand, spansText } from '../command-text.js';
+import { comparedText, comparedWindows, type ComparedDays } from '../verify/checks/compared-days.js';
+import { byDate, byGroup, byTransaction, listing, mainTablesOf, type MainTable } from '../verify/checks/main-tables.js';
+import { statedInstants } from './as-known.js';
+import { storedWindows, transactionsSince, withoutTexts } from './left-out-days.js';
+
+/** Views that are empty where nothing was loaded into one table. */
+const emptyViews: Readonly<Record<string, MainTable>> = {
+  payout_lines: byGroup,
+  settlement_payouts: listing,
+  reconciliation: byGroup,
+  reconciliation_events: byGroup,
+  transactions_earned: byTransaction,
+  transactions_paid: byTransaction,
+  transaction_entries_earned: byTransaction,
+  transaction_entries_paid: byTransaction,
+};
+
+/**
+ * What is to be said of a statement that reads a table of which nothing was loaded, or a view over such tables: why it is empty, and what
+ * loads it. Undefined for any other, and for a lake that holds nothing at all.
+ */
+export function emptyNote(statement: string, lake: Lake): string | undefined {
+  const accounts = [...lake.accounts()].toSorted();
+  const [account] = accounts;
+  if (account === undefined) return undefined;
+  const mains = mainTablesOf(lake);
+  const isLoaded = ({ pipeline, table }: MainTable) =>
+    accounts.some((of) => lake.files(pipeline, table, of).length > 0 || lake.loadKeys(pipeline, table, of).size > 0);
+  for (const [, word = ''] of withoutTexts(statement).matchAll(/\b(?:from|join)\s+"?(\w+)/gi)) {
+    const name = word.toLowerCase().replace(/_as_known$/, '');
+    const of = emptyViews[name] ?? mains.find(({ table, entries }) => name === table || name === entries);
+    if (of === undefined) continue;
+    if (!isLoaded(of)) {
+      const windows = [listing, byDate, byTransaction].flatMap((main) => storedWindows(lake, main, account));
+      const start = Math.min(...windows.map((window) => window.start));
+      const end = Math.max(...windows.map((window) => window.end));
+      const orders = of.loadKey === 'order' ? ' --orders FILE' : '';
+      const range = orders === '' && windows.length > 0 ? [{ start, end }] : [];
+      const command = `\`${loadingCommand(of.pipeline, { account, windows: range })}${orders}\``;
+      const instead =
+        name === 'payouts' && isLoaded(listing) ? ', and settlement_payouts has those of settlements' : '';
+      return `WARNING: ${name}: nothing of ${of.pipeline} is loaded, so there are no rows: ${command} loads them${instead}`;
+    }
+    if (name === 'settlement_payouts' && !accounts.some((one) => hasClosed(lake, one))) {
+      return `WARNING: ${name}: no settlement of ${account} has closed yet, so there are no rows: \`ledgerlake status\` lists the open ones`;
+    }
+  }
+  return undefined;
+}
+
+/** Whether a settlement of an account has closed, as its listing says. */
+function hasClosed(lake: Lake, account: string): boolean {
+  const range = { start: -Infinity, end: Infinity };
+  const question = { lake, account, range, refresh: true, orders: [] };
+  return groupSlices(question, byGroup.pipeline, byGroup.table, listing.pipeline).some(
+    ({ group }) => group.end !== null,
+  );
+}
+
+/** Undefined where both are loaded for the same days, or neither is at all; less than a day does not count. */
+export function comparedDays(lake: Lake, account: string): ComparedDays | undefined {
+  return comparedWindows(account, storedWindows(lake, byDate, account), storedWindows(lake, byTransaction, account));
+}
+
+/** What is to be said of a statement that reads `api_differences`; undefined where both services are loaded for the same days. */
+export function comparedNote(statement: string, lake: Lake): string | undefined {
+  if (!/\bapi_differences\b/i.test(withoutTexts(statement))) return undefined;
+  const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => comparedDays(lake, account) ?? []);
+  if (first === undefined) return undefined;
+  const more =
+    others.length === 0 ? '' : `; other days are missing of ${others.map(({ account }) => account).join(', ')}`;
+  return `WARNING: ${comparedText(first)}${more}`;
+}
+
+/** A loaded time that is shorter may miss sales that were deferred before it and paid after it. */
+const longestDeferral = 60 * dayMs;
+
+/**
+ * What is to be said of a statement that reads `outstanding_at`: where its instant lies before or after the loaded
+ * transactions, or days of them are missing. Undefined for any other.
+ */
+export function outstandingNote(statement: string, lake: Lake): string | undefined {
+  if (!/\boutstanding_at\b/i.test(withoutTexts(statement))) return undefined;
+  const stated = statedInstants(statement, 'outstanding_at').map(({ instant }) => instant);
+  const instants = stated.length === 0 ? [undefined] : stated;
+  const [first, ...others] = instants.flatMap((instant) =>
+    [...lake.accounts()].toSorted().flatMap((account) => faultAt(instant, account, lake) ?? []),
+  );
+  if (first === undefined) return undefined;
+  return `WARNING: outstanding_at: ${first}${others.length === 0 ? '' : `; and ${others.length} more of this kind`}`;
+}
+
+/** Why `outstanding_at` is not exact for an account; undefined where it is. */
+function faultAt(instant: number | undefined, account: string, lake: Lake): string | undefined {
+  const since = transactionsSince(lake, account);
+  const loaded = storedWindows(lake, byTransaction, account).filter(({ end }) => end > since);
+  const end = loaded.at(-1)?.end;
+  const load = (windows: readonly Window[]) =>
+    `\`${loadingCommand(byTransaction.pipeline, { account, windows })}\` loads `;
+  if (end === undefined) return `no transactions of ${account} are loaded, so there are no rows: ${load([])}them`;
+  const from = `transactions of ${account} are loaded from ${instantText(since)} on`;
+  if (instant !== undefined && instant < since) {
+    return `${from}, after ${instantText(instant)}, so there are no rows: ${load([{ start: instant, end: since }])}what is missing`;
+  }
+  const gaps = uncovered({ start: since, end }, loaded);
+  if (gaps.length > 0) {
+    return `transactions of ${account} lack ${spansText(gaps)}, so sales and releases are missing: ${load(gaps)}them`;
+  }
+  if (instant === undefined) return `${from}, until ${instantText(end)}: it holds for an instant between these`;
+  if (instant > end) {
+    return `transactions of ${account} are loaded until ${instantText(end)}, so what is paid after that counts as outstanding`;
+  }
+  if (end - since >= longestDeferral) return undefined;
+  return (
+    `${from}, until ${instantText(end)}: a sale that was deferred before and is paid after that is not in the lake, ` +
+    `so it is missing: ${load([{ start: end - longestDeferral, end: since }])}60 days`
+  );
+}
