@@ -30,10 +30,36 @@ export const paidAmounts =
   `SELECT ${shared}, ${eventList} AS event_list, ${feeName} AS name, group_id, ${paidCategory} AS category ` +
   'FROM transaction_entries_paid';
 
-/** FROM and WHERE clauses: the entries of v0 before the account's first instant of loaded transactions. */
+const transactionsSince = 'SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account';
+
+/**
+ * In SQL: v0's events without a date in a window in which transactions begin, and whether these have them: nothing else says on
+ * which side they happened. Events are compared by order and sum; those with a date take the transactions first that they are.
+ */
+const undatedAtChange =
+  `WITH since_ AS (${transactionsSince}), ` +
+  'events_ AS (SELECT account, event_id, posted_at IS NULL AS is_undated_, since_, window_end FROM events JOIN since_ USING (account) ' +
+  'WHERE window_start < since_ AND window_end > since_ AND (posted_at IS NULL OR posted_at >= since_)), ' +
+  'v0_ AS (SELECT account, event_id, is_undated_, since_, window_end, amazon_order_id, currency, sum(amount) AS sum_ ' +
+  "FROM entries JOIN events_ USING (account, event_id) WHERE role = 'net' GROUP BY ALL), " +
+  'later_ AS (SELECT account, event_id, effective_at, amazon_order_id, currency, sum(amount) AS sum_ ' +
+  "FROM transaction_entries_paid WHERE role = 'net' GROUP BY ALL), " +
+  'numbered_ AS (SELECT *, row_number() OVER (PARTITION BY account, window_end, amazon_order_id, currency, sum_ ' +
+  'ORDER BY is_undated_, event_id) AS number_ FROM v0_), ' +
+  'matched_ AS (SELECT numbered_.account, numbered_.event_id, numbered_.currency, ' +
+  'count(later_.event_id) >= any_value(number_) AS is_later_ FROM numbered_ LEFT JOIN later_ ' +
+  'ON later_.account = numbered_.account AND later_.currency = numbered_.currency AND later_.sum_ = numbered_.sum_ ' +
+  'AND later_.amazon_order_id IS NOT DISTINCT FROM numbered_.amazon_order_id ' +
+  'AND later_.effective_at >= since_ AND later_.effective_at < window_end WHERE is_undated_ GROUP BY ALL) ' +
+  'FROM matched_';
+
+/**
+ * FROM and WHERE clauses: the entries of v0 before the account's first instant of loaded transactions, and those without a date
+ * that transactions lack.
+ */
 export const entriesBeforeTransactions =
-  'FROM entries LEFT JOIN (SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account) USING (account) ' +
-  'WHERE (since_ IS NULL OR effective_at < since_)';
+  `FROM entries LEFT JOIN (${transactionsSince}) USING (account) LEFT JOIN (${undatedAtChange}) USING (account, event_id, currency) ` +
+  'WHERE (since_ IS NULL OR coalesce(NOT is_later_, effective_at < since_))';
 
 /**
  * In SQL: the amounts of an account's history, each once, whichever service they came from, with their category: as `ledger`
