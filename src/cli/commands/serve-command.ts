@@ -167,12 +167,12 @@ export const serveCommand: CommandDefinition = {
       return 0;
     }
     const { openServedLake } = await import('../serve/serve-lake.js');
-    const { ledger, account, checkHealth, report } = await openServedLake(lake, args.text('account'), clock, log);
+    const { account, ...served } = await openServedLake(lake, args.text('account'), clock, log);
     try {
-      const served = { ledger, name: `a lake, account ${account}`, checkHealth, report };
-      await serve({ ...serving, service: { ...service, quotaOf: 'service' }, served });
+      const name = `a lake, account ${account}`;
+      await serve({ ...serving, service: { ...service, quotaOf: 'service' }, served: { ...served, name } });
     } finally {
-      await ledger.close();
+      await served.ledger.close();
     }
     return 0;
   },

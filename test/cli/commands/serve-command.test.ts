@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, truncate } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { latencyOf, signInOf } from '../../../src/cli/commands/serve-command.js';
@@ -189,6 +191,19 @@ describe('serve', () => {
       const plain = await (await fetch(closed.url)).text();
       expect(plain).toContain('GET /healthz');
       expect(plain).not.toContain('SKU');
+    });
+
+    test('names a damaged data file in its log', async () => {
+      const { lake } = await shops.copy();
+      const names = await readdir(join(lake, 'events'), { recursive: true });
+      const damaged = names.filter((path) => path.includes('shop-b') && path.endsWith('.parquet'));
+      for (const path of damaged) await truncate(join(lake, 'events', path), 500);
+      const { url, child, said } = await started(['--lake', lake, '--account', 'shop-b', '--rate', '1000']);
+      expect((await fetch(url + events)).status).toBe(500);
+      child.kill();
+      await once(child, 'close');
+      expect(said.err).toMatch(/^request \S+ failed: expected the file \S+\.parquet/m);
+      expect(said.err).toContain('run `ledgerlake backfill financial-events ');
     });
 
     test('that holds several accounts asks which one, and refuses others', async () => {
