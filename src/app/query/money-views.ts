@@ -30,14 +30,14 @@ export const paidAmounts =
   `SELECT ${shared}, ${eventList} AS event_list, ${feeName} AS name, group_id, ${paidCategory} AS category ` +
   'FROM transaction_entries_paid';
 
-const transactionsSince = 'SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account';
+const firstTransactions = 'SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account';
 
 /**
  * In SQL: v0's events without a date in a window in which transactions begin, and whether these have them: nothing else says on
  * which side they happened. Events are compared by order and sum; those with a date take the transactions first that they are.
  */
 const undatedAtChange =
-  `WITH since_ AS (${transactionsSince}), ` +
+  `WITH since_ AS (${firstTransactions}), ` +
   'events_ AS (SELECT account, event_id, posted_at IS NULL AS is_undated_, since_, window_end FROM events JOIN since_ USING (account) ' +
   'WHERE window_start < since_ AND window_end > since_ AND (posted_at IS NULL OR posted_at >= since_)), ' +
   'v0_ AS (SELECT account, event_id, is_undated_, since_, window_end, amazon_order_id, currency, sum(amount) AS sum_ ' +
@@ -58,7 +58,7 @@ const undatedAtChange =
  * that transactions lack.
  */
 export const entriesBeforeTransactions =
-  `FROM entries LEFT JOIN (${transactionsSince}) USING (account) LEFT JOIN (${undatedAtChange}) USING (account, event_id, currency) ` +
+  `FROM entries LEFT JOIN (${firstTransactions}) USING (account) LEFT JOIN (${undatedAtChange}) USING (account, event_id, currency) ` +
   'WHERE (since_ IS NULL OR coalesce(NOT is_later_, effective_at < since_))';
 
 /**

@@ -151,8 +151,8 @@ export async function readImportSettings(
 export async function readCustomPipelines(args: CommandArguments): Promise<readonly CustomPipeline[]> {
   const { pipelineFolder } = (await readConfiguredSettings(args)).settings;
   if (pipelineFolder === undefined) return [];
-  const { loadCustomPipelines: loadOwn } = await import('../../app/load/run-settings.js');
-  return loadOwn(pipelineFolder);
+  const { loadCustomPipelines } = await import('../../app/load/run-settings.js');
+  return loadCustomPipelines(pipelineFolder);
 }
 
 /** `--threads`; undefined where it was left out. Throws a USAGE error for anything but a whole number from 1. */

@@ -184,7 +184,7 @@ function readings(text: string, at: number): readonly (readonly [byte: number, b
     }
     for (const [name, byte] of names) if (text.startsWith(name, at)) found.push([byte, at + name.length]);
     // A letter behind a backslash would be a control character.
-    if (character === '\\' && /[^a-z0-9]/iy.test(text.charAt(at + 1))) found.push([text.charCodeAt(at + 1), at + 2]);
+    if (character === '\\' && /[^a-z0-9]/i.test(text.charAt(at + 1))) found.push([text.charCodeAt(at + 1), at + 2]);
   }
   found.push([code, at + 1]);
   return found;

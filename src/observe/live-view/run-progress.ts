@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { handled, type Handlers, type RunEvent } from '../../core/events/run-event.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
-import { tokensAt, type BucketLevel } from '../token-bucket.js';
+import { tokensAt, type BucketLevel } from '../bucket-level.js';
 import type { View, ViewRow } from './view-lines.js';
 
 /** An import reads one input after the other. */

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../core/clock.js';
 import { handled, type Handlers, type Emit } from '../../core/events/run-event.js';
-import { tokensAt, type BucketLevel } from '../token-bucket.js';
+import { tokensAt, type BucketLevel } from '../bucket-level.js';
 
 /** What runs count, for Prometheus: described in `docs/metrics.md`. */
 export interface RunMetrics {
