@@ -6,8 +6,8 @@ import { entries, events } from '../../sources/finances/model/tables.js';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
 
 /**
- * What became of each event after the instant `known_at`: its first change shows its state until then. An event that
- * appeared after it wasn't there, one that vanished was.
+ * The first change of each event after the instant `known_at`, which shows its state until then: an event that appeared
+ * later was absent, one that vanished later was present.
  */
 function after(main: Table): string {
   return (
@@ -16,7 +16,10 @@ function after(main: Table): string {
   );
 }
 
-/** Events that had vanished by now and were there then, each from its first vanishing after it. */
+/**
+ * Events that were present at the instant, have vanished since and are absent now, each from the first time that it
+ * vanished.
+ */
 function gone(main: Table): string {
   return (
     `SELECT * FROM event_history WHERE source = ${literal(main.name)} AND change = 'vanished' ` +
@@ -29,7 +32,7 @@ function gone(main: Table): string {
   );
 }
 
-/** In SQL: rows of `table` from `gone`; `packed` has the columns that the history has no column for. */
+/** In SQL: rows of `table` from `gone`; `packed` has the columns that the history lacks. */
 function vanished(table: Table, packed: string): string {
   const extra = extraColumns(table);
   const shared = `${table.columns
@@ -53,16 +56,17 @@ function macro(main: Table, table: Table, packed: string, firstLoad: number | un
     `WITH after AS (${after(main)}), gone AS (${gone(main)}) SELECT * FROM (SELECT rows.* FROM ${identifier(table.name)} AS rows ` +
     "LEFT JOIN after USING (account, event_id) WHERE change_ IS DISTINCT FROM 'appeared' " +
     `UNION ALL BY NAME ${vanished(table, packed)}) WHERE ${since} ` +
-    // A window may have been read after the instant; what was posted after it can't have been known in any case.
+    // A window may have been read after the instant; an event posted after it can't have been known.
     'AND (effective_at IS NULL OR effective_at <= CAST(known_at AS TIMESTAMPTZ))'
   );
 }
 
 /**
- * `events_as_known(instant)`, `entries_as_known(instant)` and their twins for transactions: the rows of the tables as the
- * lake held them then, in SQL for DuckDB over the views of the same names. Before `firstLoad` (milliseconds since 1970), when
- * the lake was first loaded, it held none. What a window held when it was read first counts as known since then, so that
- * windows that were first read later are there too, without what appeared in them and what was posted after the instant.
+ * `events_as_known(instant)`, `entries_as_known(instant)` and their counterparts for transactions: the rows of the
+ * tables as the lake held them at that instant, in SQL for DuckDB over the views of the same names. They are empty
+ * before `firstLoad` (milliseconds since 1970), when the lake was first loaded. The first content of a window counts as
+ * known since then. So windows that were first read later are included, without events that appeared in them or were
+ * posted after the instant.
  */
 export function asKnownMacros(firstLoad: number | undefined): readonly string[] {
   return [

@@ -4,13 +4,13 @@ import { literal } from '../../core/duckdb/literals.js';
 export interface Category {
   readonly id: CategoryId;
   readonly label: string;
-  /** What belongs to it, for a reader who wants to check. */
+  /** A description of what belongs to it. */
   readonly about: string;
-  /** `kind` of the entries; those of the lists that give money back belong to `refunds` whatever their kind is. */
+  /** The `kind` of its entries; entries of the lists that give money back belong to `refunds` whatever their kind. */
   readonly kinds: readonly string[];
 }
 
-/** SQL for what decides an amount's category beside its kind. */
+/** SQL expressions that decide an amount's category beside its kind. */
 interface CategoryRules {
   /** Whether its event gives a buyer's money back. */
   readonly isRefund: string;
@@ -23,7 +23,7 @@ interface CategoryRules {
 export type CategoryId =
   'charges' | 'promotions' | 'fees' | 'taxes' | 'refunds' | 'reimbursements' | 'transfers' | 'unknown';
 
-/** Lists whose events give a buyer's money back, with all that comes back to the seller beside it. */
+/** Lists whose events give a buyer's money back, together with all that is returned to the seller. */
 export const refundLists = ['RefundEventList', 'GuaranteeClaimEventList', 'ChargebackEventList'] as const;
 
 /** In the order in which they are shown. */
@@ -80,15 +80,18 @@ export const categories: readonly Category[] = [
   },
 ];
 
-/** What a column of amounts of a category is called. */
+/** The name of the column for a category. */
 export function columnOf(id: CategoryId): string {
   return id === 'charges' ? 'sales' : id === 'transfers' ? 'loans_and_transfers' : id;
 }
 
-/** What selling brought and cost: neither what was moved nor what is unknown. */
+/** The categories of trade: all but transfers and unknown amounts. */
 export const tradeCategories = categories.filter(({ id }) => id !== 'transfers' && id !== 'unknown');
 
-/** SQL for the category of a net amount. A charge that is tax by its name (`Tax`, `ShippingTax`, `TCS-IGST`) is no sale. */
+/**
+ * SQL for the category of a net amount. A charge named as a tax (`Tax`, `ShippingTax`, `TCS-IGST`) is a tax, not a
+ * sale.
+ */
 export function categorySql({ isRefund, isFeeRefund = 'false', name = 'name' }: CategoryRules): string {
   const isTax = `contains(${name}, 'Tax') OR contains(${name}, 'VAT') OR starts_with(${name}, 'TCS')`;
   const kinds = categories
@@ -100,7 +103,7 @@ export function categorySql({ isRefund, isFeeRefund = 'false', name = 'name' }: 
   );
 }
 
-/** The same for entries of v0, which name their list. */
+/** The same for entries of v0, which have a list. */
 export const entryCategory = categorySql({
   isRefund: `event_list IN (${refundLists.map(literal).join(', ')})`,
   isFeeRefund: "event_list = 'ChargeRefundEventList'",

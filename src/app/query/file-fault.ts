@@ -14,18 +14,19 @@ interface LakeFile {
   readonly add: Add;
 }
 
-/** What DuckDB says of bytes that are no Parquet, beside errors of its own that have no class. */
+/** DuckDB's messages about bytes that are no Parquet, beside errors of its own without a class. */
 const corrupt = /^Invalid Error: |corrupt|decompress|parquet|thrift|zstd|magic bytes|buffer/i;
-/** A file that the statement itself may have named. */
+/** A quoted path in an error: the statement itself may name that file. */
 const quotedFile = /["'][^"'\n]*[/.][^"'\n]*["']/;
-/** Characters of DuckDB's own words that are quoted: it may quote the bytes that are damaged. */
+/** Characters of DuckDB's message that are quoted: it may contain damaged bytes. */
 const mostQuoted = 200;
-/** So many bytes are read to find which file is damaged. */
+/** Bytes that are read at most to find the damaged file. */
 const mostRead = 2_000_000_000;
 
 /**
- * Of what DuckDB has against a file of a lake one line: which file, what it holds, the command that mends it; any other error as
- * it is. Where DuckDB does not name the file, the lake's files are compared with their hashes.
+ * Replaces an error of DuckDB about a file of the lake by one line: which file, what it contains, and the command that
+ * mends it. Returns any other error as it is. Where DuckDB does not name the file, compares the lake's files with their
+ * hashes.
  */
 export async function fileFault(error: unknown, lake: Lake, scope: CommandScope & { lake: string }): Promise<unknown> {
   if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
@@ -67,7 +68,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
   );
 }
 
-/** What is wrong with a file that DuckDB names. */
+/** Describes what is wrong with a file that DuckDB names. */
 async function faultIn({ table, add }: LakeFile, words: string, { store }: Lake): Promise<string> {
   const fault = await damageOf(store, table, add);
   if (fault !== undefined) return fault;

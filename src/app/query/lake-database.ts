@@ -7,26 +7,32 @@ import type { Database, QueryResult } from '../../core/duckdb/connection.js';
 export interface LakeDatabaseOptions {
   readonly database: Database;
   readonly tables: readonly LakeTable[];
-  /** The committed files as of now. Asked for again when a query met a file that a commit has replaced since. */
+  /**
+   * Returns the committed files of the newest version. Called again where a query met a file that a commit has replaced
+   * since.
+   */
   readonly lakeFiles: () => Promise<LakeFiles>;
-  /** Of an error over a file of the lake one that says which, and what to do; any other error as it is. */
+  /**
+   * Replaces an error about a file of the lake by one that names it and says what to do; returns any other error as it
+   * is.
+   */
   readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Statements that create macros and further views over the views. */
   readonly macros?: readonly string[];
 }
 
-/** Statements over a lake's views, which are of one version of it until `refresh`. */
+/** Runs statements over a lake's views, which show one version of it until `refresh`. */
 export class LakeDatabase {
   readonly #options: LakeDatabaseOptions;
-  /** Those that the views read. */
+  /** The files that the views read. */
   #files: LakeFiles | undefined;
 
   constructor(options: LakeDatabaseOptions) {
     this.#options = options;
   }
 
-  /** Makes the views from the lake's newest version, which is returned. */
+  /** Creates the views over the lake's newest version, and returns that. */
   async refresh(signal = this.#options.signal): Promise<LakeFiles> {
     const { database, tables, lakeFiles, macros = [] } = this.#options;
     for (let attempt = 1; ; attempt++) {
@@ -42,14 +48,14 @@ export class LakeDatabase {
     }
   }
 
-  /** The same where a commit has changed the files since. */
+  /** Refreshes only where a commit has changed the files since. */
   async update(signal = this.#options.signal): Promise<void> {
     if (!isDeepStrictEqual(await this.#options.lakeFiles(), this.#files)) await this.refresh(signal);
   }
 
   /**
-   * Runs one statement and hands over what it gives. Throws a LedgerlakeError: SQL with DuckDB's message, or STOPPED; the
-   * reason of `signal` where it aborts.
+   * Runs one statement and returns what `use` makes of its result. Throws a LedgerlakeError: SQL with DuckDB's message,
+   * or STOPPED; the reason of `signal` where it aborts.
    */
   async run<T>(
     statement: string,
@@ -67,7 +73,10 @@ export class LakeDatabase {
     return this.#options.faultOf === undefined ? Promise.resolve(error) : this.#options.faultOf(error);
   }
 
-  /** Starts a query up to its first rows; where it misses a file until then, once more over the lake's newest version. */
+  /**
+   * Runs a query up to its first rows. Where a file is missing by then, runs it once more over the lake's newest
+   * version.
+   */
   async #query(statement: string, options: RunOptions): Promise<QueryResult> {
     const { database } = this.#options;
     try {
@@ -80,11 +89,14 @@ export class LakeDatabase {
   }
 }
 
-/** What DuckDB says of a statement that would change a view. */
+/** DuckDB's message about a statement that would change a view. */
 const changesView =
   /^(?:Catalog Error: (?:Existing object .* is of type View|.* is not an table|Can only modify view|View with name .* already exists)|Binder Error: Can only (?:update|delete from) base table)/;
 
-/** Of a change to a table of the lake an error that says why it can't be; any other error as it is. */
+/**
+ * Replaces an error about a change to a table of the lake by one that says why it can't be changed; returns any other
+ * error as it is.
+ */
 function readOnlyFault(error: unknown): unknown {
   if (!(error instanceof LedgerlakeError) || error.code !== 'SQL' || !changesView.test(error.message)) return error;
   return new LedgerlakeError('SQL', `the lake is read only here, and its tables are views: ${error.message}`, {
@@ -93,13 +105,13 @@ function readOnlyFault(error: unknown): unknown {
 }
 
 interface RunOptions {
-  /** In the place of the database's. */
+  /** Replaces the signal of the database. */
   readonly signal?: AbortSignal | undefined;
   /** Values for `$1`, `$2` … of the last statement. */
   readonly parameters?: readonly Cell[];
 }
 
-/** The result with its first rows already read: most queries have opened all of their files by then. */
+/** Returns the result with its first rows read: most queries have opened all of their files by then. */
 async function started(result: QueryResult): Promise<QueryResult> {
   const chunks = result.chunks[Symbol.asyncIterator]();
   const first = await chunks.next();

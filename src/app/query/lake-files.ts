@@ -24,20 +24,20 @@ export function sqlTables(
   }));
 }
 
-/** This program's own. */
+/** The tables of the built-in pipelines. */
 export const lakeTables = sqlTables(tables);
 
-/** A lake as queries need it. */
+/** What queries need of a lake. */
 export interface LakeReader {
-  /** Those of this program, and those that users' own pipelines have filled. */
+  /** The tables of the built-in pipelines, and of custom ones that have rows. */
   readonly tables: readonly LakeTable[];
-  /** Its committed files as of then. */
+  /** Its committed files at that version. */
   readonly lakeFiles: () => Promise<LakeFiles>;
   /** When it was first loaded, in milliseconds since 1970; undefined for an empty one. */
   readonly firstLoad: number | undefined;
   /** Statements that create macros and further views over the views of the tables. */
   readonly macros: readonly string[];
-  /** What is to be said of a statement before its result, of the files as of then. */
+  /** Notes on a statement, printed before its result, for the files of that version. */
   readonly notesOn: (statement: string) => readonly string[];
   /** As `fileFault`. */
   readonly faultOf: (error: unknown) => Promise<unknown>;
@@ -54,7 +54,7 @@ export async function openExistingLake(location: string, clock: Clock, log: (lin
   return lake;
 }
 
-/** The same, as queries need it. */
+/** Reads what queries need of a lake. */
 export async function openLakeReader(
   location: string,
   clock: Clock,
@@ -81,7 +81,7 @@ export async function openLakeReader(
   };
 }
 
-/** When the oldest table was made, as the logs say: whoever wrote them may have put anything there. */
+/** When the oldest table was created. The logs of a foreign lake can contain any value. */
 function firstLoadOf(lake: Lake, now: number): number | undefined {
   return lake.tables
     .flatMap(({ createdAt }) => createdAt ?? [])

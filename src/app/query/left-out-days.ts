@@ -6,18 +6,21 @@ import { importedWindows, parseImportedKey } from '../../lake/loads/imported-day
 import { loadingCommand, spansText } from '../command-text.js';
 import { byDate, byTransaction, type MainTable } from '../verify/checks/main-tables.js';
 
-/** Times that are in no figure of an account: v0 holds them, and transactions, which count from their first day on, lack them. */
+/**
+ * Windows that are in no figure of an account: v0 is loaded for them and transactions, which count from their first day
+ * on, are not.
+ */
 export interface LeftOutDays {
   readonly account: string;
   /** In order. */
   readonly windows: readonly Window[];
-  /** The times that transactions are loaded for. */
+  /** The windows that transactions are loaded for. */
   readonly loaded: readonly Window[];
 }
 
 /**
- * What the figures of an account leave out, of a range where one is given; undefined where that is nothing. Hours that v0 is ahead by
- * are none: the next sync loads them.
+ * The windows that the figures of an account leave out, within a range where one is given; undefined for none. Hours by
+ * which v0 is ahead are not among them: the next sync loads them.
  */
 export function leftOutDays(
   lake: Lake,
@@ -46,13 +49,13 @@ export function transactionsSince(lake: Lake, account: string): number {
     .reduce((first, at) => Math.min(first, at), Infinity);
 }
 
-/** What an account has loaded or imported in a main table, in order. */
+/** The windows that an account has loaded or imported in a main table, in order. */
 export function storedWindows(lake: Lake, { pipeline, table }: MainTable, account: string): Window[] {
   const { snapshot } = lake.table(table);
   return joined([...loadedWindows(lake, pipeline, table, account), ...importedWindows(snapshot, pipeline, account)]);
 }
 
-/** The same for people. */
+/** The same as a text. */
 export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
   return (
     `${account}: v0 has ${spansText(windows)}, transactions have only ${spansText(loaded)}: ledger, pnl_by_month, fees_by_type and the report ` +
@@ -61,15 +64,15 @@ export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
   );
 }
 
-/** A statement without what it quotes. */
+/** A statement without its quoted texts. */
 export function withoutTexts(statement: string): string {
   return statement.replaceAll(/'[^']*'/g, '');
 }
 
-/** Views that have such days in no figure. */
+/** Views whose figures leave such days out. */
 const views = /\b(?:ledger|pnl_by_month|fees_by_type)\b/i;
 
-/** What is to be said of a statement that reads such figures; undefined for any other, and where nothing is left out. */
+/** A note for a statement that reads such figures; undefined for any other, and where nothing is left out. */
 export function leftOutNote(statement: string, lake: Lake): string | undefined {
   if (!views.test(withoutTexts(statement))) return undefined;
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);

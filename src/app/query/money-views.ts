@@ -3,7 +3,7 @@ import { categories, columnOf, entryCategory, categorySql } from './categories.j
 /** A view over the views of a lake's tables. */
 export interface QueryView {
   readonly name: string;
-  /** What it takes, in parentheses behind its name: it is a table macro then. */
+  /** The parameters, in parentheses: such a view is a table macro. */
   readonly parameter?: string;
   readonly select: string;
 }
@@ -11,21 +11,24 @@ export interface QueryView {
 /** Types of transactions that give a buyer's money back. */
 const isRefund = "transaction_type IN ('Refund', 'GuaranteeClaim', 'Chargeback')";
 
-/** What v0 calls an amount: the last breakdown type that is no part of another (`AmazonFees/Commission/Base`: `Commission`). */
+/**
+ * The name of an amount in v0: the last breakdown type that is not a part of another (`AmazonFees/Commission/Base`:
+ * `Commission`).
+ */
 const feeName = "regexp_extract(regexp_replace(breakdown, '(.)/(?:Base|Tax|Promo)$', '\\1'), '[^/]+$')";
 
-/** What v0 calls the list of such events; other types stand as they are. */
+/** The name of the event list in v0; other types stay as they are. */
 const eventList =
   "CASE transaction_type WHEN 'Shipment' THEN 'ShipmentEventList' WHEN 'Refund' THEN 'RefundEventList' " +
   "ELSE coalesce(transaction_type, '') END";
 
-/** By the last breakdown type, also where v0's name is another (`Expenses/Tax`). */
+/** By the last breakdown type, also where v0 has another name (`Expenses/Tax`). */
 const paidCategory = categorySql({ isRefund, name: 'transaction_entries_paid.name' });
 
 const shared =
   'account, month, effective_at, event_id, entry, amazon_order_id, sku, path, kind, role, amount, amount_text, currency';
 
-/** In SQL: the paid amounts of transactions in the words of v0, with their category. */
+/** In SQL: the paid amounts of transactions with the names of v0 and their category. */
 export const paidAmounts =
   `SELECT ${shared}, ${eventList} AS event_list, ${feeName} AS name, group_id, ${paidCategory} AS category ` +
   'FROM transaction_entries_paid';
@@ -33,8 +36,9 @@ export const paidAmounts =
 const firstTransactions = 'SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account';
 
 /**
- * In SQL: v0's events without a date in a window in which transactions begin, and whether these have them: nothing else says on
- * which side they happened. Events are compared by order and sum; those with a date take the transactions first that they are.
+ * In SQL: v0's events without a date in a window in which transactions begin, and whether a transaction has the same
+ * amounts. Nothing else shows on which side of that instant they happened. Events are matched by order and sum; those
+ * with a date are matched first.
  */
 const undatedAtChange =
   `WITH since_ AS (${firstTransactions}), ` +
@@ -54,16 +58,16 @@ const undatedAtChange =
   'FROM matched_';
 
 /**
- * FROM and WHERE clauses: the entries of v0 before the account's first instant of loaded transactions, and those without a date
- * that transactions lack.
+ * FROM and WHERE clauses: the entries of v0 before the account's first instant of loaded transactions, and those
+ * without a date that no transaction matches.
  */
 export const entriesBeforeTransactions =
   `FROM entries LEFT JOIN (${firstTransactions}) USING (account) LEFT JOIN (${undatedAtChange}) USING (account, event_id, currency) ` +
   'WHERE (since_ IS NULL OR coalesce(NOT is_later_, effective_at < since_))';
 
 /**
- * In SQL: the amounts of an account's history, each once, whichever service they came from, with their category: as `ledger`
- * has them, and with those that don't count.
+ * In SQL: the amounts of an account's history with their category, each once, whichever service returned them: those of
+ * `ledger`, and those that don't count.
  */
 export const accountAmounts =
   `SELECT ${shared}, event_list, name, group_id, ${entryCategory} AS category ${entriesBeforeTransactions} ` +
@@ -81,7 +85,7 @@ const profit =
   `, coalesce(sum(amount), ${zero}) AS net_proceeds ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
-/** What an amount is called: where its own name says no more than that money went or came, or it has none, after its list. */
+/** The label of an amount: its name, or its list where it has none or one that says only that money moved. */
 export const amountName =
   "CASE WHEN name IS NULL OR lower(name) IN ('charge', 'refund', 'basevalue', 'sales', 'expenses') THEN regexp_replace(event_list, '(Event)?List$', '') ELSE name END";
 
@@ -94,7 +98,7 @@ const fees =
   `FROM lines_ WHERE category = 'fees' AND ${isNoWrapper('amount')} ` +
   'GROUP BY ALL ORDER BY account, currency, month, total';
 
-/** In SQL: the column of `pnl_by_month` that has a category. */
+/** In SQL: the column of `pnl_by_month` for a category. */
 const columnName =
   `CASE ${entryCategory} ` + categories.map(({ id }) => `WHEN '${id}' THEN '${columnOf(id)}'`).join(' ') + ' END';
 
@@ -108,8 +112,8 @@ const payoutLines =
   'ORDER BY account, started_at, group_id, currency, line.category, line.amount';
 
 /**
- * Each closed settlement with the payout that it went to: what a transfer did not pay is the beginning balance of a later settlement, which
- * may fail too. A settlement leads to one that begins after it, so that each chain ends.
+ * Each closed settlement with its payout. What a transfer did not pay is the beginning balance of a later settlement,
+ * whose transfer may fail too. A settlement refers only to one that begins after it, so that each chain ends.
  */
 const settlementPayouts =
   "WITH RECURSIVE closed_ AS (SELECT *, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid_ " +
@@ -129,7 +133,7 @@ const settlementPayouts =
   'paid_by, paid_at, payout, paid_.trace_id FROM closed_ LEFT JOIN next_ USING (account, group_id) ' +
   'LEFT JOIN paid_ USING (account, group_id) ORDER BY account, currency, started_at, group_id';
 
-/** The net amounts of the events that differ, by what they say: the same in both tables. */
+/** The net amounts of the events that differ, by content: the same in both tables. */
 const byContent = (entries: string, events: string) =>
   `SELECT account, currency, content_hash, any_value(${entries}.event_list) AS event_list, ` +
   `min(${entries}.effective_at) AS effective_at, any_value(${entries}.amazon_order_id) AS amazon_order_id, ` +
@@ -137,7 +141,10 @@ const byContent = (entries: string, events: string) =>
   `FROM ${entries} JOIN (SELECT account, event_id, content_hash FROM ${events} SEMI JOIN differing_ USING (account, content_hash)) ` +
   "USING (account, event_id) WHERE role = 'net' GROUP BY account, currency, content_hash";
 
-/** What events say that is not as often in both tables: few of many, so that the amounts of the others are not read. */
+/**
+ * Contents of events that are not equally frequent in both tables: few of many, so that the amounts of the others are
+ * not read.
+ */
 const differing =
   'SELECT account, content_hash FROM (SELECT account, content_hash, 1 AS way_ FROM events UNION ALL ' +
   'SELECT account, content_hash, -1 FROM group_events) GROUP BY ALL HAVING sum(way_) <> 0';
@@ -145,7 +152,7 @@ const differing =
 const notSettled = 'in no loaded settlement';
 const notByDate = 'in a settlement, not by date';
 
-/** The events that are more often by date than in settlements, or the other way round; equal ones are one row. */
+/** The events that are more frequent by date than in settlements, or the reverse; equal ones are one row. */
 const reconciledEvents =
   `WITH differing_ AS MATERIALIZED (${differing}), dated_ AS (${byContent('entries', 'events')}), settled_ AS (${byContent('group_entries', 'group_events')}) ` +
   'SELECT account, currency, ' +
@@ -171,7 +178,7 @@ export const bankLines = [
 
 export type BankLine = (typeof bankLines)[number];
 
-/** From the net amounts by date to what the bank got: the last line is the sum of those before it. */
+/** From the net amounts by date to what the bank received: the last line is the sum of those before it. */
 export const reconciliation =
   "WITH closed_ AS (SELECT *, original_currency AS currency, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid " +
   "FROM groups WHERE processing_status = 'Closed'), " +
@@ -188,7 +195,7 @@ export const reconciliation =
   'LEFT JOIN parts_ USING (account, currency, place) ' +
   'GROUP BY account, currency, place, line ORDER BY account, currency, place';
 
-/** What an accountant asks first. */
+/** The views of money by month, fee type and settlement. */
 export const moneyViews: readonly QueryView[] = [
   { name: 'pnl_by_month', select: profit },
   { name: 'fees_by_type', select: fees },

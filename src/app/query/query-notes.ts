@@ -20,8 +20,8 @@ const emptyViews: Readonly<Record<string, MainTable>> = {
 };
 
 /**
- * What is to be said of a statement that reads a table of which nothing was loaded, or a view over such tables: why it is empty, and what
- * loads it. Undefined for any other, and for a lake that holds nothing at all.
+ * A note for a statement that reads an empty table, or a view over such tables: why it is empty, and the command that
+ * loads it. Undefined for any other statement, and for an empty lake.
  */
 export function emptyNote(statement: string, lake: Lake): string | undefined {
   const accounts = [...lake.accounts()].toSorted();
@@ -52,7 +52,7 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
   return undefined;
 }
 
-/** Whether a settlement of an account has closed, as its listing says. */
+/** Whether the listing has a closed settlement of an account. */
 function hasClosed(lake: Lake, account: string): boolean {
   const range = { start: -Infinity, end: Infinity };
   const question = { lake, account, range, refresh: true, orders: [] };
@@ -61,12 +61,15 @@ function hasClosed(lake: Lake, account: string): boolean {
   );
 }
 
-/** Undefined where both are loaded for the same days, or neither is at all; less than a day does not count. */
+/**
+ * The compared days of both services; undefined where both are loaded for the same days, or neither is. Less than a day
+ * does not count.
+ */
 export function comparedDays(lake: Lake, account: string): ComparedDays | undefined {
   return comparedWindows(account, storedWindows(lake, byDate, account), storedWindows(lake, byTransaction, account));
 }
 
-/** What is to be said of a statement that reads `api_differences`; undefined where both services are loaded for the same days. */
+/** A note for a statement that reads `api_differences`; undefined where both services are loaded for the same days. */
 export function comparedNote(statement: string, lake: Lake): string | undefined {
   if (!/\bapi_differences\b/i.test(withoutTexts(statement))) return undefined;
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => comparedDays(lake, account) ?? []);
@@ -76,12 +79,14 @@ export function comparedNote(statement: string, lake: Lake): string | undefined 
   return `WARNING: ${comparedText(first)}${more}`;
 }
 
-/** A loaded time that is shorter may miss sales that were deferred before it and paid after it. */
+/**
+ * The time that must be loaded before an instant: less may lack sales that were deferred before it and paid after it.
+ */
 const longestDeferral = 60 * dayMs;
 
 /**
- * What is to be said of a statement that reads `outstanding_at`: where its instant lies before or after the loaded
- * transactions, or days of them are missing. Undefined for any other.
+ * A note for a statement that reads `outstanding_at`, where its instant lies before or after the loaded transactions,
+ * or days of them are missing. Undefined for any other.
  */
 export function outstandingNote(statement: string, lake: Lake): string | undefined {
   if (!/\boutstanding_at\b/i.test(withoutTexts(statement))) return undefined;

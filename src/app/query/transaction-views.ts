@@ -1,13 +1,16 @@
 import { identifier } from '../../core/duckdb/literals.js';
 import { entriesBeforeTransactions, moneyViews, type QueryView } from './money-views.js';
 
-/** Rows of the earned basis: what happened, when it happened. A release is the second record of a deferred sale. */
+/**
+ * Rows of the earned basis: each sale when it happened. A release is the second record of a deferred sale and does not
+ * count.
+ */
 const isEarned = "status IS DISTINCT FROM 'RELEASED' OR deferred_transaction_id IS NULL";
 
-/** Rows of the paid basis: what counts for settlements, when it is released, as v0 has it. */
+/** Rows of the paid basis: what counts for settlements, at its release, as in v0. */
 const isPaid = "status = 'RELEASED'";
 
-/** Columns of `ledger` that both services have under one name. */
+/** Columns of `ledger` that have the same name in both services. */
 const ledgerColumns = [
   ...['account', 'month', 'event_id', 'entry', 'effective_at', 'amazon_order_id', 'sku', 'kind', 'name'],
   ...['amount', 'amount_text', 'currency', 'group_id'],
@@ -40,7 +43,7 @@ function orderSums(from: string): string {
 const zero = 'CAST(0 AS DECIMAL(38,6))';
 const sums = `coalesce(v0_.sum_, ${zero}) AS v0, coalesce(later_.sum_, ${zero}) AS transactions`;
 
-/** Settlements that lie in the shared time as a whole. */
+/** Settlements that lie wholly within the shared time. */
 const settlements =
   'SELECT account, group_id AS id_, original_currency AS currency, started_at, ended_at, ' +
   'CAST(original_total - coalesce(beginning_balance, 0) AS DECIMAL(38,6)) AS sum_ ' +
@@ -57,7 +60,7 @@ const orderDifferences =
   "WHEN is_absent_ THEN 'not there at all' ELSE 'other' END AS reason " +
   'FROM orders_ JOIN spans_ USING (account) LEFT JOIN deferred_ USING (account, id) WHERE v0 <> transactions';
 
-/** A settlement differs for the reason of that of its orders which differs most, if one does. */
+/** A settlement has the reason of its order that differs most, if one differs. */
 const settlementDifferences =
   'SELECT account, id, currency, v0, transactions, transactions - v0 AS difference, ' +
   "CASE WHEN is_absent_ THEN 'not there at all' ELSE coalesce((" +
@@ -91,8 +94,8 @@ const ofEither = (...columns: readonly string[]) =>
   columns.map((name) => `coalesce(sale_.${name}, release_.${name}) AS ${name}`).join(', ');
 
 /**
- * What was earned before an instant and not paid by then. A sale that was deferred before the first loaded day is not in the
- * lake: its release is, which has the same amounts, so that it counts from that day on.
+ * What was earned before an instant and not paid by then. The lake lacks a sale that was deferred before the first
+ * loaded day, but has its release with the same amounts: such a sale counts from that day on.
  */
 const outstanding =
   'WITH since_ AS (SELECT account, min(window_start) AS first_ FROM transactions GROUP BY account), ' +
@@ -107,7 +110,10 @@ const outstanding =
   'AND (sale_.effective_at IS NULL OR sale_.effective_at < CAST(instant AS TIMESTAMPTZ)) ' +
   'AND (release_.effective_at IS NULL OR release_.effective_at >= CAST(instant AS TIMESTAMPTZ))';
 
-/** The views of the two bases of deferred money, and what compares both services; each may read those before it. */
+/**
+ * The views of the two bases of deferred money, and those that compare both services; each may read the views before
+ * it.
+ */
 export const transactionViews: readonly QueryView[] = [
   { name: 'transactions_earned', select: `SELECT * FROM transactions WHERE ${isEarned}` },
   { name: 'transaction_entries_earned', select: `SELECT * FROM transaction_entries WHERE ${isEarned}` },
@@ -118,7 +124,7 @@ export const transactionViews: readonly QueryView[] = [
   { name: 'api_differences', select: differences },
 ];
 
-/** Statements that create the views, but for those whose name one of the lake's tables has. */
+/** Statements that create the views, except those named like a table of the lake. */
 export function viewStatements(tables: readonly { readonly name: string }[]): readonly string[] {
   return [...transactionViews, ...moneyViews]
     .filter(({ name }) => !tables.some((table) => table.name === name))

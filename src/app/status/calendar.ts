@@ -2,7 +2,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { dayMs, monthOf } from '../../core/windows.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 
-/** A sign for each state of a day, which is clear without colour, and its colour for terminals that have some. */
+/** The sign of each state of a day, clear without colour, and its colour. */
 const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: number; readonly about: string }>> = {
   full: { sign: '█', color: 32, about: 'loaded' },
   empty: { sign: '░', color: 32, about: 'loaded, nothing in it' },
@@ -18,14 +18,14 @@ const gap = 2;
 const ruler = '1   5    10   15   20   25   30';
 
 export interface CalendarOptions {
-  /** Cells of the terminal. */
+  /** Width in cells of the terminal. */
   readonly width: number;
   readonly color: boolean;
 }
 
 /**
- * Days as a strip, a sign for each, month by month: as many months side by side as the width has room for, a month in
- * two lines where it hasn't for one. Many months one after the other that are missing are a line.
+ * Draws days as a strip with a sign for each, month by month: as many months side by side as the width has room for, or
+ * a month in two lines where it hasn't room for one. A series of missing months becomes one line.
  */
 export function calendarLines(days: readonly Day[], options: CalendarOptions): string[] {
   const months = [...monthsOf(days)];
@@ -50,7 +50,7 @@ export function calendarLines(days: readonly Day[], options: CalendarOptions): s
 
 type Month = readonly [month: string, states: States];
 
-/** Months of which every day is missing, one after the other, that are drawn; more are folded. */
+/** Consecutive months without any loaded day that are drawn; more of them are folded into a line. */
 const mostMissing = 3;
 
 function isMissing([, states]: Month): boolean {
@@ -61,7 +61,7 @@ function isFolded(stretch: readonly Month[]): boolean {
   return stretch.length > mostMissing && stretch.every(isMissing);
 }
 
-/** The months in stretches: those that are folded into a line, and what lies between. */
+/** Divides the months into runs that are folded into a line, and those between. */
 function stretchesOf(months: readonly Month[]): Month[][] {
   const runs: Month[][] = [];
   for (const month of months) {
@@ -84,7 +84,7 @@ function foldedLine(months: readonly Month[], isColoured: boolean): string {
   return `${months[0]?.[0] ?? ''} ${between} ${months.at(-1)?.[0] ?? ''} ${formatCount(months.length, 'month')} missing`;
 }
 
-/** What the signs mean, on as many lines as the width asks for; `isImporting`: that of imported days is among them. */
+/** The legend, on as many lines as the width needs; `isImporting`: with the sign of imported days. */
 export function legendLines({ width, color }: CalendarOptions, isImporting = false): string[] {
   const lines: string[] = [];
   let used = 0;
@@ -106,7 +106,7 @@ export function legendLines({ width, color }: CalendarOptions, isImporting = fal
 
 type States = readonly (DayState | undefined)[];
 
-/** The states of each month's 31 places, undefined outside of the range. */
+/** The states of the 31 days of each month, undefined outside of the range. */
 function monthsOf(days: readonly Day[]): Map<string, States> {
   const months = new Map<string, (DayState | undefined)[]>();
   for (const { start, state } of days) {

@@ -19,16 +19,16 @@ import { backfillCommand } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
 
-/** What is loaded of one pipeline for one account. */
+/** The coverage of one pipeline for one account. */
 export interface PipelineStatus {
   readonly pipeline: string;
-  /** What a load key names: `window`, `group`, `order`. */
+  /** The kind of its load keys: `window`, `group`, `order`. */
   readonly loadKey: string;
-  /** Windows, groups or orders that were read. */
+  /** Number of windows, groups or orders that were read. */
   readonly loaded: number;
   /** Days of the range; none for orders, which have no dates. */
   readonly days: readonly Day[];
-  /** What of the range isn't loaded; for groups the days on which one opened that isn't. */
+  /** The parts of the range that aren't loaded; for groups the days on which one opened that isn't. */
   readonly gaps: readonly Window[];
 }
 
@@ -42,50 +42,56 @@ export interface TableStatus {
 export interface AccountStatus {
   readonly account: string;
   readonly range: Window;
-  /** Pipelines that have read something, and those of the default set that haven't. */
+  /** The pipelines that have loaded something, and those of the default set that have not. */
   readonly pipelines: readonly PipelineStatus[];
   readonly unused: readonly string[];
-  /** Those of which nothing is loaded although a run that did not come to its end was asked for them. */
+  /** The pipelines that an unfinished run was asked for and of which nothing is loaded. */
   readonly unfinished: readonly string[];
-  /** Those that a sync loads, of which a run was asked for more than is loaded, and that `coveredTo` leaves out. */
+  /**
+   * The pipelines that a sync loads, of which a run was asked for more than is loaded, and that `coveredTo` does not
+   * count.
+   */
   readonly behind: readonly string[];
-  /** Up to which instant everything is loaded, milliseconds since 1970; undefined where nothing has a date. */
+  /**
+   * The watermark: everything is loaded up to this instant, milliseconds since 1970; undefined where nothing has a
+   * date.
+   */
   readonly coveredTo: number | undefined;
   /** Groups that were open when they were listed last. */
   readonly openGroups: readonly GroupSpan[];
   /** Groups of the range that are listed and whose events aren't loaded by group. */
   readonly groupsToLoad: readonly GroupSpan[];
-  /** Where the listing seems to leave settlements out. */
+  /** Times in which the listing seems to lack settlements. */
   readonly holes: readonly SettlementHole[];
   readonly tables: readonly TableStatus[];
-  /** What loads the gaps; undefined where there are none. */
+  /** The command that loads the gaps; undefined where there are none. */
   readonly command: string | undefined;
-  /** The pipelines that have gaps or are unfinished, and those of them that are the user's own. */
+  /** The pipelines that have gaps or are unfinished, and the custom ones among them. */
   readonly lacking: readonly string[];
   readonly lackingCustom: readonly string[];
 }
 
 export interface StatusQuestion {
   readonly lake: Lake;
-  /** The lake as the user wrote it. */
+  /** The lake as the command line names it. */
   readonly location: string;
   readonly account: string;
-  /** From the first loaded instant on; `start` or `end` undefined: as said there. */
+  /** Begins at the first loaded instant; without `start` or `end` where the range says so. */
   readonly range: Window;
   readonly lastRun: LastRun | undefined;
-  /** What runs were asked for, of any account, and isn't loaded. */
+  /** The ranges of any account that runs were asked for and have not loaded. */
   readonly unfinishedRanges?: readonly UnfinishedRange[];
   /** Runs that died. */
   readonly died?: readonly Lease[];
-  /** Where the user's own pipelines are defined, if that was said. */
+  /** The folder of custom pipelines, if the command line names one. */
   readonly pipelineFolder?: string | undefined;
-  /** The configuration file, if that was said. */
+  /** The configuration file, if the command line names one. */
   readonly config?: string | undefined;
 }
 
 const namesOf = (api: Api): readonly string[] => defaultPipelines[api].map(({ name }) => name);
 
-/** The pipelines that a lake which uses these is expected to use: those of the API that it was loaded from. */
+/** The default pipelines of the API that a lake was loaded from, by the pipelines that it uses. */
 function defaultsOf(used: readonly string[]): readonly string[] {
   const usesExclusively = (api: Api, other: Api) =>
     namesOf(api).some((name) => used.includes(name) && !namesOf(other).includes(name));
@@ -93,7 +99,7 @@ function defaultsOf(used: readonly string[]): readonly string[] {
   return namesOf(isNewer ? '2024-06-19' : defaultApi);
 }
 
-/** What a lake holds for an account and what of a range it lacks, from the logs alone. */
+/** Computes what a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountStatus {
   const { lake, location, account, range, lastRun, died = [] } = question;
   const askedRanges = unfinishedOf(question);
@@ -135,7 +141,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     account,
     range,
     pipelines,
-    // Who loads nothing but pipelines of their own has no use for these.
+    // A lake that has custom pipelines alone is not expected to have the default ones.
     unused: used.every(({ isCustom: isOwn }) => isOwn)
       ? []
       : defaults.filter(
@@ -167,7 +173,7 @@ export function rangeOf({ from, to }: LastRun): Window {
   return { start: Date.parse(from), end: Date.parse(to) };
 }
 
-/** Up to which instant all that loads windows has loaded them, as a sync has it. */
+/** The watermark: the instant up to which every pipeline that reads windows has loaded them, as `sync` computes it. */
 function coveredBy(used: readonly MainTable[], question: StatusQuestion): number | undefined {
   const { lake, account, range } = question;
   const covered = used
@@ -181,15 +187,15 @@ function coveredBy(used: readonly MainTable[], question: StatusQuestion): number
   return Number.isFinite(least) ? least : undefined;
 }
 
-/** What runs were asked for of the account, and isn't loaded. */
+/** The ranges of the account that runs were asked for and have not loaded. */
 function unfinishedOf({ account, unfinishedRanges = [] }: StatusQuestion): readonly UnfinishedRange[] {
   return unfinishedRanges.filter((range) => range.account === account);
 }
 
 /**
- * The first instant that any pipeline (of the user's own only where no others have) has loaded or was asked for, or that was
- * imported for an account, and the end of the last one. Of ends less than a day apart the first counts: the pipelines were loaded
- * one after the other, and what came meanwhile is no gap.
+ * The first instant that any pipeline has loaded, was asked for or has imported for an account, and the end of the last
+ * one; custom pipelines count only where there are no others. Of ends less than a day apart the first counts: pipelines
+ * load one after the other, and what happened meanwhile is no gap.
  */
 export function loadedRange(
   lake: Lake,
@@ -218,17 +224,17 @@ function spanOf(windows: readonly Window[]): Window {
 }
 
 /**
- * What a lake is compared with: the range that is given, else from the first loaded instant to now less the margin; where
- * less than a day has gone by since the last loaded instant it ends there, as what a lake can't hold yet is no gap.
+ * The range that a lake is compared with: the given one, else from the first loaded instant to now less the margin. It
+ * ends at the last loaded instant where less than a day has passed since then, as a lake can't hold those hours yet.
  *
- * @throws LedgerlakeError USAGE for a range that is none
+ * @throws LedgerlakeError USAGE for an invalid range
  */
 export function reportedRange(options: RangeOptions, loaded: Window | undefined, now: number): Window {
-  // Orders alone have no dates: then the default range shows what there could be.
+  // Orders have no dates: where nothing else is loaded, the default range is shown.
   if (loaded === undefined || options.from !== undefined) return readRange(options, now);
   if (options.to !== undefined) return readRange({ ...options, from: isoInstant(loaded.start) }, now);
   const latest = Math.floor((now - rangeMarginMs) / 1000) * 1000;
-  // A clock that was put back must not hide what is there.
+  // A clock that was put back must not hide what is loaded.
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
@@ -239,7 +245,7 @@ function pipelineStatus(main: MainTable, { lake, account, range }: StatusQuestio
   return { pipeline, loadKey, loaded, ...(main.coverage?.(lake, account, range) ?? { days: [], gaps: [] }) };
 }
 
-/** Every group that was listed, and those of them that group-events hasn't loaded. */
+/** Every listed group, and those that group-events hasn't loaded. */
 function groupsOf({ lake, account }: StatusQuestion): { listed: GroupSlice[]; lacking: GroupSlice[] } {
   const range = { start: -Infinity, end: Infinity };
   const of = (refresh: boolean) =>

@@ -35,41 +35,41 @@ export interface StatusOptions extends RangeOptions {
   readonly lake: string;
   /** Undefined: every account. */
   readonly account: string | undefined;
-  /** Where the user's own pipelines are defined, if that was said. */
+  /** The folder of custom pipelines, if the command line names one. */
   readonly pipelineFolder?: string | undefined;
-  /** The configuration file, if that was said. */
+  /** The configuration file, if the command line names one. */
   readonly config?: string | undefined;
-  /** Accounts whose upstream the configuration names. */
+  /** Accounts that the configuration has an endpoint for. */
   readonly configured?: readonly string[];
-  /** Those of them that the lake is for, and that are listed also where it holds nothing of them. */
+  /** Those of them that load into this lake; they are listed also where the lake has no rows of them. */
   readonly expected?: readonly string[];
-  /** How old the lake may be, such as `2h`; undefined: as old as it is. */
+  /** The greatest age of the data, such as `2h`; undefined: any. */
   readonly maxLag?: string | undefined;
-  /** Minutes by which a sync stays behind the present; default 5. */
+  /** Minutes between the present and the end of a sync; default 5. */
   readonly marginMinutes?: number;
   readonly format: Format;
-  /** Whether a terminal is shown colours; without them it says the same. */
+  /** Whether the output is coloured; colours add no information. */
   readonly color: boolean;
 }
 
-/** Cells of the output where it isn't a terminal. */
+/** Width of the output in cells where it isn't a terminal. */
 const defaultWidth = 80;
 
 /**
- * `ledgerlake status`: what the lake holds, what of the range it lacks, and the command that loads that. Reads the logs
- * and nothing else. The range is from the first loaded instant to now less the margin, unless it is given; where less than
- * a day has gone by since the last loaded instant it ends there, as what a lake can't hold yet is no gap.
+ * `ledgerlake status`: what the lake holds, what of the range it lacks, and the command that loads the rest. Reads the
+ * logs only. The default range is from the first loaded instant to now less the margin. It ends at the last loaded
+ * instant where less than a day has passed since then, as a lake can't hold those hours yet.
  *
  * `table` is for people, `json` is a `LakeStatus` of the library, with `retention_hours`. `csv` and `ndjson` have a row
  * for each account, pipeline and day: `account`, `pipeline`, `day`, `state`.
  *
- * @throws LedgerlakeError USAGE for a range that is none, where there is no lake, and for an account that it lacks and no run has begun, while it holds others, LAKE_STORE and LAKE_LOG where the lake can't be read,
- * LAKE_LAG after all is written where an account's data is older than `maxLag`, or a run was asked for settlements that aren't
- * loaded
+ * @throws LedgerlakeError USAGE for an invalid range, where there is no lake, and for an account that is not among
+ * those of the lake and that no run has begun; LAKE_STORE and LAKE_LOG where the lake can't be read; LAKE_LAG after all
+ * output where an account's data is older than `maxLag`, or a run was asked for settlements that aren't loaded
  */
 export async function status(options: StatusOptions, { clock, output, log }: ReadingContext): Promise<void> {
   const now = clock.now();
-  // Given or not, it must be a range before anything is read.
+  // The range is checked before anything is read.
   if (options.from !== undefined) readRange(options, now);
   const maxLagMs = readMaxLag(options.maxLag, options.marginMinutes);
   const lake = await openExistingLake(options.lake, clock, log);
@@ -120,7 +120,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
         runsLines,
         notedText(lake, options),
         retentionText(lake),
-        // What died is the last word then.
+        // A run that died is shown as the last run then.
         lastRun === undefined && runs.died.length > 0
           ? ''
           : `${runsLines === '' ? '' : '\n'}${lastRunText(lastRun, options.account)}`,
@@ -166,14 +166,14 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   if (failure !== undefined) throw failure;
 }
 
-/** Accounts that a lake is for, and of which it holds nothing beside others; beside the made-up seller there are none. */
+/** Configured accounts that the lake has no rows of, beside others that it has; none beside the made-up seller. */
 function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake): readonly string[] {
   const lakeAccounts = lake.accounts();
   if (lakeAccounts.size === 0 || lakeAccounts.has(demoAccount)) return [];
   return expected.filter((name) => !lakeAccounts.has(name) && (account === undefined || account === name));
 }
 
-/** Before what would help: that a run is at it, of this account, if one is named; empty where none is. */
+/** A line, before the suggestions, about a run that is active, for the named account; empty where none is. */
 function atWorkText({ active }: Runs, account: string | undefined): string {
   const loading = active.find(
     ({ purpose }) =>
@@ -193,7 +193,7 @@ function runsText({ active, died }: Runs): string {
   return lines.map((line) => printableLines(line)).join('');
 }
 
-/** Several accounts on a line each, as what is said above of one fills a screen. */
+/** Several accounts in one line each, as the full text of one fills a screen. */
 function overviewText(statuses: readonly AccountStatus[]): string {
   if (statuses.length < 2) return '';
   const width = Math.max(...statuses.map(({ account }) => printable(account).length));
@@ -205,7 +205,7 @@ function overviewText(statuses: readonly AccountStatus[]): string {
   return `${lines.join('')}\n`;
 }
 
-/** Says that commits may be lost unnoticed. */
+/** A warning that the loss of commits may go unnoticed. */
 function notedText({ isNoted }: Lake, { lake, config }: StatusOptions): string {
   if (isNoted) return '';
   const text =
@@ -213,7 +213,7 @@ function notedText({ isNoted }: Lake, { lake, config }: StatusOptions): string {
   return `${wrapped(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n\n`;
 }
 
-/** Says that the folders hold more than the tables. */
+/** A warning that the folders hold files beside those of the tables. */
 function retentionText({ retentionMs }: Lake): string {
   if (retentionMs === 0) return '';
   return (
@@ -235,7 +235,7 @@ function runObject(state: 'active' | 'died'): (lease: Lease) => unknown {
   });
 }
 
-/** What loads into a lake of which nothing is known. */
+/** The advice for a lake without any note of a run. */
 function demoLoad({ lake, config }: StatusOptions): Suggestion {
   return {
     command: commandIn({ lake, config }, 'ledgerlake backfill'),
@@ -247,7 +247,7 @@ function suggestionText({ command, additions: beside }: Suggestion): string {
   return [command, ...beside].map(printable).join('\n');
 }
 
-/** The same within a line. */
+/** The same as a part of a line. */
 function remedyText({ command, additions: beside }: Suggestion): string {
   return [`run \`${command}\``, ...beside].join(', ');
 }
@@ -311,10 +311,10 @@ function dayRows({ account, pipelines }: AccountStatus): Rows {
   );
 }
 
-/** Things of one kind that are listed; the rest is counted. */
+/** Things of one kind that are listed; further ones are counted. */
 const mostListed = 10;
 
-/** What an account holds, for people. */
+/** The text about one account. */
 function accountText(status: AccountStatus, options: CalendarOptions): string {
   const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, holes, tables } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
@@ -339,7 +339,7 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The run that ended last, for people who ask about one account or all. */
+/** The text about the last run, for one account or all. */
 function lastRunText(run: LastRun | undefined, asked: string | undefined): string {
   if (run === undefined) return 'Last run: no word of one\n';
   if (asked !== undefined && run.account !== asked) {
@@ -347,7 +347,7 @@ function lastRunText(run: LastRun | undefined, asked: string | undefined): strin
   }
   const { command, status, startedAt, endedAt, account, from, to, failure, code, pipelines } = run;
   const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
-  // An import that brought nothing has the time that it took in the place of days.
+  // An import without rows shows when it ran in the place of its days.
   const isOfDays = from !== startedAt || to !== endedAt;
   const days = isOfDays ? ` of ${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}` : '';
   const lines = [

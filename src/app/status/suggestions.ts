@@ -9,7 +9,7 @@ import { withNeeds } from '../configuration/chosen-pipelines.js';
 import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import { needsEndpoint, rangeOf, type AccountStatus } from './lake-status.js';
 
-/** A command, to be pasted into a shell, and what only the user can add. */
+/** A command to be pasted into a shell, and the options that only the user can add. */
 export interface Suggestion {
   readonly command: string;
   /** Each as `beside the --endpoint …`. */
@@ -19,12 +19,12 @@ export interface Suggestion {
 interface SuggestionContext {
   readonly lake: string;
   readonly pipelineFolder?: string | undefined;
-  /** The configuration file, if that was said. */
+  /** The configuration file of the command line. */
   readonly config?: string | undefined;
-  /** Accounts whose upstream the configuration names. */
+  /** Accounts that the configuration has an endpoint for. */
   readonly configured?: readonly string[] | undefined;
   readonly lastRun: LastRun | undefined;
-  /** What runs were asked for and isn't loaded, of any account. */
+  /** The ranges of any account that runs were asked for and have not loaded. */
   readonly unfinishedRanges?: readonly UnfinishedRange[];
 }
 
@@ -37,8 +37,8 @@ interface EarlierRun {
 }
 
 /**
- * What loads into a lake that holds nothing yet, or nothing of `account`: what the newest run was asked for that began on it.
- * Undefined where no run has left word, and no account is named.
+ * The command that loads into an empty lake, or an account that the lake lacks: that of the newest run that began on
+ * it. Undefined where no run has left a note, and no account is named.
  */
 export function firstLoad(
   account: string | undefined,
@@ -55,7 +55,7 @@ export function firstLoad(
     earlierRuns.push({ command, account: whose, startedAt: Date.parse(startedAt), pipelines: asked, ...range });
   }
   const newest = earlierRuns
-    // Whoever hands over a lake may have written its notes: no word of them becomes an option.
+    // The notes of a foreign lake can contain anything: nothing of them becomes an option.
     .filter((run) => accountPattern.test(run.account) && run.pipelines.every((name) => /^\w/.test(name)))
     .filter((run) => account === undefined || run.account === account)
     .toSorted((a, b) => b.startedAt - a.startedAt)[0];
@@ -71,19 +71,19 @@ export function firstLoad(
   };
 }
 
-/** What backfills of an account have noted that they were asked for; undefined where there is no such note. */
+/** The ranges that backfills of an account have noted as asked for; undefined without a note. */
 function notedRange(account: string, { unfinishedRanges = [] }: SuggestionContext): Window | undefined {
   const noted = unfinishedRanges.filter((range) => range.account === account && range.command === 'backfill');
   if (noted.length === 0) return undefined;
   return { start: Math.min(...noted.map(({ start }) => start)), end: Math.max(...noted.map(({ end }) => end)) };
 }
 
-/** What begins to load an account that the lake lacks. */
+/** The command that begins to load an account which the lake lacks. */
 export function firstSync(account: string, context: SuggestionContext): Suggestion {
   return suggestion('sync', account, [], context);
 }
 
-/** What brings an account of a lake up to date. */
+/** The command that brings an account of a lake up to date. */
 export function nextSync({ account, pipelines, unfinished }: AccountStatus, context: SuggestionContext): Suggestion {
   const names = pipelines.filter(({ loadKey }) => loadKey !== 'order').map(({ pipeline }) => pipeline);
   const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order');
@@ -124,7 +124,7 @@ export function pipelinesAddition(custom: readonly string[]): string {
   return `beside the --pipelines that defines ${custom.join(', ')}, unless it is configured`;
 }
 
-/** How a command asks for these pipelines: by nothing, by their API, or by name. */
+/** The arguments that select these pipelines: none, `--api`, or their names. */
 function pipelineArguments(names: readonly string[]): {
   readonly pipelines: readonly string[];
   readonly api: Api | undefined;

@@ -4,18 +4,18 @@ import { historyFamily } from '../reconcile/event-history.js';
 import { lakeCommand, rereadCommand, type MendedLake } from '../reread-command.js';
 import type { CheckName, Problem } from './checks/certificate.js';
 
-/** What mends what a check finds. */
+/** How a problem that a check finds is mended. */
 type Mending =
-  /** The rows are read again; those of derived tables are derived again. */
+  /** Read the rows again; derive those of derived tables again. */
   | 'reread'
-  /** Derived tables are derived again, which costs no quota. */
+  /** Derive the derived tables again, which costs no quota. */
   | 'rebuild'
-  /** The log is written anew from the files. */
+  /** Write the log anew from the files. */
   | 'log'
-  /** The file is moved out of the table's folders. */
+  /** Move the file out of the table's folders. */
   | 'move';
 
-/** By check; what is left out finds nothing that is wrong with the lake itself. */
+/** By check; a check that is not listed finds nothing that is wrong with the lake itself. */
 const mendings: Readonly<Partial<Record<CheckName, Mending>>> = {
   'log-tags': 'log',
   'derived-files': 'rebuild',
@@ -34,7 +34,7 @@ const mendings: Readonly<Partial<Record<CheckName, Mending>>> = {
   'net-sums': 'rebuild',
 };
 
-/** The command that mends a problem of the lake, to be pasted into a shell; undefined where there is none that is known to. */
+/** The command that mends a problem of the lake, to be pasted into a shell; undefined where none is known. */
 export function mendingCommand({ check, kind, table, file, slice }: Problem, of: MendedLake): string | undefined {
   if (kind !== 'lake') return undefined;
   const { location } = of;
@@ -52,7 +52,7 @@ export function mendingCommand({ check, kind, table, file, slice }: Problem, of:
   const ownPipeline = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.ownPipeline;
   switch (mending) {
     case 'rebuild':
-      // It would take the definition.
+      // Such a command would need the pipeline's definition.
       if (ownPipeline !== undefined) return rereadCommand({ table, file, slice }, of);
       if (!(isDerived && check === 'net-sums')) return lakeCommand(location, 'rebuild');
       return lakeCommand(location, 'rebuild', filled.name, '--log');

@@ -35,15 +35,15 @@ export interface VerifyLakeOptions {
   readonly log: (line: string) => void;
 }
 
-/** Memory for each of the two DuckDBs; what is more goes to temporary files. */
+/** Memory of each DuckDB instance; it spills the rest to temporary files. */
 const memoryLimit = '1GB';
 /** Time between two lines of progress. */
 const progressMs = 5000;
 
 /**
- * Proves a lake: reads every file that the log names, once, slice by slice, and what must be compared across files from
- * the few columns kept of them. Writes nothing to the lake. What is wrong with it is in the certificate; a file that
- * isn't what the log says is not read any further, as whatever it held would say nothing of the lake.
+ * Proves a lake: reads every file that the log names, once, bundle by bundle, and compares across files by the few
+ * columns that it keeps. Writes nothing to the lake. Problems are in the certificate; a file that doesn't match the log
+ * is not read any further, as its content would say nothing about the lake.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, STOPPED when the signal aborts
  */
@@ -104,7 +104,7 @@ const notNoted =
   'expected the newest version of each log, the file is missing or damaged: commits that are lost at the end of a log are not missed; ' +
   'restore it from the copy that the logs are from, or the next run writes it again';
 
-/** Looks at the checkpoints and hints beside the commits, and compares checkpoints with them. */
+/** Checks the checkpoints and hints beside the commits, and compares checkpoints with the commits. */
 async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
   if (!lake.isNoted) certificate.add('log-tags', 'note', { table: '', file: '_versions.json', slice: '' }, notNoted);
   for (const table of lake.tables) {
@@ -128,17 +128,17 @@ async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
   }
 }
 
-/** What is compared across bundles. */
+/** The files to be compared across bundles. */
 interface BundleContents {
-  /** Whether its rows can be compared with anything. */
+  /** Whether the rows can be compared with others. */
   readonly isWhole: boolean;
   readonly settlements: readonly Settlement[];
   readonly summaries: readonly SettlementSummary[];
 }
 
 /**
- * Reads the files of one bundle after the other, and adds to `index` what is compared across files. Where it isn't whole
- * its rows can't be compared with anything.
+ * Reads the files of a bundle, and adds to `index` what is compared across files. The rows of a bundle that isn't whole
+ * can't be compared with others.
  */
 async function checkBundle(
   bundle: Bundle,
@@ -148,7 +148,7 @@ async function checkBundle(
 ): Promise<BundleContents> {
   const { certificate, events, signal } = context;
   const local: LocalFile[] = [];
-  /** The files that are what the log says and that DuckDB can read. */
+  /** The files that match the log and that DuckDB can read. */
   const readableOf = async (files: readonly LogFile[]): Promise<ReadableFile[]> => {
     const readable: ReadableFile[] = [];
     for (const file of files) {
@@ -193,7 +193,7 @@ function hasEntries({ delta }: LogFile): boolean {
   return mainTable(delta.schema)?.entries !== undefined;
 }
 
-/** Runs a check; where DuckDB can't read the file, that is a problem of the file's. False then. */
+/** Runs a check. Where DuckDB can't read the file, adds that as a problem of the file, and returns false. */
 async function isReadable(file: LogFile, certificate: Certificate, check: () => Promise<void>): Promise<boolean> {
   try {
     await check();

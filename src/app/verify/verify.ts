@@ -21,29 +21,29 @@ export interface VerifyOptions {
   readonly lake: string;
   /** Undefined: every account. */
   readonly account?: string | undefined;
-  /** The configuration file, if that was said: for commands that are printed. */
+  /** The configuration file of the command line, for commands that are printed. */
   readonly config?: string | undefined;
   readonly format: Format;
-  /** Whether what upstream contradicts itself in is a failure too. */
+  /** Whether findings about the service fail too. */
   readonly strict: boolean;
-  /** Whether text for people has only what makes the exit code 1. */
+  /** Whether the table prints only what makes the exit code 1. */
   readonly quiet?: boolean;
 }
 
 /**
- * `ledgerlake verify`: proves the lake and writes a certificate of completeness. The exit code: 1 where something is
- * wrong with the lake itself, or `strict` and with what upstream gave.
+ * `ledgerlake verify`: proves the lake and writes a certificate of completeness. Returns the exit code: 1 where
+ * something is wrong with the lake itself, and with `strict` also where the service contradicts itself.
  *
- * `table` is for people, `json` is a `Certificate` of the library. `csv` and `ndjson` have a row for each problem, and one for each check
- * without any, whose `kind` and what follows is null.
+ * `table` is for people, `json` is a `Certificate` of the library. `csv` and `ndjson` have a row for each problem, and
+ * for each check without a problem one row in which `kind` and the columns after it are null.
  *
- * @throws LedgerlakeError USAGE where there is no lake, and for an account that it lacks, while it holds others, LAKE_STORE where the lake can't be read, LAKE_LOG where its log is damaged, cut off or from a
- * newer program
+ * @throws LedgerlakeError USAGE where there is no lake, and for an account that is not among those of the lake;
+ * LAKE_STORE where the lake can't be read; LAKE_LOG where its log is damaged, cut off or from a newer program
  */
 export async function verify(options: VerifyOptions, context: ReadingContext): Promise<0 | 1> {
   const { clock, signal, output, log } = context;
   const lake = await existingLake(options.lake, tables, clock);
-  // One of which all was forgotten has its logs, and is looked at.
+  // A lake of which everything was forgotten still has its logs: it is verified.
   if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
     throw usageError(
       `expected a lake to verify at ${options.lake}, nothing is loaded there: check --lake; \`ledgerlake status\` says what loads it`,
@@ -68,7 +68,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
     byFolder.set(folderOf(found), (byFolder.get(folderOf(found)) ?? 0) + 1);
   }
   const unordered: Mended[] = certificate.problems().map(({ account, command, ...found }) => {
-    // Where many files of a folder are damaged, one command reads its month again.
+    // Where many files of a folder are damaged, one command reads the whole month again.
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? 0) > mostAlike;
     return {
       ...found,
@@ -121,10 +121,10 @@ const checkColumns: readonly Column[] = [
   { name: 'result', kind: 'time' },
 ];
 
-/** Cells of the terminal that the table takes. */
+/** Width of the table, in cells of the terminal. */
 const tableWidth = 122;
 
-/** The same on lines, for a terminal that is too narrow for the table. */
+/** The checks as lines, for a terminal that is too narrow for the table. */
 function checkLines(results: readonly CheckResult[]): string[] {
   const cells = results.map(checkCells);
   const [checks, words] = [0, 4].map((at) => Math.max(...cells.map((row) => String(row[at]).length)));
@@ -135,7 +135,7 @@ function checkLines(results: readonly CheckResult[]): string[] {
   );
 }
 
-/** A text for people on lines that a terminal holds. */
+/** Wraps a text to the width of the terminal. */
 function paragraph(text: string, width: number | undefined): string {
   return width === undefined ? text : wrapped(text, width).join('\n');
 }
@@ -148,18 +148,21 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
 type Mended = Problem & { readonly mend: string | null };
 
 /**
- * When a command is to be run: what mends a log comes before what reads the rows again, which the log names; what derives others from
- * them, and what reads every file, come last.
+ * The order in which commands are to be run: those that mend a log, then those that read rows again, then those that
+ * derive other rows from them; those that read every file come last.
  */
 function turnOf(mend: string | null): number {
   if (mend === null || / --log( |$)|^(?:mv|aws) /.test(mend)) return 0;
   return / compact( |$)/.test(mend) ? 3 : / rebuild( |$)/.test(mend) ? 2 : 1;
 }
 
-/** Problems that a table has of one check with one command; the rest is counted. */
+/** Problems of one check with the same command that the table lists; further ones are counted. */
 const mostAlike = 3;
 
-/** A paragraph for each problem: a table would cut the names of files. A folder that is gone would fill pages: JSON lists it. */
+/**
+ * A paragraph for each problem, as a table would cut the names of files. A missing folder would fill pages: JSON lists
+ * each of its files.
+ */
 function problemLines(problems: readonly Mended[], hidden: number, width: number | undefined): string[] {
   const groups = new Map<string, Mended[]>();
   for (const of of problems) {

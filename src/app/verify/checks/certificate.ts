@@ -2,7 +2,7 @@ import { shortened } from '../../../core/printable.js';
 import type { Database } from '../../../core/duckdb/connection.js';
 import type { Lake } from '../../../lake/lake.js';
 
-/** Every check by its stable name, in the order of the certificate: what it looks at, and what it counts. */
+/** Every check by its stable name, in the order of the certificate: what it proves, and what it counts. */
 export const checks = {
   'log-tags': { about: 'the log says of each file what it holds', counts: 'files' },
   'derived-files': { about: 'each slice has all of its files, and no other', counts: 'files' },
@@ -33,21 +33,21 @@ export type CheckName = keyof typeof checks;
 const checkNames = Object.keys(checks) as readonly CheckName[];
 
 /**
- * Whose problem it is: `lake` what is wrong with the lake itself, `upstream` where upstream contradicts itself or hasn't given
- * what was asked for, `note` what may be as it should.
+ * Where the cause of a problem lies: `lake` in the lake itself; `upstream` in the service, which contradicts itself or
+ * has not returned what was asked for; `note`: it may be no problem.
  */
 export type ProblemKind = 'lake' | 'upstream' | 'note';
 
-/** Where a problem is; empty where it concerns no single table, file or slice. */
+/** The location of a problem; empty where it concerns no single table, file or slice. */
 export interface ProblemLocation {
   readonly table: string;
   /** Relative to the lake. */
   readonly file: string;
-  /** `window/…`, `group/…`, `order/…`; of several the first and how many more. */
+  /** `window/…`, `group/…`, `order/…`; for several slices the first and the number of others. */
   readonly slice: string;
-  /** Whose events these are, for the commands that the text names; left out where the check doesn't know. */
+  /** The account of the rows, for the commands in the text; left out where the check doesn't know it. */
   readonly account?: string;
-  /** The command that mends it, without the place of the lake; left out where `mendingCommand` is to find one. */
+  /** The command that mends the problem, without `--lake`; left out where `mendingCommand` finds it. */
   readonly command?: string;
 }
 
@@ -57,27 +57,30 @@ export interface Problem extends ProblemLocation {
   readonly problem: string;
 }
 
-/** What became of one check. */
+/** The result of one check. */
 export interface CheckResult {
   readonly check: CheckName;
   readonly about: string;
-  /** How many of `counts` were looked at. */
+  /** How many of `counts` were checked. */
   readonly checked: number;
   readonly counts: string;
-  /** `failed` for a problem of the lake, `finding` for one of upstream's, `note` else; `none` where there was nothing to check. */
+  /**
+   * `failed` for a problem of the lake, `finding` for one of the service, `note` for a note; `none` where there was
+   * nothing to check.
+   */
   readonly result: 'ok' | 'failed' | 'finding' | 'note' | 'none';
-  /** Problems found, those not listed included. */
+  /** Number of problems, including those that are not listed. */
   readonly found: number;
 }
 
-/** Problems of one check that are listed; the rest is counted. */
+/** Problems of one check that are listed; further ones are only counted. */
 const mostListed = 200;
 
 /** What a verification finds, check by check. */
 export class Certificate {
   readonly #tallies = new Map<CheckName, Tally>();
 
-  /** So many more were looked at. */
+  /** Adds to the number of what a check has looked at. */
   count(check: CheckName, more = 1): void {
     this.#tallyOf(check).checked += more;
   }
@@ -91,13 +94,13 @@ export class Certificate {
     const { found, listed } = this.#tallyOf(check);
     found[kind]++;
     if (listed.length < mostListed) {
-      // A damaged file may quote whatever its bytes are.
+      // The text may quote bytes of a damaged file: it is cut to a bounded length.
       const loads = { ...(account === undefined ? {} : { account }), ...(command === undefined ? {} : { command }) };
       listed.push({ check, kind, table, file, slice, ...loads, problem: shortened(problem) });
     }
   }
 
-  /** How many problems of a kind were found, over all checks. */
+  /** Number of problems of a kind, over all checks. */
   found(kind: ProblemKind): number {
     return [...this.#tallies.values()].reduce((sum, { found }) => sum + found[kind], 0);
   }
@@ -113,7 +116,7 @@ export class Certificate {
     });
   }
 
-  /** The problems listed, in the order of the checks. */
+  /** The listed problems, in the order of the checks. */
   problems(): Problem[] {
     return checkNames.flatMap((check) => this.#tallyOf(check).listed);
   }
@@ -131,7 +134,7 @@ interface Tally {
   readonly listed: Problem[];
 }
 
-/** Faults of rows by check and file: counted, with a few examples, so that memory doesn't grow with them. */
+/** Faults of rows by check and file: a count and a few examples, so that memory stays bounded. */
 export class Faults {
   readonly #noun: string;
   readonly #found = new Map<string, { check: CheckName; file: ProblemLocation; count: number; examples: string[] }>();
@@ -160,11 +163,11 @@ export class Faults {
   }
 }
 
-/** What every check of a verification takes. */
+/** The input of every check. */
 export interface CheckContext {
   readonly lake: Lake;
   readonly certificate: Certificate;
-  /** Two DuckDBs, for two streams of rows at the same time. */
+  /** Two DuckDB instances, as two streams of rows are read at the same time. */
   readonly events: Database;
   readonly entries: Database;
   readonly signal: AbortSignal;

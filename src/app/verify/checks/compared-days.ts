@@ -2,20 +2,20 @@ import { dayMs, overlap, uncovered, type Window } from '../../../core/windows.js
 import { loadingCommand, spansText } from '../../command-text.js';
 import { byDate, byTransaction } from './main-tables.js';
 
-/** Which times of an account both services are loaded for, and which only one is. */
+/** The windows of an account that both services are loaded for, and those that only one is loaded for. */
 export interface ComparedDays {
   readonly account: string;
-  /** In order, as all of these. */
+  /** In order, as the other windows here. */
   readonly both: readonly Window[];
   readonly v0Only: readonly Window[];
   readonly transactionsOnly: readonly Window[];
-  /** Whether days that only one is loaded for lie between others, so that their orders are differences. */
+  /** Whether days that only one service is loaded for lie between days of both: orders of such days differ. */
   readonly isBroken: boolean;
 }
 
 /**
- * What they are of the windows that each service is loaded for, which neither touch nor overlap. Undefined where both are
- * loaded for the same days, or neither is at all; less than a day does not count.
+ * Compares the loaded windows of both services, which neither touch nor overlap within a service. Undefined where both
+ * are loaded for the same days, or neither is; less than a day does not count.
  */
 export function comparedWindows(
   account: string,
@@ -34,7 +34,7 @@ export function comparedWindows(
   return { account, both, isBroken, ...differences };
 }
 
-/** The same for people: what `api_differences` compares, and what loads the rest. */
+/** Explains in words which days `api_differences` compares, and which command loads the rest. */
 export function comparedText({ account, both, isBroken, v0Only, transactionsOnly }: ComparedDays): string {
   const lacks = [
     v0Only.length > 0 &&

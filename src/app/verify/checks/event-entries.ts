@@ -75,18 +75,21 @@ interface EventEntries {
   readonly file: LogFile;
   /** Each entry once. */
   readonly rows: readonly EntryRow[];
-  /** How often the one comes that comes most often. */
+  /** How often the most frequent of them occurs. */
   readonly copies: number;
 }
 
-/** What is wrong with entries that no further event can have: they belong to no event, or come more often than theirs. */
+/**
+ * Returns what is wrong with entries that match no further event: they belong to no event, or occur more often than
+ * theirs.
+ */
 function unmatchedFault(
   { eventId, file, copies }: EventEntries,
   last: string | undefined,
   times: number,
 ): [CheckName, LogFile, string | undefined] {
   if (eventId !== last) return ['amounts', file, `entries of ${eventId}, which is no event of the slice`];
-  // An event that upstream gave twice has its entries twice, and is told of as such.
+  // An event that the service returned twice has its entries twice. The check `unique-ids` reports it.
   return ['unique-ids', file, copies > times ? `entries of ${eventId} come ${copies} times` : undefined];
 }
 
@@ -175,7 +178,7 @@ function text(cell: Cell | undefined): string {
   return cell === null || cell === undefined ? '' : String(cell);
 }
 
-/** What is wrong with an event's hash or id, or undefined. */
+/** Returns what is wrong with an event's hash or id, or undefined. */
 function idFault(event: EventRow): string | undefined {
   const hash = createHash('sha256').update(event.list).update('\0').update(event.raw);
   const content = hash.copy().digest('hex').slice(0, 32);
@@ -190,12 +193,12 @@ function idFault(event: EventRow): string | undefined {
   return `event_id is ${event.eventId}, raw gives ${id}`;
 }
 
-/** The number of the second, third … identical event, as it ends an `event_id`; NaN where there is none. */
+/** The number at the end of the `event_id` of a second, third … identical event; NaN where there is none. */
 function suffix(text: string): number {
   return Number(/^-([1-9]\d*)$/.exec(text)?.[1] ?? Number.NaN);
 }
 
-/** The money of an event; what is wrong with a text that is no JSON. */
+/** Returns the money objects of an event, or what is wrong with a text that isn't JSON. */
 function walkedOf(raw: string, money: MoneyKeys): Walked | string {
   try {
     return walkMoney(raw, money);
@@ -204,7 +207,10 @@ function walkedOf(raw: string, money: MoneyKeys): Walked | string {
   }
 }
 
-/** What is wrong with the entries of an event, or undefined: each money object of `raw` must be one, to the digit. */
+/**
+ * Returns what is wrong with the entries of an event, or undefined: each money object of `raw` must be one entry, to
+ * the digit.
+ */
 function entriesFault({ amounts, isOrdered, numbers }: Walked, entries: readonly EntryRow[]): string | undefined {
   if (amounts.length !== entries.length) return `raw has ${amounts.length} amounts, entries ${entries.length}`;
   const odd = entries.findIndex(({ entry }, index) => entry !== index);

@@ -5,11 +5,11 @@ import { recordOf } from '../../../sources/finances/model/records.js';
 import { eventMoney, type EntryRow, type MoneyKeys, type Walked } from './money-walk.js';
 import { transactionRolesFault } from './transaction-roles.js';
 
-/** What an API's stored rows are checked by. */
+/** How the stored rows of an API are checked. */
 export interface EventRules {
   /** In SQL: the name of the list that ids are hashes of. */
   readonly list: string;
-  /** In SQL: the settlement that was asked for, which ids begin with. */
+  /** In SQL: the settlement that was asked for; ids begin with it. */
   readonly group: string;
   /** In SQL: the breakdown types of an entry. */
   readonly breakdown: string;
@@ -54,13 +54,16 @@ function transactionFault(
   { value, amounts, isOrdered }: Walked,
   entries: readonly EntryRow[],
 ): string | undefined {
-  // An amount without an entry is a fault of the amounts. Where an object has a key twice, or keys that are numbers, the
-  // order of the entries doesn't tell which amount is whose: only their sum is checked.
+  // An amount without an entry is a problem of the check `amounts`. Where an object has a key twice, or keys that are
+  // numbers, the order of the entries does not say which amount is whose: only their sum is checked.
   if (amounts.length !== entries.length) return undefined;
   return netFault(value, entries) ?? (isOrdered ? transactionRolesFault(value, entries) : undefined);
 }
 
-/** The net amounts of a transaction add up to its total; a transfer to the bank, and one without a total, has none. */
+/**
+ * Whether the net amounts of a transaction add up to its total; a transfer to the bank, and one without a total, has
+ * none.
+ */
 function netFault(transaction: unknown, entries: readonly EntryRow[]): string | undefined {
   const odd = entries.find(({ role }) => role !== 'net' && role !== 'memo');
   if (odd !== undefined) return `${odd.path}: expected net or memo, found ${odd.role}`;

@@ -13,19 +13,19 @@ import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
 import { mainTable, type MainTable } from './main-tables.js';
 
-/** A file of the log, and where DuckDB reads it. */
+/** A file of the log, and the path at which DuckDB reads it. */
 export interface ReadableFile {
   readonly file: LogFile;
   readonly path: string;
 }
 
-/** A table function over files, with no column of their folders among theirs. */
+/** A table function over files, without columns from their folders' names. */
 export function parquet(...paths: readonly string[]): string {
   return rowsIn(paths);
 }
 
 /**
- * Compares a file's rows with what the log says of them: their number, the statistics, folder and slice, positions.
+ * Compares a file's rows with the log: their number, statistics, folder, slice and positions.
  *
  * @throws LedgerlakeError SQL where DuckDB can't read the file as its table
  */
@@ -62,7 +62,7 @@ async function checkStatistics({ file, path }: ReadableFile, context: CheckConte
       const column = file.delta.schema.columns.find((known) => known.name === name);
       const holds =
         column && `${test}(${identifier(name)}) ${sign} TRY_CAST(${literal(String(value))} AS ${sqlType(column)})`;
-      // Without a value there is nothing to bound.
+      // A column without a value has no bounds.
       const sql = holds === undefined ? 'false' : `coalesce(${holds}, count(${identifier(name)}) = 0)`;
       return { what: `${test} of ${name}`, sql };
     };
@@ -90,7 +90,7 @@ async function checkStatistics({ file, path }: ReadableFile, context: CheckConte
   if (faults.length > 0) certificate.add('statistics', 'lake', file, faults.join('; '));
 }
 
-/** In SQL, by what a load key stands for: owner, first instant and end of the slices that rows belong to. */
+/** In SQL, by kind of load key: owner, first instant and end of the slices of a file's rows. */
 const slices: Readonly<Record<string, string>> = {
   window: 'SELECT DISTINCT NULL, epoch_ms(window_start), epoch_ms(window_end)',
   group: 'SELECT DISTINCT group_id, epoch_ms(window_start), NULL',
@@ -132,7 +132,7 @@ function windowFault(start: Cell, end: Cell, loadKeys: ReadonlySet<string>, mont
   if (start === null || end === null) return 'rows without a window';
   const window = { start: Number(start), end: Number(end) };
   const loadKey = windowKey(window);
-  // What loaded windows have left of an imported day lies in the day that its rows tell.
+  // A part of an imported day that loaded windows have not replaced lies within the day of its rows.
   const isImported = [...loadKeys].some((key) => {
     const day = parseImportedKey(key);
     return day !== undefined && day.start >= window.start && day.end <= window.end;
@@ -151,7 +151,8 @@ function ownerFault(
 ): string | undefined {
   const loadKey = `${kind}/${String(owner)}`;
   if (!loadKeys.has(loadKey)) return `rows of ${loadKey}, which the file does not name`;
-  // A group that doesn't say when it opened stands where it was listed, a settlement's summary where its transactions do.
+  // A group without a start lies in the month of the window that listed it; a settlement's summary in that of its
+  // transactions.
   if (instant === null && kind !== 'order') return undefined;
   const expected = instant === null ? 'unknown' : monthOf(Number(instant));
   return expected === month ? undefined : `rows of ${loadKey}, which belongs to ${expected}, in the folder of ${month}`;
@@ -176,7 +177,7 @@ async function checkPositions(
   certificate.add('positions', 'lake', file, text);
 }
 
-/** The hashes of a custom pipeline's table that keeps its records. */
+/** Checks the hashes of a custom pipeline's table that stores its records. */
 async function checkHashes({ file, path }: ReadableFile, { events, certificate, signal }: CheckContext): Promise<void> {
   certificate.count('event-ids', file.rows);
   const wrong = `FROM ${parquet(path)} WHERE content_hash IS DISTINCT FROM substr(sha256(raw), 1, 32)`;

@@ -9,14 +9,14 @@ import { byDate, byGroup } from './main-tables.js';
 /** In SQL: groups whose events don't have positions from 0 on without a gap. */
 export const haveGaps = 'GROUP BY account, group_id HAVING count(*) <> max(position) + 1';
 
-/** In SQL: what is summed of the entries of each settlement and currency. */
+/** In SQL: the sums over the entries of each settlement and currency. */
 export const netSums =
   "sum(amount) FILTER (role = 'net') AS net, count(*) FILTER (role = 'net' AND amount_text IS NOT NULL) AS inexact, " +
   "count(*) FILTER (role = 'unknown') AS unknown";
 
 /**
- * What must be compared across files, kept by DuckDB, which spills it: a few numbers and ids for each event, and net
- * sums for each group.
+ * Tables in DuckDB for what must be compared across files: a few numbers and ids for each event, and net sums for each
+ * group. DuckDB spills them to disk.
  */
 export class IndexTables {
   readonly #context: CheckContext;
@@ -43,7 +43,7 @@ export class IndexTables {
     return new IndexTables(context);
   }
 
-  /** A file that was added, by its number in `seen`. */
+  /** The file with a number in `seen`. */
   file(number: Cell | undefined): ProblemLocation {
     return this.#files[Number(number)] ?? { table: '', file: '', slice: '' };
   }
@@ -73,7 +73,7 @@ export class IndexTables {
     );
   }
 
-  /** Adds what a file of transactions has paid: all that is released, but no transfer to the bank. */
+  /** Adds what the transactions of a file have paid: all that are released, except transfers to the bank. */
   async addPaid({ file, path }: ReadableFile): Promise<void> {
     await this.#execute(
       `INSERT INTO paid SELECT ${literal(file.account)}, group_id, settlement_id, currency, sum(total_amount), ` +
@@ -91,7 +91,7 @@ export class IndexTables {
     return new Set(rows.map((row) => groupKey(String(row['account']), String(row['group_id']))));
   }
 
-  /** Ids that come twice, and dates outside of the windows that were asked for. */
+  /** Reports duplicate ids, and dates outside of the windows that were asked for. */
   async check(): Promise<void> {
     const { certificate } = this.#context;
     const [counts] = await this.#rows(
@@ -108,7 +108,7 @@ export class IndexTables {
       certificate.add('event-dates', 'upstream', this.file(file), text);
     }
 
-    // An event that upstream gave for a window in which it doesn't lie may well come again in its own.
+    // An event that the service returned for a window outside of its date may occur again in the right one.
     const twice = await this.#rows(
       'SELECT min(file) AS file, max(file) AS other, count(*) AS ids, min(id) AS id, fault FROM (' +
         'SELECT min(file) AS file, max(file) AS other, id, count(*) FILTER (inside) > 1 AS fault, tab ' +
@@ -133,7 +133,7 @@ export class IndexTables {
   }
 }
 
-/** A group of an account as a key of maps. */
+/** The key of an account's group in a map. */
 export function groupKey(account: string, group: string): string {
   return JSON.stringify([account, group]);
 }

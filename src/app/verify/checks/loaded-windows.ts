@@ -24,7 +24,10 @@ export function isWithinMonth({ start, end }: Window): boolean {
   return monthOf(start) === monthOf(end - 1) && end - start <= 31 * dayMs;
 }
 
-/** Checks that what was read or imported doesn't overlap, keeps to its month, and covers every slice that has a file. */
+/**
+ * Checks that windows which were read or imported do not overlap, lie within a month each, and cover every slice that
+ * has a file.
+ */
 export function checkWindows(
   lake: Lake,
   accounts: Iterable<string>,

@@ -8,13 +8,13 @@ import type { Runs } from '../../../lake/upkeep/leases.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
 import { mainTable } from './main-tables.js';
 
-/** A file that the log names, with what the log says of it. */
+/** A file that the log names, with the tags and counts of its `add` action. */
 export interface LogFile extends ProblemLocation {
   readonly delta: DeltaTable;
   readonly add: Add;
   readonly pipeline: string;
   readonly account: string;
-  /** The folder's: `2025-03`, or `unknown`. */
+  /** The month of its folder: `2025-03`, or `unknown`. */
   readonly month: string;
   readonly loadKeys: readonly string[];
   readonly rows: number;
@@ -29,7 +29,7 @@ export interface LogFile extends ProblemLocation {
 const record = z.record(z.string(), z.unknown());
 const strings = z.array(z.string());
 const netSums = z.record(z.string(), z.coerce.string());
-/** In Delta's form. */
+/** The statistics, in the JSON form of the Delta protocol. */
 const statistics = z.object({
   numRecords: z.number(),
   minValues: record.catch({}),
@@ -37,19 +37,19 @@ const statistics = z.object({
   nullCount: record.catch({}),
 });
 
-/** The JSON of a tag; undefined where it isn't of that form. */
+/** The parsed JSON of a tag; undefined where it isn't of the expected form. */
 function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
   try {
     return schema.safeParse(JSON.parse(text ?? '')).data;
   } catch {
-    // What isn't JSON isn't what was expected either, and that is a problem of the file.
+    // Text that isn't JSON is handled like JSON of another form: as a problem of the file.
     return undefined;
   }
 }
 
 /**
- * The files of every table as the log names them; `obscure` are the tables of which one was left out, as its tags can't be
- * understood, which is a problem.
+ * The files of every table as the log names them. `obscure` are the tables with a file whose tags can't be understood;
+ * such a file is left out, and is a problem.
  */
 export function logFiles(
   lake: Lake,
@@ -75,7 +75,7 @@ export function logFiles(
   return { files, obscure };
 }
 
-/** What the log says of a file, or what is wrong with that. */
+/** Returns the file with the content of its tags, or what is wrong with them. */
 function readFile(delta: DeltaTable, add: Add, named: ReadonlySet<string>): LogFile | string {
   const { tags } = add;
   const table = delta.schema.name;
@@ -98,7 +98,7 @@ function readFile(delta: DeltaTable, add: Add, named: ReadonlySet<string>): LogF
   if (!file.startsWith(`${table}/account=${account}/month=${month}/`)) {
     return `expected the file in account=${account}/month=${month}`;
   }
-  // A lasting table's file needs no other to name it once it counts.
+  // A file of a table that is never replaced counts once it is committed, without another that names it.
   const isCounted = delta.schema.lasting === true && (derived !== undefined || named.has(file));
   return {
     table,
@@ -122,7 +122,7 @@ function shown(tag: string | undefined): string {
   return tag === undefined ? 'none' : JSON.stringify(tag.slice(0, 60));
 }
 
-/** Files of main tables, and those of derived tables that they name: what was committed together. */
+/** A bundle: files of main tables with the files of derived tables that they name. One slice commits them together. */
 export interface Bundle {
   readonly mains: readonly LogFile[];
   readonly derived: readonly LogFile[];
@@ -131,9 +131,9 @@ export interface Bundle {
 }
 
 /**
- * Puts together what belongs together. Checks that main and derived files name each other: a derived file that the log
- * lacks, and one that nobody names, are problems (while a run is at work, they may be its own; and what a run was about to name
- * when it died the next one removes).
+ * Groups files by bundle. Checks that main and derived files name each other: a derived file that the log lacks is a
+ * problem, and so is one that no main file names. While a run is active, such a file may be its own; a file that a
+ * killed run left behind is removed by the next one.
  */
 export function bundlesOf(files: readonly LogFile[], { active, died }: Runs, certificate: Certificate): Bundle[] {
   const isRunning = active.length > 0;
@@ -179,7 +179,7 @@ export function bundlesOf(files: readonly LogFile[], { active, died }: Runs, cer
 
 const interruptedRunText = 'no slice names it: a run died before it committed the slice; the next run removes it';
 
-/** Main files that share a derived file, as those of one batch of orders do, stand together. */
+/** Puts main files that share a derived file into one bundle, as the files of a batch of orders do. */
 function together(mains: readonly LogFile[]): LogFile[][] {
   const sets = new Map<LogFile, LogFile[]>();
   const byPath = new Map<string, LogFile>();

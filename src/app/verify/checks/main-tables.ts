@@ -11,17 +11,17 @@ import type { Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { FinancesPipeline } from '../../../sources/finances/connect-finances.js';
 
-/** A main table, what reads into it, and what a load key of it stands for. */
+/** A main table, the pipeline that fills it, and the kind of its load keys. */
 export interface MainTable {
   readonly table: string;
   readonly pipeline: string;
-  /** The table of its amounts; undefined for `groups`, whose amounts are columns. */
+  /** The table with its amounts; undefined for `groups`, whose amounts are columns. */
   readonly entries: string | undefined;
   /** `window`, `group`, `order`. */
   readonly loadKey: string;
-  /** A user's own pipeline fills it. */
+  /** Whether a custom pipeline fills it. */
   readonly isCustom?: true;
-  /** Which days of a range are loaded; left out: its slices have no dates. */
+  /** Returns which days of a range are loaded; left out where slices have no dates. */
   readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
 }
 
@@ -45,7 +45,7 @@ export const byGroup = builtIn(groupEventsPipeline);
 export const byTransaction = builtIn(transactionsPipeline);
 export const summaries = builtIn(settlementSummariesPipeline);
 
-/** What a table is that files count in by themselves; undefined for a derived one. */
+/** Describes a main table; undefined for a derived table. */
 export function mainTable({ name, ownPipeline, linesOf }: Table): MainTable | undefined {
   if (linesOf !== undefined) return undefined;
   if (ownPipeline === undefined) return mainTables.find(({ table }) => table === name);
@@ -54,7 +54,7 @@ export function mainTable({ name, ownPipeline, linesOf }: Table): MainTable | un
   return { ...own, ...(coverage && { coverage }) };
 }
 
-/** The main tables of a lake: those of this program, and those that users' own pipelines have filled. */
+/** The main tables of a lake: those of the built-in pipelines, and those of custom pipelines that have rows. */
 export function mainTablesOf(lake: Lake): readonly MainTable[] {
   const custom = lake.tables.filter(({ schema }) => schema.ownPipeline !== undefined);
   return [...mainTables, ...custom.flatMap(({ schema }) => mainTable(schema) ?? [])];

@@ -4,7 +4,7 @@ export interface MoneyKeys {
   readonly amount: string;
 }
 
-/** Those of Finances v0. */
+/** The keys of Finances v0. */
 export const eventMoney: MoneyKeys = { code: 'CurrencyCode', amount: 'CurrencyAmount' };
 
 /** A row of an entries table. */
@@ -13,7 +13,7 @@ export interface EntryRow {
   readonly path: string;
   readonly role: string;
   readonly kind: string;
-  /** Of an entry of a transaction. */
+  /** Only in entries of transactions. */
   readonly breakdown: string | null;
   /** Decimal text. */
   readonly amount: string | null;
@@ -21,7 +21,7 @@ export interface EntryRow {
   readonly currency: string | null;
 }
 
-/** A money object of an event's JSON: one with a code and an amount, whatever these hold. */
+/** A money object of an event's JSON: an object that has a code and an amount, of whatever type. */
 export interface WalkedAmount {
   /** As in the column `path`. */
   readonly path: string;
@@ -36,9 +36,12 @@ export interface Walked {
   readonly value: unknown;
   /** Outer before inner, in the order of the text, as far as JSON.parse keeps that. */
   readonly amounts: readonly WalkedAmount[];
-  /** False where JSON.parse has changed the order of keys, or dropped one that came twice. */
+  /** False where JSON.parse has reordered keys, or dropped a duplicate one. */
   readonly isOrdered: boolean;
-  /** Texts of the amounts that are numbers, normalised and in no order; undefined where they can't be told for sure. */
+  /**
+   * Texts of the amounts that are numbers, normalised and unordered; undefined where they can't be found with
+   * certainty.
+   */
   readonly numbers: readonly string[] | undefined;
 }
 
@@ -83,14 +86,17 @@ export function walkMoney(raw: string, money = eventMoney): Walked {
   return { value: parsed, amounts, isOrdered, numbers };
 }
 
-/** How many keys the text has, those that come twice counted twice: strings that a colon follows. */
+/** Number of keys in the text, duplicates included: strings that a colon follows. */
 function keysIn(raw: string): number {
   let keys = 0;
   for (const [, colon] of raw.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)) if (colon !== undefined) keys++;
   return keys;
 }
 
-/** What a double can't carry is in the text: the numbers behind the keys, if they are as many as the walk found. */
+/**
+ * A double can't hold every amount, so the digits are taken from the text: the numbers behind the keys, if they are as
+ * many as the walk found.
+ */
 function numbersIn(raw: string, amounts: readonly WalkedAmount[], money: MoneyKeys): readonly string[] | undefined {
   const numbers = [...raw.matchAll(new RegExp(`"${money.amount}"\\s*:\\s*(-?\\d[\\d.eE+-]*)`, 'g'))].map(
     ([, text = '']) => normalised(text),
@@ -98,7 +104,7 @@ function numbersIn(raw: string, amounts: readonly WalkedAmount[], money: MoneyKe
   return numbers.length === amounts.filter(({ amount }) => amount !== null).length ? numbers.toSorted() : undefined;
 }
 
-/** A JSON number in one spelling: its digits without zeros around them and the power of ten behind; `0` for any zero. */
+/** A JSON number in canonical form: its digits without zeros around them, and a power of ten; `0` for any zero. */
 export function normalised(number: string): string {
   const { sign, digits, power } = decimalOf(number);
   return digits === '' ? '0' : `${sign}${digits}e${power}`;

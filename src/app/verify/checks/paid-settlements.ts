@@ -41,8 +41,8 @@ export async function summariesFrom(
 }
 
 /**
- * Compares what transactions paid with the totals of closed groups and with the summaries of settlements, where all days of
- * these are loaded; and says which accounts have events of v0 but no transaction for the same days.
+ * Compares what transactions paid with the totals of closed groups and with the summaries of settlements, where all of
+ * their days are loaded. Reports accounts that have events of v0 but no transaction for the same days.
  */
 export async function checkPaid(
   comparable: Comparable,
@@ -80,7 +80,7 @@ export async function checkPaid(
   for (const account of accounts) await checkBothApis(account, comparable, context);
 }
 
-/** Some accounts get nothing at all from the successor while v0 has their events. */
+/** The service returns no transactions at all for some accounts that have events of v0. */
 async function checkBothApis(
   account: string,
   comparable: Comparable,

@@ -11,7 +11,7 @@ import { readWindows } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
 import { byDate, byGroup, listing, type MainTable } from './main-tables.js';
 
-/** A settlement as its listing has it. */
+/** A settlement as the listing of groups describes it. */
 export interface Settlement extends ProblemLocation {
   readonly account: string;
   readonly id: string;
@@ -24,13 +24,13 @@ export interface Settlement extends ProblemLocation {
   readonly total: string | null;
   readonly beginning: string | null;
   readonly beginningCurrency: string | null;
-  /** What became of its payout, as the service says it: `Succeeded`, `Failed`; null where it has none yet. */
+  /** The state of its payout in the service's words: `Succeeded`, `Failed`; null where there is none yet. */
   readonly payoutStatus: string | null;
   /** Milliseconds since 1970. */
   readonly paidAt: number | null;
 }
 
-/** Reads the groups of one account that a FROM clause gives, in its order. */
+/** Reads the groups of one account from a FROM clause, in its order. */
 export async function settlementsFrom(
   source: string,
   { table, file, account }: Pick<LogFile, 'table' | 'file' | 'account'>,
@@ -63,17 +63,19 @@ export async function settlementsFrom(
 
 const byGroupTables = [listing.table, byGroup.table, byGroup.entries ?? ''];
 
-/** What of the lake can be compared: files that are off would only bring findings that are none. */
+/**
+ * What can be compared: comparisons that include damaged files would report differences that the service didn't cause.
+ */
 export interface Comparable {
   readonly lake: Lake;
   readonly settlements: readonly Settlement[];
-  /** Files whose rows could not be read. */
+  /** Files whose rows can't be read. */
   readonly damaged: readonly LogFile[];
-  /** Tables with files that the log doesn't make clear. */
+  /** Tables that have a file whose tags can't be understood. */
   readonly obscure: ReadonlySet<string>;
 }
 
-/** The closed settlements whose events were all read by group, after they had closed. */
+/** The closed settlements whose events were read by group after they had closed. */
 export function loadedSettlements({ lake, settlements, damaged, obscure }: Comparable): Settlement[] {
   if (byGroupTables.some((table) => obscure.has(table))) return [];
   const off = damagedKeys(damaged, byGroup);
@@ -82,7 +84,7 @@ export function loadedSettlements({ lake, settlements, damaged, obscure }: Compa
     const loadKeys = read.get(account) ?? lake.loadKeys(byGroup.pipeline, byGroup.table, account);
     read.set(account, loadKeys);
     const loaded = loadKeys.get(slice);
-    // What was read while the group was open isn't all of it.
+    // Events that were read while the group was open may be incomplete.
     return isClosed && loaded !== undefined && !off.has(slice) && (loaded.lastUpdated ?? Infinity) >= (end ?? 0);
   });
 }
@@ -91,7 +93,9 @@ function damagedKeys(damaged: readonly LogFile[], { table, entries }: MainTable)
   return new Set(damaged.filter((file) => file.table === table || file.table === entries).flatMap((of) => of.loadKeys));
 }
 
-/** Those of the settlements whose rows are all there: positions are counted from 0, and some may have been forgotten. */
+/**
+ * The settlements that have all of their rows: positions count from 0 without a gap, and some may have been forgotten.
+ */
 export async function wholeSettlements(
   settlements: readonly Settlement[],
   index: IndexTables,
@@ -106,7 +110,7 @@ export async function wholeSettlements(
   });
 }
 
-/** What the lake holds by date in a main table, for an account: windows whose files are whole, in order. */
+/** The windows of a main table that are loaded by date for an account and whose files are whole, in order. */
 export function datedWindows({ lake, damaged, obscure }: Comparable, main: MainTable, account: string): Window[] {
   if (obscure.has(main.table) || obscure.has(main.entries ?? '')) return [];
   const off = damagedKeys(damaged, main);
@@ -120,7 +124,7 @@ export function isCovered({ start, end }: Pick<Settlement, 'start' | 'end'>, win
   return start !== null && end !== null && start < end && uncovered({ start, end }, windows).length === 0;
 }
 
-/** Whether every group that could hold a settlement's neighbours is loaded too: those of its time and currency. */
+/** Whether every group of a settlement's time and currency is loaded too: any of them could hold one of its events. */
 function isAlone(settlement: Settlement, comparable: Comparable, loaded: ReadonlySet<Settlement>): boolean {
   const { start, end, account, currency } = settlement;
   if (currency === null || start === null || end === null) return false;
@@ -145,7 +149,7 @@ export async function checkTotals(settlements: readonly Settlement[], context: C
   }
 }
 
-/** The sums of a table of the index by `groupKey` of the account and what a column names. */
+/** The sums in a table of the index by `groupKey` of the account and the value of a column. */
 export async function netSumsOf(
   table: 'nets' | 'paid',
   column: 'group_id' | 'settlement_id',
@@ -169,13 +173,16 @@ export interface NetSum {
   readonly currency: string | null;
   /** Decimal text; null where there is no net amount. */
   readonly net: string | null;
-  /** Net amounts that DECIMAL(18,6) can't hold, which the sum lacks. */
+  /** Number of net amounts that DECIMAL(18,6) can't hold and the sum therefore lacks. */
   readonly inexact: number;
-  /** Amounts of unknown role, which the sum lacks. */
+  /** Number of amounts of unknown role, which the sum lacks. */
   readonly unknown: number;
 }
 
-/** Why the net sums of a closed settlement don't make its total, to the millionth; undefined where they do. */
+/**
+ * Returns how the net sums of a closed settlement differ from its total, to the millionth; undefined where they are
+ * equal.
+ */
 export function totalFault(
   { total, beginning, currency, beginningCurrency }: Settlement,
   nets: readonly NetSum[],
@@ -200,10 +207,10 @@ export function totalFault(
 }
 
 /**
- * Compares what came by date with what came by group, as multisets of `content_hash`, for the settlements that lie wholly
- * within windows read by date. An event of a group must have come by date as well, if its own date was read. A dated
- * event in a group's currency and time must have come by group, in that group or another: only where every group of
- * that time and currency is loaded.
+ * Compares the events read by date with those read by group, as multisets of `content_hash`, for the settlements that
+ * lie wholly within windows read by date. An event of a group must be among those by date if its own date was read. A
+ * dated event in a group's currency and time must be in that group or another; this is checked only where every group
+ * of that time and currency is loaded.
  */
 export async function compareByGroup(
   loaded: readonly Settlement[],

@@ -12,16 +12,17 @@ import type { LogFile } from './log-files.js';
 /** Bytes that are in memory at once. */
 const chunkBytes = 8 * 1024 * 1024;
 
-/** A file whose bytes are those that the log names, where DuckDB can read it. */
+/** A file whose bytes match the log, at a path that DuckDB can read. */
 export interface LocalFile {
   readonly path: string;
-  /** Frees the copy, if it is one. */
+  /** Removes the local copy, if there is one. */
   release(): Promise<void>;
 }
 
 /**
- * Reads a file of the lake and compares its size and hash with the log; what isn't on a local disk is copied to `folder`.
- * Undefined where they differ, which is a problem, or where a run that is at work has replaced the file meanwhile, which is none.
+ * Reads a file of the lake and compares its size and hash with the log; a file that isn't on a local disk is copied to
+ * `folder`. Undefined where they differ, which is a problem, and where an active run has replaced the file meanwhile,
+ * which is none.
  */
 export async function checkBytes(
   file: LogFile,
@@ -39,7 +40,7 @@ export async function checkBytes(
   const path = local ?? copy;
   if (fault === undefined && path !== undefined) return { path, release };
   await release();
-  // A commit of somebody else's may have replaced it while we were on our way.
+  // Another writer's commit may have replaced it meanwhile.
   if (found === undefined && !(await file.delta.refresh()).files.has(file.add.path)) return undefined;
   const whatToDo = file.delta.schema.lasting === true ? `; restore it from a copy, or ${dropHistory}` : '';
   certificate.add('file-bytes', 'lake', file, `${fault ?? ''}${whatToDo}`);
@@ -54,7 +55,9 @@ function faultOf(file: LogFile, found: { size: number; hash: string } | undefine
   return found.hash === file.sha256 ? undefined : 'its SHA-256 is not the one in the log: the file was changed';
 }
 
-/** Size and hash of a file, which is copied to a local one on the way if need be; undefined where there is none. */
+/**
+ * Computes size and hash of a file, and copies it to a local path where one is given; undefined where there is no file.
+ */
 async function readWhole(
   store: Store,
   path: string,
@@ -86,7 +89,7 @@ const foreign =
   "a foreign file: the log does not name it, and by its name it is none of Ledgerlake's, so no run deletes it; move it " +
   "away, as whoever reads the folders takes its rows for the lake's";
 
-/** What readers of the log don't see, and readers of the folders do. */
+/** Files that readers of the log do not see, and readers of the folders do. */
 function retainedText(files: number, retentionMs: number): string {
   return (
     `${formatCount(files, 'replaced file')} stay for readers of older versions, for ${formatSpan(retentionMs)}: read the tables ` +
@@ -94,7 +97,7 @@ function retainedText(files: number, retentionMs: number): string {
   );
 }
 
-/** Data files that runs have moved out of the tables, as commits that name them may be lost, by their folder. */
+/** Data files by folder that runs have moved out of the tables, as the commits that name them may be lost. */
 async function setAsideByRuns(store: Pick<Store, 'list'>): Promise<ReadonlyMap<string, number>> {
   const files = new Map<string, number>();
   for await (const { path } of store.list(setAsideFolder)) {
@@ -113,11 +116,11 @@ function setAsideText(files: number): string {
 }
 
 /**
- * Looks for files in partition folders that no log names; those that were replaced and stay for a while are no more than
- * counted. While a run is at work others may be its own.
+ * Looks for files in partition folders that no log names. Replaced files that stay for the retention time are only
+ * counted. While a run is active, others may be its own.
  *
- * The folders are listed before the logs are read on: what was committed in between is named by then. What one of `files` names
- * and its own table's log doesn't is a problem already, and no run clears it.
+ * The folders are listed before the logs are updated, so that files committed in between are known by then. A file that
+ * one of `files` names and its own table's log doesn't is a problem already, and no run removes it.
  */
 export async function checkUnreferenced(
   account: string | undefined,
@@ -148,7 +151,7 @@ export async function checkUnreferenced(
       }
       const unnamed = lake.isNoted ? orphanText : maybeLost;
       const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : unnamed;
-      // What the next run clears is in nobody's way but that of readers who pass the log by.
+      // A file that the next run removes harms only readers that bypass the log.
       const kind = problem === foreign ? 'lake' : 'note';
       const mend = problem === orphanText ? { command: 'ledgerlake compact' } : {};
       certificate.add('unnamed-files', kind, { table: name, file, slice: '', ...mend }, problem);

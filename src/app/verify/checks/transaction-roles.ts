@@ -4,24 +4,24 @@ import type { EntryRow } from './money-walk.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What a member of a transaction is. */
+/** What the value of a key in a transaction is. */
 type Level = 'transaction' | 'items' | 'breakdowns' | 'other';
 
-/** A node of the trees that add up: an amount, or undefined where there is none, over others. */
+/** A node of a tree of amounts: its own amount, undefined where it has none, and the nodes below it. */
 interface Tree {
   readonly amount: EntryRow | undefined;
   readonly children: readonly Tree[];
 }
 
-/** What a tree is worth; the value is null where it can't be said exactly. */
+/** The value of a tree; null where it can't be computed exactly. */
 interface Worth {
   readonly value: bigint | null;
   readonly currency: string | null;
 }
 
 /**
- * What is wrong with the breakdown, kind or role of a transaction's entries, or undefined. The cut rule by
- * plain recursion, independently of the reader that wrote the entries.
+ * Returns what is wrong with the breakdown, kind or role of a transaction's entries, or undefined. Applies the cut rule
+ * by plain recursion, independently of the reader that wrote the entries.
  *
  * @param transaction as JSON.parse gives it
  * @param entries in the order of its amounts
@@ -78,7 +78,7 @@ function levelOf(level: Level, key: string): Level {
 
 type Rows = ReadonlyMap<JsonObject, EntryRow | undefined>;
 
-/** The entries that count: those of the items, else those of the transaction's breakdowns, else its total. */
+/** The entries that are net: those of the items, else those of the transaction's breakdowns, else its total. */
 function netOf(transaction: unknown, rows: Rows): ReadonlySet<EntryRow> {
   if (!isObject(transaction)) return new Set();
   const total = rowOf(transaction['totalAmount'], rows);
@@ -86,7 +86,7 @@ function netOf(transaction: unknown, rows: Rows): ReadonlySet<EntryRow> {
   const items = treesOf(transaction['items'], (item) => itemTree(item, rows));
   const byItems = cutOfForest(items, total);
   const byBreakdowns = cutOfForest(breakdownTrees(transaction['breakdowns'], rows), total);
-  // One item that doesn't break down itself: the transaction's breakdowns are its.
+  // The only item has no breakdowns: it takes the transaction's.
   const bare = onlyItem(transaction['items']);
   const isBare = bare !== undefined && worthOfAll(itemTree(bare, rows).children) === undefined;
   return new Set((isBare && byItems !== undefined ? (byBreakdowns ?? byItems) : (byItems ?? byBreakdowns)) ?? [total]);
@@ -117,13 +117,13 @@ function itemTree(node: JsonObject, rows: Rows): Tree {
   };
 }
 
-/** The only item there is; undefined where there are none or several. */
+/** The item of a transaction that has exactly one; undefined for none or several. */
 function onlyItem(list: unknown): JsonObject | undefined {
   const items = itemsIn(list);
   return items.length === 1 ? items[0] : undefined;
 }
 
-/** A list of items that came as an object is no item itself. */
+/** An object in the place of the list of items is no item. */
 function itemsIn(list: unknown): JsonObject[] {
   if (Array.isArray(list)) return list.flatMap(itemsIn);
   if (!isObject(list)) return [];
@@ -153,7 +153,7 @@ function cutOfForest(trees: readonly Tree[], { amount, currency }: EntryRow): En
 }
 
 function cutOf({ amount, children }: Tree): EntryRow[] {
-  // What has no amount is worth what is in it.
+  // A node without an amount has the sum of its children.
   if (amount === undefined) return children.flatMap(cutOf);
   return cutOfForest(children, amount) ?? [amount];
 }

@@ -7,13 +7,13 @@ import { instantText, loadingCommand } from '../../command-text.js';
 import type { Certificate } from './certificate.js';
 import { mainTablesOf } from './main-tables.js';
 
-/** A range that a run was asked for and that isn't loaded: from the first day that lacks to the end of the last one. */
+/** A range that a run was asked for and has not loaded: from the first missing day to the end of the last one. */
 export interface UnfinishedRange extends AskedRange {
   readonly account: string;
   readonly gaps: readonly Window[];
 }
 
-/** What of the noted ranges isn't loaded; of a pipeline that isn't known here nothing can be said. */
+/** The parts of the asked ranges that aren't loaded; none for a pipeline that this program doesn't know. */
 export function unfinishedRanges(lake: Lake, notes: readonly AskedNote[]): UnfinishedRange[] {
   return notes.flatMap(({ account, ranges }) =>
     ranges.flatMap((range): UnfinishedRange[] => {
@@ -27,7 +27,10 @@ export function unfinishedRanges(lake: Lake, notes: readonly AskedNote[]): Unfin
   );
 }
 
-/** What of a range is neither loaded nor imported; undefined for a pipeline that isn't known here, or has no dates. */
+/**
+ * The parts of a range that are neither loaded nor imported; undefined for an unknown pipeline and for one without
+ * dates.
+ */
 function gapsOf(lake: Lake, account: string, { pipeline, start, end }: AskedRange): readonly Window[] | undefined {
   const main = mainTablesOf(lake).find((table) => table.pipeline === pipeline);
   if (main?.coverage === undefined) return undefined;
@@ -35,13 +38,13 @@ function gapsOf(lake: Lake, account: string, { pipeline, start, end }: AskedRang
   return main.coverage(lake, account, { start, end }).gaps.flatMap((gap) => uncovered(gap, imported));
 }
 
-/** Whether all that a note holds is loaded. */
+/** Whether everything that an asked range names is loaded. */
 export function isLoaded(lake: Lake, { account, ranges }: AskedNote): boolean {
   return ranges.every((range) => gapsOf(lake, account, range)?.length === 0);
 }
 
 /**
- * What runs were asked for and isn't loaded, of every account.
+ * The ranges that runs were asked for and have not loaded, of every account.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
@@ -52,7 +55,7 @@ export async function readUnfinished(lake: Lake, emit: Emit): Promise<Unfinished
   return unfinishedRanges(lake, await readAskedRanges(lake.store, undefined, emitPassedOver));
 }
 
-/** Checks that what runs were asked for is loaded. */
+/** Checks that everything is loaded that runs were asked for. */
 export function checkRequestedRanges(
   lake: Lake,
   unfinished: readonly UnfinishedRange[],
@@ -64,7 +67,7 @@ export function checkRequestedRanges(
   for (const { account, asking, pipeline, start, end, gaps } of all) {
     const { table = '', isCustom } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
     const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
-    // What loads a custom pipeline takes a folder too.
+    // The command that loads a custom pipeline needs --pipelines too.
     const command = isCustom === true ? 'ledgerlake status' : loadingCommand(pipeline, { account, windows: gaps });
     const hint = isCustom === true ? '; status prints the command that loads it' : '';
     certificate.add(
@@ -77,11 +80,11 @@ export function checkRequestedRanges(
 }
 
 interface LackingRange extends Pick<UnfinishedRange, 'account' | 'pipeline' | 'gaps' | 'start' | 'end'> {
-  /** The commands that were asked for it. */
+  /** The commands that were asked to load it. */
   readonly asking: string;
 }
 
-/** What several runs were asked for, and lacks, once for each account and pipeline. */
+/** The unfinished ranges of several runs, one for each account and pipeline. */
 function byPipeline(unfinished: readonly UnfinishedRange[]): LackingRange[] {
   const groups = new Map<string, UnfinishedRange[]>();
   for (const range of unfinished) {
