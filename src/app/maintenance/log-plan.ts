@@ -1,9 +1,9 @@
-import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import type { Family, Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { Window } from '../../core/windows.js';
+import { overlap, type Window } from '../../core/windows.js';
 import { isDataFile } from '../../lake/data-files.js';
 import type { MetaData, Txn } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
@@ -79,11 +79,13 @@ function isPlausible(version: number): boolean {
   return version < 1e12;
 }
 
-export interface PlanContext {
+/** A lake some of whose logs are written anew. */
+export interface DamagedLogs {
   readonly store: Store;
-  readonly clock: Clock;
-  readonly opened: readonly OpenedTable[];
   readonly families: readonly Family[];
+  readonly opened: readonly OpenedTable[];
+  /** Those of the opened tables whose logs are written anew. */
+  readonly broken: readonly OpenedTable[];
 }
 
 /** Something that isn't loaded any more. */
@@ -106,11 +108,16 @@ export interface TablePlan {
   readonly family: Family | undefined;
 }
 
+/** What a load key of a family's main table names. */
+export function loadKeyOf({ pipeline }: Family): string {
+  return pipelineNamed(pipeline)?.loadKey ?? 'window';
+}
+
 export async function planOf(
   { schema, table, from }: OpenedTable,
-  broken: readonly OpenedTable[],
-  { store, clock, opened, families }: PlanContext,
+  logs: DamagedLogs & { readonly clock: Clock },
 ): Promise<TablePlan> {
+  const { store, clock, families } = logs;
   const remains = await table.remains();
   const paths: string[] = [];
   for await (const { path } of store.list(schema.name)) if (!path.startsWith(`${schema.name}/_`)) paths.push(path);
@@ -120,44 +127,56 @@ export async function planOf(
     const moved = paths.map((path) => ({ path, reason: 'its rows are derived again' }));
     return { ...base, files: [], txns: [], moved, lost: [], family };
   }
+  const isLasting = schema.lasting === true;
   const stored: StoredTable = {
     schema,
-    pipelines: new Set(
-      schema.lasting === true ? [...families.map((of) => of.pipeline), family.pipeline] : [family.pipeline],
-    ),
-    loadKey:
-      schema.lasting === true
-        ? undefined
-        : (pipelines.find(({ name }) => name === family.pipeline)?.loadKey ?? 'window'),
+    pipelines: new Set([...(isLasting ? families.map(({ pipeline }) => pipeline) : []), family.pipeline]),
+    loadKey: isLasting ? undefined : loadKeyOf(family),
     hasNet: family.derived.length > 0,
   };
   return withWorkspace(defaultLimits, store, async (workspace) => {
-    const doubtful: DoubtfulFile[] = [];
-    const sound: StoredRows[] = [];
-    /** Each was removed by a commit that has what replaced it. */
-    const replaced: { readonly path: string; readonly reason: string }[] = [];
-    for (const path of paths) {
-      const file = await storedRows(stored, path, { store, workspace, remains, now: clock.now() });
-      if (isDoubtful(file)) doubtful.push(file);
-      else if (remains.removed.has(file.add.path)) replaced.push({ path, reason: 'the log has removed it' });
-      else if (schema.lasting === true && !mayCount(file, remains, broken, opened)) {
-        doubtful.push({ ...file, reason: 'no commit has named it' });
-      } else sound.push(file);
-    }
-    const { chosen, refused } =
-      schema.lasting === true
-        ? await disjointFiles(sound, store, workspace)
-        : await chooseFiles(sound, comparisonOf(schema, store, workspace));
+    const { sound, doubtful, replaced } = await readFiles(stored, paths, remains, { ...logs, workspace });
+    const { chosen, refused } = isLasting
+      ? await disjointFiles(sound, store, workspace)
+      : await chooseFiles(sound, comparisonOf(schema, store, workspace));
     const moved = [
       ...doubtful.map(({ path, reason }) => ({ path, reason })),
-      ...replaced,
+      ...replaced.map((path) => ({ path, reason: 'the log has removed it' })),
       ...[...refused].map(([{ path }, refusal]) => ({ path, reason: refusals[refusal] })),
     ];
-    if (schema.lasting === true) return { ...base, files: chosen, txns: [], moved, lost: [], family };
-    const left = [...doubtful, ...[...refused.keys()]];
-    const { txns, lost } = loadsOf(family, chosen, left, remains, clock.now());
-    return { ...base, files: chosen, txns, moved, lost, family };
+    const loads = isLasting
+      ? { txns: [], lost: [] }
+      : loadsOf(family, chosen, [...doubtful, ...refused.keys()], remains, clock.now());
+    return { ...base, files: chosen, ...loads, moved, family };
   });
+}
+
+interface ReadFiles {
+  readonly sound: readonly StoredRows[];
+  readonly doubtful: readonly DoubtfulFile[];
+  /** Paths of those that a commit has removed, which has what replaced them. */
+  readonly replaced: readonly string[];
+}
+
+/** Reads every file of a table's folders, and tells those that may count from the others. */
+async function readFiles(
+  stored: StoredTable,
+  paths: readonly string[],
+  remains: LogRemains,
+  { clock, workspace, ...logs }: DamagedLogs & { readonly clock: Clock; readonly workspace: Workspace },
+): Promise<ReadFiles> {
+  const sound: StoredRows[] = [];
+  const doubtful: DoubtfulFile[] = [];
+  const replaced: string[] = [];
+  for (const path of paths) {
+    const file = await storedRows(stored, path, { store: logs.store, workspace, remains, now: clock.now() });
+    if (isDoubtful(file)) doubtful.push(file);
+    else if (remains.removed.has(file.add.path)) replaced.push(path);
+    else if (stored.schema.lasting === true && !mayCount(file, remains, logs)) {
+      doubtful.push({ ...file, reason: 'no commit has named it' });
+    } else sound.push(file);
+  }
+  return { sound, doubtful, replaced };
 }
 
 const refusals = {
@@ -181,8 +200,7 @@ function fittingMetaData({ metaData }: LogRemains, { name }: Table): MetaData | 
 function mayCount(
   { path, add }: StoredRows,
   { files }: LogRemains,
-  broken: readonly OpenedTable[],
-  opened: readonly OpenedTable[],
+  { broken, opened }: Pick<DamagedLogs, 'broken' | 'opened'>,
 ): boolean {
   if (broken.some(({ schema }) => keepsHistory(schema) && schema.lasting !== true)) return true;
   const logged = files.get(add.path)?.add;
@@ -206,7 +224,7 @@ function comparisonOf(schema: Table, store: Store, workspace: Workspace): FileCo
     digest: (file, loadKey) =>
       using([file], async (rows = '') => {
         const condition = loadKeyCondition([loadKey]);
-        const sql = `SELECT count(*) AS rows, bit_xor(hash(of)) AS hash FROM (FROM ${rows} WHERE ${condition}) AS of`;
+        const sql = `SELECT count(*) AS rows, bit_xor(hash(rows_)) AS hash FROM (FROM ${rows} WHERE ${condition}) AS rows_`;
         const [row] = await database.rows(sql);
         return `${String(row?.['rows'])} ${String(row?.['hash'])}`;
       }),
@@ -304,8 +322,8 @@ function loadsOf(
     const { account = '', loadKey = '' } = parseAppId(txn.appId) ?? {};
     if (!isLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
     const window = windowOf(loadKey);
-    const isIn = (of: { account: string; window: Window }) =>
-      of.account === account && window !== undefined && of.window.start < window.end && window.start < of.window.end;
+    const isIn = (other: { account: string; window: Window }) =>
+      other.account === account && window !== undefined && overlap(other.window, window);
     if (claimed.some(isIn)) continue;
     if (doubted.some(isIn)) lose(account, loadKey);
     else if (loadKey.startsWith('window/') === (window !== undefined)) {
@@ -343,9 +361,10 @@ export async function countByThemselves(
   clock: Clock,
 ): Promise<void> {
   const mains = new Set(broken.map(({ schema }) => schema.name));
-  for (const of of opened) {
-    if (of.schema.lasting !== true || broken.includes(of) || of.table.snapshot.version < 0) continue;
-    await of.table.commit('UNPIN', ({ files }) => {
+  for (const lasting of opened) {
+    const { schema, table } = lasting;
+    if (schema.lasting !== true || broken.includes(lasting) || table.snapshot.version < 0) continue;
+    await table.commit('UNPIN', ({ files }) => {
       const pinned = [...files.values()].filter((add) => isDerivedFile(add) && mains.has(add.tags?.['main'] ?? ''));
       if (pinned.length === 0) return undefined;
       const now = clock.now();
@@ -356,5 +375,3 @@ export async function countByThemselves(
     });
   }
 }
-
-/** Copies what doesn't count and the old log, writes the new log, and only then removes what was copied. */
