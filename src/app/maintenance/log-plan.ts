@@ -158,7 +158,7 @@ interface ReadFiles {
   readonly replaced: readonly string[];
 }
 
-/** Reads every file of a table's folders, and tells those that may count from the others. */
+/** Reads every file of a table's folders, and sorts out those that may count. */
 async function readFiles(
   stored: StoredTable,
   paths: readonly string[],
@@ -271,9 +271,30 @@ async function disjointFiles(
   return { chosen: files.filter((file) => !refused.has(file)), refused };
 }
 
+/** What an account has loaded under a load key. */
+interface AccountLoad {
+  readonly account: string;
+  readonly loadKey: string;
+}
+
+function idOf({ account, loadKey }: AccountLoad): string {
+  return `${account} ${loadKey}`;
+}
+
+/** A window of an account. */
+interface AccountWindow {
+  readonly account: string;
+  readonly window: Window;
+}
+
+function windowsOf({ account, loadKey }: AccountLoad): AccountWindow[] {
+  const window = windowOf(loadKey);
+  return window === undefined ? [] : [{ account, window }];
+}
+
 /**
  * What is loaded: the load keys of the files, and those that the log had for loaded and that had no rows, unless something that
- * was left out may have some. What else was loaded, as far as anything tells, is lost.
+ * was left out may have some. What else is known to have been loaded is lost.
  */
 function loadsOf(
   { pipeline, main }: Family,
@@ -281,69 +302,83 @@ function loadsOf(
   left: readonly (DoubtfulFile | StoredRows)[],
   remains: LogRemains,
   now: number,
-): { txns: Txn[]; lost: LostLoad[] } {
+): Pick<TablePlan, 'txns' | 'lost'> {
   const before = new Map<string, Txn>();
   const others: Txn[] = [];
   for (const txn of remains.txns.values()) {
     const read = parseAppId(txn.appId);
-    if (read?.pipeline === pipeline) before.set(`${read.account} ${read.loadKey}`, txn);
+    if (read?.pipeline === pipeline) before.set(idOf(read), txn);
     else others.push(txn);
   }
-  const loaded = new Map<string, { readonly account: string; readonly loadKey: string }>();
-  for (const { account, loadKeys } of files) {
-    for (const loadKey of loadKeys) loaded.set(`${account} ${loadKey}`, { account, loadKey });
-  }
-  const claimed = [...loaded.values()].flatMap(({ account, loadKey }) => {
-    const window = windowOf(loadKey);
-    return window === undefined ? [] : [{ account, window }];
-  });
-  const lost = new Map<string, LostLoad>();
-  const lose = (account: string, loadKey: string): void => {
-    const id = `${account} ${loadKey}`;
-    if (!loaded.has(id) && !lost.has(id)) lost.set(id, { account, text: loadKey });
-  };
-  const doubted: { account: string; window: Window }[] = [];
-  for (const { path, loadKeys } of left) {
-    const [, account = '', month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(path) ?? [];
-    for (const loadKey of loadKeys ?? []) {
-      lose(account, loadKey);
-      const window = windowOf(loadKey);
-      if (window !== undefined) doubted.push({ account, window });
-    }
-    const whole = loadKeys === undefined ? monthRange(month) : undefined;
-    if (whole !== undefined) doubted.push({ account, window: whole });
-    if (loadKeys === undefined) lost.set(`${account} ${path}`, { account, text: `${month} of ${main.name}, in part` });
-  }
-  // Files that the log names and that aren't there, or aren't what it names.
-  for (const { add } of remains.files.values()) {
-    for (const loadKey of safeKeys(() => loadKeysOf(add))) lose(add.partitionValues['account'] ?? '', loadKey);
-  }
-  for (const [id, txn] of before) {
-    const { account = '', loadKey = '' } = parseAppId(txn.appId) ?? {};
-    if (!isLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
-    const window = windowOf(loadKey);
-    const isIn = (other: { account: string; window: Window }) =>
-      other.account === account && window !== undefined && overlap(other.window, window);
-    if (claimed.some(isIn)) continue;
-    if (doubted.some(isIn)) lose(account, loadKey);
-    else if (loadKey.startsWith('window/') === (window !== undefined)) {
-      loaded.set(id, { account, loadKey });
-      if (window !== undefined) claimed.push({ account, window });
-    }
-  }
+  const loads = files.flatMap(({ account, loadKeys }) => loadKeys.map((loadKey) => ({ account, loadKey })));
+  const loaded = new Map(loads.map((load) => [idOf(load), load]));
+  const { lost, doubted } = lostLoads(main, left, remains, loaded);
+  addEmptyLoads(before, doubted, loaded, lost);
   const read = [...loaded].map(([id, { account, loadKey }]): Txn => {
     const version = Math.max(1, Math.abs(before.get(id)?.version ?? 0));
-    return {
-      appId: loadKeyAppId(pipeline, account, loadKey),
-      version,
-      lastUpdated: before.get(id)?.lastUpdated ?? now,
-    };
+    const lastUpdated = before.get(id)?.lastUpdated ?? now;
+    return { appId: loadKeyAppId(pipeline, account, loadKey), version, lastUpdated };
   });
   // How often it was read before counts on.
   const unread = [...before].flatMap(([id, txn]) =>
     loaded.has(id) ? [] : [{ ...txn, version: -Math.abs(txn.version) }],
   );
   return { txns: [...others, ...read, ...unread], lost: [...lost.values()] };
+}
+
+/** What was loaded in files that don't count any more or are missing, and the windows that they may have rows of. */
+function lostLoads(
+  { name }: Table,
+  left: readonly (DoubtfulFile | StoredRows)[],
+  remains: LogRemains,
+  loaded: ReadonlyMap<string, AccountLoad>,
+): { readonly lost: Map<string, LostLoad>; readonly doubted: readonly AccountWindow[] } {
+  const lost = new Map<string, LostLoad>();
+  const doubted: AccountWindow[] = [];
+  const lose = (load: AccountLoad): void => {
+    const id = idOf(load);
+    if (!loaded.has(id) && !lost.has(id)) lost.set(id, { account: load.account, text: load.loadKey });
+  };
+  for (const { path, loadKeys } of left) {
+    const [, account = '', month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(path) ?? [];
+    for (const loadKey of loadKeys ?? []) {
+      lose({ account, loadKey });
+      doubted.push(...windowsOf({ account, loadKey }));
+    }
+    if (loadKeys !== undefined) continue;
+    const window = monthRange(month);
+    if (window !== undefined) doubted.push({ account, window });
+    lost.set(`${account} ${path}`, { account, text: `${month} of ${name}, in part` });
+  }
+  // Files that the log names and that aren't there, or aren't what it names.
+  for (const { add } of remains.files.values()) {
+    const account = add.partitionValues['account'] ?? '';
+    for (const loadKey of safeKeys(() => loadKeysOf(add))) lose({ account, loadKey });
+  }
+  return { lost, doubted };
+}
+
+/** Adds what the log had for loaded and no file has: to what is loaded, or where a doubted window may have it to what is lost. */
+function addEmptyLoads(
+  before: ReadonlyMap<string, Txn>,
+  doubted: readonly AccountWindow[],
+  loaded: Map<string, AccountLoad>,
+  lost: Map<string, LostLoad>,
+): void {
+  const claimed = [...loaded.values()].flatMap(windowsOf);
+  for (const [id, txn] of before) {
+    const { account = '', loadKey = '' } = parseAppId(txn.appId) ?? {};
+    if (!isLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
+    const windows = windowsOf({ account, loadKey });
+    const isTouched = (other: AccountWindow) =>
+      other.account === account && windows.some(({ window }) => overlap(other.window, window));
+    if (claimed.some(isTouched)) continue;
+    if (doubted.some(isTouched)) lost.set(id, { account, text: loadKey });
+    else if (loadKey.startsWith('window/') === windows.length > 0) {
+      loaded.set(id, { account, loadKey });
+      claimed.push(...windows);
+    }
+  }
 }
 
 function safeKeys(read: () => readonly string[]): readonly string[] {

@@ -122,7 +122,7 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
     },
     run: (run) => rebuildFamilies(run, threads, options, custom),
   });
-  // Also where the command does not come to it.
+  // Also where the command fails before it runs.
   await maintained.finally(() => threads.close());
 }
 
@@ -148,7 +148,7 @@ async function rebuildFamilies(
       }
       refuseUnread(unread, { lake: location, config });
     } finally {
-      // Before the workspace goes, which they write to.
+      // They write to the workspace, which is removed next.
       await threads.close();
     }
   });
