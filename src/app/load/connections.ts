@@ -19,6 +19,8 @@ import {
   type FinancesPipeline,
 } from '../../sources/finances/connect-finances.js';
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
+import type { ResolvedAccount } from '../configuration/resolve-account.js';
+import type { RunContext } from '../context.js';
 import { largeGroupsFile, openQuota, pagesFolder, quotaFile, stateFolder, type StateLocation } from './state-folder.js';
 
 /** A service in this process, until it is closed. */
@@ -35,14 +37,10 @@ export interface CustomLocation extends StateLocation {
   readonly untrustedVariables?: ReadonlySet<string> | undefined;
 }
 
-export interface UpstreamOptions extends CustomLocation {
-  /** Undefined: the embedded service. */
-  readonly endpoint: string | undefined;
-  /** Whether the configuration file has it. */
-  readonly isEndpointConfigured?: boolean;
+export interface UpstreamOptions extends CustomLocation, Pick<ResolvedAccount, 'endpoint' | 'isEndpointConfigured'> {
   /** Starts the embedded service, which is not throttled; it is asked where there is no endpoint. */
   readonly startEmbedded?: ((clock: Clock) => Promise<EmbeddedService>) | undefined;
-  /** How the account signs in; undefined: the service asks for nothing. */
+  /** Left out: the service asks for none. */
   readonly signIn?: SignIn | undefined;
   /** Requests a second and at once, as long as the upstream says nothing else. */
   readonly rate: number;
@@ -55,10 +53,7 @@ export interface UpstreamOptions extends CustomLocation {
   readonly tokenLifeMinutes?: number | undefined;
 }
 
-interface ConnectionContext {
-  readonly clock: Clock;
-  readonly emit: Emit;
-}
+type ConnectionContext = Pick<RunContext, 'clock' | 'emit'>;
 
 const nothing = () => Promise.resolve();
 

@@ -17,7 +17,7 @@ import type { ReadingContext } from '../context.js';
 import { readJob, type JobOptions } from './load-job.js';
 import { customAddress, type CustomLocation } from './connections.js';
 
-/** The rows of a table that a page comes to. */
+/** The rows of a table that a page gives. */
 interface PageTable {
   readonly name: string;
   readonly columns: readonly Column[];

@@ -1,6 +1,6 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
-import { messageOf } from '../../core/errors.js';
+import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { latestBound } from '../configuration/range.js';
@@ -187,8 +187,8 @@ async function presentSync(
 }
 
 /**
- * What a sync is asked for of pipelines of which nothing is loaded: once some of it is, what lies before that could be told by
- * nothing else.
+ * The ranges of pipelines of which nothing is loaded. They are noted: once some of such a range is loaded, nothing else shows what
+ * lacks before it.
  */
 function initialRanges(
   lake: Lake,
@@ -232,10 +232,9 @@ function collectingSlices(slices: Map<string, string[]>, emit: Emit): Emit {
   };
 }
 
-/** Whether a run didn't come to its end. */
+/** Whether a run ended before it was done. */
 function isBroken(failure: unknown): boolean {
-  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
-  return failure !== undefined && code !== 'LAKE_LAG';
+  return failure !== undefined && codeOf(failure) !== 'LAKE_LAG';
 }
 
 /** Notes how far back was read, which covers every shorter look-back as well. */

@@ -31,7 +31,7 @@ import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '
 
 export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   readonly refresh: boolean;
-  /** Ask the service for a page where the lake can't tell. */
+  /** Ask the service for a page where the lake doesn't show how much there is. */
   readonly probe: boolean;
   readonly format: Format;
   /** Write one JSON object in the shape of a backfill's summary (`planSummary`), whatever the format is. */
@@ -165,7 +165,7 @@ interface Probed {
 const nothingProbed: Probed = { requests: 0, pages: new Map(), latencies: new Map() };
 
 /**
- * Asks for the first page of each window that the pipelines name, and forgets it: slices will be cut by what it tells. Where it
+ * Asks for the first page of each window that the pipelines name, and forgets it: slices will be cut by what it shows. Where it
  * is empty, windows nearer to the end of the range are asked for: the business may have begun later.
  *
  * @throws what reading throws

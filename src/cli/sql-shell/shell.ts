@@ -155,7 +155,7 @@ class Shell {
     if (this.#waiting > 0 && !this.#cancel.signal.aborted) {
       this.#cancel.abort(new LedgerlakeError('SQL', 'the statement was cancelled'));
     } else if (this.#waiting === 0 && isTyping) {
-      // To the end of the line, and what stands before it away.
+      // To the end of the line, and everything before it deleted.
       lines.write(null, { ctrl: true, name: 'e' });
       lines.write(null, { ctrl: true, name: 'u' });
       this.#reader.rest();
@@ -190,7 +190,7 @@ class Shell {
 
   async #run(statement: string): Promise<boolean> {
     const { session, destination, signal } = this.#options;
-    // What Tab has asked for comes to its end first; a statement may make other names.
+    // A query of Tab's ends first; a statement may make other names.
     await this.#catalog?.catch(() => undefined);
     this.#catalog = undefined;
     const cancelOrStop = signal === undefined ? this.#cancel.signal : AbortSignal.any([signal, this.#cancel.signal]);
