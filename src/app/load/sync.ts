@@ -56,17 +56,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
   const end = latestBound(now, marginMinutes);
   const names = new Set(withNeeds(chosen).map(({ name }) => name));
   const windowed = windowedOf(chosen).filter(({ name }) => names.has(name));
-  const unplanned: SyncPlan = {
-    end,
-    now,
-    lookBack: options.lookBack,
-    rules: options.rules ?? defaultLookBack,
-    lookBacks: new Map(),
-    unfinished: [],
-    isInTurns: inTurns !== undefined,
-    wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
-  };
-  let planned: PlannedSync = { plan: unplanned, ranges: new Map(), days: new Map(), isRereading: false };
+  let planned = unplanned(options, now, end);
   let opened: Lake | undefined;
   const covered = (lake: Lake) => lakeCoveredTo(lake, account, windowed, planned.ranges, end);
   const known = provisionalSummary({ account, lake: options.lake, from: null, to: end }, clock);
@@ -89,7 +79,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       plan: async (lake, unfinished) => {
         if (options.pipelines.length === 0 && options.api === undefined)
           emitUnsyncedPipelines(lake, account, names, emit);
-        planned = await planSync(lake, account, windowed, { ...unplanned, unfinished }, emit);
+        planned = await planSync(lake, account, windowed, { ...planned.plan, unfinished }, emit);
         return {
           pipelines: syncedPipelines(chosen, planned.plan),
           range: { start: startOf(planned), end },
@@ -120,15 +110,26 @@ interface PlannedSync {
   readonly isRereading: boolean;
 }
 
+/** A sync that doesn't know its lake yet. */
+function unplanned({ lookBack, rules = defaultLookBack, inTurns }: SyncOptions, now: number, end: number): PlannedSync {
+  const plan: SyncPlan = {
+    ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },
+    lookBacks: new Map(),
+    unfinished: [],
+    wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
+  };
+  return { plan, ranges: new Map(), days: new Map(), isRereading: false };
+}
+
 /** Plans what pipelines with dates load and read again, and reports the gaps that stay. */
 async function planSync(
   lake: Lake,
   account: string,
   windowed: readonly FinancesPipeline[],
-  unplanned: SyncPlan,
+  begun: SyncPlan,
   emit: Emit,
 ): Promise<PlannedSync> {
-  const plan = { ...unplanned, lookBacks: await readLookBacks(lake.store, account) };
+  const plan = { ...begun, lookBacks: await readLookBacks(lake.store, account) };
   const ranges = new Map<string, Window>();
   const days = new Map<string, number>();
   let isRereading = false;
