@@ -67,19 +67,19 @@ function define(parser: Argv, command: CommandDefinition, run: Run, offered?: Of
   parser.command(
     commandShape(command),
     about,
-    (own) => {
+    (builder) => {
       if (positional !== undefined) {
         const choices = offered?.[positional.name];
-        own.positional(positional.name, { type: 'string', array: positional.many, ...(choices && { choices }) });
+        builder.positional(positional.name, { type: 'string', array: positional.many, ...(choices && { choices }) });
       }
       for (const [option, { type, default: value, about, choices = offered?.[option], short }] of Object.entries(
         options,
       )) {
         const text = { type: 'string', requiresArg: true, default: value, ...(choices && { choices }) } as const;
-        own.option(option, { describe: about, ...(type === 'flag' ? ({ type: 'boolean' } as const) : text) });
-        if (short !== undefined) own.alias(option, short);
+        builder.option(option, { describe: about, ...(type === 'flag' ? ({ type: 'boolean' } as const) : text) });
+        if (short !== undefined) builder.alias(option, short);
       }
-      return own;
+      return builder;
     },
     (values) => {
       run(values, command);

@@ -67,7 +67,7 @@ function unknownWord(message: string, words: readonly string[], lacksCommand: bo
   if (message === noCommand) {
     const option = /^--?([^=]+)/.exec(first)?.[1];
     const isKnown = [everyOption, ...commands.map(({ options }) => options)].some(
-      (of) => option !== undefined && option in of,
+      (known) => option !== undefined && option in known,
     );
     return isKnown ? undefined : option;
   }

@@ -1,6 +1,6 @@
 import { usageError } from '../core/errors.js';
 import { readInstant } from '../core/numeric/instant.js';
-import { nearestName } from '../core/text/fault-line.js';
+import { unknownName } from '../core/text/fault-line.js';
 import type { Reading } from '../engine/run/pipeline.js';
 import { JsonNode } from '../sources/custom/json-node.js';
 import * as v2024 from '../sources/finances/api-2024-06-19/operations.js';
@@ -31,7 +31,7 @@ export function financesQuery(operation: string, given: FinancesParameters): Rea
     const parameters = readParameters(operation, given, range, [...related, ...filters]);
     return (reading) => v2024Pages(reading.upstream.transactions.pages({ operation, parameters }, reading));
   }
-  throw unknown('an operation', operation, [...Object.keys(v0.operations), ...Object.keys(v2024.operations)]);
+  throw unknownName('an operation', operation, [...Object.keys(v0.operations), ...Object.keys(v2024.operations)]);
 }
 
 function isV0(operation: string): operation is v0.OperationName {
@@ -53,7 +53,7 @@ function readParameters(
   const read: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(given)) {
     if (![...dates, ...others].includes(name)) {
-      throw unknown(`a parameter of ${operation}`, name, [...dates, ...others]);
+      throw unknownName(`a parameter of ${operation}`, name, [...dates, ...others]);
     }
     if (value !== undefined) read[name] = dates.includes(name) ? instantOf(name, value) : textOf(name, value);
   }
@@ -72,12 +72,6 @@ function instantOf(name: string, value: unknown): number {
 function textOf(name: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw usageError(`expected ${name} to be a text that is not empty, got ${JSON.stringify(String(value))}`);
-}
-
-function unknown(expected: string, got: string, names: readonly string[]): Error {
-  const nearest = nearestName(got, names);
-  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-  return usageError(`expected ${expected} (${names.join(', ')}), got ${JSON.stringify(got)}${hint}`);
 }
 
 async function* v0Pages(pages: ReturnType<FinancesUpstream['v0']['pages']>): AsyncGenerator<FinancesPage> {

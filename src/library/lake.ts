@@ -120,8 +120,8 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     signal: AbortSignal | undefined,
     read: (context: Omit<ReadingContext, 'output'>, emit: Emit) => Promise<T>,
   ): Promise<T> =>
-    runTask({ signal, onEvent }, (work) =>
-      read({ clock: systemClock, signal: work.signal, log: logTo(work.emit) }, work.emit),
+    runTask({ signal, onEvent }, (task) =>
+      read({ clock: systemClock, signal: task.signal, log: logTo(task.emit) }, task.emit),
     );
 
   const close = async (): Promise<void> => {

@@ -81,22 +81,22 @@ function areCredentials(value: unknown): boolean {
  *
  * @throws LedgerlakeError USAGE for a name that no option has, and for a value of another type
  */
-export function checkOptions<T extends object>(of: string, options: T, known: OptionKinds<T>): void {
+export function checkOptions<T extends object>(subject: string, options: T, known: OptionKinds<T>): void {
   const all: Readonly<Partial<Record<string, Kind>>> = known;
   const given: unknown = options;
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw usageError(`expected the options of ${of} to be an object`);
+    throw usageError(`expected the options of ${subject} to be an object`);
   }
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     const kind = Object.hasOwn(all, name) ? all[name] : undefined;
     if (kind === undefined) {
       const nearest = nearestName(name, Object.keys(all));
       const hint = nearest === undefined ? `it takes ${Object.keys(all).join(', ')}` : `did you mean ${nearest}?`;
-      throw usageError(`expected an option of ${of}, got ${JSON.stringify(name)}; ${hint}`);
+      throw usageError(`expected an option of ${subject}, got ${JSON.stringify(name)}; ${hint}`);
     }
     const { expected, isValid } = kinds[kind];
     if (value !== undefined && !isValid(value))
-      throw usageError(`expected the option ${name} of ${of} to be ${expected}`);
+      throw usageError(`expected the option ${name} of ${subject} to be ${expected}`);
   }
 }
 

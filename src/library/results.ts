@@ -318,7 +318,7 @@ export type FinancesParameters = Readonly<Record<string, string | Date | undefin
 
 /** One result of a page: an event, a settlement, a transaction, a summary, a payout. */
 export interface FinancesResult {
-  /** Of an event of Finances v0 the list that it stands in, such as `ShipmentEventList`; empty for everything else. */
+  /** Of an event of Finances v0 the list that it is in, such as `ShipmentEventList`; empty for everything else. */
   readonly list: string;
   /** The result, as it came: numbers are exact, `raw` is its JSON byte for byte. */
   readonly json: Json;

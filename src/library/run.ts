@@ -68,7 +68,7 @@ const backfillKinds: OptionKinds<BackfillOptions> = { ...runKinds, from: 'instan
 const syncKinds: OptionKinds<SyncOptions> = { ...runKinds, lookBack: 'number', maxLag: 'text' };
 
 /**
- * Why a run ended before it was done, and what it had come to by then. `cause` is the failure itself, of STOPPED the reason of
+ * Why a run ended before it was done, and what it had done by then. `cause` is the failure itself, of STOPPED the reason of
  * the signal.
  */
 export class RunError extends LedgerlakeError {
@@ -113,14 +113,14 @@ export async function backfill(options: BackfillOptions = {}): Promise<RunSummar
  */
 export async function sync(options: SyncOptions = {}): Promise<SyncSummary> {
   checkOptions('sync', options, syncKinds);
-  const [{ readOptions }, { sync: load }, { wholeNumber: whole }] = await Promise.all([
+  const [{ readOptions }, { sync: load }, { wholeNumber }] = await Promise.all([
     import('./read-options.js'),
     import('../app/load/sync.js'),
     import('../app/configuration/settings.js'),
   ]);
   const settings = await readOptions(options);
   const { maxLag, lookBack: days } = options;
-  const lookBack = days === undefined ? undefined : whole('--look-back', String(days), 0);
+  const lookBack = days === undefined ? undefined : wholeNumber('--look-back', String(days), 0);
   const rules = settings.lookBack;
   return summaryOf<SyncSummary>(options, (context) =>
     load({ ...settings, ...jobOf(options), rules, lookBack, maxLag }, context),

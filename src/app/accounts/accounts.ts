@@ -14,8 +14,7 @@ import type { Column } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
 import type { ReadingContext } from '../context.js';
 import { printable } from '../../core/printable.js';
-import type { Clock } from '../../core/clock.js';
-import { nearestName } from '../../core/text/fault-line.js';
+import { unknownName } from '../../core/text/fault-line.js';
 import { resolveAccount, type ResolvedAccount } from '../configuration/resolve-account.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { apiClient } from '../../engine/paging/paged-requests.js';
@@ -152,20 +151,13 @@ function chosenAccounts({ config, environment, accounts }: AccountsOptions): rea
   }
   for (const name of accounts) {
     if (listed.includes(name) || (config.accounts.size === 0 && accountPattern.test(name))) continue;
-    const nearest = nearestName(name, listed);
-    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-    throw usageError(
-      `expected an account that is configured (${listed.join(', ')}), got ${JSON.stringify(name)}${hint}`,
-    );
+    throw unknownName('an account that is configured', name, listed);
   }
   return accounts.length === 0 ? listed : [...new Set(accounts)];
 }
 
-interface CheckContext {
+interface CheckContext extends Pick<ReadingContext, 'clock' | 'signal' | 'log'> {
   readonly transport: Transport;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  readonly log: (line: string) => void;
 }
 
 async function check(account: string, options: CheckOptions, context: CheckContext): Promise<Checked> {

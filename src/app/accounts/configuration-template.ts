@@ -149,8 +149,8 @@ function secretVariables(account: string): readonly string[] {
 }
 
 /**
- * A first `ledgerlake.config.json`, every setting explained. It is taken as it stands; what is commented out stands at its
- * default, with its comma, before a line that stays: each such line, and all of them, can be switched on.
+ * A first `ledgerlake.config.json`, every setting explained. It is valid as it is. What is commented out has its default and its
+ * comma, before a line that stays: each such line, and all of them, can be switched on.
  */
 export function commentedConfiguration({ account, region, schema }: FirstAccount): string {
   const [clientId = '', clientSecret = '', refreshToken = ''] = secretVariables(account);

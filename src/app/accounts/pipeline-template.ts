@@ -60,7 +60,7 @@ function variablesOf(name: string): readonly [string, string] {
 }
 
 /** A definition that loads as it stands. */
-export function definitionTemplate(name: string): string {
+function definitionTemplate(name: string): string {
   const [url, token] = variablesOf(name);
   return `// A pipeline of your own: docs/pipelines.md of ledgerlake has every field, and examples of other APIs.
 

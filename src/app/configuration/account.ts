@@ -1,5 +1,5 @@
 import { usageError } from '../../core/errors.js';
-import { nearestName } from '../../core/text/fault-line.js';
+import { nearestName, unknownName } from '../../core/text/fault-line.js';
 
 /** The account of the embedded service's made-up seller. */
 export const demoAccount = 'demo';
@@ -64,12 +64,7 @@ export function refuseUnknownAccount(
   lake: string,
 ): void {
   if (account === undefined || lakeAccounts.size === 0 || lakeAccounts.has(account)) return;
-  const names = [...lakeAccounts].toSorted();
-  const nearest = nearestName(account, names);
-  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-  throw usageError(
-    `expected --account to be one that ${lake} holds (${names.join(', ')}), got ${JSON.stringify(account)}${hint}`,
-  );
+  throw unknownName(`--account to be one that ${lake} holds`, account, [...lakeAccounts].toSorted());
 }
 
 const northAmerica = 'https://sellingpartnerapi-na.amazon.com';
@@ -107,7 +102,7 @@ export function nearestRegion(given: string): Region | undefined {
   return regionNames.find((region) => marketplaces[region]?.includes(word) === true || region === nearest);
 }
 
-/** Hosts of the service and of its sign-in: to these a secret of the user's goes, whoever names them. */
+/** Hosts of the service and of its sign-in: a secret of the user's may go to these, whichever file names them. */
 export const knownHosts: ReadonlySet<string> = new Set([
   ...Object.values(regions).map((address) => new URL(address).host),
   'api.amazon.com',

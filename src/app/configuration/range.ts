@@ -26,9 +26,9 @@ export interface RangeOptions {
 export function readRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
   const marginMs = marginMinutes === undefined ? rangeMarginMs : marginMinutes * 60_000;
   const latest = latestBound(now, marginMinutes);
-  const requestedEnd = to === undefined ? latest : instant('--to', to);
+  const requestedEnd = to === undefined ? latest : readInstantOption('--to', to);
   const end = Math.min(requestedEnd, latest);
-  const start = from === undefined ? dayStart(end - defaultDays * dayMs) : instant('--from', from);
+  const start = from === undefined ? dayStart(end - defaultDays * dayMs) : readInstantOption('--from', from);
   if (start >= latest) {
     const when = start > now ? ', which is in the future' : '';
     throw usageError(
@@ -46,7 +46,7 @@ export function readRange({ from, to, marginMinutes }: RangeOptions, now: number
 
 /** The message for an end in the future, which `readRange` draws back to `end`; undefined where it is none. */
 export function futureEndText({ to }: RangeOptions, { end }: Window, now: number): string | undefined {
-  if (to === undefined || instant('--to', to) <= now) return undefined;
+  if (to === undefined || readInstantOption('--to', to) <= now) return undefined;
   return `--to ${to} is in the future: the range ends at ${isoInstant(end)}`;
 }
 
@@ -55,7 +55,8 @@ export function latestBound(now: number, marginMinutes: number = rangeMarginMs /
   return Math.floor((now - marginMinutes * 60_000) / 1000) * 1000;
 }
 
-function instant(option: string, text: string): number {
+/** Milliseconds since 1970 of an option's value. Throws a USAGE error for one that is no date or instant */
+export function readInstantOption(option: string, text: string): number {
   const micros = readInstant(text);
   if (micros === undefined) {
     throw usageError(

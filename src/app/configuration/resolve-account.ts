@@ -199,7 +199,7 @@ function refuseWithoutEndpoint(
 
 /**
  * The variables that custom pipelines read for an account: those of the environment, and for those of the account's own that
- * are not set there the secrets that the configuration has. `untrustedVariables` are those whose text stands in a file that only lay in the
+ * are not set there the secrets that the configuration has. `untrustedVariables` are those whose text is in a file that only lay in the
  * working folder. Throws a USAGE error for a secret that can't be read
  */
 export async function accountEnvironment(

@@ -81,7 +81,7 @@ function settingReader(options: OptionTexts, environment: Environment) {
 }
 
 /**
- * The configuration, and the settings that come of it, of the environment and of what is given.
+ * The configuration, and the settings that follow from it, from the environment and from what is given.
  *
  * @throws LedgerlakeError USAGE for what is wrong in any of them
  */
@@ -111,7 +111,7 @@ export function resolveSettings(
     tokenLifeMinutes: read('token-life-minutes', positiveNumber) ?? settings.tokenLifeMinutes ?? 3,
     journal: read('journal', asText) ?? seenFrom(folder, settings.journal),
     pipelineFolder: read('pipelines', asText) ?? seenFrom(folder, settings.pipelines),
-    api: read('api', readApi) ?? settings.api,
+    api: read('api', oneOf(apis)) ?? settings.api,
     lookBack: settings.lookBack ?? defaultLookBack,
     retentionHours: read('retention-hours', retention) ?? settings.retentionHours,
     export: read('export', readExports) ?? settings.export ?? [],
@@ -127,7 +127,7 @@ export function resolveLogSettings(
   const read = settingReader(options, environment);
   const file = settings.metricsFile;
   return {
-    format: read('log-format', logFormat) ?? settings.logFormat ?? 'text',
+    format: read('log-format', oneOf(logFormats)) ?? settings.logFormat ?? 'text',
     metricsPort: read('metrics-port', port) ?? settings.metricsPort,
     metricsHost: read('metrics-host', asText) ?? settings.metricsHost ?? '127.0.0.1',
     metricsFile: read('metrics-file', asText) ?? (file && resolve(folder, file)),
@@ -175,16 +175,12 @@ function readExports(name: string, text: string): readonly ExportFormat[] {
   });
 }
 
-function readApi(name: string, text: string): Api {
-  const api = apis.find((known) => known === text);
-  if (api !== undefined) return api;
-  throw usageError(`expected ${name} to be one of ${apis.join(', ')}, got ${JSON.stringify(text)}`);
-}
-
-function logFormat(name: string, text: string): LogFormat {
-  const format = logFormats.find((known) => known === text);
-  if (format !== undefined) return format;
-  throw usageError(`expected ${name} to be one of ${logFormats.join(', ')}, got ${JSON.stringify(text)}`);
+function oneOf<T extends string>(words: readonly T[]): Reader<T> {
+  return (name, text) => {
+    const word = words.find((known) => known === text);
+    if (word !== undefined) return word;
+    throw usageError(`expected ${name} to be one of ${words.join(', ')}, got ${JSON.stringify(text)}`);
+  };
 }
 
 function port(name: string, text: string): number {

@@ -2,8 +2,7 @@ import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Lake } from '../../lake/lake.js';
 import { programCommand } from '../command-text.js';
 import type { RunContext } from '../context.js';
-import { exportTitles, type ExportFormat } from './export-formats.js';
-import { exporterOf } from './exporters.js';
+import { exporterOf, exportTitles, type ExportFormat } from './export-formats.js';
 
 /** What a command exports at its end. */
 export interface ExportOptions {

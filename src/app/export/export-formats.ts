@@ -1,3 +1,6 @@
+import type { Clock } from '../../core/clock.js';
+import type { Lake } from '../../lake/lake.js';
+
 /** What `ledgerlake export` writes, and runs at their end where `export` says so. */
 export const exportFormats = ['iceberg', 'symlinks'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -7,3 +10,25 @@ export const exportTitles: Readonly<Record<ExportFormat, string>> = {
   iceberg: 'Iceberg metadata',
   symlinks: 'symlink manifests',
 };
+
+/** What an export came to. */
+interface Exported {
+  /** Tables with a log. */
+  readonly tables: number;
+  /** Of these, those of which something was written. */
+  readonly changed: number;
+  /** Bytes written. */
+  readonly bytes: number;
+}
+
+type Exporter = (lake: Lake, clock: Clock) => Promise<Exported>;
+
+const exporters: Readonly<Record<ExportFormat, () => Promise<Exporter>>> = {
+  iceberg: async () => (await import('../../lake/iceberg/export-lake.js')).exportIceberg,
+  symlinks: async () => (await import('../../lake/symlinks/export-symlinks.js')).exportSymlinks,
+};
+
+/** Loads what writes a format; a run that exports nothing does without. */
+export function exporterOf(format: ExportFormat): Promise<Exporter> {
+  return exporters[format]();
+}

@@ -5,8 +5,7 @@ import { existingLake } from '../../lake/existing-lake.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { usageError } from '../../core/errors.js';
 import type { RunContext } from '../context.js';
-import { exportTitles, type ExportFormat } from './export-formats.js';
-import { exporterOf } from './exporters.js';
+import { exporterOf, exportTitles, type ExportFormat } from './export-formats.js';
 
 /**
  * `ledgerlake export symlinks --ddl`: prints the statements that have Redshift Spectrum read the manifests.

@@ -84,7 +84,7 @@ export async function openSync(
     await redis.del(key);
     await redis.hset(key, { began, asked: requestedAt });
   }
-  // With its beginning: a worker that was thought to be dead may still tell of a sync before, and that one isn't open any more.
+  // With its beginning: a worker that was taken for dead may still report slices of an earlier sync, which isn't open any more.
   const field = (pipeline: string, slice: string): string => `${began} ${pipeline} ${slice}`;
   return {
     began,

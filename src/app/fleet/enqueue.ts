@@ -1,5 +1,4 @@
-import { nearestName } from '../../core/text/fault-line.js';
-import { usageError } from '../../core/errors.js';
+import { unknownName } from '../../core/text/fault-line.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { openFleet, type Fleet, type FleetAddress } from './fleet.js';
 import { nightlyPattern, type Night } from './nightly.js';
@@ -137,9 +136,6 @@ function iso(ms: number | null | undefined): string | null {
 
 function refuseUnknown(named: readonly string[], known: readonly string[], where = 'that is configured'): void {
   for (const name of named) {
-    if (known.includes(name)) continue;
-    const nearest = nearestName(name, known);
-    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
-    throw usageError(`expected an account ${where} (${known.join(', ')}), got ${JSON.stringify(name)}${hint}`);
+    if (!known.includes(name)) throw unknownName(`an account ${where}`, name, known);
   }
 }

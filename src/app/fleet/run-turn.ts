@@ -37,8 +37,8 @@ export interface TurnContext {
 const watchMs = 5000;
 
 /**
- * Plays an account's turn: the first thing that it is asked to do, until it is done or the turn is over. What comes then
- * is told by `afterTurn`.
+ * Plays an account's turn: the first thing that it is asked to do, until it is done or the turn is over. `afterTurn` says what
+ * follows.
  */
 export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): Promise<AfterTurn> {
   const { clock, emit, rules, random } = options;
@@ -113,7 +113,7 @@ async function runJob(
       await clock.sleep(watchMs, ended.signal);
       await turn.progress({ work: job.work, since: isoInstant(began), ...meter.counts });
       const ranMs = clock.now() - began;
-      // One that has begun nothing would come to nothing, however often it has its turn.
+      // One that ends before it has begun anything would never get anywhere.
       const hasBegun = meter.counts.requests + meter.counts.pages > 0;
       if (ranMs < turnLength(waitedMs, rules) || !hasBegun || turnOver.signal.aborted) continue;
       const firstWaiting = await fleet.queue.firstWaiting(clock.now());

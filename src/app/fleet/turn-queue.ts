@@ -139,9 +139,9 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
     /** How many accounts are in it, by state. */
     counts: async () => {
       const counts = await turns.getJobCounts(...Object.values(jobStates).flat());
-      const of = (state: QueuedAccount['state']) =>
+      const total = (state: QueuedAccount['state']) =>
         jobStates[state].reduce((sum, jobState) => sum + (counts[jobState] ?? 0), 0);
-      return { waiting: of('waiting'), active: of('active'), delayed: of('delayed'), dead: of('dead') };
+      return { waiting: total('waiting'), active: total('active'), delayed: total('delayed'), dead: total('dead') };
     },
     /** Every account in it. */
     accounts: async (now: number): Promise<readonly QueuedAccount[]> => {
@@ -205,7 +205,7 @@ export async function startQueueWorker(
     });
     if (after.next === 'rest') return;
     if (after.next === 'lost') {
-      // Nobody but who has the lock can do that: the error that others get is told, and nothing else comes of it.
+      // Only the worker with the lock can do that: any other gets an error, which is reported and has no other effect.
       await job.moveToDelayed(Date.now(), token);
       throw new bull.DelayedError();
     }

@@ -58,11 +58,11 @@ export const turnRules: TurnRules = {
   pauses: { firstPauseMs: minute, longestPauseMs: 2 * hour },
 };
 
-/** Priorities are whole numbers from 1 to this, and the lowest goes first: as far as BullMQ's can be told apart. */
+/** Priorities are whole numbers from 1 to this, and the lowest goes first: as far as BullMQ tells them apart. */
 export const lastPriority = 2 ** 21;
 
 /**
- * Instants are told apart by a minute in a priority: by more, a turn of a minute would put nobody behind. There are
+ * A priority counts instants in minutes: with a coarser unit a turn of a minute would put nobody behind. There are
  * enough of them for four years, then they are counted from 1 again (next on 23 October 2029). Who waits at that instant is
  * behind all that ask then, until a place is free or its nightly sync gives it another priority.
  */
@@ -108,7 +108,7 @@ export interface RunningTurn {
 }
 
 /**
- * Whether a turn is to come to its end: it has lasted long enough, and the place is needed for somebody who would go first.
+ * Whether a turn is to end: it has lasted long enough, and the place is needed for somebody who would go first.
  * Otherwise it goes on, since to begin again costs time. To be asked every few seconds.
  */
 export function isTurnOver(turn: RunningTurn, now: number, rules: TurnRules = turnRules): boolean {

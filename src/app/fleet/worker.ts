@@ -24,7 +24,7 @@ export interface WorkerOptions extends FleetAddress {
   readonly concurrency: number;
   /** How long a turn goes on while others wait. */
   readonly turnMs: number;
-  /** How long turns under way may take to come to an end once the worker is to stop. */
+  /** How long turns under way may take to end once the worker is to stop. */
   readonly graceMs: number;
   /** How long a worker that isn't heard of keeps its accounts. */
   readonly lockMs: number;
@@ -43,8 +43,8 @@ const countMs = 15_000;
 const breakOffShare = 0.2;
 
 /**
- * `ledgerlake worker`: plays turns of a fleet's accounts, several at once, until the signal aborts; then it takes no new
- * one, and those under way come to an end in good order, or after the grace at once. What is left of them goes back to the queue.
+ * `ledgerlake worker`: plays turns of a fleet's accounts, several at once, until the signal aborts. Then it takes no new one, and
+ * those under way end in good order, or at once when the grace is over. What is left of them goes back to the queue.
  *
  * @throws LedgerlakeError as `openFleet`
  */

@@ -7,7 +7,7 @@ import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { readInstant, isoInstant } from '../../core/numeric/instant.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import {
   accountFiles,
@@ -23,10 +23,12 @@ import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
 import { forgetAskedRanges } from '../../lake/upkeep/asked-ranges.js';
 import { acquireExclusiveLease, leasePath, otherLeases } from '../../lake/upkeep/leases.js';
+import { rowsInLog } from '../../lake/files/new-file.js';
 import { restoreSwapped } from '../../lake/transaction/references.js';
 import type { Store } from '../../lake/store/store.js';
 import { removeAged } from './retention.js';
 import { readAccountName } from '../configuration/account.js';
+import { readInstantOption } from '../configuration/range.js';
 import { eraseState, type StateLocation } from '../load/state-folder.js';
 
 export interface ForgetOptions extends StateLocation, Pick<ExportOptions, 'export'> {
@@ -59,7 +61,7 @@ export interface ForgetContext extends CommandContext {
  * is at work on the lake
  */
 export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
-  const before = options.before === undefined ? undefined : readBefore(options.before);
+  const before = options.before === undefined ? undefined : readInstantOption('--before', options.before);
   const known = {
     account: options.account,
     lake: options.lake,
@@ -176,14 +178,6 @@ async function ask(
   throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was removed');
 }
 
-function readBefore(text: string): number {
-  const micros = readInstant(text);
-  if (micros !== undefined) return Number(micros / 1000n);
-  throw usageError(
-    `expected --before to be an ISO 8601 date or instant such as 2025-01-31 or 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
-  );
-}
-
 type Files = ReadonlyMap<string, { readonly table: string; readonly add: Add }>;
 
 /** Compares an account's files before and after, table by table. */
@@ -191,13 +185,13 @@ function forgottenRows(before: Files, after: Files): ForgottenRows[] {
   const names = [...new Set([...before.values()].map(({ table }) => table))];
   return names
     .map((table) => {
-      const of = (files: Files) => [...files].filter(([, file]) => file.table === table);
-      const rows = (files: Files) => of(files).reduce((sum, [, { add }]) => sum + Number(add.tags?.['rows'] ?? 0), 0);
-      const bytes = (files: Files) => of(files).reduce((sum, [, { add }]) => sum + add.size, 0);
+      const inTable = (files: Files) => [...files].filter(([, file]) => file.table === table);
+      const rows = (files: Files) => rowsInLog(inTable(files).map(([, { add }]) => add));
+      const bytes = (files: Files) => inTable(files).reduce((sum, [, { add }]) => sum + add.size, 0);
       return {
         table,
         rows: rows(before) - rows(after),
-        files: of(before).filter(([path]) => !after.has(path)).length,
+        files: inTable(before).filter(([path]) => !after.has(path)).length,
         bytes: bytes(before) - bytes(after),
       };
     })

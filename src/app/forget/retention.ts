@@ -19,7 +19,7 @@ import {
   transactions,
 } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { eventHistory, events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
-import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
+import { targetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 
 /** How the rows of a main table, and those derived from them, grow old. */
 interface AgingRule {
@@ -146,7 +146,7 @@ async function agedFiles(
   return found;
 }
 
-/** Whether the log's statistics say that all of a file's rows stay, or that all go; undefined where they don't tell. */
+/** Whether the log's statistics say that all of a file's rows stay, or that all go; undefined where they don't say. */
 function ageByStatistics(add: Add, column: string, before: number): 'new' | 'old' | undefined {
   const { least = '', greatest = '', hasNoNull } = columnStatistics(add, column);
   if (Date.parse(least) >= before) return 'new';
@@ -201,7 +201,6 @@ async function rewritten(
     const table = lake.table(path.split('/')[0] ?? '');
     return table.fileAt(path) === undefined ? [] : [{ table, path }];
   });
-  const { account, month } = old.partitionValues;
   const pipeline = old.tags?.['pipeline'] ?? '';
   const family = { pipeline, main: main.schema, derived: sources.map(({ table }) => table.schema) };
   const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({
@@ -215,7 +214,7 @@ async function rewritten(
       return local;
     },
   }));
-  const target = { family, account: account ?? '', month: month ?? '', loadKeys };
+  const target = targetOf(family, old, loadKeys);
   return writeBundle(workspace, { target, key: old.path, tags: old.tags ?? {}, tables }, clock.now());
 }
 

@@ -13,6 +13,7 @@ import type { DedupIndex } from './dedup-index.js';
 import type { UndatedDedup } from './undated-events.js';
 import type { StagedMonth } from './event-staging.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
+import { numberInId } from '../maintenance/undated-moves.js';
 
 /** What became of a month's events. */
 export interface AddedEvents {
@@ -35,7 +36,7 @@ export interface InputFiles {
   readonly undated: UndatedDedup;
 }
 
-/** Changes of other runs that a commit puts up with before it gives up. */
+/** Attempts to commit before it gives up, where other runs change the days each time. */
 const maxAttempts = 10;
 
 /**
@@ -115,11 +116,10 @@ async function newEvents(
       ? 'SELECT NULL::TIMESTAMPTZ AS window_start, NULL::VARCHAR AS content_hash, 0 AS times, 0 AS last WHERE false'
       : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(inLake)} WHERE ${isOpen} GROUP BY ALL`;
   const isNew = undated.omittedOf(staged.number) === 0 ? 'true' : 'rows.event_id IN (SELECT event_id FROM undated_)';
-  const nth = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
   await database.execute(`CREATE OR REPLACE TEMP TABLE held_ AS ${counted}`);
   await database.execute(
     'CREATE OR REPLACE TEMP TABLE staged_ AS SELECT rows.event_id, rows.position, rows.window_start, ' +
-      `CASE WHEN rows.posted_at IS NULL THEN ${isNew} ELSE ${nth} > coalesce(held_.times, 0) END AS is_new, ${isOpen} AS is_open, places.last FROM ${rowsIn([staged.events.path])} ` +
+      `CASE WHEN rows.posted_at IS NULL THEN ${isNew} ELSE ${numberInId} > coalesce(held_.times, 0) END AS is_new, ${isOpen} AS is_open, places.last FROM ${rowsIn([staged.events.path])} ` +
       'AS rows LEFT JOIN held_ USING (window_start, content_hash) ' +
       'LEFT JOIN (SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places USING (window_start)',
   );

@@ -153,8 +153,8 @@ function keyOf(row: GroupRow): string {
 }
 
 /**
- * Which of two states of a group is the later one: one that has its end comes after one without, and so on. Where nothing
- * tells, the greater text: whatever the order in which they come, the same one stays.
+ * Which of two states of a group is the later one: one with an end is later than one without, and so on. Where nothing decides,
+ * the greater text: the same one stays, in whatever order they are received.
  */
 function later(a: GroupRow, b: GroupRow): GroupRow {
   const order =

@@ -167,7 +167,7 @@ export class ChunkThreads {
     const chunk = Promise.resolve(this.#free.pop() ?? import('./chunk.js').then((module) => new module.Chunk()));
     let isInUse = true;
     const free = (): void => {
-      if (isInUse) void chunk.then((of) => this.#free.push(of));
+      if (isInUse) void chunk.then((ended) => this.#free.push(ended));
       isInUse = false;
     };
     return this.#chunkTask({
@@ -233,18 +233,4 @@ export class ChunkThreads {
 interface ChunkSteps extends Omit<ChunkTask, 'flatten' | 'encode'> {
   flatten(lines: ChunkLines, memory: SharedArrayBuffer | undefined): Promise<FlattenedChunk>;
   encode(deduped: DedupedChunk): Promise<readonly EncodedMonth[]>;
-}
-
-/** Uses threads for chunks and ends them. Throws what `use` throws. */
-export async function withChunkThreads<T>(
-  limits: ImportLimits,
-  signal: AbortSignal,
-  use: (threads: ChunkThreads) => Promise<T>,
-): Promise<T> {
-  const threads = new ChunkThreads(limits, signal);
-  try {
-    return await use(threads);
-  } finally {
-    await threads.close();
-  }
 }

@@ -40,7 +40,7 @@ export interface FlattenedChunk {
   /** Bodies that hold groups, which aren't read yet, by their number in the chunk. */
   readonly groups: ReadonlyMap<number, GroupsBody>;
   readonly warnings: EventWarnings;
-  /** Its events in their days; undefined where these depend on what stands before the chunk, or where it has no events. */
+  /** Its events in their days; undefined where the days depend on earlier chunks, or where it has no events. */
   readonly assigned: AssignedChunk | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface GroupsBody {
 
 /** The events of a chunk, once their days are known. */
 export interface AssignedChunk {
-  /** Of their ids without the numbers that tell equal events apart, as `idWords` an event. */
+  /** Their ids without the numbers of equal events, as `idWords` an event. */
   readonly words: Int32Array;
   /** The start of each one's day. */
   readonly days: Float64Array<ArrayBuffer>;
@@ -66,7 +66,7 @@ export interface AssignedChunk {
 export interface ChunkRows {
   readonly memory: RowsMemory;
   readonly hashes: IdHashes;
-  /** When each event stands in microseconds since 1970. */
+  /** The instant of each event, in microseconds since 1970. */
   readonly instants: BigInt64Array;
   /** For another chunk's rows, once nobody needs these any more. */
   readonly reusable: SharedArrayBuffer;
@@ -81,13 +81,13 @@ export interface DedupedChunk {
 
 export interface UndatedEvent {
   readonly contentHash: string;
-  /** Without the number that tells equal events apart. */
+  /** Without the number of equal events. */
   readonly eventId: string;
 }
 
 /** What is to be written of a chunk. */
 export interface ChosenEvents {
-  /** The how many-th of its kind in the input each event is, from 1. */
+  /** The number of each event among equal ones of the input, from 1. */
   readonly times: Int32Array<ArrayBuffer>;
   /** Its position in its day. */
   readonly positions: Int32Array<ArrayBuffer>;

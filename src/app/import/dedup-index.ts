@@ -8,7 +8,7 @@ import { copyId, DistinctIds, IdLog, idWords, storedIds, type IdList } from './s
 
 /** The events of a chunk of an input, in order of receipt. */
 export interface ChunkEvents {
-  /** Of their ids without the numbers that tell equal events apart, as `idWords` an event. */
+  /** Their ids without the numbers of equal events, as `idWords` an event. */
   readonly words: Int32Array;
   /** The start of each one's day. */
   readonly days: Float64Array;
@@ -20,7 +20,10 @@ export interface ChunkEvents {
 
 /** Which events of a chunk are new to the lake. */
 export interface DedupedEvents {
-  /** The how many-th of its kind in the input each one is, from 1; 0 where the lake holds it, or its day isn't open. One without a date is never taken for held. */
+  /**
+   * The number of each one among equal events of the input, from 1; 0 where the lake holds it, or its day isn't open. One without a
+   * date never counts as held.
+   */
   readonly times: Int32Array<ArrayBuffer>;
   /** Its position in its day, behind those that the lake holds. */
   readonly positions: Int32Array<ArrayBuffer>;
@@ -47,8 +50,8 @@ export interface FileIds {
 
 /**
  * The events that the lake holds of an account's days, and those that this run adds, by their ids: so duplicates are found
- * before a row is written. Equal events of a day are told apart by counting: there are as many of
- * them afterwards as the input has that has the most. Files are read once, as soon as a day of theirs is asked for.
+ * before a row is written. Equal events of a day are counted: afterwards there are as many of them as the input has that has the
+ * most. Files are read once, as soon as a day of theirs is asked for.
  *
  * What another run commits meanwhile shows when the rows are about to be committed (`isCurrent`).
  */

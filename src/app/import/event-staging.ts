@@ -1,4 +1,5 @@
 import { alignedWith } from '../../core/columns/memory.js';
+import { groupBy } from '../../core/group-by.js';
 import { monthOf } from '../../core/windows.js';
 import type { EncodedFile } from '../../core/parquet/encode-file.js';
 import type { Family } from '../../core/columns/table.js';
@@ -218,7 +219,7 @@ export class EventStaging {
         }
         const lastLine = lines.numbers.at(-1) ?? 0;
         this.#waiting.push({ task, assigned: chunk.assigned, bytes: length, lastLine });
-        // What stands before the first page with a date stands at its earliest one.
+        // Events before the first page with a date get its earliest one.
         const instant = this.#latest ?? chunk.dates?.first;
         if (instant !== undefined) encoded = Promise.all(await this.#stageWaiting(instant));
         else if (this.#isOverfull()) throw this.#undatable();
@@ -260,7 +261,7 @@ export class EventStaging {
   }
 
   /**
-   * Deduplicates the waiting chunks, whose events without a date stand at the instant where no page before has one.
+   * Deduplicates the waiting chunks; where no page before has a date, their events without one get this instant.
    *
    * @returns once they are encoded
    */
@@ -293,11 +294,10 @@ export class EventStaging {
     for (const row of undated.keys()) if (times[row] === 0) noteUndated(row, leftOut);
     this.#countKnown(days, times);
     const chosen = newRows(days, times);
-    const starts = new Map<string, number[]>();
-    for (const day of [...chosen.keys()].toSorted((one, other) => one - other)) {
-      const month = monthOf(day);
-      starts.set(month, [...(starts.get(month) ?? []), day]);
-    }
+    const starts = groupBy(
+      [...chosen.keys()].toSorted((one, other) => one - other),
+      monthOf,
+    );
     const staged: Omit<StagedMonth, 'events' | 'entries' | 'net'>[] = [];
     const months: ChosenMonth[] = [];
     for (const [month, ofMonth] of starts) {

@@ -1,7 +1,7 @@
 import { withThreads } from '../../lake/files/workspace.js';
 import { provisionalSummary } from '../provisional-summary.js';
 import type { RunContext } from '../context.js';
-import { importLimits, withChunkThreads } from './chunk-threads.js';
+import { ChunkThreads, importLimits } from './chunk-threads.js';
 import type { ImportPagesOptions } from './import-run.js';
 import { inputsOf } from './input-bytes.js';
 
@@ -16,10 +16,13 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
   context.setProvisionalSummary?.(provisionalSummary({ account, lake, from: null, to: null }, context.clock));
   const inputs = await inputsOf(options.files, options.stdin);
   const limits = withThreads(options.limits ?? importLimits, options.threads);
-  await withChunkThreads(limits, context.signal, async (threads) => {
+  const threads = new ChunkThreads(limits, context.signal);
+  try {
     threads.expect(inputs.reduce((sum, { bytes = 0 }) => sum + bytes, 0));
     // Loaded while the threads load theirs.
     const { runImport } = await import('./import-run.js');
     await runImport(inputs, threads, { ...options, limits }, context);
-  });
+  } finally {
+    await threads.close();
+  }
 }

@@ -126,7 +126,7 @@ export class ImportSummary implements PipelineSummary {
 /** What an import came to. */
 export class ImportSummaries {
   skippedLines = 0;
-  /** Events without a date of which it can't be told whether they are ones that the lake held. */
+  /** Events without a date that the lake may have held or not. */
   undecided = 0;
   readonly #summaries = new Map<string, ImportSummary>();
 

@@ -70,8 +70,8 @@ export function storedDays(target: ImportTarget, family: Family, days: readonly 
 }
 
 /**
- * Commits the files of imported days, unless what the lake holds of these days is another than was looked at: then nothing
- * is changed, and whoever asked looks again.
+ * Commits the files of imported days, unless the lake holds something else of these days than `stored` says: then nothing is
+ * changed, and the caller looks again.
  *
  * @param replaced files that they replace; the others of these days stay
  */

@@ -100,7 +100,7 @@ export async function* inflated(bytes: AsyncIterable<Buffer>): AsyncGenerator<Bu
     const copied = (async function* () {
       for await (const chunk of allBytes) yield Buffer.from(chunk);
     })();
-    // What fails in here fails in whoever reads on, too.
+    // Who reads on gets the same failure.
     const fed = pipeline(Readable.from(copied, { highWaterMark: 1 }), gunzip).catch(() => undefined);
     try {
       for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;

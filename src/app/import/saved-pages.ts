@@ -10,7 +10,7 @@ export function brokenLine(file: string, line: number, found: string): Ledgerlak
 /**
  * The lines of an input that aren't blank, in order.
  *
- * @throws LedgerlakeError BROKEN_LINE where gzip is damaged or cut off: what follows can't be told then; the signal's reason
+ * @throws LedgerlakeError BROKEN_LINE where gzip is damaged or cut off, as nothing behind it can be read; the signal's reason
  */
 export async function* savedLines(input: Input, signal: AbortSignal): AsyncGenerator<Line> {
   let last = 0;
@@ -142,10 +142,10 @@ interface EffectiveDates {
 }
 
 /**
- * When things happened that came page by page: at their own date. What has none stands at the earliest date of its page,
- * else at the latest of the nearest page before it that has one, else at the earliest of the nearest page behind it. As in
- * a slice that was read (`effectiveInstants`), but for saved pages being of any order: there the latest date of all pages
- * before is that of the nearest one.
+ * The instants of things that were received page by page: their own date. What has none gets the earliest date of its page,
+ * else the latest of the nearest page before it that has one, else the earliest of the nearest page behind it.
+ * `effectiveInstants` does the same for a slice, whose pages are in order: there the latest date of all pages before is that of
+ * the nearest one.
  *
  * @param before the latest date of the nearest page before the first, where there is one
  */

@@ -36,7 +36,7 @@ export function copyId(from: Int32Array, row: number, to: Int32Array, index: num
   for (let word = 0; word < idWords; word++) to[index * idWords + word] = from[row * idWords + word] ?? 0;
 }
 
-/** Some events' distinct ids, numbered in the order in which they come, among which others are looked up. */
+/** The distinct ids of some events, numbered in their order; others are looked up among them. */
 export class DistinctIds {
   /** Which of the distinct ids that of each event is. */
   readonly numbers: Int32Array;
@@ -96,7 +96,7 @@ export interface StoredIds {
   readonly words: Int32Array;
   /** When their windows begin, in milliseconds since 1970. */
   readonly days: Float64Array;
-  /** Where they stand in their windows. */
+  /** Their positions in their windows. */
   readonly positions: Int32Array;
 }
 

@@ -14,12 +14,11 @@ import type { ImportTarget } from './imported-day-files.js';
 import { appendFile } from 'node:fs/promises';
 
 /**
- * Which of an input's events without a date come into the lake. Nothing but the page it stands on tells the day of such an
- * event, so that equal ones are compared over all the days between the first and the last date of their inputs:
+ * Which of an input's events without a date are new to the lake. Only its page shows the day of such an event. So equal ones are
+ * compared over all the days between the first and the last date of their inputs:
  *
  * - Where the days of one input (or loaded window) cover those of the other, equal events are the same, as many as there are.
- * - Where they overlap only in part, as many are the same as stand on days of the other on both sides; they are counted as
- *   undecided.
+ * - Where they overlap only in part, as many are the same as each side has on days of the other; they are counted as undecided.
  *
  * The lake gets so many that with what is the same it has as many as the input has.
  */
@@ -146,7 +145,7 @@ export class UndatedDedup {
     const spans: string[] = [];
     const imported: string[] = [];
     for (const add of adds) {
-      const [path = ''] = (await this.#files.of(this.#target.lake, events, [add])).flatMap((of) => of.paths);
+      const [path = ''] = (await this.#files.of(this.#target.lake, events, [add])).flatMap((month) => month.paths);
       paths.push(path);
       for (const { first, last } of importSpansOf(add)) {
         spans.push(`(${literal(path)}, ${first}, ${last}, ${dayStart(first)}, ${dayStart(last)})`);
@@ -165,7 +164,7 @@ export class UndatedDedup {
       `CREATE OR REPLACE TEMP TABLE imported_ AS SELECT DISTINCT * FROM ${values(imported, "('', 0)")} AS t(path, day)`,
     );
     await database.execute(
-      // A row of an import that isn't told of, as of earlier versions, is of its day alone.
+      // A row of an import without a span, as earlier versions wrote it, is of its day alone.
       'CREATE OR REPLACE TEMP TABLE rows_ AS WITH found AS (SELECT filename AS path, content_hash, epoch_ms(window_start) AS start, ' +
         `epoch_ms(window_end) - 1 AS end_, count(*) AS number FROM ${rowsIn(paths, ', filename = true')} ` +
         'WHERE posted_at IS NULL GROUP BY ALL), ' +
@@ -244,7 +243,7 @@ export class UndatedEvents {
    * @param staged number of its staged month; `leftOut` where its day isn't open
    * @param eventId unique in the input
    * @param day start of its day
-   * @param times the how many-th of its kind in the day
+   * @param times its number among equal events of the day
    */
   add(staged: number, contentHash: string, eventId: string, day: number, times: number): void {
     this.length++;

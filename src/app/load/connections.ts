@@ -7,16 +7,20 @@ import type { Emit } from '../../core/events/run-event.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { openJournal } from '../../engine/journal/journal.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
+import { mainTable } from '../../engine/slicing/slicing.js';
+import type { Lake } from '../../lake/lake.js';
 import { connectCustom, cursorLifeMs, type CustomConnection } from '../../sources/custom/custom-api.js';
 import { readApiAddress, type CustomAddress } from '../../sources/custom/custom-address.js';
 import { customPipeline, isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import {
   connectFinances,
+  noUpstream,
   type Connection,
   type FinancesPipeline,
-  type FinancesUpstream,
 } from '../../sources/finances/connect-finances.js';
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
+import type { ResolvedAccount } from '../configuration/resolve-account.js';
+import type { RunContext } from '../context.js';
 import { largeGroupsFile, openQuota, pagesFolder, quotaFile, stateFolder, type StateLocation } from './state-folder.js';
 
 /** A service in this process, until it is closed. */
@@ -33,14 +37,10 @@ export interface CustomLocation extends StateLocation {
   readonly untrustedVariables?: ReadonlySet<string> | undefined;
 }
 
-export interface UpstreamOptions extends CustomLocation {
-  /** Undefined: the embedded service. */
-  readonly endpoint: string | undefined;
-  /** Whether the configuration file has it. */
-  readonly isEndpointConfigured?: boolean;
+export interface UpstreamOptions extends CustomLocation, Pick<ResolvedAccount, 'endpoint' | 'isEndpointConfigured'> {
   /** Starts the embedded service, which is not throttled; it is asked where there is no endpoint. */
   readonly startEmbedded?: ((clock: Clock) => Promise<EmbeddedService>) | undefined;
-  /** How the account signs in; undefined: the service asks for nothing. */
+  /** Left out: the service asks for none. */
   readonly signIn?: SignIn | undefined;
   /** Requests a second and at once, as long as the upstream says nothing else. */
   readonly rate: number;
@@ -53,36 +53,31 @@ export interface UpstreamOptions extends CustomLocation {
   readonly tokenLifeMinutes?: number | undefined;
 }
 
-interface ConnectionContext {
-  readonly clock: Clock;
-  readonly emit: Emit;
-}
+type ConnectionContext = Pick<RunContext, 'clock' | 'emit'>;
 
-/** What becomes of the pages that aren't in the lake when a run ends. */
-export type UncommittedPages = Pick<Connection, 'sweep' | 'clear'>;
+const nothing = () => Promise.resolve();
 
-type Use<T, Connected> = (connected: Connected, pages: UncommittedPages) => Promise<T>;
+/** The connection of a run that asks nothing of the finances. */
+export const noConnection: Connection = { upstream: noUpstream, sweep: nothing, clear: nothing, close: nothing };
 
-export const noUncommittedPages: UncommittedPages = { sweep: () => Promise.resolve(), clear: () => Promise.resolve() };
-
-/** Runs with the upstream at an address, or with the embedded service, which is started for the run and not throttled. */
-export async function withUpstream<T>(
+/** Connects to the upstream at an address, or to the embedded service, which is started for the run and not throttled. */
+export async function openUpstream(
   options: UpstreamOptions,
   account: string,
   { clock, emit }: ConnectionContext,
-  use: Use<T, FinancesUpstream>,
-): Promise<T> {
-  const { endpoint, rate, burst, signIn, tokenLifeMinutes = 3 } = options;
+): Promise<Connection> {
+  const { endpoint, rate, burst, signIn, startEmbedded, tokenLifeMinutes = 3 } = options;
   const cursorLifeMs = tokenLifeMinutes * 60_000;
   const common = { clock, cursorLifeMs, random: Math.random, emit };
   if (endpoint === undefined) {
-    if (options.startEmbedded === undefined) throw usageError('expected --endpoint: there is no embedded service here');
-    const service = await options.startEmbedded(clock);
+    if (startEmbedded === undefined) throw usageError('expected --endpoint: there is no embedded service here');
+    const service = await startEmbedded(clock);
     const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
-    return use(connection.upstream, noUncommittedPages).finally(async () => {
+    const close = async () => {
       await connection.close();
       await service.close();
-    });
+    };
+    return { ...connection, close };
   }
   const warn = warning(options, account, emit);
   const isKept = options.createsState !== false || existsSync(stateFolder(options, account));
@@ -92,64 +87,73 @@ export async function withUpstream<T>(
       : undefined;
   const path = largeGroupsFile(options, account, endpoint);
   const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
-  const connection = connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state, largeGroups });
-  return use(connection.upstream, connection).finally(() => connection.close());
+  return connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state, largeGroups });
 }
 
 /** Answers in which a new definition finds nothing until it is to blame. */
 const firstMisses = 3;
 
+/** Pipelines of a run, those of users connected to their APIs until they are closed. */
+export interface ConnectedPipelines extends Omit<Connection, 'upstream'> {
+  readonly pipelines: readonly FinancesPipeline[];
+}
+
 /**
- * Runs with custom pipelines connected to their APIs; the others are as they were.
+ * Connects custom pipelines to their APIs; the others are as they were.
  *
  * @throws LedgerlakeError USAGE where an address or a header isn't there
  */
-export async function withCustomConnections<T>(
+export async function connectPipelines(
   pipelines: readonly FinancesPipeline[],
   location: CustomLocation,
   account: string,
-  {
-    clock,
-    emit,
-    isProven,
-  }: ConnectionContext & {
-    /** Whether the lake holds what a definition has found. */
-    readonly isProven: (pipeline: CustomPipeline) => boolean;
-  },
-  use: Use<T, readonly FinancesPipeline[]>,
-): Promise<T> {
+  { lake, ...context }: ConnectionContext & { readonly lake: Lake },
+): Promise<ConnectedPipelines> {
   const connections: CustomConnection[] = [];
-  const connect = async (pipeline: CustomPipeline): Promise<FinancesPipeline> => {
-    const { loaded } = pipeline;
-    const { name, api } = loaded.definition;
-    const address = customAddress(pipeline, account, location);
-    const state =
-      api.quota !== undefined && isWorthPacing(api.quota.rate)
-        ? await openState(location, account, {
-            ...{ quota: quotaName(name, address), pages: join(pagesFolder, name) },
-            ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: warning(location, account, emit) },
-          })
-        : { kept: undefined, journal: undefined };
-    const mostMisses = isProven(pipeline) ? Infinity : firstMisses;
-    const connection = connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses, ...state });
-    connections.push(connection);
-    // What is to be done may be another's word: a sync's.
-    return { ...customPipeline(loaded, connection), sliceQueue: (job) => pipeline.sliceQueue(job) };
+  const ofEach = (step: 'sweep' | 'clear' | 'close') => async () => {
+    for (const connection of connections) await connection[step]();
   };
+  const close = ofEach('close');
+  const connected: FinancesPipeline[] = [];
   try {
-    const connected: FinancesPipeline[] = [];
-    for (const pipeline of pipelines) connected.push(isCustom(pipeline) ? await connect(pipeline) : pipeline);
-    return await use(connected, {
-      sweep: async () => {
-        for (const connection of connections) await connection.sweep();
-      },
-      clear: async () => {
-        for (const connection of connections) await connection.clear();
-      },
-    });
-  } finally {
-    for (const connection of connections) await connection.close();
+    for (const pipeline of pipelines) {
+      if (!isCustom(pipeline)) {
+        connected.push(pipeline);
+        continue;
+      }
+      // The lake holds what the definition has found.
+      const isProven = lake.files(pipeline.name, mainTable(pipeline).name, account).length > 0;
+      const mostMisses = isProven ? Infinity : firstMisses;
+      const connection = await connectPipeline(pipeline, location, account, { ...context, mostMisses });
+      connections.push(connection);
+      // What is to be done may be another's word: a sync's.
+      const sliceQueue: CustomPipeline['sliceQueue'] = (job) => pipeline.sliceQueue(job);
+      connected.push({ ...customPipeline(pipeline.loaded, connection), sliceQueue });
+    }
+  } catch (error) {
+    await close();
+    throw error;
   }
+  return { pipelines: connected, sweep: ofEach('sweep'), clear: ofEach('clear'), close };
+}
+
+async function connectPipeline(
+  pipeline: CustomPipeline,
+  location: CustomLocation,
+  account: string,
+  { clock, emit, mostMisses }: ConnectionContext & { readonly mostMisses: number },
+): Promise<CustomConnection> {
+  const { loaded } = pipeline;
+  const { name, api } = loaded.definition;
+  const address = customAddress(pipeline, account, location);
+  const state =
+    api.quota !== undefined && isWorthPacing(api.quota.rate)
+      ? await openState(location, account, {
+          ...{ quota: quotaName(name, address), pages: join(pagesFolder, name) },
+          ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: warning(location, account, emit) },
+        })
+      : { kept: undefined, journal: undefined };
+  return connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses, ...state });
 }
 
 interface StateOptions {

@@ -17,7 +17,7 @@ import type { ReadingContext } from '../context.js';
 import { readJob, type JobOptions } from './load-job.js';
 import { customAddress, type CustomLocation } from './connections.js';
 
-/** The rows of a table that a page comes to. */
+/** The rows of a table that a page gives. */
 interface PageTable {
   readonly name: string;
   readonly columns: readonly Column[];
@@ -127,14 +127,14 @@ export async function pagesJson(pages: readonly FirstPage[]): Promise<string> {
   const texts: string[] = [];
   for (const { pipeline, window, records, hasNext, tables, unfit } of pages) {
     const head = { pipeline, from: isoInstant(window.start), to: isoInstant(window.end), records, has_next: hasNext };
-    const rows: string[] = [];
-    for (const { name, columns, rows: of } of tables) {
+    const members: string[] = [];
+    for (const { name, columns, rows } of tables) {
       let text = '';
-      for await (const piece of formatText('json', columns, chunksOf(of))) text += piece.replaceAll('\n', '');
-      rows.push(`${JSON.stringify(name)}:${text}`);
+      for await (const piece of formatText('json', columns, chunksOf(rows))) text += piece.replaceAll('\n', '');
+      members.push(`${JSON.stringify(name)}:${text}`);
     }
     const fields = JSON.stringify({ ...head, unfit: Object.fromEntries(unfit) }).slice(0, -1);
-    texts.push(`${fields},"tables":{${rows.join(',')}}}`);
+    texts.push(`${fields},"tables":{${members.join(',')}}}`);
   }
   return `[${texts.join(',')}]`;
 }

@@ -1,8 +1,7 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import { variableOf, type Environment } from '../../core/environment.js';
-import type { SignIn } from '../../engine/auth/token-request.js';
+import { variableOf } from '../../core/environment.js';
 import { customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { demoAccount, readCustomAccount } from '../configuration/account.js';
@@ -11,6 +10,7 @@ import {
   accountName,
   resolveAccount,
   type AccountOptions,
+  type ResolvedAccount,
 } from '../configuration/resolve-account.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import {
@@ -22,7 +22,7 @@ import {
 } from '../configuration/settings.js';
 import { transactionViews } from '../query/transaction-views.js';
 import { historyFamily } from '../reconcile/event-history.js';
-import type { EmbeddedService } from './connections.js';
+import type { CustomLocation, EmbeddedService } from './connections.js';
 
 /** What a run that asks the service is given. */
 export interface RunSettingSources
@@ -38,22 +38,11 @@ export interface RunSettingSources
 }
 
 /** What a run that asks the service goes by. */
-export interface RunSettings extends Settings {
+export interface RunSettings
+  extends Settings, ResolvedAccount, Pick<CustomLocation, 'environment' | 'untrustedVariables'> {
   /** Whether the lake is the one of commands that name none. */
   readonly isDefaultLake?: boolean;
-  readonly account: string;
-  /** Undefined: the embedded service. */
-  readonly endpoint: string | undefined;
-  /** Whether the configuration file has it. */
-  readonly isEndpointConfigured?: boolean;
-  readonly signIn: SignIn | undefined;
   readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
-  /** Files with secrets that everybody on this machine can read. */
-  readonly exposed?: readonly string[] | undefined;
-  /** The variables that definitions name; left out: those of the process. */
-  readonly environment?: Environment | undefined;
-  /** Those of them that a file has which nobody named: it lay in the working folder. Left out: none. */
-  readonly untrustedVariables?: ReadonlySet<string> | undefined;
   /** Custom pipelines, whether or not they are named. */
   readonly customPipelines: readonly CustomPipeline[];
 }

@@ -1,6 +1,6 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
-import { messageOf } from '../../core/errors.js';
+import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { latestBound } from '../configuration/range.js';
@@ -26,7 +26,7 @@ import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { RunContext } from '../context.js';
 import { readJob } from './load-job.js';
-import { load, type LoadOptions } from './load.js';
+import { load, type Loaded, type LoadOptions } from './load.js';
 
 export interface SyncOptions extends LoadOptions {
   /** Days that are read again, whatever the schedule says; undefined: what the schedule says. */
@@ -47,123 +47,155 @@ export interface SyncOptions extends LoadOptions {
  * LAKE_LAG where the lake is older than it may be, or the failure that ended the run, its summary printed
  */
 export async function sync(options: SyncOptions, context: RunContext): Promise<void> {
-  const { clock, print, printJson, emit } = context;
+  const { clock, emit } = context;
   const { inTurns } = options;
   const job = readJob(options);
   const { account, pipelines: chosen, marginMinutes } = job;
   const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
   const now = inTurns?.began ?? clock.now();
   const end = latestBound(now, marginMinutes);
-  const names = new Set(chosen.flatMap(({ name, needs = [] }) => [name, ...needs.map((needed) => needed.name)]));
-  const used = windowedOf(chosen).filter(({ name }) => names.has(name));
-  const ranges = new Map<string, Window>();
-  const days = new Map<string, number>();
-  let plan: SyncPlan = {
-    end,
-    now,
-    lookBack: options.lookBack,
-    rules: options.rules ?? defaultLookBack,
-    lookBacks: new Map(),
-    unfinished: [],
-    isInTurns: inTurns !== undefined,
-    wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
-  };
-  const read = new Map<string, string[]>();
-  /** Whether any of it has been read before. */
-  let isRereading = false;
-  const covered = (lake: Lake) => lakeCoveredTo(lake, account, used, ranges, end);
-  const lagSeconds = (lake: Lake): number | null => {
-    const at = covered(lake);
-    return at === undefined ? null : Math.round((clock.now() - at) / 1000);
-  };
+  const names = new Set(withNeeds(chosen).map(({ name }) => name));
+  const windowed = windowedOf(chosen).filter(({ name }) => names.has(name));
+  let planned = unplanned(options, now, end);
   let opened: Lake | undefined;
-  const startOf = (): number => Math.min(end, ...[...ranges.values()].map(({ start }) => start));
+  const covered = (lake: Lake) => lakeCoveredTo(lake, account, windowed, planned.ranges, end);
   const known = provisionalSummary({ account, lake: options.lake, from: null, to: end }, clock);
   context.setProvisionalSummary?.(() => ({
     ...known(),
-    ...(ranges.size > 0 && { from: isoInstant(startOf()) }),
-    lag_seconds: opened === undefined ? null : lagSeconds(opened),
+    ...(planned.ranges.size > 0 && { from: isoInstant(startOf(planned)) }),
+    lag_seconds: opened === undefined ? null : lagSeconds(covered(opened), clock.now()),
   }));
 
+  const read = new Map<string, string[]>();
   await load(
     {
       command: 'sync',
       options,
       job,
       refresh: true,
-      plan: async (lake, unfinished) => {
-        if (options.pipelines.length === 0 && options.api === undefined)
-          emitUnsyncedPipelines(lake, account, names, emit);
-        plan = { ...plan, unfinished, lookBacks: await readLookBacks(lake.store, account) };
-        for (const windowed of used) {
-          const { name: pipeline } = windowed;
-          const loaded = loadedWindows(lake, pipeline, mainTable(windowed).name, account);
-          const asked = unfinished.filter((range) => range.pipeline === pipeline);
-          const range = syncRange(loaded, end, asked);
-          ranges.set(pipeline, range);
-          days.set(pipeline, pipelineLookBackDays(lake, account, windowed, plan));
-          isRereading ||= loaded.length > 0 && (days.get(pipeline) ?? 0) > 0;
-          for (const gap of olderGaps(loaded, range, asked)) {
-            emit({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
-          }
-        }
-        const loadState = { lake, account, ranges, unfinished, end };
-        return {
-          pipelines: syncedPipelines(chosen, plan),
-          range: { start: startOf(), end },
-          asked: initialRanges(chosen, loadState),
-        };
-      },
       opened: (lake) => {
         opened = lake;
       },
+      plan: async (lake, unfinished) => {
+        if (options.pipelines.length === 0 && options.api === undefined)
+          emitUnsyncedPipelines(lake, account, names, emit);
+        planned = await planSync(lake, account, windowed, { ...planned.plan, unfinished }, emit);
+        return {
+          pipelines: syncedPipelines(chosen, planned.plan),
+          range: { start: startOf(planned), end },
+          asked: initialRanges(lake, account, chosen, planned),
+        };
+      },
       judge: (lake) => lagFailure(covered(lake), maxLagMs, clock.now()),
-      present: async ({ lake, report, findings }) => {
+      present: async (loaded) => {
         for (const [pipeline, slices] of read) {
           // Some wait for the rest of a damaged file, and aren't in the lake: all are read again.
-          if (lake.missingLoads(pipeline, report.account) === undefined) await inTurns?.read(pipeline, slices);
+          if (loaded.lake.missingLoads(pipeline, account) === undefined) await inTurns?.read(pipeline, slices);
         }
-        const at = covered(lake);
-        // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.
-        const isRead = report.summaries.length > 0 && !isBroken(report.failure);
-        if (isRead) await noteLookBacks(lake, report.account, plan, days, emit);
-        print(summaryText(report));
-        const found = findingsText(findings);
-        if (found !== '') print(found);
-        else if (isRead && isRereading) print('Nothing has changed in what was read again\n');
-        const lag = lagText(at, clock.now());
-        if (lag !== '') print(lag);
-        // Of a run that came to its end the failure itself says so.
-        const late = isBroken(report.failure)
-          ? lagFailure(at, maxLagMs, clock.now(), { remedy: 'the failure that ended this run is why' })
-          : undefined;
-        if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
-        printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds(lake) }));
+        await presentSync(loaded, { planned, covered: covered(loaded.lake), maxLagMs }, context);
       },
     },
     inTurns === undefined ? context : { ...context, emit: collectingSlices(read, emit) },
   );
 }
 
+/** What a sync reads, once it knows its lake. */
+interface PlannedSync {
+  readonly plan: SyncPlan;
+  /** What is loaded, by pipeline. */
+  readonly ranges: ReadonlyMap<string, Window>;
+  /** Days that are read again, by pipeline. */
+  readonly days: ReadonlyMap<string, number>;
+  /** Whether any of it has been read before. */
+  readonly isRereading: boolean;
+}
+
+/** A sync that doesn't know its lake yet. */
+function unplanned({ lookBack, rules = defaultLookBack, inTurns }: SyncOptions, now: number, end: number): PlannedSync {
+  const plan: SyncPlan = {
+    ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },
+    lookBacks: new Map(),
+    unfinished: [],
+    wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
+  };
+  return { plan, ranges: new Map(), days: new Map(), isRereading: false };
+}
+
+/** Plans what pipelines with dates load and read again, and reports the gaps that stay. */
+async function planSync(
+  lake: Lake,
+  account: string,
+  windowed: readonly FinancesPipeline[],
+  begun: SyncPlan,
+  emit: Emit,
+): Promise<PlannedSync> {
+  const plan = { ...begun, lookBacks: await readLookBacks(lake.store, account) };
+  const ranges = new Map<string, Window>();
+  const days = new Map<string, number>();
+  let isRereading = false;
+  for (const one of windowed) {
+    const { name: pipeline } = one;
+    const loaded = loadedWindows(lake, pipeline, mainTable(one).name, account);
+    const asked = plan.unfinished.filter((range) => range.pipeline === pipeline);
+    const range = syncRange(loaded, plan.end, asked);
+    const lookBack = pipelineLookBackDays(lake, account, one, plan);
+    ranges.set(pipeline, range);
+    days.set(pipeline, lookBack);
+    isRereading ||= loaded.length > 0 && lookBack > 0;
+    for (const gap of olderGaps(loaded, range, asked)) {
+      emit({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
+    }
+  }
+  return { plan, ranges, days, isRereading };
+}
+
+function startOf({ plan, ranges }: PlannedSync): number {
+  return Math.min(plan.end, ...[...ranges.values()].map(({ start }) => start));
+}
+
+function lagSeconds(covered: number | undefined, now: number): number | null {
+  return covered === undefined ? null : Math.round((now - covered) / 1000);
+}
+
+interface SyncEnd {
+  readonly planned: PlannedSync;
+  /** Up to which instant the lake holds everything. */
+  readonly covered: number | undefined;
+  readonly maxLagMs: number | undefined;
+}
+
+/** Notes the look-backs of a sync, and prints what came of it. */
+async function presentSync(
+  { lake, report, findings }: Loaded,
+  { planned, covered, maxLagMs }: SyncEnd,
+  { clock, emit, print, printJson }: RunContext,
+): Promise<void> {
+  // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.
+  const isRead = report.summaries.length > 0 && !isBroken(report.failure);
+  if (isRead) await noteLookBacks(lake, report.account, planned, emit);
+  print(summaryText(report));
+  const found = findingsText(findings);
+  if (found !== '') print(found);
+  else if (isRead && planned.isRereading) print('Nothing has changed in what was read again\n');
+  const lag = lagText(covered, clock.now());
+  if (lag !== '') print(lag);
+  // Of a run that came to its end the failure itself says so.
+  const late = isBroken(report.failure)
+    ? lagFailure(covered, maxLagMs, clock.now(), { remedy: 'the failure that ended this run is why' })
+    : undefined;
+  if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
+  printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds(covered, clock.now()) }));
+}
+
 /**
- * What a sync is asked for of pipelines of which nothing is loaded: once some of it is, what lies before that could be told by
- * nothing else.
+ * The ranges of pipelines of which nothing is loaded. They are noted: once some of such a range is loaded, nothing else shows what
+ * lacks before it.
  */
 function initialRanges(
+  lake: Lake,
+  account: string,
   chosen: readonly FinancesPipeline[],
-  {
-    lake,
-    account,
-    ranges,
-    unfinished,
-    end,
-  }: {
-    readonly lake: Lake;
-    readonly account: string;
-    readonly ranges: ReadonlyMap<string, Window>;
-    readonly unfinished: readonly AskedRange[];
-    readonly end: number;
-  },
+  { plan: { unfinished, end }, ranges }: PlannedSync,
 ): AskedRange[] {
   return withNeeds(chosen).flatMap((pipeline): AskedRange[] => {
     const { name, loadKey, coverage } = pipeline;
@@ -201,18 +233,16 @@ function collectingSlices(slices: Map<string, string[]>, emit: Emit): Emit {
   };
 }
 
-/** Whether a run didn't come to its end. */
+/** Whether a run ended before it was done. */
 function isBroken(failure: unknown): boolean {
-  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
-  return failure !== undefined && code !== 'LAKE_LAG';
+  return failure !== undefined && codeOf(failure) !== 'LAKE_LAG';
 }
 
 /** Notes how far back was read, which covers every shorter look-back as well. */
 async function noteLookBacks(
   lake: Lake,
   account: string,
-  { lookBacks: done, rules, now }: SyncPlan,
-  days: ReadonlyMap<string, number>,
+  { plan: { lookBacks: done, rules, now }, days }: PlannedSync,
   emit: Emit,
 ): Promise<void> {
   const lookBacks = new Map(done);

@@ -12,7 +12,7 @@ export interface FileComparison {
   readonly sharesIds: (a: StoredRows, b: StoredRows) => Promise<boolean>;
 }
 
-export interface ChosenFiles {
+interface ChosenFiles {
   /** No row is in two of them. */
   readonly chosen: readonly StoredRows[];
   readonly refused: ReadonlyMap<StoredRows, Refusal>;

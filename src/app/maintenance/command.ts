@@ -1,4 +1,5 @@
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
+import type { Clock } from '../../core/clock.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
@@ -8,24 +9,44 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import { countsOf } from '../row-counts.js';
-import { existingLake } from '../../lake/existing-lake.js';
+import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
-import { acquireLease } from '../../lake/upkeep/leases.js';
+import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
+import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
-import { customPipelinesOf, familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
+import { customPipelinesOf, familiesOf, type Family, type Table, type Tabled } from '../../core/columns/table.js';
 import type { Limits } from '../../lake/files/workspace.js';
 
+/** Where a lake is. */
+export interface LakeAddress {
+  /** As the user wrote it. */
+  readonly lake: string;
+  /** In the place of the one that `lake` names. */
+  readonly store?: Store | undefined;
+}
+
+/** Opens the store of a lake that must be there. Throws a USAGE error where its folder isn't. */
+export async function existingStore({ lake, store }: LakeAddress, clock: Clock): Promise<Store> {
+  if (store !== undefined) return store;
+  const opened = openStore(lake, { clock });
+  await refuseWithoutFolder(lake);
+  return opened;
+}
+
+/** Opens a lake that must be there. Throws as `existingLake` does. */
+export function openExisting({ lake, store }: LakeAddress, schemas: readonly Table[], clock: Clock): Promise<Lake> {
+  return store === undefined ? existingLake(lake, schemas, clock) : Lake.open(store, schemas, clock);
+}
+
 /** What `compact` and `rebuild` are asked for. */
-export interface MaintenanceOptions extends ExportOptions {
+export interface MaintenanceOptions extends ExportOptions, LakeAddress {
   /** Names; empty for all. */
   readonly pipelines: readonly string[];
   /** Undefined: every account of the lake. */
   readonly account: string | undefined;
   /** The configuration file, if that was said: for commands that are printed. */
   readonly config?: string | undefined;
-  /** In the place of the one that `lake` names. */
-  readonly store?: Store;
   /** How many hours files stay that the command replaces; undefined: as the lake has it. */
   readonly retentionHours?: number | undefined;
   /** What the command may hold in memory, where it isn't its default. */
@@ -84,18 +105,16 @@ interface MaintenanceCommand {
 export async function maintain(
   options: MaintenanceOptions,
   context: RunContext,
-  { command, pipelines, limits, title, nothing, slices, opened, run }: MaintenanceCommand,
+  command: MaintenanceCommand,
 ): Promise<void> {
-  const { clock, print, printJson, emit, signal } = context;
+  const { clock, emit, signal } = context;
   const { account } = options;
   const began = clock.now();
   const secondsSince = (): number => (clock.now() - began) / 1000;
   context.setProvisionalSummary?.(() => ({ lake: options.lake, seconds: secondsSince(), pipelines: {} }));
-  const lake = await (options.store === undefined
-    ? existingLake(options.lake, tables, clock)
-    : Lake.open(options.store, tables, clock));
+  const lake = await openExisting(options, tables, clock);
   const accounts = lake.accounts();
-  const known = [...pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
+  const known = [...command.pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
   const families = chosenFamilies(options.pipelines, known, accounts);
   refuseUnknownAccount(account, accounts, options.lake);
   const summaries: FamilySummary[] = [];
@@ -105,55 +124,26 @@ export async function maintain(
     summaries.push(summary);
     return summary;
   };
+  const pipelines = families.map(({ pipeline }) => pipeline);
   emit({
-    ...{ event: 'run-started', command, account: account ?? null, lake: options.lake },
-    ...{ pipelines: families.map(({ pipeline }) => pipeline), from: null, to: null },
+    ...{ event: 'run-started', command: command.command, account: account ?? null, lake: options.lake },
+    ...{ pipelines, from: null, to: null },
   });
   emitDamage(lake, emit, true);
   const end = (status: 'done' | 'failed'): void => {
-    const seconds = secondsSince();
-    emit({ event: 'run-ended', status, seconds });
-    const written = summaries.filter(({ files }) => files > 0);
-    if (status === 'done' && written.length === 0) print(nothing(summaries));
-    else {
-      const heading =
-        status === 'done'
-          ? `${title} ${printable(options.lake)}`
-          : `Not done: ${printable(options.lake)}; what is listed here is in the lake and stays`;
-      print(['', heading, '', ...summaryGrid(written, slices), ''].join('\n'));
-    }
-    printJson({ status, lake: options.lake, seconds, pipelines: summaryObject(summaries) });
+    reportEnd({ status, lake: options.lake, seconds: secondsSince(), summaries }, command, context);
   };
   if (accounts.size === 0) {
     end('done');
     return;
   }
 
-  opened?.({ lake, families, account });
-  const names = families.map(({ pipeline }) => pipeline);
-  const lease = await acquireLease(lake.store, clock, { command, account, pipelines: names });
+  command.opened?.({ lake, families, account });
+  const limits = options.limits ?? command.limits;
+  const lease = await acquireLease(lake.store, clock, { command: command.command, account, pipelines });
   try {
-    emitOtherRuns(lease, account, emit);
-    for (const table of lake.tables) {
-      for (const path of await table.dropWrongCheckpoints()) {
-        emit({
-          event: 'message',
-          message: `removed ${path}, which said something else than its commits: a new one is there`,
-        });
-      }
-    }
-    await lake.setRetention(options.retentionHours);
-    let unexported: LedgerlakeError | undefined;
-    try {
-      // What a dead run left half-done is in the way of what it was about to replace.
-      await vacuumLake(lake, lease, { clock, emit });
-      await run({ lake, families, clock, signal, emit, account, limits: options.limits ?? limits, begin });
-      await vacuumLake(lake, lease, { clock, emit });
-      lease.cleared();
-    } finally {
-      unexported = await exportAfterRun(lake, options, context);
-    }
-    if (unexported !== undefined) throw unexported;
+    const run = { lake, families, clock, signal, emit, account, limits, begin };
+    await runUnderLease(run, lease, options, context, command);
   } catch (error) {
     end('failed');
     throw error;
@@ -161,6 +151,62 @@ export async function maintain(
     await lease.release();
   }
   end('done');
+}
+
+/** Runs a command, and clears up before and after it. */
+async function runUnderLease(
+  run: MaintenanceRun,
+  lease: RunLease,
+  options: MaintenanceOptions,
+  context: RunContext,
+  command: MaintenanceCommand,
+): Promise<void> {
+  const { lake, account, clock, emit } = run;
+  emitOtherRuns(lease, account, emit);
+  for (const table of lake.tables) {
+    for (const path of await table.dropWrongCheckpoints()) {
+      const message = `removed ${path}, which said something else than its commits: a new one is there`;
+      emit({ event: 'message', message });
+    }
+  }
+  await lake.setRetention(options.retentionHours);
+  let unexported: LedgerlakeError | undefined;
+  try {
+    // What a dead run left half-done is in the way of what it was about to replace.
+    await vacuumLake(lake, lease, { clock, emit });
+    await command.run(run);
+    await vacuumLake(lake, lease, { clock, emit });
+    lease.cleared();
+  } finally {
+    unexported = await exportAfterRun(lake, options, context);
+  }
+  if (unexported !== undefined) throw unexported;
+}
+
+interface EndedRun {
+  readonly status: 'done' | 'failed';
+  readonly lake: string;
+  readonly seconds: number;
+  readonly summaries: readonly FamilySummary[];
+}
+
+/** Reports the end of a run, and prints its summary. */
+function reportEnd(
+  { status, lake, seconds, summaries }: EndedRun,
+  { title, nothing, slices }: MaintenanceCommand,
+  { emit, print, printJson }: RunContext,
+): void {
+  emit({ event: 'run-ended', status, seconds });
+  const written = summaries.filter(({ files }) => files > 0);
+  if (status === 'done' && written.length === 0) print(nothing(summaries));
+  else {
+    const heading =
+      status === 'done'
+        ? `${title} ${printable(lake)}`
+        : `Not done: ${printable(lake)}; what is listed here is in the lake and stays`;
+    print(['', heading, '', ...summaryGrid(written, slices), ''].join('\n'));
+  }
+  printJson({ status, lake, seconds, pipelines: summaryObject(summaries) });
 }
 
 function chosenFamilies(
@@ -177,14 +223,14 @@ function chosenFamilies(
 /** For people: a line for each pipeline that was changed. */
 function summaryGrid(summaries: readonly FamilySummary[], slices: string): string[] {
   const headings = ['pipeline', slices, 'files', 'after', 'size', 'after', 'time'];
-  const rows = summaries.map((of) => [
-    printable(of.pipeline),
-    formatCount(of.slices),
-    formatCount(of.replacedFiles),
-    formatCount(of.files),
-    formatBytes(of.replacedBytes),
-    formatBytes(of.bytes),
-    `${of.seconds.toFixed(1)} s`,
+  const rows = summaries.map((summary) => [
+    printable(summary.pipeline),
+    formatCount(summary.slices),
+    formatCount(summary.replacedFiles),
+    formatCount(summary.files),
+    formatBytes(summary.replacedBytes),
+    formatBytes(summary.bytes),
+    `${summary.seconds.toFixed(1)} s`,
   ]);
   return grid([headings, ...rows]);
 }

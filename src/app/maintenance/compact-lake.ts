@@ -4,15 +4,17 @@ import { unpinLasting } from '../../lake/transaction/references.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { dropDamagedHistory } from './drop-damaged-history.js';
 import { addSize, bundlesOf, bytesOf, replacing, tablesOf, whileLive, type Bundle } from './file-bundles.js';
 import type { Family } from '../../core/columns/table.js';
+import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
 import { mayShareFile, isRewritten } from '../../lake/files/new-file.js';
 import { leadingColumn } from '../../lake/files/sorted-file.js';
-import { canSplitRows } from '../../lake/files/load-key-rows.js';
+import { canSplitRows, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { columnStatistics, importSpansOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { accountOf, columnStatistics, importSpansOf, loadKeysOf, removal } from '../../lake/delta/file-tags.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { damageOf } from '../../lake/files/checked-file.js';
 
 export interface CompactOptions extends MaintenanceOptions {
   /** What files are merged up to, in bytes; default 128 MB. */
@@ -54,6 +56,42 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
       });
     },
   });
+}
+
+/**
+ * Removes the files of the history that are missing or aren't what the log says, in one commit, and reports the rows that are
+ * lost with each: nothing can make them again, as the service no longer has what has vanished.
+ *
+ * @throws LedgerlakeError as the store and the log do, STOPPED
+ */
+async function dropDamagedHistory({ lake, account, clock, signal, emit }: MaintenanceRun): Promise<void> {
+  for (const table of lake.tables) {
+    if (table.schema.lasting !== true) continue;
+    const damaged = new Map<string, { readonly add: Add; readonly reason: string }>();
+    for (const add of [...table.snapshot.files.values()]) {
+      signal.throwIfAborted();
+      if (account !== undefined && accountOf(add) !== account) continue;
+      const reason = await damageOf(lake.store, table, add);
+      if (reason !== undefined) damaged.set(add.path, { add, reason });
+    }
+    if (damaged.size === 0) continue;
+    let gone: Add[] = [];
+    await table.commit('DELETE', ({ files }) => {
+      // Another run may have merged one meanwhile, or written it again.
+      gone = [...damaged.values()].flatMap(({ add }) => {
+        const found = files.get(add.path);
+        return found !== undefined && found.tags?.['sha256'] === add.tags?.['sha256'] ? [found] : [];
+      });
+      return gone.length === 0 ? undefined : gone.map((add) => removal(add, clock.now()));
+    });
+    for (const add of gone) {
+      const rows = Number(add.tags?.['rows'] ?? 0);
+      const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
+      const { reason = '' } = damaged.get(add.path) ?? {};
+      emit({ event: 'history-dropped', file: table.pathOf(add), slice, rows, reason });
+    }
+    await lake.drop(gone.map((add) => table.pathOf(add)));
+  }
 }
 
 async function compactFamily(run: MaintenanceRun, workspace: Workspace, family: Family, targetBytes: number) {
@@ -116,14 +154,10 @@ async function commitMerge(
 
 /** By account and month, in order. */
 function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
-  const partitions = new Map<string, Bundle[]>();
-  for (const bundle of bundles) {
-    const { account, month } = bundle.main.partitionValues;
-    const key = `${account ?? ''}/${month ?? ''}`;
-    const others = partitions.get(key);
-    if (others === undefined) partitions.set(key, [bundle]);
-    else others.push(bundle);
-  }
+  const partitions = groupBy(bundles, ({ main }) => {
+    const { account, month } = main.partitionValues;
+    return `${account ?? ''}/${month ?? ''}`;
+  });
   return new Map([...partitions].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -133,7 +167,7 @@ function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: numbe
     .filter(({ main, isWhole }) => isWhole && canSplitRows(family.main, family.derived, loadKeysOf(main)))
     .map((bundle) => ({
       bundle,
-      // What the target is for: the largest of the files that come of it.
+      // The target is that of the largest file of a merge.
       bytes: Math.max(...tablesOf(family, [bundle]).map(({ adds }) => adds.reduce(addSize, 0))),
       landedBytes: landedBytesOf(bundle),
       first: firstOf(family, bundle),
@@ -183,7 +217,7 @@ export function planMerges<T extends Sized>(
   const open: { items: T[]; bytes: number }[] = [];
   for (const item of items) {
     if (item.bytes * 2 >= targetBytes) continue;
-    let merge = open.find((of) => of.items.every((other) => mayMerge(other, item)));
+    let merge = open.find(({ items: others }) => others.every((other) => mayMerge(other, item)));
     if (merge === undefined) open.push((merge = { items: [], bytes: 0 }));
     if (merge.bytes + item.bytes > targetBytes) {
       merges.push(merge.items);
@@ -193,7 +227,7 @@ export function planMerges<T extends Sized>(
     merge.items.push(item);
     merge.bytes += item.bytes;
   }
-  merges.push(...open.map((of) => of.items));
+  merges.push(...open.map(({ items: merged }) => merged));
   const found = merges.filter((merge) => merge.length > 1);
   const merged = new Set(found.flat());
   const alone = items.filter((item) => item.landedBytes >= targetBytes * leastLandedShare && !merged.has(item));

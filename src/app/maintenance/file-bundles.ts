@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import type { Table, Family } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { Transaction, NewFile } from '../../lake/transaction/transaction.js';
-import { fileAt } from '../../lake/transaction/references.js';
+import { fileAt, restoreSwapped } from '../../lake/transaction/references.js';
 import { derivedOf, isDerivedFile } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { checkedFile } from '../../lake/files/checked-file.js';
@@ -39,7 +39,7 @@ export interface Rewriting {
 export function bundlesOf(lake: Lake, family: Family, account: string | undefined): Bundle[] {
   const accounts = account === undefined ? [...lake.accounts()].toSorted() : [account];
   const adds = accounts
-    .flatMap((of) => lake.files(family.pipeline, family.main.name, of))
+    .flatMap((owner) => lake.files(family.pipeline, family.main.name, owner))
     // A lasting table's own that doesn't count by itself yet, if at all.
     .filter((add) => !isDerivedFile(add));
   const { snapshot } = lake.table(family.main.name);
@@ -56,11 +56,32 @@ export function bundlesOf(lake: Lake, family: Family, account: string | undefine
     });
 }
 
+/**
+ * Chosen bundles. Where one of them isn't whole, what a run that died has taken out is put back first; a run that lives starts its
+ * commit anew.
+ */
+export async function restoredBundles(
+  { lake, clock }: Pick<Rewriting, 'lake' | 'clock'>,
+  choose: () => Bundle[],
+): Promise<Bundle[]> {
+  if (!choose().every(({ isWhole }) => isWhole)) {
+    await lake.refresh();
+    await restoreSwapped(lake.tables, Infinity, clock.now());
+  }
+  return choose();
+}
+
+/** Where rows of a main file belong that have some of its load keys. */
+export function targetOf(family: Family, { partitionValues }: Add, loadKeys: readonly string[]): FileTarget {
+  const { account, month } = partitionValues;
+  return { family, account: account ?? '', month: month ?? '', loadKeys };
+}
+
 /** A family's tables of which some bundles have files, the main one last, with these files. */
 export function tablesOf({ main, derived }: Family, bundles: readonly Bundle[]): { table: Table; adds: Add[] }[] {
   const ofDerived = derived.map((table) => ({
     table,
-    adds: bundles.flatMap((bundle) => bundle.derived.filter((of) => of.table === table).map(({ add }) => add)),
+    adds: bundles.flatMap((bundle) => bundle.derived.filter((file) => file.table === table).map(({ add }) => add)),
   }));
   return [...ofDerived, { table: main, adds: bundles.map((bundle) => bundle.main) }].filter(
     ({ adds }) => adds.length > 0,
@@ -150,7 +171,7 @@ export async function writeFiltered(
 }
 
 /** Rows of bundles on their way into a bundle of their own. */
-export interface NewBundle {
+interface NewBundle {
   readonly target: FileTarget;
   /** Tells it from the others of the same commit. */
   readonly key: string;

@@ -1,9 +1,9 @@
-import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import type { Family, Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { Window } from '../../core/windows.js';
+import { overlap, type Window } from '../../core/windows.js';
 import { isDataFile } from '../../lake/data-files.js';
 import type { MetaData, Txn } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
@@ -79,11 +79,13 @@ function isPlausible(version: number): boolean {
   return version < 1e12;
 }
 
-export interface PlanContext {
+/** A lake some of whose logs are written anew. */
+export interface DamagedLogs {
   readonly store: Store;
-  readonly clock: Clock;
-  readonly opened: readonly OpenedTable[];
   readonly families: readonly Family[];
+  readonly opened: readonly OpenedTable[];
+  /** Those of the opened tables whose logs are written anew. */
+  readonly broken: readonly OpenedTable[];
 }
 
 /** Something that isn't loaded any more. */
@@ -106,11 +108,16 @@ export interface TablePlan {
   readonly family: Family | undefined;
 }
 
+/** What a load key of a family's main table names. */
+export function loadKeyOf({ pipeline }: Family): string {
+  return pipelineNamed(pipeline)?.loadKey ?? 'window';
+}
+
 export async function planOf(
   { schema, table, from }: OpenedTable,
-  broken: readonly OpenedTable[],
-  { store, clock, opened, families }: PlanContext,
+  logs: DamagedLogs & { readonly clock: Clock },
 ): Promise<TablePlan> {
+  const { store, clock, families } = logs;
   const remains = await table.remains();
   const paths: string[] = [];
   for await (const { path } of store.list(schema.name)) if (!path.startsWith(`${schema.name}/_`)) paths.push(path);
@@ -120,44 +127,56 @@ export async function planOf(
     const moved = paths.map((path) => ({ path, reason: 'its rows are derived again' }));
     return { ...base, files: [], txns: [], moved, lost: [], family };
   }
+  const isLasting = schema.lasting === true;
   const stored: StoredTable = {
     schema,
-    pipelines: new Set(
-      schema.lasting === true ? [...families.map((of) => of.pipeline), family.pipeline] : [family.pipeline],
-    ),
-    loadKey:
-      schema.lasting === true
-        ? undefined
-        : (pipelines.find(({ name }) => name === family.pipeline)?.loadKey ?? 'window'),
+    pipelines: new Set([...(isLasting ? families.map(({ pipeline }) => pipeline) : []), family.pipeline]),
+    loadKey: isLasting ? undefined : loadKeyOf(family),
     hasNet: family.derived.length > 0,
   };
   return withWorkspace(defaultLimits, store, async (workspace) => {
-    const doubtful: DoubtfulFile[] = [];
-    const sound: StoredRows[] = [];
-    /** Each was removed by a commit that has what replaced it. */
-    const replaced: { readonly path: string; readonly reason: string }[] = [];
-    for (const path of paths) {
-      const file = await storedRows(stored, path, { store, workspace, remains, now: clock.now() });
-      if (isDoubtful(file)) doubtful.push(file);
-      else if (remains.removed.has(file.add.path)) replaced.push({ path, reason: 'the log has removed it' });
-      else if (schema.lasting === true && !mayCount(file, remains, broken, opened)) {
-        doubtful.push({ ...file, reason: 'no commit has named it' });
-      } else sound.push(file);
-    }
-    const { chosen, refused } =
-      schema.lasting === true
-        ? await disjointFiles(sound, store, workspace)
-        : await chooseFiles(sound, comparisonOf(schema, store, workspace));
+    const { sound, doubtful, replaced } = await readFiles(stored, paths, remains, { ...logs, workspace });
+    const { chosen, refused } = isLasting
+      ? await disjointFiles(sound, store, workspace)
+      : await chooseFiles(sound, comparisonOf(schema, store, workspace));
     const moved = [
       ...doubtful.map(({ path, reason }) => ({ path, reason })),
-      ...replaced,
+      ...replaced.map((path) => ({ path, reason: 'the log has removed it' })),
       ...[...refused].map(([{ path }, refusal]) => ({ path, reason: refusals[refusal] })),
     ];
-    if (schema.lasting === true) return { ...base, files: chosen, txns: [], moved, lost: [], family };
-    const left = [...doubtful, ...[...refused.keys()]];
-    const { txns, lost } = loadsOf(family, chosen, left, remains, clock.now());
-    return { ...base, files: chosen, txns, moved, lost, family };
+    const loads = isLasting
+      ? { txns: [], lost: [] }
+      : loadsOf(family, chosen, [...doubtful, ...refused.keys()], remains, clock.now());
+    return { ...base, files: chosen, ...loads, moved, family };
   });
+}
+
+interface ReadFiles {
+  readonly sound: readonly StoredRows[];
+  readonly doubtful: readonly DoubtfulFile[];
+  /** Paths of those that a commit has removed, which has what replaced them. */
+  readonly replaced: readonly string[];
+}
+
+/** Reads every file of a table's folders, and sorts out those that may count. */
+async function readFiles(
+  stored: StoredTable,
+  paths: readonly string[],
+  remains: LogRemains,
+  { clock, workspace, ...logs }: DamagedLogs & { readonly clock: Clock; readonly workspace: Workspace },
+): Promise<ReadFiles> {
+  const sound: StoredRows[] = [];
+  const doubtful: DoubtfulFile[] = [];
+  const replaced: string[] = [];
+  for (const path of paths) {
+    const file = await storedRows(stored, path, { store: logs.store, workspace, remains, now: clock.now() });
+    if (isDoubtful(file)) doubtful.push(file);
+    else if (remains.removed.has(file.add.path)) replaced.push(path);
+    else if (stored.schema.lasting === true && !mayCount(file, remains, logs)) {
+      doubtful.push({ ...file, reason: 'no commit has named it' });
+    } else sound.push(file);
+  }
+  return { sound, doubtful, replaced };
 }
 
 const refusals = {
@@ -181,8 +200,7 @@ function fittingMetaData({ metaData }: LogRemains, { name }: Table): MetaData | 
 function mayCount(
   { path, add }: StoredRows,
   { files }: LogRemains,
-  broken: readonly OpenedTable[],
-  opened: readonly OpenedTable[],
+  { broken, opened }: Pick<DamagedLogs, 'broken' | 'opened'>,
 ): boolean {
   if (broken.some(({ schema }) => keepsHistory(schema) && schema.lasting !== true)) return true;
   const logged = files.get(add.path)?.add;
@@ -206,7 +224,7 @@ function comparisonOf(schema: Table, store: Store, workspace: Workspace): FileCo
     digest: (file, loadKey) =>
       using([file], async (rows = '') => {
         const condition = loadKeyCondition([loadKey]);
-        const sql = `SELECT count(*) AS rows, bit_xor(hash(of)) AS hash FROM (FROM ${rows} WHERE ${condition}) AS of`;
+        const sql = `SELECT count(*) AS rows, bit_xor(hash(rows_)) AS hash FROM (FROM ${rows} WHERE ${condition}) AS rows_`;
         const [row] = await database.rows(sql);
         return `${String(row?.['rows'])} ${String(row?.['hash'])}`;
       }),
@@ -253,9 +271,30 @@ async function disjointFiles(
   return { chosen: files.filter((file) => !refused.has(file)), refused };
 }
 
+/** What an account has loaded under a load key. */
+interface AccountLoad {
+  readonly account: string;
+  readonly loadKey: string;
+}
+
+function idOf({ account, loadKey }: AccountLoad): string {
+  return `${account} ${loadKey}`;
+}
+
+/** A window of an account. */
+interface AccountWindow {
+  readonly account: string;
+  readonly window: Window;
+}
+
+function windowsOf({ account, loadKey }: AccountLoad): AccountWindow[] {
+  const window = windowOf(loadKey);
+  return window === undefined ? [] : [{ account, window }];
+}
+
 /**
  * What is loaded: the load keys of the files, and those that the log had for loaded and that had no rows, unless something that
- * was left out may have some. What else was loaded, as far as anything tells, is lost.
+ * was left out may have some. What else is known to have been loaded is lost.
  */
 function loadsOf(
   { pipeline, main }: Family,
@@ -263,69 +302,83 @@ function loadsOf(
   left: readonly (DoubtfulFile | StoredRows)[],
   remains: LogRemains,
   now: number,
-): { txns: Txn[]; lost: LostLoad[] } {
+): Pick<TablePlan, 'txns' | 'lost'> {
   const before = new Map<string, Txn>();
   const others: Txn[] = [];
   for (const txn of remains.txns.values()) {
     const read = parseAppId(txn.appId);
-    if (read?.pipeline === pipeline) before.set(`${read.account} ${read.loadKey}`, txn);
+    if (read?.pipeline === pipeline) before.set(idOf(read), txn);
     else others.push(txn);
   }
-  const loaded = new Map<string, { readonly account: string; readonly loadKey: string }>();
-  for (const { account, loadKeys } of files) {
-    for (const loadKey of loadKeys) loaded.set(`${account} ${loadKey}`, { account, loadKey });
-  }
-  const claimed = [...loaded.values()].flatMap(({ account, loadKey }) => {
-    const window = windowOf(loadKey);
-    return window === undefined ? [] : [{ account, window }];
-  });
-  const lost = new Map<string, LostLoad>();
-  const lose = (account: string, loadKey: string): void => {
-    const id = `${account} ${loadKey}`;
-    if (!loaded.has(id) && !lost.has(id)) lost.set(id, { account, text: loadKey });
-  };
-  const doubted: { account: string; window: Window }[] = [];
-  for (const { path, loadKeys } of left) {
-    const [, account = '', month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(path) ?? [];
-    for (const loadKey of loadKeys ?? []) {
-      lose(account, loadKey);
-      const window = windowOf(loadKey);
-      if (window !== undefined) doubted.push({ account, window });
-    }
-    const whole = loadKeys === undefined ? monthRange(month) : undefined;
-    if (whole !== undefined) doubted.push({ account, window: whole });
-    if (loadKeys === undefined) lost.set(`${account} ${path}`, { account, text: `${month} of ${main.name}, in part` });
-  }
-  // Files that the log names and that aren't there, or aren't what it names.
-  for (const { add } of remains.files.values()) {
-    for (const loadKey of safeKeys(() => loadKeysOf(add))) lose(add.partitionValues['account'] ?? '', loadKey);
-  }
-  for (const [id, txn] of before) {
-    const { account = '', loadKey = '' } = parseAppId(txn.appId) ?? {};
-    if (!isLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
-    const window = windowOf(loadKey);
-    const isIn = (of: { account: string; window: Window }) =>
-      of.account === account && window !== undefined && of.window.start < window.end && window.start < of.window.end;
-    if (claimed.some(isIn)) continue;
-    if (doubted.some(isIn)) lose(account, loadKey);
-    else if (loadKey.startsWith('window/') === (window !== undefined)) {
-      loaded.set(id, { account, loadKey });
-      if (window !== undefined) claimed.push({ account, window });
-    }
-  }
+  const loads = files.flatMap(({ account, loadKeys }) => loadKeys.map((loadKey) => ({ account, loadKey })));
+  const loaded = new Map(loads.map((load) => [idOf(load), load]));
+  const { lost, doubted } = lostLoads(main, left, remains, loaded);
+  addEmptyLoads(before, doubted, loaded, lost);
   const read = [...loaded].map(([id, { account, loadKey }]): Txn => {
     const version = Math.max(1, Math.abs(before.get(id)?.version ?? 0));
-    return {
-      appId: loadKeyAppId(pipeline, account, loadKey),
-      version,
-      lastUpdated: before.get(id)?.lastUpdated ?? now,
-    };
+    const lastUpdated = before.get(id)?.lastUpdated ?? now;
+    return { appId: loadKeyAppId(pipeline, account, loadKey), version, lastUpdated };
   });
   // How often it was read before counts on.
   const unread = [...before].flatMap(([id, txn]) =>
     loaded.has(id) ? [] : [{ ...txn, version: -Math.abs(txn.version) }],
   );
   return { txns: [...others, ...read, ...unread], lost: [...lost.values()] };
+}
+
+/** What was loaded in files that don't count any more or are missing, and the windows that they may have rows of. */
+function lostLoads(
+  { name }: Table,
+  left: readonly (DoubtfulFile | StoredRows)[],
+  remains: LogRemains,
+  loaded: ReadonlyMap<string, AccountLoad>,
+): { readonly lost: Map<string, LostLoad>; readonly doubted: readonly AccountWindow[] } {
+  const lost = new Map<string, LostLoad>();
+  const doubted: AccountWindow[] = [];
+  const lose = (load: AccountLoad): void => {
+    const id = idOf(load);
+    if (!loaded.has(id) && !lost.has(id)) lost.set(id, { account: load.account, text: load.loadKey });
+  };
+  for (const { path, loadKeys } of left) {
+    const [, account = '', month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(path) ?? [];
+    for (const loadKey of loadKeys ?? []) {
+      lose({ account, loadKey });
+      doubted.push(...windowsOf({ account, loadKey }));
+    }
+    if (loadKeys !== undefined) continue;
+    const window = monthRange(month);
+    if (window !== undefined) doubted.push({ account, window });
+    lost.set(`${account} ${path}`, { account, text: `${month} of ${name}, in part` });
+  }
+  // Files that the log names and that aren't there, or aren't what it names.
+  for (const { add } of remains.files.values()) {
+    const account = add.partitionValues['account'] ?? '';
+    for (const loadKey of safeKeys(() => loadKeysOf(add))) lose({ account, loadKey });
+  }
+  return { lost, doubted };
+}
+
+/** Adds what the log had for loaded and no file has: to what is loaded, or where a doubted window may have it to what is lost. */
+function addEmptyLoads(
+  before: ReadonlyMap<string, Txn>,
+  doubted: readonly AccountWindow[],
+  loaded: Map<string, AccountLoad>,
+  lost: Map<string, LostLoad>,
+): void {
+  const claimed = [...loaded.values()].flatMap(windowsOf);
+  for (const [id, txn] of before) {
+    const { account = '', loadKey = '' } = parseAppId(txn.appId) ?? {};
+    if (!isLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
+    const windows = windowsOf({ account, loadKey });
+    const isTouched = (other: AccountWindow) =>
+      other.account === account && windows.some(({ window }) => overlap(other.window, window));
+    if (claimed.some(isTouched)) continue;
+    if (doubted.some(isTouched)) lost.set(id, { account, text: loadKey });
+    else if (loadKey.startsWith('window/') === windows.length > 0) {
+      loaded.set(id, { account, loadKey });
+      claimed.push(...windows);
+    }
+  }
 }
 
 function safeKeys(read: () => readonly string[]): readonly string[] {
@@ -343,9 +396,10 @@ export async function countByThemselves(
   clock: Clock,
 ): Promise<void> {
   const mains = new Set(broken.map(({ schema }) => schema.name));
-  for (const of of opened) {
-    if (of.schema.lasting !== true || broken.includes(of) || of.table.snapshot.version < 0) continue;
-    await of.table.commit('UNPIN', ({ files }) => {
+  for (const lasting of opened) {
+    const { schema, table } = lasting;
+    if (schema.lasting !== true || broken.includes(lasting) || table.snapshot.version < 0) continue;
+    await table.commit('UNPIN', ({ files }) => {
       const pinned = [...files.values()].filter((add) => isDerivedFile(add) && mains.has(add.tags?.['main'] ?? ''));
       if (pinned.length === 0) return undefined;
       const now = clock.now();
@@ -356,5 +410,3 @@ export async function countByThemselves(
     });
   }
 }
-
-/** Copies what doesn't count and the old log, writes the new log, and only then removes what was copied. */

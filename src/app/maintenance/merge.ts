@@ -35,7 +35,7 @@ export async function mergedFiles(
   // The main file first: derived rows are sorted by it.
   for (const { table, adds } of tablesOf(family, bundles).toReversed()) {
     const isMain = table === family.main;
-    // Lines of a custom table stand by themselves.
+    // Lines of a custom table have an order of their own.
     const isSorted = isMain || table.linesOf !== undefined;
     const sources = isMain ? paths : await fetchFiles(rewriting, table, adds);
     const columns = await columnList(database, table, sources, isSorted ? '' : 'derived.');
@@ -77,8 +77,8 @@ function derivedQuery(
 }
 
 /**
- * Which of the load keys have rows in these files. A slice of several orders tells all of them of each of its months' files,
- * and a file that named thousands which it doesn't hold would be written anew each time that one of them is read again.
+ * Which of the load keys have rows in these files. A slice of several orders names all of them in each month's file. A merged
+ * file that named thousands of orders without a row would be written anew each time that one of them is read again.
  */
 async function loadKeysIn(
   { workspace: { database } }: Rewriting,

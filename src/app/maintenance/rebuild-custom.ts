@@ -25,6 +25,7 @@ import {
   fetchFiles,
   replacing,
   tablesOf,
+  targetOf,
   whileLive,
   type Bundle,
 } from './file-bundles.js';
@@ -118,7 +119,6 @@ async function rederivedFiles(
   loaded: LoadedDefinition,
 ): Promise<NewFile[]> {
   const { database } = workspace;
-  const { account = '', month = '' } = bundle.main.partitionValues;
   const stored = new Map<Table, string[]>();
   let isSame = bundle.isWhole;
   const damaged: { readonly table: Table; readonly add: Add }[] = [];
@@ -132,7 +132,7 @@ async function rederivedFiles(
       isSame = false;
     }
   }
-  const target = { family, account: account ?? '', month: month ?? '', loadKeys: loadKeysOf(bundle.main) };
+  const target = targetOf(family, bundle.main, loadKeysOf(bundle.main));
   const metadata = metadataOf(target);
   const derived = new Map<string, string[]>();
   for await (const records of storedRecords(workspace, stored.get(family.main) ?? [], signal)) {
@@ -142,10 +142,10 @@ async function rederivedFiles(
       derived.set(name, [...(derived.get(name) ?? []), await workspace.keep(bytes)]);
     }
   }
-  const of = (paths: readonly string[]) => (paths.length === 0 ? [] : [{ month: target.month, paths }]);
+  const inMonth = (paths: readonly string[]) => (paths.length === 0 ? [] : [{ month: target.month, paths }]);
   for (const table of [...family.derived, family.main]) {
-    const storedRows = await selectRows(database, table, of(stored.get(table) ?? []), 'true');
-    const rederivedRows = await selectRows(database, table, of(derived.get(table.name) ?? []), 'true');
+    const storedRows = await selectRows(database, table, inMonth(stored.get(table) ?? []), 'true');
+    const rederivedRows = await selectRows(database, table, inMonth(derived.get(table.name) ?? []), 'true');
     isSame &&= await sameRows(database, table, storedRows, rederivedRows);
   }
   if (isSame) return [];
@@ -161,7 +161,7 @@ async function rederivedFiles(
     files.push({ ...file, add: { ...file.add, dataChange: true } });
     // One that was damaged, and is derived again to the byte, is put right where it is.
     const { sha256 } = file.add.tags ?? {};
-    const repaired = damaged.find((of) => of.table === table && of.add.tags?.['sha256'] === sha256);
+    const repaired = damaged.find((other) => other.table === table && other.add.tags?.['sha256'] === sha256);
     if (repaired !== undefined) await lake.store.write(lake.table(table.name).pathOf(repaired.add), await file.read());
   }
   return files;

@@ -4,9 +4,6 @@ import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tuneForSeconds } from '../../core/v8-flags.js';
-import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
-import { Lake } from '../../lake/lake.js';
-import { openStore } from '../../lake/store/open-store.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -34,8 +31,16 @@ import {
   type Limits,
   type Workspace,
 } from '../../lake/files/workspace.js';
-import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
+import {
+  existingStore,
+  maintain,
+  openExisting,
+  type FamilySummary,
+  type MaintenanceOptions,
+  type MaintenanceRun,
+} from './command.js';
 import { addSize, bundleKey, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
+import type * as CustomRebuild from './rebuild-custom.js';
 import type { RebuildLogsOptions } from './rebuild-logs.js';
 import { derivedTableOf, pageBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
 import { RederivingThreads } from './rederiving-threads.js';
@@ -85,11 +90,8 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
 
 /** Where no entries are to be derived, and so no lake is open, it is opened for the export. */
 async function exportOnly(options: RebuildOptions, context: RunContext): Promise<LedgerlakeError | undefined> {
-  const { export: formats = [], lake: location, store } = options;
-  if (formats.length === 0) return undefined;
-  const lake = await (store === undefined
-    ? existingLake(location, tables, context.clock)
-    : Lake.open(store, tables, context.clock));
+  if (options.export === undefined || options.export.length === 0) return undefined;
+  const lake = await openExisting(options, tables, context.clock);
   const lease = await acquireLease(lake.store, context.clock, { command: 'rebuild', pipelines: [] });
   try {
     return await exportAfterRun(lake, options, context);
@@ -102,14 +104,7 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
   const { customPipelines = [] } = options;
   // Loaded where there are some: most lakes have none, and it loads a client.
   const custom = customPipelines.length === 0 ? undefined : await import('./rebuild-custom.js');
-  if (custom !== undefined) {
-    if (options.store === undefined) await refuseWithoutFolder(options.lake);
-    await custom.updateDescriptions(
-      options.store ?? openStore(options.lake, { clock: context.clock }),
-      customPipelines,
-      options.lake,
-    );
-  }
+  await custom?.updateDescriptions(await existingStore(options, context.clock), customPipelines, options.lake);
   const limits = withThreads(rebuildLimits, options.threads);
   const threads = new RederivingThreads((options.limits ?? limits).thread, context.signal);
   const maintained = maintain(options, context, {
@@ -125,32 +120,38 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
       const bundles = derivable(families).flatMap((family) => bundlesOf(lake, family, account));
       threads.expect(bundles.map(({ main }) => pageBytes(main)));
     },
-    run: async (run) => {
-      const { lake, families } = run;
-      await withWorkspace(run.limits, lake.store, async (workspace) => {
-        try {
-          const mended = { lake, location: options.lake, config: options.config };
-          const unread: UnreadFile[] = [];
-          for (const family of derivable(families)) {
-            const summary = run.begin(family);
-            unread.push(...(await new FamilyRebuild({ run, workspace, threads, family, summary, mended }).rebuild()));
-          }
-          if (custom !== undefined) {
-            for (const family of families.filter(custom.hasRawRecords)) {
-              const loaded = customPipelines.find(({ name }) => name === family.pipeline)?.loaded;
-              if (loaded !== undefined) await custom.rebuildCustom(run, subWorkspace(workspace), family, loaded);
-            }
-          }
-          refuseUnread(unread, { lake: options.lake, config: options.config });
-        } finally {
-          // Before the workspace goes, which they write to.
-          await threads.close();
-        }
-      });
-    },
+    run: (run) => rebuildFamilies(run, threads, options, custom),
   });
-  // Also where the command does not come to it.
+  // Also where the command fails before it runs.
   await maintained.finally(() => threads.close());
+}
+
+/** Throws LAKE_STORE where files could not be read, once all others are rebuilt. */
+async function rebuildFamilies(
+  run: MaintenanceRun,
+  threads: RederivingThreads,
+  { lake: location, config, customPipelines = [] }: RebuildOptions,
+  custom: typeof CustomRebuild | undefined,
+): Promise<void> {
+  const { lake, families } = run;
+  await withWorkspace(run.limits, lake.store, async (workspace) => {
+    try {
+      const mended = { lake, location, config };
+      const unread: UnreadFile[] = [];
+      for (const family of derivable(families)) {
+        const summary = run.begin(family);
+        unread.push(...(await new FamilyRebuild({ run, workspace, threads, family, summary, mended }).rebuild()));
+      }
+      for (const family of custom === undefined ? [] : families.filter(custom.hasRawRecords)) {
+        const loaded = customPipelines.find(({ name }) => name === family.pipeline)?.loaded;
+        if (loaded !== undefined) await custom?.rebuildCustom(run, subWorkspace(workspace), family, loaded);
+      }
+      refuseUnread(unread, { lake: location, config });
+    } finally {
+      // They write to the workspace, which is removed next.
+      await threads.close();
+    }
+  });
 }
 
 function derivable(families: readonly Family[]): readonly Family[] {
@@ -158,14 +159,10 @@ function derivable(families: readonly Family[]): readonly Family[] {
 }
 
 /** Refuses a custom pipeline that was named without its definition, and reports others: nothing of them is derived again. */
-async function reportUndefined(
-  { lake, pipelines: named, customPipelines = [], store: given }: RebuildOptions,
-  { clock, emit }: RunContext,
-): Promise<void> {
-  if (given === undefined) await refuseWithoutFolder(lake);
-  const store = given ?? openStore(lake, { clock });
-  const kept = (await describedTables(store)).filter((table) => hasColumn(table, 'raw'));
-  const names = new Set(kept.flatMap(({ ownPipeline }) => ownPipeline ?? []));
+async function reportUndefined(options: RebuildOptions, { clock, emit }: RunContext): Promise<void> {
+  const { pipelines: named, customPipelines = [] } = options;
+  const described = await describedTables(await existingStore(options, clock));
+  const names = new Set(described.flatMap((table) => (hasColumn(table, 'raw') ? (table.ownPipeline ?? []) : [])));
   for (const name of [...names].toSorted()) {
     if (customPipelines.some((pipeline) => pipeline.name === name)) continue;
     if (named.includes(name)) {
@@ -206,6 +203,11 @@ interface StartedBundle {
   readonly entries: RederivedEntries;
 }
 
+interface PendingBundle {
+  readonly bundle: Bundle;
+  readonly started: Promise<StartedBundle>;
+}
+
 interface RebuildContext {
   readonly run: MaintenanceRun;
   readonly workspace: Workspace;
@@ -236,21 +238,17 @@ class FamilyRebuild {
 
   /** The files that could not be read. */
   async rebuild(): Promise<readonly UnreadFile[]> {
-    const { run, family, summary, threads } = this.#context;
+    const { run, family, summary } = this.#context;
     const { lake, clock, account, signal, emit } = run;
     const began = clock.now();
     const planned = bundlesOf(lake, family, account);
     const bytes = planned.map(({ main }) => main).reduce(addSize, 0);
     emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
     const unread: UnreadFile[] = [];
-    const pending: { readonly bundle: Bundle; readonly started: Promise<StartedBundle> }[] = [];
+    const pending: PendingBundle[] = [];
     try {
       for (;;) {
-        while (pending.length < threads.most) {
-          const bundle = this.#next();
-          if (bundle === undefined) break;
-          pending.push({ bundle, started: handled(this.#start(bundle)) });
-        }
+        this.#startMore(pending);
         const first = pending.shift();
         if (first === undefined) break;
         const { bundle } = first;
@@ -267,6 +265,15 @@ class FamilyRebuild {
     }
     summary.seconds = (clock.now() - began) / 1000;
     return unread;
+  }
+
+  /** Starts as many bundles as may be under way at once. */
+  #startMore(pending: PendingBundle[]): void {
+    while (pending.length < this.#context.threads.most) {
+      const bundle = this.#next();
+      if (bundle === undefined) return;
+      pending.push({ bundle, started: handled(this.#start(bundle)) });
+    }
   }
 
   async #reported({ main }: Bundle, damaged: DamagedFile): Promise<UnreadFile> {
@@ -314,7 +321,7 @@ class FamilyRebuild {
     if (!isWhole) return undefined;
     const { run } = this.#context;
     const table = this.#table;
-    const adds = derived.filter((of) => of.table === table).map(({ add }) => add);
+    const adds = derived.filter((file) => file.table === table).map(({ add }) => add);
     const files: ParquetSource[] = [];
     for (const add of adds) {
       try {
@@ -372,45 +379,50 @@ class FamilyRebuild {
   async #commit(bundle: Bundle, workspace: Workspace, rederived: RederivedEntries): Promise<boolean> {
     const { run, family, summary } = this.#context;
     const { lake, clock } = run;
-    const table = this.#table;
-    const { main } = bundle;
-    const now = clock.now();
-    const net = JSON.stringify(rederived.net);
-    const files: NewFile[] = [];
     const local = await this.#joined(workspace, rederived);
-    if (local !== undefined) {
-      const bytes = await readFile(local.path);
-      const content = contentOf(bytes);
-      const { sha256 } = content;
-      const stem = main.path.replace(/(-[0-9a-f]{16}(-\d+)?)?\.parquet$/, '');
-      const added = { path: `${stem}-${sha256.slice(0, 16)}.parquet`, partitionValues: main.partitionValues, content };
-      const tags = { ...sharedTags([main.tags ?? {}]), units: JSON.stringify(loadKeysOf(main)), net };
-      const add = addOf({ ...added, dataChange: true, rows: local.rows, stats: local.stats, tags }, now);
-      files.push({ table, add, read: () => Promise.resolve(bytes) });
-      // One that was damaged, and is derived again to the byte, is put right where it is.
-      const damaged = bundle.derived.find((file) => file.table === table && file.add.tags?.['sha256'] === sha256);
-      if (damaged !== undefined) await lake.store.write(lake.table(table.name).pathOf(damaged.add), bytes);
-    }
-    const kept = (of: Table, add: Add) => () => checkedBytes(lake.store, lake.table(of.name), add);
-    // Other derived tables of the pipeline stay as they are, and are referenced again.
-    for (const other of bundle.derived) {
-      if (other.table !== table) files.push({ ...other, read: kept(other.table, other.add) });
-    }
-    // The file itself stays under its own path: what it references is what is replaced.
-    const live = { ...main, dataChange: false, modificationTime: now, tags: { ...main.tags, net } };
-    files.push({ table: family.main, add: live, read: kept(family.main, main) });
-    const decide = replacing([bundle]);
+    const net = JSON.stringify(rederived.net);
+    const entries = local && (await this.#entriesFile(bundle, local, net));
     const { isCommitted } = await commitTransaction(lake, clock, {
-      ...{ operation: 'REBUILD', main: family.main, files, decide },
-      swaps: true,
+      ...{ operation: 'REBUILD', main: family.main, swaps: true, decide: replacing([bundle]) },
+      files: [...(entries === undefined ? [] : [entries]), ...this.#keptFiles(bundle, net)],
     });
     if (!isCommitted) return false;
-    if (local !== undefined) {
+    if (entries !== undefined) {
       summary.files++;
-      summary.bytes += files[0]?.add.size ?? 0;
+      summary.bytes += entries.add.size;
     }
     summary.replacedFiles += bundle.derived.length;
-    summary.replacedBytes += bytesOf([bundle]) - main.size;
+    summary.replacedBytes += bytesOf([bundle]) - bundle.main.size;
     return true;
+  }
+
+  /** The file of a bundle's entries, named after the main file. */
+  async #entriesFile({ main, derived }: Bundle, local: LocalParquet, net: string): Promise<NewFile> {
+    const { lake, clock } = this.#context.run;
+    const table = this.#table;
+    const bytes = await readFile(local.path);
+    const content = contentOf(bytes);
+    const { sha256 } = content;
+    const stem = main.path.replace(/(-[0-9a-f]{16}(-\d+)?)?\.parquet$/, '');
+    const added = { path: `${stem}-${sha256.slice(0, 16)}.parquet`, partitionValues: main.partitionValues, content };
+    const tags = { ...sharedTags([main.tags ?? {}]), units: JSON.stringify(loadKeysOf(main)), net };
+    const add = addOf({ ...added, dataChange: true, rows: local.rows, stats: local.stats, tags }, clock.now());
+    // One that was damaged, and is derived again to the byte, is put right where it is.
+    const damaged = derived.find((file) => file.table === table && file.add.tags?.['sha256'] === sha256);
+    if (damaged !== undefined) await lake.store.write(lake.table(table.name).pathOf(damaged.add), bytes);
+    return { table, add, read: () => Promise.resolve(bytes) };
+  }
+
+  /** The other files of a bundle, which stay where they are: what the main one references is what is replaced. */
+  #keptFiles({ main, derived }: Bundle, net: string): NewFile[] {
+    const { run, family } = this.#context;
+    const { lake, clock } = run;
+    const read = (table: Table, add: Add) => () => checkedBytes(lake.store, lake.table(table.name), add);
+    const others = derived.filter(({ table }) => table !== this.#table);
+    const live = { ...main, dataChange: false, modificationTime: clock.now(), tags: { ...main.tags, net } };
+    return [
+      ...others.map(({ table, add }) => ({ table, add, read: read(table, add) })),
+      { table: family.main, add: live, read: read(family.main, main) },
+    ];
   }
 }

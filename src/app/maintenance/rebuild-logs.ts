@@ -1,4 +1,5 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
+import type { Clock } from '../../core/clock.js';
 import { customPipelinesOf, familiesOf } from '../../core/columns/table.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
@@ -9,8 +10,8 @@ import type { Action } from '../../lake/delta/actions.js';
 import { isLoaded, parseAppId } from '../../lake/delta/file-tags.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { noteNewestVersions } from '../../lake/newest-versions.js';
-import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
-import { openStore } from '../../lake/store/open-store.js';
+import { rowsInLog } from '../../lake/files/new-file.js';
+import { existingLake } from '../../lake/existing-lake.js';
 import type { Store } from '../../lake/store/store.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
@@ -23,23 +24,22 @@ import type { RunContext } from '../context.js';
 import { monthRange, ordersCommand, type MendedLake } from '../reread-command.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import { windowOf } from './recovered-files.js';
+import { existingStore, type LakeAddress } from './command.js';
 import {
   countByThemselves,
+  loadKeyOf,
   openTables,
   planOf,
+  type DamagedLogs,
   type OpenedTable,
-  type PlanContext,
   type TablePlan,
 } from './log-plan.js';
 
-export interface RebuildLogsOptions {
-  readonly lake: string;
+export interface RebuildLogsOptions extends LakeAddress {
   /** Whose logs are written anew, whatever their state; none: those that can't be read. */
   readonly pipelines: readonly string[];
   /** The configuration file, if that was said: for commands that are printed. */
   readonly config?: string | undefined;
-  /** In the place of the one that `lake` names. */
-  readonly store?: Store | undefined;
   /** Asks the user; undefined where nobody can be asked; `true`: don't ask. */
   readonly confirm: ((question: string) => Promise<boolean>) | true | undefined;
 }
@@ -65,11 +65,47 @@ export interface RebuiltLogs {
  *   work; before anything is changed. Killed at any instant, it can be run again
  */
 export async function rebuildLogs(
-  { lake: location, pipelines: names, config, store: given, confirm }: RebuildLogsOptions,
+  options: RebuildLogsOptions,
   { clock, signal, print }: Pick<RunContext, 'clock' | 'signal' | 'print'>,
 ): Promise<RebuiltLogs> {
-  const store = given ?? openStore(location, { clock });
-  if (given === undefined) await refuseWithoutFolder(location);
+  const { lake: location, confirm, config } = options;
+  const logs = await findLogs(options, clock);
+  const { store, opened, broken } = logs;
+  if (broken.length === 0) {
+    print(`\nNothing to do: every log of ${printable(location)} can be read.\n`);
+    return { tables: [], pipelines: [], setAside: null, notLoaded: [], commands: [] };
+  }
+  if (confirm === undefined) {
+    throw usageError(`expected --yes or a terminal, got neither; --yes writes the logs of ${namesOf(broken)} anew`);
+  }
+  const lease = await acquireExclusiveLease(store, clock, { command: 'rebuild', pipelines: options.pipelines });
+  try {
+    const lastRun = await readLastRun(store);
+    const folder = setAsideFolderAt(clock.now(), true);
+    const plans: TablePlan[] = [];
+    for (const table of broken) {
+      signal.throwIfAborted();
+      plans.push(await planOf(table, { ...logs, clock }));
+    }
+    if (confirm !== true && !(await confirm(questionOf(plans, logs, location, folder)))) {
+      throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was changed');
+    }
+    await countByThemselves(broken, opened, clock);
+    await applyPlans(plans, folder, store);
+    lease.cleared();
+    const commands = commandsOf(plans, { location, config, lastRun, opened });
+    const result = resultOf(plans, logs, folder, commands);
+    print(textOf(result, plans, location));
+    return result;
+  } finally {
+    await lease.release();
+  }
+}
+
+/** Opens every table, and chooses those whose logs are written anew: with a main table those derived from it. */
+async function findLogs(options: RebuildLogsOptions, clock: Clock): Promise<DamagedLogs> {
+  const { lake: location, pipelines: names } = options;
+  const store = await existingStore(options, clock);
   const schemas = [...ownTables, ...(await describedTables(store))];
   const known = [...pipelines, historyFamily, ...customPipelinesOf(schemas)];
   const families = familiesOf(known);
@@ -77,7 +113,10 @@ export async function rebuildLogs(
   if (unknown !== undefined) throw unknownPipeline(unknown, known);
   const opened = await openTables(store, schemas, clock);
   // Where there is no lake, that is what is to be said.
-  if (given === undefined && opened.every(({ fault, table }) => fault === undefined && table.snapshot.version < 0)) {
+  if (
+    options.store === undefined &&
+    opened.every(({ fault, table }) => fault === undefined && table.snapshot.version < 0)
+  ) {
     await existingLake(location, schemas, clock);
   }
   const isAnew = ({ fault, schema }: OpenedTable): boolean =>
@@ -87,62 +126,33 @@ export async function rebuildLogs(
   const chosen = new Set(opened.filter(isAnew).map(({ schema }) => schema));
   // The files of a main table name those of its derived tables.
   for (const { main, derived } of families) if (chosen.has(main)) for (const table of derived) chosen.add(table);
-  const broken = opened.filter(({ schema }) => chosen.has(schema));
-  if (broken.length === 0) {
-    print(`\nNothing to do: every log of ${printable(location)} can be read.\n`);
-    return { tables: [], pipelines: [], setAside: null, notLoaded: [], commands: [] };
-  }
-  const what = broken.map(({ schema }) => schema.name).join(', ');
-  if (confirm === undefined) {
-    throw usageError(`expected --yes or a terminal, got neither; --yes writes the logs of ${what} anew`);
-  }
-  const lease = await acquireExclusiveLease(store, clock, { command: 'rebuild', pipelines: [...names] });
-  try {
-    const lastRun = await readLastRun(store);
-    const folder = setAsideFolderAt(clock.now(), true);
-    const context: PlanContext = { store, clock, opened, families };
-    const plans: TablePlan[] = [];
-    for (const table of broken) {
-      signal.throwIfAborted();
-      plans.push(await planOf(table, broken, context));
-    }
-    const setAside = plans.reduce((sum, plan) => sum + plan.moved.length, 0);
-    const kept = plans.reduce((sum, { files }) => sum + files.length, 0);
-    const question =
-      `Write the logs of ${what} anew in ${location}, with ${formatCount(kept, 'file')}, and move ` +
-      `${formatCount(setAside, 'other file')} and the old logs to ${folder}?`;
-    if (confirm !== true && !(await confirm(question))) {
-      throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was changed');
-    }
-    await countByThemselves(broken, opened, clock);
-    // Derived tables first: as long as their main table's log isn't written, all of it is begun again.
-    const inOrder = plans.toSorted((a, b) => Number(a.family !== undefined) - Number(b.family !== undefined));
-    for (const plan of inOrder) await applyPlan(plan, folder, store);
-    await noteNewestVersions(
-      store,
-      plans.map(({ table }) => table),
-    );
-    lease.cleared();
-    const result: RebuiltLogs = {
-      tables: plans.map(({ table, files }) => ({
-        table: table.schema.name,
-        files: files.length,
-        rows: files.reduce((sum, { add }) => sum + Number(add.tags?.['rows'] ?? 0), 0),
-      })),
-      pipelines: families
-        .filter(({ derived }) => broken.some(({ schema }) => derived.includes(schema)))
-        .map(({ pipeline }) => pipeline),
-      setAside: folder,
-      notLoaded: plans.flatMap(({ lost }) => lost.map(({ text }) => text)),
-      commands: commandsOf(plans, { location, config, lastRun, opened }),
-    };
-    print(textOf(result, plans, location));
-    return result;
-  } finally {
-    await lease.release();
-  }
+  return { store, families, opened, broken: opened.filter(({ schema }) => chosen.has(schema)) };
 }
 
+function namesOf(tables: readonly OpenedTable[]): string {
+  return tables.map(({ schema }) => schema.name).join(', ');
+}
+
+function questionOf(plans: readonly TablePlan[], { broken }: DamagedLogs, location: string, folder: string): string {
+  const kept = plans.reduce((sum, { files }) => sum + files.length, 0);
+  const moved = plans.reduce((sum, plan) => sum + plan.moved.length, 0);
+  return (
+    `Write the logs of ${namesOf(broken)} anew in ${location}, with ${formatCount(kept, 'file')}, and move ` +
+    `${formatCount(moved, 'other file')} and the old logs to ${folder}?`
+  );
+}
+
+/** Writes derived tables first: as long as their main table's log isn't written, all of it is begun again. */
+async function applyPlans(plans: readonly TablePlan[], folder: string, store: Store): Promise<void> {
+  const inOrder = plans.toSorted((a, b) => Number(a.family !== undefined) - Number(b.family !== undefined));
+  for (const plan of inOrder) await applyPlan(plan, folder, store);
+  await noteNewestVersions(
+    store,
+    plans.map(({ table }) => table),
+  );
+}
+
+/** Copies what doesn't count and the old log, writes the new log, and only then removes what was copied. */
 async function applyPlan(
   { table, from, metaData, files, txns, moved }: TablePlan,
   folder: string,
@@ -160,75 +170,107 @@ async function applyPlan(
   for (const path of paths) if (!written.has(path)) await store.remove(path);
 }
 
-/** What is known of an account's rows in a table whose log is written anew. */
-interface DatedPlan {
-  readonly pipeline: string;
-  /** Whether something isn't loaded any more, or nothing is. */
-  readonly hasLost: boolean;
-  readonly loadKey: string;
-  /** Windows that are loaded. */
-  readonly read: readonly Window[];
+function resultOf(
+  plans: readonly TablePlan[],
+  { families, broken }: DamagedLogs,
+  folder: string,
+  commands: readonly string[],
+): RebuiltLogs {
+  return {
+    tables: plans.map(({ table, files }) => ({
+      table: table.schema.name,
+      files: files.length,
+      rows: rowsInLog(files.map(({ add }) => add)),
+    })),
+    pipelines: families
+      .filter(({ derived }) => broken.some(({ schema }) => derived.includes(schema)))
+      .map(({ pipeline }) => pipeline),
+    setAside: folder,
+    notLoaded: plans.flatMap(({ lost }) => lost.map(({ text }) => text)),
+    commands,
+  };
 }
 
-/** The commands that read what isn't loaded: one an account, over all that is known of its days, and its orders. */
-function commandsOf(
-  plans: readonly TablePlan[],
-  {
-    location,
-    config,
-    lastRun,
-    opened,
-  }: Pick<MendedLake, 'location' | 'config' | 'lastRun'> & { opened: readonly OpenedTable[] },
-): string[] {
+interface CommandContext extends Pick<MendedLake, 'location' | 'config' | 'lastRun'> {
+  readonly opened: readonly OpenedTable[];
+}
+
+/** The commands that read what isn't loaded, account by account. */
+function commandsOf(plans: readonly TablePlan[], context: CommandContext): string[] {
+  const { lastRun } = context;
   const accounts = new Set(plans.flatMap(({ files, lost }) => [...files, ...lost].map(({ account }) => account)));
   if (lastRun !== undefined && plans.some(({ family }) => family?.main.lasting !== true)) accounts.add(lastRun.account);
-  return [...accounts].toSorted().flatMap((account) => {
-    const endpoint = endpointToName(lastRun, account);
-    const asked =
-      lastRun?.account === account ? [{ start: Date.parse(lastRun.from), end: Date.parse(lastRun.to) }] : [];
-    const windows: Window[] = [...asked];
-    const folders: Window[] = [];
-    const dated: DatedPlan[] = [];
-    const orders: string[] = [];
-    for (const { family, files, lost, txns } of plans) {
-      if (family === undefined || family.main.lasting === true) continue;
-      const loadKey = pipelines.find(({ name }) => name === family.pipeline)?.loadKey ?? 'window';
-      const ofAccount = lost.filter((of) => of.account === account);
-      if (loadKey === 'order') {
-        const ids = ofAccount.flatMap(({ text }) => /^order\/(.+)$/.exec(text)?.[1] ?? []);
-        const command = ordersCommand(family.pipeline, ids, { location, account, endpoint, config });
-        if (command !== undefined) orders.push(command);
-        continue;
-      }
-      for (const { account: of, add } of files) {
-        const month = of === account ? monthRange(add.partitionValues['month'] ?? '') : undefined;
-        if (month !== undefined) folders.push(month);
-      }
-      const keys = txns.flatMap(({ appId }) => {
-        const read = parseAppId(appId);
-        return read?.account === account ? [read.loadKey] : [];
-      });
-      const read = keys.flatMap((key) => windowOf(key) ?? []);
-      windows.push(...read, ...ofAccount.flatMap(({ text }) => windowOf(text) ?? []));
-      dated.push({ pipeline: family.pipeline, hasLost: ofAccount.length > 0 || keys.length === 0, loadKey, read });
-    }
-    for (const { table } of opened) {
-      const read = [...table.snapshot.txnsOf(account)].filter(isLoaded);
-      windows.push(...read.flatMap(({ appId }) => windowOf(parseAppId(appId)?.loadKey ?? '') ?? []));
-    }
-    // Settlements lie in months that may begin before anything was asked for.
-    const known = windows.length > 0 ? windows : folders;
-    const [range, ...others] = joined(known.filter(({ start, end }) => end - start <= mostDays * dayMs));
-    if (range === undefined) return orders;
-    const whole = { start: range.start, end: others.at(-1)?.end ?? range.end };
-    // Of settlements nothing says how many there are.
-    const incomplete = dated.filter(
-      ({ hasLost, loadKey, read }) => hasLost || (loadKey === 'window' && uncovered(whole, read).length > 0),
-    );
-    if (incomplete.length === 0) return orders;
-    const names = incomplete.map(({ pipeline }) => pipeline);
-    return [backfillCommand({ pipelines: names, lake: location, account, range: whole, endpoint, config }), ...orders];
+  return [...accounts].toSorted().flatMap((account) => accountCommands(account, plans, context));
+}
+
+/** One command for all that is known of an account's days, and one for each pipeline's orders. */
+function accountCommands(
+  account: string,
+  plans: readonly TablePlan[],
+  { location, config, lastRun, opened }: CommandContext,
+): string[] {
+  const endpoint = endpointToName(lastRun, account);
+  const known = plans.flatMap((plan) => knownLoads(plan, account) ?? []);
+  const orders = known.flatMap(({ pipeline, loadKey, lost }) => {
+    const ids = loadKey === 'order' ? lost.flatMap((text) => /^order\/(.+)$/.exec(text)?.[1] ?? []) : [];
+    return ordersCommand(pipeline, ids, { location, account, endpoint, config }) ?? [];
   });
+  const dated = known.filter(({ loadKey }) => loadKey !== 'order');
+  const asked = lastRun?.account === account ? [{ start: Date.parse(lastRun.from), end: Date.parse(lastRun.to) }] : [];
+  const stored = opened.flatMap(({ table }) => [...table.snapshot.txnsOf(account)].filter(isLoaded));
+  const windows = [
+    ...asked,
+    ...dated.flatMap(({ read, lost }) => [...read, ...lost.flatMap((text) => windowOf(text) ?? [])]),
+    ...stored.flatMap(({ appId }) => windowOf(parseAppId(appId)?.loadKey ?? '') ?? []),
+  ];
+  // Settlements lie in months that may begin before anything was asked for.
+  const range = spanOf(windows.length > 0 ? windows : dated.flatMap(({ folders }) => folders));
+  if (range === undefined) return orders;
+  // Of settlements nothing says how many there are.
+  const incomplete = dated.filter(
+    ({ lost, read, hasLoads, loadKey }) =>
+      lost.length > 0 || !hasLoads || (loadKey === 'window' && uncovered(range, read).length > 0),
+  );
+  if (incomplete.length === 0) return orders;
+  const names = incomplete.map(({ pipeline }) => pipeline);
+  return [backfillCommand({ pipelines: names, lake: location, account, range, endpoint, config }), ...orders];
+}
+
+/** What is known of an account's loads in a main table whose log is written anew. */
+interface KnownLoads {
+  readonly pipeline: string;
+  readonly loadKey: string;
+  /** What isn't loaded any more. */
+  readonly lost: readonly string[];
+  readonly hasLoads: boolean;
+  /** Windows that are loaded. */
+  readonly read: readonly Window[];
+  /** Months of the files. */
+  readonly folders: readonly Window[];
+}
+
+/** Undefined for a derived or a lasting table. */
+function knownLoads({ family, files, lost, txns }: TablePlan, account: string): KnownLoads | undefined {
+  if (family === undefined || family.main.lasting === true) return undefined;
+  const loadKeys = txns.flatMap(({ appId }) => {
+    const read = parseAppId(appId);
+    return read?.account === account ? [read.loadKey] : [];
+  });
+  const ofAccount = files.filter((file) => file.account === account);
+  return {
+    pipeline: family.pipeline,
+    loadKey: loadKeyOf(family),
+    lost: lost.filter((load) => load.account === account).map(({ text }) => text),
+    hasLoads: loadKeys.length > 0,
+    read: loadKeys.flatMap((key) => windowOf(key) ?? []),
+    folders: ofAccount.flatMap(({ add }) => monthRange(add.partitionValues['month'] ?? '') ?? []),
+  };
+}
+
+/** From the first to the last of some windows, those left out that this program has not written; undefined where there is none. */
+function spanOf(windows: readonly Window[]): Window | undefined {
+  const [first, ...others] = joined(windows.filter(({ start, end }) => end - start <= mostDays * dayMs));
+  return first && { start: first.start, end: others.at(-1)?.end ?? first.end };
 }
 
 /** For people. */
@@ -257,7 +299,7 @@ function textOf({ tables, setAside, notLoaded, commands }: RebuiltLogs, plans: r
   ].join('\n');
 }
 
-/** Days that a window has at the most: what says something else was not written by this program. */
+/** Days that a window of this program has at the most. */
 const mostDays = 400;
 
 /** Files that are named to people. */

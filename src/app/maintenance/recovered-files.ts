@@ -87,14 +87,10 @@ export async function storedRows(
     const local = (await localFile(store, path, workspace.fresh)) ?? '';
     const fault = await shapeFault(workspace, schema, local);
     if (fault !== undefined) return doubtful(fault);
-    const loggedKeys = logged === undefined ? [] : checkedKeys(loadKeysOf(logged.add), loadKey, month);
-    const isLogged =
-      loggedKeys.length > 0 &&
-      (loadKey === undefined || (await rowsOutside(workspace, schema, local, loggedKeys)) === 0);
-    const found = isLogged ? loggedKeys : await keysOfRows(workspace, loadKey, local);
-    const isMixed = !isLogged && mixedName.test(basename(path));
-    const loadKeys = checkedKeys(isMixed ? found.map(asImported) : found, loadKey, month);
-    if (loadKeys.length === 0 || loadKeys.length < found.length) return doubtful('its rows are of no slice', undefined);
+    const loadKeys =
+      (await loggedKeysOf(logged?.add, local, { schema, loadKey, month, workspace })) ??
+      (await keysOfFile(path, local, { loadKey, month, workspace }));
+    if (loadKeys === undefined) return doubtful('its rows are of no slice', undefined);
     const rows = await countRows(workspace.database, local, 'true');
     const groups = hasColumn(schema, 'beginning_balance') ? await groupSpans(workspace.database, local) : undefined;
     const tags = {
@@ -145,8 +141,36 @@ async function shapeFault(
   return other === undefined ? undefined : `its column ${other.name} is not that of ${name}`;
 }
 
-function rowsOutside({ database }: Workspace, schema: Table, local: string, loadKeys: readonly string[]) {
-  return countRows(database, local, `NOT ${loadKeyCondition(loadKeys, instantColumn(schema))}`);
+interface KeyQuestion {
+  /** As of `StoredTable`. */
+  readonly loadKey: string | undefined;
+  readonly month: string;
+  readonly workspace: Workspace;
+}
+
+/** The load keys that the log has for a file; undefined where it has none, or the file has rows of others. */
+async function loggedKeysOf(
+  logged: Add | undefined,
+  local: string,
+  { schema, loadKey, month, workspace }: KeyQuestion & { readonly schema: Table },
+): Promise<readonly string[] | undefined> {
+  const loadKeys = logged === undefined ? [] : checkedKeys(loadKeysOf(logged), loadKey, month);
+  if (loadKeys.length === 0) return undefined;
+  if (loadKey === undefined) return loadKeys;
+  const isOther = `NOT ${loadKeyCondition(loadKeys, instantColumn(schema))}`;
+  return (await countRows(workspace.database, local, isOther)) === 0 ? loadKeys : undefined;
+}
+
+/** The load keys of a file's rows; undefined where there is none, or one that the table can't have. */
+async function keysOfFile(
+  path: string,
+  local: string,
+  { loadKey, month, workspace }: KeyQuestion,
+): Promise<readonly string[] | undefined> {
+  const found = await keysOfRows(workspace, loadKey, local);
+  const isMixed = mixedName.test(basename(path));
+  const loadKeys = checkedKeys(isMixed ? found.map(asImported) : found, loadKey, month);
+  return loadKeys.length === 0 || loadKeys.length < found.length ? undefined : loadKeys;
 }
 
 /** In SQL, by what a load key names: the columns that it follows from. */

@@ -55,9 +55,9 @@ async function* rederivedBatches(
 
 /** The cells that a derivation reads, group by group or batch by batch. Throws an Error where the bytes are no Parquet file. */
 async function* storedCells(derivation: Derivation, file: ParquetSource): AsyncGenerator<RowCells> {
-  const own = await encodedColumns(file, derivation);
-  if (own !== undefined) {
-    yield* own;
+  const encoded = await encodedColumns(file, derivation);
+  if (encoded !== undefined) {
+    yield* encoded;
     return;
   }
   const { parquetBatches } = await import('../../core/parquet/wasm.js');
@@ -73,7 +73,7 @@ async function* storedCells(derivation: Derivation, file: ParquetSource): AsyncG
 /** Bytes of stored entries that are read at once; what repeats in them takes many times as much then. */
 const storedBytes = 200_000;
 
-/** What the rows of stored files come to. */
+/** The sums over the rows of stored files. */
 export async function storedSums(table: Table, stored: readonly ParquetSource[]): Promise<RowSums> {
   const { parquetBatches } = await import('../../core/parquet/wasm.js');
   const sums = new RowSums(table);
@@ -84,7 +84,7 @@ export async function storedSums(table: Table, stored: readonly ParquetSource[])
 }
 
 /** A table, and how its rows follow from those of the main one. */
-export interface DerivedTable {
+interface DerivedTable {
   readonly table: Table;
   readonly derivation: Derivation;
 }
@@ -97,7 +97,7 @@ export function derivedTableOf(name: string): DerivedTable {
   return { table, derivation: pipeline.derivation };
 }
 
-/** About how many bytes of pages a file of events stands for. */
+/** About how many bytes the pages had that a file of events was made from. */
 export function pageBytes({ size }: Add): number {
   return size * 4;
 }
@@ -120,7 +120,7 @@ export interface StoredEvents {
 /** The stored entries of a file of events. */
 export interface StoredEntries {
   readonly files: readonly ParquetSource[];
-  /** Of the only file, where its bytes most likely tell: they are compared first, which takes half of what rows take. */
+  /** Of the only file, where its bytes are most likely the same: they are compared first, in half the time that rows take. */
   readonly sha256: string | undefined;
 }
 

@@ -6,13 +6,14 @@ import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { loadKeysOf, DamagedFile } from '../../lake/delta/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
-import { restoreSwapped } from '../../lake/transaction/references.js';
 import { filesToSplit, touchedFiles, loadTxns } from '../../lake/loads/load-keys.js';
 import {
   bundlesOf,
   fetchFiles,
   replacing,
+  restoredBundles,
   tablesOf,
+  targetOf,
   writeBundle,
   writeFiltered,
   type Bundle,
@@ -38,54 +39,74 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
     const [odd] = mixed.filter((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
     if (odd !== undefined) throw notSplit(lake, family, odd);
     const paths = new Set(mixed.map(({ path }) => path));
-    const chosen = () => bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path));
-    if (!chosen().every(({ isWhole }) => isWhole)) {
-      // A run that died on the way left it so; one that lives starts its commit anew.
-      await lake.refresh();
-      await restoreSwapped(lake.tables, Infinity, clock.now());
-    }
-    const found = chosen();
-    if (found.length === 0) return;
-    const damaged: DamagedFile[] = [];
-    await withWorkspace(limits, lake.store, async (workspace) => {
-      const files: NewFile[] = [];
-      const pieces = new Set<string>();
-      const bundles: Bundle[] = [];
-      for (const bundle of found) {
-        try {
-          if (!bundle.isWhole) throw halfLogged(lake, family, bundle);
-          files.push(...(await splitBundle({ lake, clock, workspace, family }, slice, bundle, pieces)));
-          bundles.push(bundle);
-        } catch (error) {
-          if (!(error instanceof DamagedFile)) throw error;
-          // The others are split all the same: who mends this one finds them ready.
-          damaged.push(error);
-        }
-      }
-      if (bundles.length === 0) return;
-      const cut = new Set(bundles.flatMap(({ main }) => loadKeysOf(main).filter((loadKey) => isCut(slice, loadKey))));
-      const renamed = { ...slice, loadKeys: [...pieces], retires: [...cut], splits: undefined };
-      const unchanged = replacing(bundles);
-      // Where another run has replaced one of them meanwhile nothing is changed, and the caller looks once more.
-      await commitTransaction(lake, clock, {
-        operation: 'SPLIT',
-        main: family.main,
-        files,
-        swaps: true,
-        decide: (snapshot) => {
-          const decision = unchanged(snapshot);
-          // A load key that is cut is cut in every file that holds some of it.
-          const isElsewhere = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] }).some(
-            ({ path }) => !paths.has(path),
-          );
-          if (decision === undefined || isElsewhere) return undefined;
-          return { ...decision, actions: loadTxns(snapshot, renamed, clock.now()) };
-        },
-      });
+    const bundles = await restoredBundles({ lake, clock }, () =>
+      bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path)),
+    );
+    if (bundles.length === 0) return;
+    const damaged = await withWorkspace(limits, lake.store, async (workspace) => {
+      const rewriting = { lake, clock, workspace, family };
+      const splits = await splitBundles(rewriting, slice, bundles);
+      if (splits.bundles.length > 0) await commitSplits(rewriting, slice, splits, paths);
+      return splits.damaged;
     });
-    const [first] = damaged;
-    if (first !== undefined) throw first;
+    if (damaged !== undefined) throw damaged;
   };
+}
+
+/** The files that replace bundles, ready to be committed. */
+interface Splits {
+  readonly files: readonly NewFile[];
+  readonly bundles: readonly Bundle[];
+  /** Load keys that result from cutting others, and that have rows. */
+  readonly pieces: ReadonlySet<string>;
+  /** The first damaged file of a bundle that can't be split. */
+  readonly damaged: DamagedFile | undefined;
+}
+
+async function splitBundles(rewriting: Rewriting, slice: SliceCommit, bundles: readonly Bundle[]): Promise<Splits> {
+  const files: NewFile[] = [];
+  const pieces = new Set<string>();
+  const split: Bundle[] = [];
+  let damaged: DamagedFile | undefined;
+  for (const bundle of bundles) {
+    try {
+      if (!bundle.isWhole) throw halfLogged(rewriting, bundle);
+      files.push(...(await splitBundle(rewriting, slice, bundle, pieces)));
+      split.push(bundle);
+    } catch (error) {
+      if (!(error instanceof DamagedFile)) throw error;
+      // The others are split all the same: who mends this one finds them ready.
+      damaged ??= error;
+    }
+  }
+  return { files, bundles: split, pieces, damaged };
+}
+
+/** Where another run has replaced one of the files meanwhile nothing is changed, and the caller looks once more. */
+async function commitSplits(
+  { lake, clock, family }: Rewriting,
+  slice: SliceCommit,
+  { files, bundles, pieces }: Splits,
+  paths: ReadonlySet<string>,
+): Promise<void> {
+  const cut = new Set(bundles.flatMap(({ main }) => loadKeysOf(main).filter((loadKey) => isCut(slice, loadKey))));
+  const renamed = { ...slice, loadKeys: [...pieces], retires: [...cut], splits: undefined };
+  const unchanged = replacing(bundles);
+  await commitTransaction(lake, clock, {
+    operation: 'SPLIT',
+    main: family.main,
+    files,
+    swaps: true,
+    decide: (snapshot) => {
+      const decision = unchanged(snapshot);
+      // A load key that is cut is cut in every file that holds some of it.
+      const isElsewhere = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] }).some(
+        ({ path }) => !paths.has(path),
+      );
+      if (decision === undefined || isElsewhere) return undefined;
+      return { ...decision, actions: loadTxns(snapshot, renamed, clock.now()) };
+    },
+  });
 }
 
 /** Whether the slice takes some of a load key and leaves some. */
@@ -103,8 +124,8 @@ function notSplit(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
 }
 
 /** A file of which other files are missing from the log. */
-function halfLogged(lake: Lake, { main: table }: Family, { main }: Bundle): DamagedFile {
-  const file = lake.store.address(lake.table(table.name).pathOf(main));
+function halfLogged({ lake, family }: Rewriting, { main }: Bundle): DamagedFile {
+  const file = lake.store.address(lake.table(family.main.name).pathOf(main));
   return new DamagedFile(file, 'a log lacks what belongs to it', 'run the command that `ledgerlake verify` names');
 }
 
@@ -127,34 +148,23 @@ async function splitBundle(
   const mains = local.get(main) ?? [];
 
   const instant = instantColumn(main);
-  const loadKeys: string[] = [];
-  for (const loadKey of loadKeysOf(bundle.main)) {
-    const cut = isCut(slice, loadKey) ? slice.splits?.(loadKey) : undefined;
-    if (cut === undefined) loadKeys.push(loadKey);
-    else {
-      for (const piece of [cut.inside, ...cut.outside]) {
-        const rows = await countRows(database, mains[0] ?? '', loadKeyCondition([piece], instant));
-        if (rows === 0) continue;
-        loadKeys.push(piece);
-        if (!loadKeysOf(bundle.main).includes(piece)) pieces.add(piece);
-      }
-    }
-  }
+  const loadKeys = await cutLoadKeys(rewriting, slice, bundle.main, mains[0] ?? '');
+  for (const loadKey of loadKeys) if (!loadKeysOf(bundle.main).includes(loadKey)) pieces.add(loadKey);
   const sliceKeys = new Set(slice.loadKeys);
   const isLeaving = (loadKey: string) => sliceKeys.has(loadKey) || slice.splits?.(loadKey) !== undefined;
   const condition = loadKeyCondition(loadKeys.filter(isLeaving), instant);
   const chosen = derived.some((table) => local.has(table) && table.linesOf === undefined)
     ? await chosenEvents(rewriting, mains, condition)
     : undefined;
-  const { account, month } = bundle.main.partitionValues;
   const bundleFiles = (isGoing: boolean) =>
     writeBundle(
       workspace,
       {
-        target: {
-          ...{ family, account: account ?? '', month: month ?? '' },
-          loadKeys: loadKeys.filter((loadKey) => isLeaving(loadKey) === isGoing),
-        },
+        target: targetOf(
+          family,
+          bundle.main,
+          loadKeys.filter((loadKey) => isLeaving(loadKey) === isGoing),
+        ),
         key: `${bundle.main.path} ${isGoing ? 'own' : 'others'}`,
         tags: bundle.main.tags ?? {},
         tables: [...local].map(([table, paths]) => ({
@@ -176,6 +186,25 @@ async function splitBundle(
     expectRows(table, rowsInLog(adds), rowsInLog(written));
   }
   return files;
+}
+
+/** The load keys of a main file, with those pieces of the ones that the slice cuts that have rows. */
+async function cutLoadKeys(
+  { workspace, family }: Rewriting,
+  slice: SliceCommit,
+  add: Add,
+  path: string,
+): Promise<readonly string[]> {
+  const loadKeys: string[] = [];
+  for (const loadKey of loadKeysOf(add)) {
+    const cut = isCut(slice, loadKey) ? slice.splits?.(loadKey) : undefined;
+    if (cut === undefined) loadKeys.push(loadKey);
+    for (const piece of cut === undefined ? [] : [cut.inside, ...cut.outside]) {
+      const condition = loadKeyCondition([piece], instantColumn(family.main));
+      if ((await countRows(workspace.database, path, condition)) > 0) loadKeys.push(piece);
+    }
+  }
+  return loadKeys;
 }
 
 /** Events of a bundle, as rows of derived tables reference them. */

@@ -7,10 +7,11 @@ import type { SliceCommit } from '../../lake/lake.js';
 import { dayOf, importedKey, importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { replacedKeys, touchedFiles } from '../../lake/loads/load-keys.js';
 import { fetchFiles, type Bundle, type Rewriting } from './file-bundles.js';
+import { groupBy } from '../../core/group-by.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** An imported event without a date, and what days it may be of. */
-export interface UndatedRow {
+interface UndatedRow {
   readonly file: string;
   readonly eventId: string;
   readonly contentHash: string;
@@ -122,7 +123,7 @@ async function undatedRows(rewriting: Rewriting, bundles: readonly Bundle[]): Pr
   return found;
 }
 
-/** In SQL: the how many-th of its kind an event is, by its id. */
+/** In SQL: the number of an event among equal ones, which its id ends with. */
 export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
 
 function movesOf(
@@ -145,9 +146,7 @@ function movesOf(
     return importedKey(existing ?? { start: Math.max(day.start, open.start), end: Math.min(day.end, open.end) });
   };
   const moves: Move[] = [];
-  const byHash = new Map<string, UndatedRow[]>();
-  for (const row of rows) byHash.set(row.contentHash, [...(byHash.get(row.contentHash) ?? []), row]);
-  for (const [hash, equal] of byHash) {
+  for (const [hash, equal] of groupBy(rows, ({ contentHash }) => contentHash)) {
     const inside = equal.filter(isInside);
     const outside = equal.filter((row) => !isInside(row) && isCovered(row));
     const number = answer.get(hash) ?? 0;

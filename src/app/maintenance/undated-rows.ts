@@ -1,5 +1,6 @@
 import { literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { groupBy } from '../../core/group-by.js';
 import { dayStart, monthOf } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import type { Table } from '../../core/columns/table.js';
@@ -10,13 +11,14 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import type { SliceCommit } from '../../lake/lake.js';
 import { importedKey, importedWindows } from '../../lake/loads/imported-days.js';
 import { loadTxns } from '../../lake/loads/load-keys.js';
-import { restoreSwapped } from '../../lake/transaction/references.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import {
   bundlesOf,
   fetchFiles,
   replacing,
+  restoredBundles,
   tablesOf,
+  targetOf,
   writeBundle,
   writeFiltered,
   type Bundle,
@@ -25,11 +27,14 @@ import {
 import { mainPaths, numberInId, planMoves, reachesInto, type Move } from './undated-moves.js';
 
 /**
- * Moves imported events without a date before a slice replaces imported days: nothing but the page that it was read
- * from tells the day of such an event. The slice's window was read in full. So one that the answer has belongs into the window,
- * as many as it has, and goes with the days of it, unless it lies outside of a window that goes on beyond the days of its
- * import; one that it lacks belongs to a day of its import that no window was loaded
- * for, if one is left. It is a commit of its own, and the lake has as many events as before.
+ * Moves imported events without a date before a slice replaces imported days. Only the page of such an event shows its day, and
+ * the slice has read its window in full. So there are two cases:
+ *
+ * - An event that the answer has belongs to the window, as often as the answer has it, and is replaced with its days. It stays where
+ *   it lies outside of a window that goes on beyond the days of its import.
+ * - An event that the answer lacks belongs to a day of its import for which no window is loaded, if there is one.
+ *
+ * It is a commit of its own, and the lake has as many events as before.
  *
  * @throws DamagedFile where a file with such events is damaged
  */
@@ -56,7 +61,7 @@ export async function moveUndated(rewriting: Rewriting, slice: SliceCommit): Pro
   }
 }
 
-/** Changes of other runs that it puts up with before it gives up. */
+/** Attempts before it gives up, where other runs change the files each time. */
 const mostAttempts = 5;
 
 /** Whether all are where they belong now; else another run has changed their files meanwhile. */
@@ -68,16 +73,11 @@ async function isMoved(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
   // What an answer without events says is refused, or that there are none at all.
   if (!slice.files.some(({ table }) => table === main)) return true;
   const touched = () => bundlesOf(lake, family, slice.account).filter(({ main: add }) => reachesInto(slice, add));
-  if (!touched().every(({ isWhole }) => isWhole)) {
-    // A run that died on the way left it so.
-    await lake.refresh();
-    await restoreSwapped(lake.tables, Infinity, clock.now());
-  }
   const state = () => {
     const loaded = loadedWindows(lake, family.pipeline, main.name, slice.account);
     return JSON.stringify([loaded, touched().map(({ main: add }) => add.path)]);
   };
-  const bundles = touched().filter(({ isWhole }) => isWhole);
+  const bundles = (await restoredBundles(rewriting, touched)).filter(({ isWhole }) => isWhole);
   const before = state();
   if (bundles.length === 0) return true;
   const moves = await planMoves(rewriting, slice, bundles);
@@ -141,7 +141,6 @@ async function createMovesTable(rewriting: Rewriting, slice: SliceCommit, moves:
 /** A bundle's files without what moves. */
 async function remainingFiles(rewriting: Rewriting, bundle: Bundle): Promise<NewFile[]> {
   const { workspace, family, clock } = rewriting;
-  const { account, month } = bundle.main.partitionValues;
   const tables = tablesOf(family, [bundle]).map(({ table, adds }) => ({
     table,
     write: async (metadata: ReadonlyMap<string, string>) => {
@@ -149,7 +148,7 @@ async function remainingFiles(rewriting: Rewriting, bundle: Bundle): Promise<New
       return writeFiltered(workspace, table, paths, 'event_id NOT IN (SELECT event_id FROM moves_)', metadata);
     },
   }));
-  const target = { family, account: account ?? '', month: month ?? '', loadKeys: loadKeysOf(bundle.main) };
+  const target = targetOf(family, bundle.main, loadKeysOf(bundle.main));
   const tags = { net: '{}', ...bundle.main.tags };
   return writeBundle(workspace, { target, key: bundle.main.path, tags, tables }, clock.now());
 }
@@ -168,12 +167,10 @@ async function movedFiles(
     tables.push({ table, paths: await fetchFiles(rewriting, table, adds) });
   }
   const mains = tables.find(({ table }) => table === main)?.paths ?? [];
-  const groups = new Map<string, Move[]>();
-  for (const move of moves) {
-    const { first, last } = move.row.importSpan;
-    const key = `${monthOf(move.to)} ${first} ${last}`;
-    groups.set(key, [...(groups.get(key) ?? []), move]);
-  }
+  const groups = groupBy(
+    moves,
+    ({ to, row: { importSpan } }) => `${monthOf(to)} ${importSpan.first} ${importSpan.last}`,
+  );
   const files: NewFile[] = [];
   for (const [key, group] of groups) {
     const ids = group.map(({ row }) => literal(row.eventId)).join(', ');

@@ -103,7 +103,7 @@ async function estimatePipeline(
   const forecast = pipeline.forecast({ job: { ...job, isPaced }, now: clock.now(), probed });
   const isDone = forecast.queue.left === '' && forecast.isComplete;
   const isKnown = isDone || (forecast.isComplete && forecast.expectation !== undefined);
-  const clockThen: Clock = { now: () => startsAt, sleep: (ms, of) => clock.sleep(ms, of) };
+  const clockThen: Clock = { now: () => startsAt, sleep: (ms, stop) => clock.sleep(ms, stop) };
   const level = quota && new TokenBucket({ ...quota, clock: clockThen }).level();
   const found = quota && { rate: quota.rate, burst: quota.burst, level: level ?? quota.burst };
   const sizes = fileSizes(lake, name, tables, account);
@@ -140,7 +140,7 @@ interface Volume {
   readonly requests: number;
   /** Requests of the largest slice. */
   readonly longest: number;
-  /** Undefined where only requests can be told. */
+  /** Undefined where only requests are known. */
   readonly results: number | undefined;
   /** Undefined where the lake has no example of a file. */
   readonly files: FilesOfSlice | undefined;

@@ -1,9 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Table } from '../../core/columns/table.js';
 import { fileLiteral } from '../../core/duckdb/literals.js';
-import { localFile } from '../../lake/files/workspace.js';
+import { defaultLimits, localFile, withWorkspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 
 /** Files that a slice is expected to become. */
@@ -32,12 +29,12 @@ export function fileSizes(
     .committedAdds()
     .filter(({ add }) => add.tags?.['pipeline'] === pipeline && add.partitionValues['account'] === account)
     .map(({ table, add }) => ({ table: table.schema.name, rows: Number(add.tags?.['rows'] ?? 0), size: add.size }));
-  const of = (table: Table) => committed.filter((file) => file.table === table.name && file.rows > 0);
+  const filesOf = (table: Table) => committed.filter((file) => file.table === table.name && file.rows > 0);
   const main = tables.at(-1);
-  const results = main === undefined ? 0 : rowsOf(of(main));
+  const results = main === undefined ? 0 : rowsOf(filesOf(main));
   if (results === 0) return undefined;
   const models = tables.map((table) => {
-    const files = of(table);
+    const files = filesOf(table);
     return { rowsPerResult: rowsOf(files) / results, line: lineThrough(files, table.columns.length) };
   });
   return (expected) => {
@@ -56,7 +53,7 @@ export function fileSizes(
 /** What a column takes in a file, however few rows there are: its part of the footer, its page headers and indexes. */
 const bytesOfColumn = 350;
 
-/** The straight line nearest to the files' sizes; where they don't tell one, from what a file takes without a row. */
+/** The straight line nearest to the files' sizes; where these give none, one through what a file takes without a row. */
 function lineThrough(files: readonly { rows: number; size: number }[], columns: number): Line {
   if (files.length === 0) return { fixed: 0, perRow: 0 };
   const size = files.reduce((sum, file) => sum + file.size, 0);
@@ -100,17 +97,13 @@ export async function rawSize(
     .filter(({ tags }) => Number(tags?.['rows'] ?? 0) > 0)
     .toSorted((a, b) => b.modificationTime - a.modificationTime);
   if (adds.length === 0) return undefined;
-  // Only now: a plan for an empty lake needs no DuckDB.
-  const { openDatabase } = await import('../../core/duckdb/connection.js');
-  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-'));
-  const database = await openDatabase({ folders: [folder, lake.store.localPath('') ?? folder] });
-  try {
+  return withWorkspace(defaultLimits, lake.store, async ({ database, fresh }) => {
     const files: string[] = [];
     for (const add of adds) {
       const path = lake.table(table).pathOf(add);
       const isLocal = lake.store.localPath(path) !== undefined;
       if (isLocal || add.size <= most.remoteBytes) {
-        const file = await localFile(lake.store, path, () => join(folder, `${files.length}.parquet`));
+        const file = await localFile(lake.store, path, fresh);
         if (file === undefined) continue;
         files.push(file);
       }
@@ -124,10 +117,7 @@ export async function rawSize(
       { signal },
     );
     const results = Number(row?.['results'] ?? 0);
-    // A comma, or what stands for it.
+    // And a comma, or its like.
     return results === 0 ? undefined : Number(row?.['bytes']) / results + 1;
-  } finally {
-    database.close();
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }

@@ -157,14 +157,14 @@ const thin = 2;
 function notes(report: PlanReport): string[] {
   const { pipelines, isKnown, probed, empty, range, account } = report;
   const lines: string[] = [];
-  for (const { pipeline, basis, holding, refinedBy: toldBy } of pipelines) {
+  for (const { pipeline, basis, holding, refinedBy } of pipelines) {
     const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
     if (basis === undefined || (basis.emptyBefore === undefined && basis.days * thin >= left)) continue;
     const { days, emptyBefore } = basis;
     const why = emptyBefore === undefined ? '' : `, as those loaded before ${instantText(emptyBefore)} are empty`;
     lines.push(
       `Rough: ${printable(pipeline)} is estimated from ${formatDays(days)} loaded ${days === 1 ? 'day' : 'days'}${why}, for ${formatDays(left)} days to ` +
-        `load. Load a week near their end${toldBy === 'probe' && probed === undefined ? ', or run plan --probe,' : ''} to know more.`,
+        `load. Load a week near their end${refinedBy === 'probe' && probed === undefined ? ', or run plan --probe,' : ''} to know more.`,
     );
   }
   for (const { unlisted, slices } of pipelines) {
@@ -173,8 +173,8 @@ function notes(report: PlanReport): string[] {
     lines.push(`Estimated: ${estimated}, as the listed ones follow each other; nobody has listed them yet.`);
   }
   const unknown = pipelines.filter((plan) => !plan.isKnown);
-  const toProbe = probed === undefined ? unknown.filter(({ refinedBy: toldBy }) => toldBy === 'probe') : [];
-  const toShow = report.showsFirstPages ? [] : unknown.filter(({ refinedBy: toldBy }) => toldBy === 'first page');
+  const toProbe = probed === undefined ? unknown.filter(({ refinedBy }) => refinedBy === 'probe') : [];
+  const toShow = report.showsFirstPages ? [] : unknown.filter(({ refinedBy }) => refinedBy === 'first page');
   if (!isKnown) {
     const how = toProbe.length > 0 ? ', or have the service asked for a few pages' : '';
     lines.push(

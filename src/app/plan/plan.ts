@@ -1,3 +1,4 @@
+import type { Clock } from '../../core/clock.js';
 import type { Collector, Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
@@ -20,17 +21,17 @@ import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import { openKeptQuota } from '../../engine/journal/kept-state.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
-import { customAddress, customQuotaFile, withUpstream, type UpstreamOptions } from '../load/connections.js';
+import { customAddress, customQuotaFile, openUpstream, type UpstreamOptions } from '../load/connections.js';
 import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
 import type { CommandScope } from '../command-text.js';
-import { readJob, type JobOptions } from '../load/load-job.js';
-import { firstPages, pagesJson, writePages } from '../load/first-page.js';
+import { readJob, type JobOptions, type LoadJob } from '../load/load-job.js';
+import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '../load/first-page.js';
 
 export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   readonly refresh: boolean;
-  /** Ask the service for a page where the lake can't tell. */
+  /** Ask the service for a page where the lake doesn't show how much there is. */
   readonly probe: boolean;
   readonly format: Format;
   /** Write one JSON object in the shape of a backfill's summary (`planSummary`), whatever the format is. */
@@ -53,50 +54,21 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
  * and what the service has against a probe
  */
 export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
-  const { clock, signal, output } = context;
+  const { clock, signal } = context;
   const emit = plainLog(context.log);
-  const { account, pipelines, custom, isCustomOnly, orders, marginMinutes } = readJob(options);
-  const now = clock.now();
-  const range = readRange({ ...options, marginMinutes }, now);
-  const { endpoint, rate, burst } = options;
-
-  const store = openStore(options.lake, { clock });
-  await refuseFile(options.lake);
-  const described = custom.length === 0 ? [] : await begunTables(store, await describedTables(store));
-  for (const { loaded } of custom) refuseChanged(loaded, described, options.lake);
-  const lake = await Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
+  const loadJob = readJob(options);
+  const { account, pipelines, custom, isCustomOnly, orders, marginMinutes } = loadJob;
+  const range = readRange({ ...options, marginMinutes }, clock.now());
+  const lake = await openPlannedLake(options, loadJob, clock);
   emitDamagedCheckpoints(lake, emit);
   refuseMixing(account, lake.accounts(), options.lake);
   const job: Job = { account, range, lake, refresh: options.refresh, orders };
-  const probed =
-    options.probe && !isCustomOnly
-      ? await withUpstream({ ...options, createsState: false }, account, { clock, emit }, (upstream) =>
-          probe(withNeeds(pipelines), upstream, job, signal),
-        )
-      : nothingProbed;
-
-  // Nothing is written to it here.
-  const keptIn = async (file: string) => openKeptQuota(file, () => undefined);
-  const isPaced = endpoint !== undefined && isWorthPacing(rate);
-  const kept = isPaced ? await keptIn(quotaFile(options, account, endpoint)) : undefined;
-  const quotas = new Map<FinancesPipeline, OperationQuota>();
-  for (const pipeline of withNeeds(pipelines)) {
-    if (!isCustom(pipeline)) {
-      if (endpoint !== undefined) {
-        quotas.set(pipeline, {
-          rate,
-          burst: burst ?? pipeline.burst ?? 1,
-          isPaced,
-          state: kept?.stateOf(pipeline.operation),
-        });
-      }
-      continue;
-    }
-    const { name, api } = pipeline.loaded.definition;
-    if (api.quota === undefined) continue;
-    const level = await keptIn(customQuotaFile(options, account, name, customAddress(pipeline, account, options)));
-    quotas.set(pipeline, { ...api.quota, isPaced: isWorthPacing(api.quota.rate), state: level.stateOf(name) });
+  let probed = nothingProbed;
+  if (options.probe && !isCustomOnly) {
+    const connection = await openUpstream({ ...options, createsState: false }, account, { clock, emit });
+    probed = await probe(withNeeds(pipelines), connection.upstream, job, signal).finally(() => connection.close());
   }
+  const quotas = await quotasOf(loadJob, options);
   const planned = await estimate({
     job,
     pipelines,
@@ -122,28 +94,60 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
       [...probed.pages].filter(([, { empty }]) => empty.length > 0).map(([name, page]) => [name, page.empty]),
     ),
   };
-  const pages =
-    options.showsFirstPages === true && custom.length > 0 ? await firstPages(options, { clock, signal }, emit) : [];
-  if (options.json === true) {
+  const isShown = options.showsFirstPages === true && custom.length > 0;
+  const pages = isShown ? await firstPages(options, { clock, signal }, emit) : [];
+  await writePlan(report, pages, options, context.output);
+}
+
+async function openPlannedLake({ lake }: PlanOptions, { custom }: LoadJob, clock: Clock): Promise<Lake> {
+  const store = openStore(lake, { clock });
+  await refuseFile(lake);
+  const begun = custom.length === 0 ? [] : await begunTables(store, await describedTables(store));
+  for (const { loaded } of custom) refuseChanged(loaded, begun, lake);
+  return Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
+}
+
+/** The quotas of pipelines as a run will find them; none for a pipeline that isn't throttled. */
+async function quotasOf(
+  { account, pipelines }: LoadJob,
+  options: PlanOptions,
+): Promise<ReadonlyMap<FinancesPipeline, OperationQuota>> {
+  const { endpoint, rate, burst } = options;
+  // Nothing is written to it here.
+  const keptIn = (file: string) => openKeptQuota(file, () => undefined);
+  const isPaced = endpoint !== undefined && isWorthPacing(rate);
+  const kept = isPaced ? await keptIn(quotaFile(options, account, endpoint)) : undefined;
+  const quotas = new Map<FinancesPipeline, OperationQuota>();
+  for (const pipeline of withNeeds(pipelines)) {
+    if (isCustom(pipeline)) {
+      const { name, api } = pipeline.loaded.definition;
+      if (api.quota === undefined) continue;
+      const level = await keptIn(customQuotaFile(options, account, name, customAddress(pipeline, account, options)));
+      quotas.set(pipeline, { ...api.quota, isPaced: isWorthPacing(api.quota.rate), state: level.stateOf(name) });
+    } else if (endpoint !== undefined) {
+      const state = kept?.stateOf(pipeline.operation);
+      quotas.set(pipeline, { rate, burst: burst ?? pipeline.burst ?? 1, isPaced, state });
+    }
+  }
+  return quotas;
+}
+
+async function writePlan(
+  report: PlanReport,
+  pages: readonly ShownPage[],
+  { json: isSummary = false, format }: PlanOptions,
+  output: ReadingContext['output'],
+): Promise<void> {
+  if (isSummary) {
     const text = JSON.stringify(planSummary(report));
     const shown = pages.length === 0 ? text : `${text.slice(0, -1)},"first_pages":${await pagesJson(pages)}}`;
     await writeText(output, [`${shown}\n`]);
-    return;
-  }
-  switch (options.format) {
-    case 'table':
-      await writeText(output, [planText(report)]);
-      await writePages(pages, output);
-      return;
-    case 'json':
-      await writeText(output, [`${JSON.stringify(planObject(report), undefined, 2)}\n`]);
-      return;
-    case 'vertical':
-    case 'csv':
-    case 'csv-safe':
-    case 'ndjson':
-      await writeRows(output, options.format, planColumns, chunksOf(planRows(report)));
-  }
+  } else if (format === 'table') {
+    await writeText(output, [planText(report)]);
+    await writePages(pages, output);
+  } else if (format === 'json') {
+    await writeText(output, [`${JSON.stringify(planObject(report), undefined, 2)}\n`]);
+  } else await writeRows(output, format, planColumns, chunksOf(planRows(report)));
 }
 
 /** Windows of a pipeline that are asked for at most. */
@@ -161,7 +165,7 @@ interface Probed {
 const nothingProbed: Probed = { requests: 0, pages: new Map(), latencies: new Map() };
 
 /**
- * Asks for the first page of each window that the pipelines name, and forgets it: slices will be cut by what it tells. Where it
+ * Asks for the first page of each window that the pipelines name, and forgets it: slices will be cut by what it shows. Where it
  * is empty, windows nearer to the end of the range are asked for: the business may have begun later.
  *
  * @throws what reading throws

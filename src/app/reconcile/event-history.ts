@@ -27,20 +27,20 @@ function valueOf(main: Table, name: string): string {
  * The rows of `vanished_` and `appeared_` (see `findDiffering`) as files of `event_history`, one a month; none where
  * nothing differs.
  *
- * @param entries in SQL: the entries of what the lake holds, with the columns of their table; undefined where it has none
+ * @param entries the table of entries, and in SQL what the lake holds of it; undefined where there is none
  * @param seenAt milliseconds since 1970
  */
 export async function historyFiles(
   { database, fresh }: Workspace,
   main: Table,
   slice: SliceCommit,
-  entries: { readonly table: Table; readonly select: string } | undefined,
+  entries: { readonly table: Table; readonly stored: string } | undefined,
   seenAt: number,
 ): Promise<SliceFile[]> {
   await database.execute(
     entries === undefined
       ? 'CREATE OR REPLACE TEMP TABLE entries_ AS SELECT NULL::VARCHAR AS event_id, NULL::VARCHAR AS entries WHERE false'
-      : `CREATE OR REPLACE TEMP TABLE entries_ AS ${entriesJson(entries.table, `SELECT * FROM (${entries.select}) WHERE event_id IN (SELECT event_id FROM vanished_)`)}`,
+      : `CREATE OR REPLACE TEMP TABLE entries_ AS ${entriesJson(entries.table, `SELECT * FROM (${entries.stored}) WHERE event_id IN (SELECT event_id FROM vanished_)`)}`,
   );
   const select = (change: 'appeared' | 'vanished') => {
     const isGone = change === 'vanished';

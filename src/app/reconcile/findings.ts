@@ -1,5 +1,6 @@
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { groupBy } from '../../core/group-by.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
 
@@ -80,13 +81,13 @@ const mostListed = 10;
 /** What had changed in what was read again, for people; empty where nothing had. */
 export function findingsText({ changes, emptied, uncompared }: Findings): string {
   const lines: string[] = [];
-  for (const of of emptied) {
-    const kept = of.accepted
+  for (const answer of emptied) {
+    const kept = answer.accepted
       ? 'it was taken as it came; event_history has what vanished'
       : 'the lake keeps what it holds; --accept-empty takes the answer for what it is';
-    const stored = rowsText(of.rows, of.atMost);
+    const stored = rowsText(answer.rows, answer.atMost);
     lines.push(
-      `WARNING: ${of.pipeline}: ${unitsText(of.units)} held ${stored} and came back ${lackText(of) ?? 'empty'}: ${kept}`,
+      `WARNING: ${answer.pipeline}: ${unitsText(answer.units)} held ${stored} and came back ${lackText(answer) ?? 'empty'}: ${kept}`,
     );
   }
   for (const { pipeline, units, reason } of byReason(uncompared)) {
@@ -166,11 +167,11 @@ export function otherAccountFailure(
     account,
     loadKeys,
   }: { readonly pipeline: string; readonly account: string; readonly loadKeys: readonly string[] },
-  { stored: held, returned }: KnownOrders,
+  { stored, returned }: KnownOrders,
 ): LedgerlakeError {
   return new LedgerlakeError(
     'UPSTREAM_ACCOUNT',
-    `expected the orders of ${account} that the lake holds, got ${formatCount(returned)} of ${formatCount(held)} and others instead ` +
+    `expected the orders of ${account} that the lake holds, got ${formatCount(returned)} of ${formatCount(stored)} and others instead ` +
       `(${pipeline}, up to ${unitsText(loadKeys)}): this seems to be the answer for another account. The lake keeps what it holds: check ` +
       'the credentials, the region and --endpoint of the account, and run again; if the answer is right, with --accept-empty',
   );
@@ -181,16 +182,9 @@ function rowsText(rows: number, atMost = false): string {
 }
 
 function byPipeline(changes: readonly Change[]): Map<string, Change[]> {
-  const pipelines = new Map<string, Change[]>();
-  for (const change of changes) {
-    pipelines.set(change.pipeline, [...(pipelines.get(change.pipeline) ?? []), change]);
-  }
-  return new Map(
-    [...pipelines].map(([name, ofPipeline]) => [
-      name,
-      ofPipeline.toSorted((a, b) => ((a.units[0] ?? '') < (b.units[0] ?? '') ? -1 : 1)),
-    ]),
-  );
+  const pipelines = groupBy(changes, ({ pipeline }) => pipeline);
+  for (const group of pipelines.values()) group.sort((a, b) => ((a.units[0] ?? '') < (b.units[0] ?? '') ? -1 : 1));
+  return pipelines;
 }
 
 /** A merged file that is damaged is the reason of many slices: each reason with all of its load keys, in order. */
@@ -204,7 +198,7 @@ function byReason(uncompared: readonly Uncompared[]): readonly Uncompared[] {
 }
 
 function sumOf(changes: readonly Change[]): Pick<Change, 'appeared' | 'vanished' | 'differ'> {
-  const sum = (of: (change: Change) => number) => changes.reduce((total, change) => total + of(change), 0);
+  const sum = (count: (change: Change) => number) => changes.reduce((total, change) => total + count(change), 0);
   return {
     appeared: sum(({ appeared }) => appeared),
     vanished: sum(({ vanished }) => vanished),
@@ -218,7 +212,9 @@ function countsText({ appeared, vanished, differ }: Pick<Change, 'appeared' | 'v
 }
 
 function exampleText({ change, id, eventList, amazonOrderId, postedAt }: ChangeExample): string {
-  const details = [eventList, amazonOrderId, postedAt].filter((detail) => detail !== null).map((part) => excerpt(part));
+  const details = [eventList, amazonOrderId, postedAt]
+    .filter((detail) => detail !== null)
+    .map((detail) => excerpt(detail));
   return `    ${change}: ${[excerpt(id), ...details].join(', ')}`;
 }
 

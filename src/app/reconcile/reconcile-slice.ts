@@ -37,7 +37,7 @@ import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { faultOf } from '../../lake/files/checked-file.js';
 
-export interface RevisionOptions {
+interface RevisionOptions {
   readonly clock: Clock;
   /** Takes what came back empty for what it is. */
   readonly acceptEmpty: boolean;
@@ -48,7 +48,7 @@ const leastOrders = 5;
 /** … before the answer is taken for another account's: orders change, come and are paid late, but they don't go. */
 const leastReturned = 0.05;
 
-/** Changes of other runs to a slice's files that a comparison puts up with before it gives up. */
+/** Attempts to compare a slice before it gives up, where other runs change its files each time. */
 const mostAttempts = 5;
 
 /**
@@ -142,7 +142,7 @@ export class EventRevisions implements Revisions {
     const isKnown = (loadKey: string) => loadVersion(snapshot, pipeline, slice.account, loadKey) > 0;
     const known = replacedKeys(slice).filter(isKnown);
     const derived = slice.tables.filter((table) => table !== main);
-    if (known.length === 0 || !canSplitRows(main, derived, known)) return revision(lake, main, slice, []);
+    if (known.length === 0 || !canSplitRows(main, derived, known)) return revision(lake, main, slice);
 
     const mayStay = loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
     const isMixed = filesToSplit(snapshot, slice).length > 0;
@@ -155,62 +155,52 @@ export class EventRevisions implements Revisions {
       return { verdict: 'same' };
     }
     return withSliceFiles(this.#workspace, slice, async (files) => {
-      const { database } = this.#workspace;
-      const { mains, derived: others } = await this.#states(lake, main, slice, known, files);
-      const { stored, incoming } = mains;
-      const [counted] = await database.rows(`SELECT count(*) AS rows FROM (${stored})`);
-      const storedRows = Number(counted?.['rows']);
-      const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === main);
-      const refuse = (lacking: number, appeared = 0): Revision => {
-        const others = lacking === storedRows && appeared > 0 ? { others: appeared } : {};
-        this.#findings.emptied.push({ pipeline, units: known, rows: storedRows, lacking, ...others, accepted: false });
-        return { verdict: 'refused' };
-      };
-      if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
-      if (rowKey(main) === undefined) {
-        return mayStay && (await this.#isSame([mains, ...others]))
-          ? { verdict: 'same' }
-          : revision(lake, main, slice, []);
-      }
-      if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, { main, stored, incoming }));
-      const found = await findDiffering(database, {
-        main,
-        stored,
-        incoming,
-        isKnown: knownRowsCondition(main, slice, known),
-      });
-      // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
-      if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty)
-        return refuse(found.vanished, found.appeared);
-      const isChanged = found.vanished + found.appeared + found.differ > 0;
-      if (!isChanged && mayStay && (await this.#isSame([mains, ...others]))) return { verdict: 'same' };
-      const entries = others.find(({ table }) => hasColumn(table, 'entry'));
-      const history =
-        isChanged && keepsHistory(main)
-          ? await historyFiles(
-              this.#workspace,
-              main,
-              slice,
-              entries && { table: entries.table, select: entries.stored },
-              this.#options.clock.now(),
-            )
-          : [];
-      return revision(lake, main, slice, history, () => {
-        if (isEmptied)
-          this.#findings.emptied.push({
-            pipeline,
-            units: known,
-            rows: storedRows,
-            lacking: storedRows,
-            accepted: true,
-          });
-        if (isChanged) this.#findings.changes.push({ pipeline, units: known, ...found });
-      });
+      const states = await this.#states(lake, main, slice, known, files);
+      return this.#compareStates(lake, slice, states, { known, mayStay });
+    });
+  }
+
+  /** The verdict on a slice by its rows: as the lake holds them, and as they were read. */
+  async #compareStates(
+    lake: ComparedLake,
+    slice: SliceCommit,
+    { mains, derived }: SliceStates,
+    { known, mayStay }: { readonly known: readonly string[]; readonly mayStay: boolean },
+  ): Promise<Revision> {
+    const { database } = this.#workspace;
+    const { table: main, stored, incoming } = mains;
+    const [counted] = await database.rows(`SELECT count(*) AS rows FROM (${stored})`);
+    const storedRows = Number(counted?.['rows']);
+    const answer = { pipeline: slice.pipeline, units: known, rows: storedRows };
+    const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === main);
+    const refuse = (lacking: number, appeared = 0): Revision => {
+      const others = lacking === storedRows && appeared > 0 ? { others: appeared } : {};
+      this.#findings.emptied.push({ ...answer, lacking, ...others, accepted: false });
+      return { verdict: 'refused' };
+    };
+    if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
+    const maySkip = async () => mayStay && (await this.#isSame([mains, ...derived]));
+    if (rowKey(main) === undefined) return (await maySkip()) ? { verdict: 'same' } : revision(lake, main, slice);
+    if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, { main, stored, incoming }));
+    const isKnown = knownRowsCondition(main, slice, known);
+    const found = await findDiffering(database, { main, stored, incoming, isKnown });
+    // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
+    if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty)
+      return refuse(found.vanished, found.appeared);
+    const isChanged = found.vanished + found.appeared + found.differ > 0;
+    if (!isChanged && (await maySkip())) return { verdict: 'same' };
+    const entries = derived.find(({ table }) => hasColumn(table, 'entry'));
+    const now = this.#options.clock.now();
+    const history =
+      isChanged && keepsHistory(main) ? await historyFiles(this.#workspace, main, slice, entries, now) : [];
+    return revision(lake, main, slice, history, () => {
+      if (isEmptied) this.#findings.emptied.push({ ...answer, lacking: storedRows, accepted: true });
+      if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, units: known, ...found });
     });
   }
 
   /**
-   * Slices may be too small to tell, and others of the account may be better known: all that were compared count.
+   * One slice may be too small to decide: all slices of the pipeline that were compared count.
    *
    * @throws LedgerlakeError UPSTREAM_ACCOUNT, from then on for every slice
    */
@@ -235,7 +225,7 @@ export class EventRevisions implements Revisions {
     slice: SliceCommit,
     known: readonly string[],
     files: ReadonlyMap<Table, readonly MonthFiles[]>,
-  ): Promise<{ readonly mains: TableStates; readonly derived: readonly TableStates[] }> {
+  ): Promise<SliceStates> {
     const { database } = this.#workspace;
     const adds = replacedAdds(lake, main, slice);
     const states = async (table: Table, stored: readonly Add[], condition: string): Promise<TableStates> => ({
@@ -269,6 +259,11 @@ interface TableStates {
   readonly incoming: string;
 }
 
+interface SliceStates {
+  readonly mains: TableStates;
+  readonly derived: readonly TableStates[];
+}
+
 /** In SQL: whether a row that was read now has a load key that was read before. */
 function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: readonly string[]): string {
   const instant = hasColumn(main, 'effective_at') ? 'effective_at' : 'started_at';
@@ -296,7 +291,7 @@ function revision(
   lake: ComparedLake,
   main: Table,
   slice: SliceCommit,
-  files: readonly SliceFile[],
+  files: readonly SliceFile[] = [],
   committed: () => void = () => undefined,
 ): RevisionToCommit {
   const { pipeline, account, loadKeys } = slice;

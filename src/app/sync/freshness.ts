@@ -122,20 +122,20 @@ export function emittingWatermarks(
   emit: Emit,
 ): Emit {
   const emitted = new Map<string, number>();
-  const emitWatermarkOf = (of: Tabled): void => {
-    const { name: pipeline } = of;
-    const loaded = loadedWindows(lake, pipeline, mainTable(of).name, account);
+  const emitWatermark = (moved: Tabled): void => {
+    const { name: pipeline } = moved;
+    const loaded = loadedWindows(lake, pipeline, mainTable(moved).name, account);
     const ofPipeline = unfinished.filter((range) => range.pipeline === pipeline);
     const until = coveredTo(loaded, syncRange(loaded, end, ofPipeline));
     if (until === undefined || until === emitted.get(pipeline)) return;
     emitted.set(pipeline, until);
     emit({ event: 'watermark-moved', pipeline, until: isoInstant(until) });
   };
-  windowed.forEach(emitWatermarkOf);
+  windowed.forEach(emitWatermark);
   return (event) => {
     emit(event);
     if (event.event !== 'slice-committed') return;
-    const of = windowed.find(({ name }) => name === event.pipeline);
-    if (of !== undefined) emitWatermarkOf(of);
+    const moved = windowed.find(({ name }) => name === event.pipeline);
+    if (moved !== undefined) emitWatermark(moved);
   };
 }

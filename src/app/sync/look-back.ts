@@ -1,5 +1,5 @@
 import { dayMs } from '../../core/windows.js';
-import type { Store } from '../../lake/store/store.js';
+import { parseNote, type Store } from '../../lake/store/store.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** How far a sync looks back, and how often. */
@@ -65,10 +65,9 @@ export async function writeLookBacks(store: Store, account: string, lookBacks: L
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
 export async function readLookBacks(store: Store, account: string): Promise<LookBacks> {
-  const bytes = await store.read(pathOf(account));
-  const noted = bytes === undefined ? undefined : members(parsed(Buffer.from(bytes).toString('utf8')))['look_backs'];
+  const noted = parseNote(await store.read(pathOf(account)), (value) => members(members(value)['look_backs']));
   return new Map(
-    Object.entries(members(noted)).map(([pipeline, done]) => {
+    Object.entries(noted ?? {}).map(([pipeline, done]) => {
       const instants = Object.entries(members(done)).map(([days, at]): [number, number] => [
         Number(days),
         typeof at === 'string' ? Date.parse(at) : Number.NaN,
@@ -76,16 +75,6 @@ export async function readLookBacks(store: Store, account: string): Promise<Look
       return [pipeline, new Map(instants.filter(([days, at]) => days > 0 && !Number.isNaN(at)))];
     }),
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // Disposable: a note that somebody has overwritten counts as none.
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function members(value: unknown): Readonly<Record<string, unknown>> {

@@ -81,12 +81,12 @@ export function pipelineLookBackDays(lake: Lake, account: string, pipeline: Fina
   const read = lake.loadKeys(name, table, account);
   const longest = Math.max(...plan.rules.map((rule) => rule.days));
   const lastDone = (days: number): number | undefined => {
-    // Where windows change without being read again, those that have done so lately tell nothing: older ones don't any more.
+    // Where windows change without being read again, lately changed ones prove nothing; older ones no longer change that way.
     const from = plan.end - (pipeline.prepareSync === undefined ? days : longest) * dayMs;
     const times = loadedWindows(lake, name, table, account)
       .filter(({ end }) => end > from)
       .map((window) => read.get(windowKey(window))?.lastUpdated ?? 0);
-    // The log tells when each window changed last: all of them were read since the oldest of these instants.
+    // The log has when each window changed last: all of them were read since the oldest of these instants.
     const changed = times.length === 0 ? undefined : Math.min(...times);
     const recorded = noted?.get(days);
     if (recorded === undefined || changed === undefined) return recorded ?? changed;

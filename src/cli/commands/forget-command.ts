@@ -1,7 +1,7 @@
 import { usageError } from '../../core/errors.js';
 import { shared, type CommandDefinition } from '../options/command-definition.js';
 import { confirmOnTerminal } from '../options/terminal.js';
-import { readStateSettings } from '../options/command-settings.js';
+import { readLakeSettings } from '../options/command-settings.js';
 
 export const forgetCommand: CommandDefinition = {
   name: 'forget',
@@ -22,7 +22,7 @@ export const forgetCommand: CommandDefinition = {
     const account = args.text('account');
     if (account === undefined) throw usageError('expected --account: whose data shall be forgotten?');
     const options = {
-      ...(await readStateSettings(args)),
+      ...(await readLakeSettings(args)),
       account,
       before: args.text('before'),
       yes: args.flag('yes'),

@@ -31,6 +31,11 @@ const backfillOptions = {
   ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
 } as const satisfies CommandDefinition['options'];
 
+const acceptEmptyOption = {
+  type: 'flag',
+  about: 'Take it that what held events comes back without any, or with other orders',
+} as const;
+
 export const backfillCommand: CommandDefinition = {
   name: 'backfill',
   positional: backfillPositional,
@@ -47,10 +52,7 @@ export const backfillCommand: CommandDefinition = {
   },
   options: {
     ...backfillOptions,
-    'accept-empty': {
-      type: 'flag',
-      about: 'Take it that what held events comes back without any, or with other orders',
-    },
+    'accept-empty': acceptEmptyOption,
     'dry-run': {
       type: 'flag',
       about: 'Print what it would do, as ledgerlake plan does, and the first page of custom pipelines; change nothing',
@@ -155,10 +157,7 @@ export const syncCommand: CommandDefinition = {
     ...shared('endpoint', 'api'),
     'look-back': { type: 'text', about: 'Read this many days again, whatever the schedule says' },
     'max-lag': { type: 'text', about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d' },
-    'accept-empty': {
-      type: 'flag',
-      about: 'Take it that what held events comes back without any, or with other orders',
-    },
+    'accept-empty': acceptEmptyOption,
     orders: backfillOptions.orders,
     ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
     ...metricsOptions,

@@ -1,6 +1,6 @@
 import { shared, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
 import { confirmOnTerminal } from '../options/terminal.js';
-import { readLakeWriteSettings, readCustomPipelines, readThreads } from '../options/command-settings.js';
+import { readLakeSettings, readCustomPipelines, readThreads } from '../options/command-settings.js';
 
 const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
 
@@ -12,7 +12,7 @@ const options = {
 
 async function readOptions(args: CommandArguments) {
   return {
-    ...(await readLakeWriteSettings(args)),
+    ...(await readLakeSettings(args)),
     pipelines: args.all('PIPELINE'),
     account: args.text('account'),
     config: args.text('config'),

@@ -52,7 +52,7 @@ function optional<T>(text: string | undefined, read: (text: string) => T): T | u
   return text === undefined ? undefined : read(text);
 }
 
-/** The options that only one of the two ledgers has: whoever gives the other one's means something else. */
+/** The options that only one of the two ledgers has: given with the other one they are a mistake. */
 const ledgerOptions = { lake: ['account'], seller: ['events', 'profile'] } as const;
 
 function refuseOtherLedgersOptions(args: CommandArguments, served: keyof typeof ledgerOptions): void {

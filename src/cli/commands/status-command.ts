@@ -1,7 +1,7 @@
 import { isColoured } from '../../core/environment.js';
 import { formats } from '../../core/text/formats.js';
 import { readingContext, readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
-import { readConfigured, readStateSettings } from '../options/command-settings.js';
+import { readConfigured, readLakeSettings } from '../options/command-settings.js';
 
 export const statusCommand: CommandDefinition = {
   name: 'status',
@@ -22,7 +22,7 @@ export const statusCommand: CommandDefinition = {
   ],
   run: async (args, context) => {
     const { status } = await import('../../app/status/status.js');
-    const { lake, marginMinutes } = await readStateSettings(args);
+    const { lake, marginMinutes } = await readLakeSettings(args);
     const options = {
       lake,
       account: args.text('account'),

@@ -23,7 +23,7 @@ export const workerCommand: CommandDefinition = {
   },
   examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
   run: async (args, { allow, ...context }) => {
-    const [{ readRedisAddress }, { readDuration }, { runWorker: work }] = await Promise.all([
+    const [{ readRedisAddress }, { readDuration }, { runWorker }] = await Promise.all([
       import('../../app/fleet/redis.js'),
       import('../../app/sync/freshness.js'),
       import('../../app/fleet/worker.js'),
@@ -42,7 +42,7 @@ export const workerCommand: CommandDefinition = {
     // A wrong configuration is better reported now than as the reason of dead letters.
     await options.accounts();
     allow(graceMs);
-    await work(options, context);
+    await runWorker(options, context);
     return 0;
   },
 };

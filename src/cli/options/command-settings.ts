@@ -77,29 +77,14 @@ export async function readRunAccounts(args: CommandArguments): Promise<readonly 
   return single === undefined && accounts.size > 1 ? [...accounts.keys()] : [];
 }
 
-/** The lake that a command is about: as on the command line, in the environment or in the configuration. */
+/** The settings of a command that asks no service: as on the command line, in the environment or in the configuration. */
+export async function readLakeSettings(args: CommandArguments): Promise<Settings> {
+  return (await readConfiguredSettings(args)).settings;
+}
+
+/** The lake that a command is about. */
 export async function readLake(args: CommandArguments): Promise<string> {
-  return (await readStateSettings(args)).lake;
-}
-
-type LakeWriteSetting = 'lake' | 'retentionHours' | 'export';
-
-function lakeWriteSettings({ lake, retentionHours, export: formats }: Settings): Pick<Settings, LakeWriteSetting> {
-  return { lake, retentionHours, export: formats };
-}
-
-/** The same, how long files stay that the command replaces, and what it exports. */
-export async function readLakeWriteSettings(args: CommandArguments): Promise<Pick<Settings, LakeWriteSetting>> {
-  return lakeWriteSettings((await readConfiguredSettings(args)).settings);
-}
-
-/** The same, where runs have left pages, and how far they stay behind the present. */
-export async function readStateSettings(
-  args: CommandArguments,
-): Promise<Pick<Settings, 'lake' | 'journal' | 'marginMinutes' | 'export'>> {
-  const { settings } = await readConfiguredSettings(args);
-  const { lake, journal, marginMinutes, export: formats } = settings;
-  return { lake, journal, marginMinutes, export: formats };
+  return (await readLakeSettings(args)).lake;
 }
 
 /**
@@ -133,23 +118,19 @@ export async function readConfigured(
  */
 export async function readImportSettings(
   args: CommandArguments,
-): Promise<Pick<Settings, LakeWriteSetting> & { readonly account: string; readonly isNamed: boolean }> {
+): Promise<Settings & { readonly account: string; readonly isNamed: boolean }> {
   const [{ configuration, settings }, { accountName }, { readAccountName, demoAccount }] = await Promise.all([
     readConfiguredSettings(args),
     import('../../app/configuration/resolve-account.js'),
     import('../../app/configuration/account.js'),
   ]);
   const named = accountName(configuration, process.env, { account: args.text('account') });
-  return {
-    ...lakeWriteSettings(settings),
-    account: readAccountName(named ?? demoAccount),
-    isNamed: named !== undefined,
-  };
+  return { ...settings, account: readAccountName(named ?? demoAccount), isNamed: named !== undefined };
 }
 
 /** The custom pipelines of `--pipelines`, or of the settings; none where neither names a folder. */
 export async function readCustomPipelines(args: CommandArguments): Promise<readonly CustomPipeline[]> {
-  const { pipelineFolder } = (await readConfiguredSettings(args)).settings;
+  const { pipelineFolder } = await readLakeSettings(args);
   if (pipelineFolder === undefined) return [];
   const { loadCustomPipelines } = await import('../../app/load/run-settings.js');
   return loadCustomPipelines(pipelineFolder);
@@ -159,6 +140,6 @@ export async function readCustomPipelines(args: CommandArguments): Promise<reado
 export async function readThreads(args: CommandArguments): Promise<number | undefined> {
   const text = args.text('threads');
   if (text === undefined) return undefined;
-  const { wholeNumber: whole } = await import('../../app/configuration/settings.js');
-  return whole('--threads', text, 1);
+  const { wholeNumber } = await import('../../app/configuration/settings.js');
+  return wholeNumber('--threads', text, 1);
 }

@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 
-/** How long what is open may take to come to its end after the first signal, unless a command asks for more. */
+/** How long what is open may take to end after the first signal, unless a command asks for more. */
 const shortestGraceMs = 9_000;
 
 /** How a process is stopped. */
@@ -11,7 +11,7 @@ export interface Stopping {
   readonly allow: (graceMs: number) => void;
 }
 
-/** npx may end by a signal and not pass it on: whoever stopped it wants no program that goes on. */
+/** npx may end by a signal and not pass it on: then this program is to end too. */
 function onParentExit(ended: () => void): void {
   const { ppid: parent } = process;
   const timer = setInterval(() => {

@@ -72,7 +72,7 @@ function faultExplainer(location: string, clock: Clock): (error: unknown) => Pro
 /** Makes reports one at a time, and none twice: a page that is loaded again and again must not take the machine. */
 function reportCache(location: string, account: string, clock: Clock, tables: MainTables): () => Promise<string> {
   let lake: Lake | undefined;
-  let cached: { readonly of: string; readonly html: string } | undefined;
+  let cached: { readonly state: string; readonly html: string } | undefined;
   let before: Promise<unknown> = Promise.resolve();
   const make = async (): Promise<string> => {
     // A log that is gone makes no empty report.
@@ -80,10 +80,10 @@ function reportCache(location: string, account: string, clock: Clock, tables: Ma
     if (lake === undefined) lake = await Lake.open(openStore(location, { clock }), allTables, clock);
     else await lake.refresh();
     const versions = lake.tables.map(({ snapshot }) => snapshot.version);
-    const of = [...versions, Math.floor(clock.now() / reportLifeMs)].join();
-    if (cached?.of !== of) {
+    const state = [...versions, Math.floor(clock.now() / reportLifeMs)].join();
+    if (cached?.state !== state) {
       const { lakeReport } = await import('../../app/report/report.js');
-      cached = { of, html: (await lakeReport({ lake, location, account, clock })).html };
+      cached = { state, html: (await lakeReport({ lake, location, account, clock })).html };
     }
     return cached.html;
   };

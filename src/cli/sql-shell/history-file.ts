@@ -17,14 +17,16 @@ export function historyPath(environment: Readonly<Record<string, string | undefi
 }
 
 /** What was typed into this shell and earlier ones. */
-interface History {
+export interface History {
   /** What earlier shells left. */
   readonly newestFirst: string[];
+  /** Sets the list that the arrows go through, the newest line first. */
+  recallFrom(entries: string[]): void;
   /**
-   * Takes a line; with `ended` it is the last one of its statement, which is kept then. What is to be recalled of the statement,
-   * in the place of its lines: the whole of it where it can be written on one line.
+   * Takes a line; with `ended` it is the last one of its statement, which is kept then. In the arrows' list it replaces its lines
+   * where it can be written on one line.
    */
-  add(line: string, ended: boolean): Promise<readonly string[]>;
+  add(line: string, ended: boolean): Promise<void>;
   /** Drops the lines of a statement that hasn't ended. */
   forget(): void;
 }
@@ -46,16 +48,20 @@ export async function openHistory(path: string | undefined, warn: (line: string)
     }
   };
   const earlier = (await orWarn(readHistory)) ?? [];
+  let recallable: string[] = [];
   let typed: string[] = [];
   return {
     newestFirst: earlier.toReversed(),
+    recallFrom: (entries) => {
+      recallable = entries;
+    },
     add: async (line, ended) => {
       typed.push(line);
-      if (!ended) return [];
-      const lines = recalled(typed);
+      if (!ended) return;
+      const lines = onOneLine(typed);
+      if (lines.length === 1) replaceLines(recallable, typed, lines[0] ?? '');
       typed = [];
       await orWarn((file) => append(file, lines));
-      return lines;
     },
     forget: () => {
       typed = [];
@@ -64,12 +70,20 @@ export async function openHistory(path: string | undefined, warn: (line: string)
 }
 
 /** A statement on one line, or its lines where one ends in a comment or within quotes: joined they would mean something else. */
-function recalled(lines: readonly string[]): readonly string[] {
+function onOneLine(lines: readonly string[]): readonly string[] {
   const isBroken = (line: string) =>
     line.includes('--') || [`'`, '"', '$$'].some((quote) => line.split(quote).length % 2 === 0);
   if (lines.length === 1 || lines.some(isBroken)) return lines;
   const [first = '', ...rest] = lines;
   return [[first.trimEnd(), ...rest.map((line) => line.trim())].filter((line) => line !== '').join(' ')];
+}
+
+/** Replaces the lines of a statement, the newest of the list but for what was typed ahead, with the whole statement. */
+function replaceLines(recallable: string[], typed: readonly string[], statement: string): void {
+  const lines = typed.filter((line) => line.trim() !== '').toReversed();
+  const at = recallable.indexOf(lines[0] ?? '');
+  const isThere = at >= 0 && lines.every((line, index) => recallable[at + index] === line);
+  if (isThere) recallable.splice(at, lines.length, statement);
 }
 
 /** The lines, oldest first. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { usageError } from '../errors.js';
 
 /** Texts that are shown: what is longer or has other characters may be a secret in the wrong place. */
 const harmless = /^[\w $./:-]{0,32}$/;
@@ -66,6 +67,13 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
     at = Reflect.get(at, key);
   }
   return at;
+}
+
+/** The USAGE error for a name that isn't one of those that are known; `expected`: what they are names of. */
+export function unknownName(expected: string, given: string, known: readonly string[]): Error {
+  const nearest = nearestName(given, known);
+  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  return usageError(`expected ${expected} (${known.join(', ')}), got ${JSON.stringify(given)}${hint}`);
 }
 
 /** The name that a mistyped or shortened one most likely means; undefined where none is near. */

@@ -58,7 +58,7 @@ test('a deferred transaction that was released is kept as it was', async () => {
     expect(found).toMatchObject({ vanished: 1, appeared: 1, differ: 1 });
     expect(found.examples.map(({ eventList }) => eventList)).toEqual(['Shipment', 'Shipment']);
     const slice = { account: 'shop', pipeline: 'p', name: 's', tables: [], loadKeys: [], files: [], refresh: true };
-    const entries = { table: transactionEntries, select: held(transactionEntries) };
+    const entries = { table: transactionEntries, stored: held(transactionEntries) };
     const [file, ...others] = await historyFiles(workspace, transactions, slice, entries, start);
     expect(others).toEqual([]);
     const path = fresh();
