@@ -5,7 +5,7 @@ import { fitted } from '../../core/text/width.js';
 import { html, Html } from './html.js';
 import { printableLines } from '../../core/printable.js';
 
-/** What a drawn element is needed for. */
+/** The members of a drawn element that are used here. */
 interface Drawn {
   readonly outerHTML: string;
   readonly attributes: ArrayLike<{ readonly name: string; readonly value: string }>;
@@ -16,8 +16,8 @@ interface Drawn {
 }
 
 /**
- * A chart as markup that stands in a page with a strict content security policy: no style of its own, coordinates to a
- * hundredth, one label for all of it.
+ * A chart as SVG for a page with a strict content security policy: no style of its own, coordinates to a hundredth, one
+ * label for the whole chart.
  */
 function markupOf(chart: unknown, label: string, fits: Fit): Html {
   if (!isDrawn(chart)) throw new TypeError('expected the chart library to draw an element');
@@ -28,12 +28,12 @@ function markupOf(chart: unknown, label: string, fits: Fit): Html {
   chart.setAttribute('class', `chart ${fits}`);
   chart.setAttribute('role', 'img');
   chart.setAttribute('aria-label', label);
-  // What an id or a name holds: its escapes are text in an attribute and in an element alike.
+  // Ids and names may contain control characters: their escapes are valid in attributes and in elements.
   return new Html(printableLines(chart.outerHTML));
 }
 
 const coordinates = new Set(['x', 'y', 'x1', 'x2', 'y1', 'y2', 'width', 'height', 'd', 'transform', 'cx', 'cy']);
-/** What the page says itself, once for all charts. */
+/** Attributes that the page's style sheet replaces, once for all charts. */
 const dropped = new Set(['style', 'aria-label', 'aria-hidden', 'font-family', 'font-variant', 'xmlns', 'xmlns:xlink']);
 
 function tidy(element: Drawn): void {
@@ -47,7 +47,7 @@ function isDrawn(value: unknown): value is Drawn {
   return typeof value === 'object' && value !== null && 'outerHTML' in value && 'setAttribute' in value;
 }
 
-/** A mark of a month. Its value is only for its size; `title` has the exact figure. */
+/** A mark of a month. `value` determines its size; `title` has the exact figure. */
 interface MonthMark {
   readonly month: string;
   readonly value: number;
@@ -58,7 +58,7 @@ interface StackedBar extends MonthMark {
   readonly series: string;
 }
 
-/** A bar from one value to another, with its figure beside it. */
+/** A bar from one value to another, with its figure next to it. */
 export interface Step {
   readonly label: string;
   readonly series: string;
@@ -80,18 +80,18 @@ const page = 'var(--page)';
 const widths = { wide: 880, narrow: 330 } as const;
 type Fit = keyof typeof widths;
 
-/** A document for the chart library to draw in, and how wide. */
+/** The document in which the chart library draws, and the width of the chart in pixels. */
 function canvas(fits: Fit) {
   return { document: domino.createDocument('<!doctype html>'), width: widths[fits] };
 }
 
-/** Both drawings of a chart: the page shows the one that fits its width. `label` is what a screen reader says. */
+/** A chart drawn in both widths, of which the page shows the one that fits. `label` is its text for screen readers. */
 function both(label: string, draw: (fits: Fit) => unknown): Html {
   const of = (fits: Fit) => markupOf(draw(fits), label, fits);
   return html`${of('wide')}${of('narrow')}`;
 }
 
-/** Stacked bars with a mark for what they come to: months beside each other, or where it is narrow below each other. */
+/** Stacked bars with a mark for their sum: months side by side, or one below the other in the narrow chart. */
 export function stackedChart(
   label: string,
   months: readonly string[],
@@ -140,7 +140,7 @@ export function stackedChart(
   });
 }
 
-/** Bars below each other, each where the one before it ended, with their figures. */
+/** Bars below each other with their figures, each starting where the previous one ends. */
 export function stepsChart(label: string, steps: readonly Step[]): Html {
   const ends = steps.flatMap(({ from, to }) => [from, to]);
   const least = Math.min(0, ...ends);
@@ -184,7 +184,7 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
   });
 }
 
-/** A share by month, in percent. */
+/** A line of a rate by month, in per cent. */
 export function rateChart(label: string, points: readonly MonthMark[]): Html {
   const months = points.map(({ month }) => month);
   return both(label, (fits) =>
@@ -204,7 +204,7 @@ export function rateChart(label: string, points: readonly MonthMark[]): Html {
   );
 }
 
-/** Signs that tell the states of a day apart without colour. */
+/** Signs by which the states of a day differ without colour. */
 export const daySigns: Readonly<Record<DayState, string>> = {
   full: '',
   empty: '·',
@@ -213,7 +213,7 @@ export const daySigns: Readonly<Record<DayState, string>> = {
   missing: '×',
 };
 
-/** A row for each month, a cell for each day. */
+/** A calendar with a row for each month and a cell for each day. */
 export function calendarChart(label: string, days: readonly CalendarDay[]): Html {
   const months = [...new Set(days.map(({ month }) => month))];
   return both(label, (fits) =>
@@ -255,13 +255,13 @@ function colorOf(series: string): string {
   return `var(--${series})`;
 }
 
-/** At most so many of them, evenly. */
+/** At most `most` of the months, evenly spaced. */
 function thinned(months: readonly string[], most: number): readonly string[] {
   const every = Math.ceil(months.length / most);
   return months.filter((_, at) => at % every === 0);
 }
 
-/** A month alone isn't as wide as the page. */
+/** Bands of few months get more padding, so that a single bar isn't as wide as the page. */
 function bandPadding({ length }: readonly string[]): number {
   return length < 4 ? 0.6 : 0.25;
 }

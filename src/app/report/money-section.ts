@@ -6,10 +6,10 @@ import { figureTable, html, lakeName, lakeText, numberColumn, textColumn, type H
 import { amountsIn, currencyText, difference, ofHundred, shownIn, signOf, sumOf } from './report-amounts.js';
 import { groupedBy, skuColumns, type FigureReader, type FigureRow } from './report-statements.js';
 
-/** Amounts as decimal texts. */
+/** Amounts by category, as decimal texts. */
 type CategoryAmounts = Readonly<Record<CategoryId, string>>;
 
-/** One month's net amounts in one currency. */
+/** The net amounts of one month in one currency. */
 interface MonthFigures {
   /** `2025-03`, UTC. */
   readonly month: string;
@@ -17,20 +17,25 @@ interface MonthFigures {
   readonly net: string;
 }
 
-/** All net amounts of one currency that were received by date; it is an ISO 4217 code as received, empty where there was none. */
+/**
+ * All net amounts of one currency that were loaded by date. `currency` is the ISO 4217 code as received, empty where
+ * there was none.
+ */
 export interface CurrencyFigures extends FigureRow<'currencies'> {
   readonly totals: CategoryAmounts;
-  /** Of what selling brought and cost. */
+  /** Sum of the categories of trade. */
   readonly earned: string;
   readonly months: readonly MonthFigures[];
   readonly fees: readonly FigureRow<'fees'>[];
   readonly skus: readonly FigureRow<'skus'>[];
-  /** For other programs only; else empty. */
+  /** All SKUs, for an export; else empty. */
   readonly everySku: readonly FigureRow<'everySku'>[];
   readonly refunds: readonly FigureRow<'refunds'>[];
 }
 
-/** The figures of one scope, currency by currency: the one with most amounts first. `isExport`: with all SKUs. */
+/**
+ * Reads the figures of one scope by currency, the one with the most amounts first. `isExport`: with all SKUs and fees.
+ */
 export async function readFigures(
   { database, signal, sql, rows }: FigureReader,
   isExport: boolean,
@@ -68,17 +73,17 @@ function amountsOf(sums: readonly FigureRow<'months'>[]): CategoryAmounts {
   return Object.fromEntries(categories.map((category) => [category.id, totalOf(category)])) as CategoryAmounts;
 }
 
-/** What selling brought and cost. */
+/** The sum of the categories of trade: income and costs of selling. */
 export function earnedOf(amounts: CategoryAmounts): string {
   return sumOf(tradeCategories.map(({ id }) => amounts[id]));
 }
 
-/** More months than these are only in the table. */
+/** Largest number of months in the chart; the table has all. */
 const mostMonths = 60;
 
 /**
- * What was earned by month: what it is made of as stacked bars, and the figures. Money that was not
- * earned stands apart.
+ * The amounts earned by month: their categories as stacked bars, and a table. Amounts that were not earned are in
+ * separate columns.
  */
 export function monthSection({ currency, months, totals, earned }: CurrencyFigures): Html {
   const amount = shownIn(currency);
@@ -131,7 +136,7 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
   </figure>`;
 }
 
-/** Months with those between them that hold nothing, so that a gap shows; as they are where that would be too many. */
+/** Months with the empty ones between them, so that a gap is visible; unchanged where that would be too many. */
 function filled(months: readonly string[]): readonly string[] {
   const number = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1;
   const [first = '', last = ''] = [months[0], months.at(-1)];
@@ -142,7 +147,7 @@ function filled(months: readonly string[]): readonly string[] {
   });
 }
 
-/** Where each 100 of what buyers were charged went. */
+/** The categories of each 100 that buyers were charged. */
 export function hundredSection({ currency, totals, net }: CurrencyFigures): Html {
   const charges = totals.charges;
   if (signOf(charges) <= 0)
@@ -186,7 +191,7 @@ export function hundredSection({ currency, totals, net }: CurrencyFigures): Html
     }`;
 }
 
-/** Fees by their own names. */
+/** Fees by name. */
 export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
   if (fees.length === 0) return html`<p class="none">No fees in this time.</p>`;
   const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
@@ -217,7 +222,7 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
     )}`;
 }
 
-/** The SKUs with most charges, and what their fees took. */
+/** The SKUs with the highest charges, and the share of their fees. */
 export function skuSection({ currency, skus, months }: CurrencyFigures): Html {
   if (skus.length === 0) return html`<p class="none">No amount of this time names a SKU.</p>`;
   const unnamed = difference(sumOf(months.map(({ net }) => net)), sumOf(skus.map(({ net }) => net)));
@@ -233,7 +238,7 @@ export function skuSection({ currency, skus, months }: CurrencyFigures): Html {
         textColumn('SKU', ({ sku, skus: count }) =>
           sku === null ? `${formatCount(count)} other SKUs` : lakeText(sku),
         ),
-        // One order may have several SKUs: a sum would count it more than once.
+        // An order may have several SKUs: a sum would count it more than once.
         numberColumn('Orders', ({ sku, orders }) => (sku === null ? '' : formatCount(orders))),
         ...used.map((id) => numberColumn<FigureRow<'skus'>>(labelOf(id), (of) => amount(of[id]))),
         numberColumn('Net', ({ net }) => html`<b>${amount(net)}</b>`),
@@ -247,7 +252,7 @@ function labelOf(id: CategoryId): string {
   return categories.find((category) => category.id === id)?.label ?? id;
 }
 
-/** How many orders were refunded, of those that were shipped in the same month. */
+/** The rate of refunded orders to orders shipped in the same month. */
 export function refundSection({ currency, refunds, totals }: CurrencyFigures): Html {
   const all = refunds.find(({ ofMonth }) => ofMonth === null);
   if (all === undefined) return html`<p class="none">No order was shipped or refunded in this time.</p>`;
@@ -282,7 +287,7 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
     </p>`;
 }
 
-/** Orders refunded of each 100 shipped, to two places; undefined where none was shipped. */
+/** Refunded orders for each 100 shipped, to two decimal places; undefined where none was shipped. */
 export function rateText({ shipped, refunded }: FigureRow<'refunds'>): string | undefined {
   return ofHundred(String(refunded), String(shipped));
 }

@@ -27,10 +27,10 @@ import { isUnpaid, paidLater, settlementSection, type SettlementFigures } from '
 import { style } from './style.js';
 import { warningsSection, type WarningFigures } from './warnings-section.js';
 
-/** All that a report says of one account. */
+/** All figures of one account. */
 export interface AccountFigures {
   readonly account: string;
-  /** Coverage, and its range. */
+  /** Coverage and the reported range. */
   readonly status: AccountStatus;
   readonly basis: BasisFigures;
   readonly currencies: readonly CurrencyFigures[];
@@ -40,13 +40,13 @@ export interface AccountFigures {
   readonly warnings: WarningFigures;
 }
 
-/** An account with its anchor, its currencies one by one. */
+/** An account with its anchor and a chapter for each currency. */
 interface AccountChapter extends AccountFigures {
   readonly id: string;
   readonly chapters: readonly CurrencyChapter[];
 }
 
-/** What an account comes to, currency by currency, and what asks for a second look. */
+/** The sums of an account by currency, and what needs attention. */
 function overview(of: AccountChapter, lastRun: LastRun | undefined): Html {
   const { chapters } = of;
   const concerns = concernsOf(of, lastRun);
@@ -90,7 +90,7 @@ function money({ currency }: CurrencyChapter, amount: string | undefined) {
   return amount === undefined ? '–' : shownIn(currency)(amount);
 }
 
-/** `6 closed: all add up to the cent; 1 open`. */
+/** The settlements by verdict: `5 add up, 1 do not, 1 open`. */
 function settlementsText(settlements: readonly SettlementFigures[]): Html {
   const count = (verdict: SettlementFigures['verdict']) => settlements.filter((of) => of.verdict === verdict).length;
   const [good, bad, open] = [count('adds-up'), count('differs'), count('open')];
@@ -104,12 +104,12 @@ function settlementsText(settlements: readonly SettlementFigures[]): Html {
   return html`${parts.length === 0 ? 'none' : separated(parts)}`;
 }
 
-/** Parts with commas between them. */
+/** Joins parts with commas. */
 function separated(parts: readonly HtmlValue[]): Html[] {
   return parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`);
 }
 
-/** What an accountant should know before trusting a figure. */
+/** What an accountant should check before trusting the figures. */
 function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, lastRun: LastRun | undefined): Html[] {
   const concerns: Html[] = [];
   for (const { id: chapter, currency, settlements, figures } of chapters) {
@@ -186,18 +186,18 @@ function areIs(count: number): string {
   return count === 1 ? 'is' : 'are';
 }
 
-/** What is told of one currency of an account. */
+/** The figures of one currency of an account. */
 interface CurrencyChapter {
-  /** Anchor. */
+  /** Anchor in the page. */
   readonly id: string;
   readonly currency: string;
-  /** Undefined where only settlements are in this currency. */
+  /** Undefined where the currency occurs in settlements alone. */
   readonly figures: CurrencyFigures | undefined;
   readonly settlements: readonly SettlementFigures[];
   readonly reconciliation: readonly ReconciliationLine[];
 }
 
-/** The currencies of an account, the one with most amounts first, those that only settlements are in at the end. */
+/** The currencies of an account, the one with the most amounts first, those of settlements alone last. */
 function chaptersOf(id: string, { currencies, settlements, reconciliation }: AccountFigures): CurrencyChapter[] {
   const byCurrency = groupedBy(settlements, ({ currency }) => currency);
   const known = currencies.map(({ currency }) => currency);
@@ -211,7 +211,7 @@ function chaptersOf(id: string, { currencies, settlements, reconciliation }: Acc
   }));
 }
 
-/** All figures of one currency. */
+/** The chapter of one currency. */
 function currencyChapter(
   { id, currency, figures, settlements, reconciliation }: CurrencyChapter,
   { location, isPartial }: PageQuestion,
@@ -250,7 +250,7 @@ function currencyChapter(
   </section>`;
 }
 
-/** What is told of an account beside its money: what of it is there, what came late, what was unexpected. */
+/** The chapters of an account about its data: coverage, late arrivals and warnings. */
 function dataChapter(
   { id, status, basis, late, warnings, account }: AccountChapter,
   lastRun: LastRun | undefined,
@@ -265,22 +265,22 @@ function dataChapter(
   ${part('noticed', 'What was noticed', warningsSection(warnings, lastRun, account))}`;
 }
 
-/** How a report is known again, so that a file of somebody else's is never written over. */
+/** Marks a file as a report, so that no other file is overwritten. */
 export const reportMark = '<meta name="generator" content="ledgerlake report">';
 
 export interface PageQuestion {
   readonly lastRun: LastRun | undefined;
-  /** The lake as the user wrote it. */
+  /** The lake's location as given by the user. */
   readonly location: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Whether a part of what the lake holds was asked for. */
+  /** Whether the report covers a part of the lake's data only. */
   readonly isPartial: boolean;
 }
 
 /**
- * A report as one file: no script, no request, and a content security policy that forbids both. The same figures at the
- * same instant give the same bytes.
+ * A report as one HTML file, without scripts or requests, and with a content security policy that forbids both. The
+ * same figures at the same instant give the same bytes.
  */
 export function reportHtml(accounts: readonly AccountFigures[], question: PageQuestion): string {
   const { lastRun, location, now, isPartial } = question;
@@ -345,7 +345,7 @@ function head(location: string): string {
   </head>`.text;
 }
 
-/** Accounts aren't added together either. */
+/** Names the accounts, which like currencies are never summed. */
 function accountsText(accounts: readonly AccountFigures[]): Html {
   const names = separated(accounts.map(({ account }) => lakeText(account)));
   return html`<p class="lead">The lake holds ${formatCount(accounts.length)} accounts, each by itself: ${names}.</p>`;
@@ -372,7 +372,7 @@ function rangeText({ id, status: { range, pipelines } }: AccountChapter, isParti
     }`;
 }
 
-/** What the figures are made of, so that each of them can be checked with a query. */
+/** Definitions of the figures, so that each can be checked with a query. */
 function words(): Html {
   const meanings = categories.map(
     ({ label, about }) =>

@@ -12,10 +12,10 @@ const count = (name: string): Column => ({ name, kind: 'number' });
 const amount = (name: string): Column => ({ name, kind: 'number', isAmount: true });
 const named = (label: string) => label.toLowerCase().replaceAll(' ', '_');
 
-/** How they are called. */
+/** Names of the sheets. */
 export const sheetNames = ['earned', 'fees', 'skus', 'refunds', 'settlements', 'reconciliation'] as const;
 
-/** The tables of a report, with its exact amounts, for other programs: all accounts and currencies in each. */
+/** The tables of a report for other programs, with exact amounts; each has all accounts and currencies. */
 export function reportSheets(accounts: readonly AccountFigures[]): readonly Sheet[] {
   const figures = accounts.flatMap(({ account, currencies }) => currencies.map((of) => ({ account, ...of })));
   const of = [text('account'), text('currency')];
@@ -60,7 +60,7 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     {
       name: 'refunds',
       columns: [...of, text('month'), count('shipped'), count('refunded'), count('refund_rate_percent')],
-      // An order may be in two months: all of them are no sum.
+      // An order may be in two months, so that the row of all months isn't a sum.
       rows: figures.flatMap(({ account, currency, refunds }) =>
         refunds.map((row) => [
           ...[account, currency, row.ofMonth ?? 'all', row.shipped, row.refunded],

@@ -38,12 +38,13 @@ import {
 import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
 
 /**
- * What can be said of a settlement's total: it is the beginning balance and the net entries together, to the millionth;
- * it isn't; the settlement is open; its events weren't read by settlement since it closed; some of them were forgotten.
+ * The check of a settlement's total, in this order: it equals the beginning balance plus the net entries, to the
+ * millionth; it doesn't; the settlement is open; its events weren't loaded by settlement after it closed; some of its
+ * events were forgotten.
  */
 export type Verdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
 
-/** What stands behind a settlement's net. */
+/** Entries of a settlement's net: sums by name, and the largest amounts. */
 interface SettlementEntries {
   readonly lines: readonly FigureRow<'lines'>[];
   readonly largest: readonly FigureRow<'largest'>[];
@@ -52,28 +53,28 @@ interface SettlementEntries {
 export interface SettlementFigures {
   readonly settlement: Settlement;
   readonly verdict: Verdict;
-  /** What `verify` says of a total that isn't made; undefined for every other verdict. */
+  /** The finding of `verify` on a total that differs; undefined for every other verdict. */
   readonly fault: string | undefined;
-  /** Its own currency, or that of its entries; empty where there is none. */
+  /** Its currency, or that of its entries; empty where there is none. */
   readonly currency: string;
-  /** Sum of the net entries in that currency; undefined where none are loaded. */
+  /** Sum of the net entries in that currency; undefined where none is loaded. */
   readonly net: string | undefined;
   /** Beginning balance and net together. */
   readonly sum: string;
-  /** By how much sum and total are apart; undefined where they can't be compared. */
+  /** Sum less total; undefined where it is 0 or they can't be compared. */
   readonly apart: string | undefined;
-  /** Amounts behind it, net or not, and those of unknown role. */
+  /** Number of its amounts, net or not, and of those with an unknown role. */
   readonly times: number;
   readonly unknown: number;
-  /** The later settlement whose transfer paid what its own did not. */
+  /** The later settlement whose transfer paid this one; undefined: none. */
   readonly carried: FigureRow<'carried'> | undefined;
   /** Undefined where the report leaves them out. */
   readonly entries: SettlementEntries | undefined;
 }
 
 /**
- * Every settlement that opened in the range, the newest first, compared with its total as `verify` does it; `detailed`: how
- * many come with their entries, over all currencies.
+ * Reads the settlements that opened in the range, newest first, and compares each with its total like `verify`.
+ * `detailed`: the number of settlements with entries, over all currencies.
  */
 export async function readSettlements(
   { scope, database, signal, sql, rows }: FigureReader,
@@ -87,7 +88,7 @@ export async function readSettlements(
   const byEvent = new Set(loadedSettlements(comparable));
   const windows = datedWindows(comparable, byTransaction, scope.account);
   const read = lake.loadKeys(bySettlement.pipeline, bySettlement.table, scope.account);
-  // What v0 gave while a settlement was open isn't all of it, and stands in the way of what transactions paid.
+  // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
   const isLoaded = (of: Settlement) => byEvent.has(of) || (!read.has(of.slice) && isCovered(of, windows));
   const broken = new Set((await rows(sql.brokenGroups)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupedBy(all, ({ groupId }) => groupId);
@@ -115,7 +116,7 @@ function newestFirst(one: Settlement, other: Settlement): number {
   return later > 0 || later < 0 ? later : one.id < other.id ? -1 : 1;
 }
 
-/** What can't be compared; undefined: the sums decide. */
+/** The verdict on a settlement that can't be compared; undefined: its sum decides. */
 function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean): Verdict | undefined {
   if (!isClosed) return 'open';
   if (!isLoaded) return 'not-loaded';
@@ -150,10 +151,13 @@ function figuresOf(
   };
 }
 
-/** Settlements of each currency whose entries are told however many currencies there are. */
+/** Smallest number of settlements of each currency with entries, whatever the number of currencies. */
 const leastDetailed = 3;
 
-/** Of each currency its part of what is wanted: those that don't add up first, then the newest ones. */
+/**
+ * Selects the settlements to show with entries, the same number for each currency: those that don't add up first, then
+ * the newest ones.
+ */
 function detailedOf(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
   const currencies = groupedBy(figures, ({ currency }) => currency);
   const most = Math.max(leastDetailed, Math.floor(detailed / currencies.size));
@@ -164,7 +168,7 @@ function detailedOf(figures: readonly SettlementFigures[], detailed: number): Se
   });
 }
 
-/** Settlements that a table lists, beside all that don't add up; the rest is counted. */
+/** Largest number of settlements in a table, besides those that don't add up; further ones are counted. */
 const mostSettlements = 150;
 
 const columnsIn = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
@@ -180,20 +184,20 @@ const columnsIn = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
   textColumn('Payout', payoutText, true),
 ];
 
-/** Whether the bank got a settlement's payout. */
+/** Whether the bank received a settlement's payout. */
 export function isPaid({ payoutStatus }: Settlement): boolean {
   return payoutStatus === 'Succeeded';
 }
 
-/** Whether the bank did not take a settlement's payout. */
+/** Whether the payout of a settlement failed. */
 export function isUnpaid({ settlement: { payoutStatus } }: SettlementFigures): boolean {
   return /^fail/i.test(payoutStatus ?? '');
 }
 
-/** Where the page is too narrow for the column of payouts. */
+/** Replaces the column of payouts where the page is too narrow for it. */
 const unpaidMark = html` <span class="narrow bad"><span class="sign" aria-hidden="true">✗</span> payout failed</span>`;
 
-/** `Failed 2026-09-21`: what became of the payout, in the service's word, and its date. */
+/** The status of a payout, in the service's word, with its date: `Failed 2026-09-21`. */
 function payoutText(of: SettlementFigures): Html {
   const { payoutStatus, paidAt } = of.settlement;
   if (payoutStatus === null) return html`–`;
@@ -204,7 +208,7 @@ function payoutText(of: SettlementFigures): Html {
     : html`<span class="payout">${text}</span>`;
 }
 
-/** `, which was paid on 2026-09-21 with the settlement ID`; undefined where nothing has paid it. */
+/** `, which was paid on 2026-09-21 with the settlement ID`; undefined where no later transfer paid it. */
 export function paidLater({ carried }: SettlementFigures): Html | undefined {
   if (carried === undefined) return undefined;
   const { paidBy, paidAt } = carried;
@@ -216,7 +220,7 @@ function orDash(text: string | null | undefined, amount: AmountFormat): HtmlValu
   return text === null || text === undefined ? '–' : amount(text);
 }
 
-/** What a verdict is called, with a sign that says it without colour. */
+/** The text of each verdict, with a sign that doesn't need colour. */
 const verdicts: Readonly<Record<Verdict, { readonly sign: string; readonly text: string }>> = {
   'adds-up': { sign: '✓', text: 'to the cent' },
   differs: { sign: '✗', text: 'does not add up' },
@@ -226,8 +230,8 @@ const verdicts: Readonly<Record<Verdict, { readonly sign: string; readonly text:
 };
 
 /**
- * The settlements of one currency: each held against its total, with what stands behind it. `id` makes anchors; `isPart`: they are those
- * that opened in a part of what the lake holds.
+ * The settlements of one currency: each compared with its total, with its entries. `id`: prefix of the anchors;
+ * `isPartial`: the report covers a part of the lake only.
  */
 export function settlementSection(
   id: string,
@@ -275,7 +279,7 @@ export function settlementSection(
     </p>`;
 }
 
-/** What the settlements come to that were compared with their totals; undefined where that is one or none. */
+/** The sums of the settlements that were compared with their totals; undefined for fewer than two. */
 function comparedFoot(
   columns: readonly TableColumn<SettlementFigures>[],
   settlements: readonly SettlementFigures[],
@@ -306,7 +310,7 @@ function comparedFoot(
   </tfoot>`;
 }
 
-/** `2025-02-20 to 2025-03-06`; UTC. */
+/** The period of a settlement in UTC days: `2025-02-20 to 2025-03-06`. */
 function periodText({ settlement: { start, end } }: SettlementFigures): Html {
   const date = (at: number) => html`<span class="date">${instantText(at).slice(0, 10)}</span>`;
   const from = start === null ? '?' : date(start);
@@ -319,7 +323,7 @@ function verdictText({ verdict, apart, currency }: SettlementFigures): Html {
   return html`<span class="verdict"><span class="sign" aria-hidden="true">${sign}</span> ${text}${by}</span>`;
 }
 
-/** The entries behind a settlement, on a click. */
+/** The entries of a settlement, shown on a click. */
 function behind(of: SettlementFigures, amount: AmountFormat): Html {
   const { settlement, times, entries, currency, fault, unknown } = of;
   const summary = times === 0 ? 'No entries' : `${formatCount(times)} ${times === 1 ? 'entry' : 'entries'}`;
@@ -341,7 +345,7 @@ function behind(of: SettlementFigures, amount: AmountFormat): Html {
   </details>`;
 }
 
-/** How the sum comes about. */
+/** The addition of a settlement's sum, compared with its total. */
 function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures, amount: AmountFormat): Html {
   const { beginning, total } = settlement;
   const lines = [
@@ -361,7 +365,7 @@ function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures,
 function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEntries, amount: AmountFormat): Html {
   const { lines, largest } = entries;
   const optional = (text: string | null) => (text === null ? '' : lakeText(text));
-  // One in another currency is in no sum.
+  // An amount in another currency is in no sum.
   const money = (text: string, of: string) =>
     of === currency ? amount(text) : html`${shownIn(of)(text)} ${currencyText(of)}`;
   return html`${figureTable(
@@ -386,7 +390,7 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
   ])}`;
 }
 
-/** Where every single one of them is: a file that had them all would be too large to open. */
+/** A query for all entries: a file with all of them would be too large to open. */
 function allEntries(id: string): Html {
   return html`<p class="note">
     Every entry: <code><bdi>SELECT * FROM group_entries WHERE group_id = ${literal(id)}</bdi></code>
