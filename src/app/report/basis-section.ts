@@ -65,11 +65,11 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
         ? undefined
         : html`<ul class="deferred">
             ${deferred.map(
-              (of) =>
+              (row) =>
                 html`<li>
-                  Deferred: <b>${shownIn(of.currency)(of.total)} ${currencyText(of.currency)}</b> of
-                  ${formatCount(of.times, 'transaction')} is not paid yet, and in no other
-                  figure.${of.matures === null ? undefined : html` The last of it matures on <span class="date">${of.matures.slice(0, 10)}</span>.`}
+                  Deferred: <b>${shownIn(row.currency)(row.total)} ${currencyText(row.currency)}</b> of
+                  ${formatCount(row.times, 'transaction')} is not paid yet, and in no other
+                  figure.${row.matures === null ? undefined : html` The last of it matures on <span class="date">${row.matures.slice(0, 10)}</span>.`}
                 </li>`,
             )}
           </ul>`

@@ -6,7 +6,7 @@ import { html, Html } from './html.js';
 import { printableLines } from '../../core/printable.js';
 
 /** The members of a drawn element that are used here. */
-interface Drawn {
+interface DrawnElement {
   readonly outerHTML: string;
   readonly attributes: ArrayLike<{ readonly name: string; readonly value: string }>;
   setAttribute(name: string, value: string): void;
@@ -19,13 +19,13 @@ interface Drawn {
  * A chart as SVG for a page with a strict content security policy: no style of its own, coordinates to a hundredth, one
  * label for the whole chart.
  */
-function markupOf(chart: unknown, label: string, fits: Fit): Html {
-  if (!isDrawn(chart)) throw new TypeError('expected the chart library to draw an element');
-  for (const style of Array.from(chart.querySelectorAll('style'))) if (isDrawn(style)) style.remove();
+function svgOf(chart: unknown, label: string, layout: Layout): Html {
+  if (!isDrawnElement(chart)) throw new TypeError('expected the chart library to draw an element');
+  for (const style of Array.from(chart.querySelectorAll('style'))) if (isDrawnElement(style)) style.remove();
   for (const element of [chart, ...Array.from(chart.querySelectorAll('*'))]) {
-    if (isDrawn(element)) tidy(element);
+    if (isDrawnElement(element)) cleanAttributes(element);
   }
-  chart.setAttribute('class', `chart ${fits}`);
+  chart.setAttribute('class', `chart ${layout}`);
   chart.setAttribute('role', 'img');
   chart.setAttribute('aria-label', label);
   // Ids and names may contain control characters: their escapes are valid in attributes and in elements.
@@ -36,14 +36,14 @@ const coordinates = new Set(['x', 'y', 'x1', 'x2', 'y1', 'y2', 'width', 'height'
 /** Attributes that the page's style sheet replaces, once for all charts. */
 const dropped = new Set(['style', 'aria-label', 'aria-hidden', 'font-family', 'font-variant', 'xmlns', 'xmlns:xlink']);
 
-function tidy(element: Drawn): void {
+function cleanAttributes(element: DrawnElement): void {
   for (const { name, value } of Array.from(element.attributes)) {
     if (dropped.has(name)) element.removeAttribute(name);
     else if (coordinates.has(name)) element.setAttribute(name, value.replaceAll(/\.(\d\d)\d+/g, '.$1'));
   }
 }
 
-function isDrawn(value: unknown): value is Drawn {
+function isDrawnElement(value: unknown): value is DrawnElement {
   return typeof value === 'object' && value !== null && 'outerHTML' in value && 'setAttribute' in value;
 }
 
@@ -78,17 +78,17 @@ interface CalendarDay {
 const ink = 'currentColor';
 const page = 'var(--page)';
 const widths = { wide: 880, narrow: 330 } as const;
-type Fit = keyof typeof widths;
+type Layout = keyof typeof widths;
 
 /** The document in which the chart library draws, and the width of the chart in pixels. */
-function canvas(fits: Fit) {
-  return { document: domino.createDocument('<!doctype html>'), width: widths[fits] };
+function canvas(layout: Layout) {
+  return { document: domino.createDocument('<!doctype html>'), width: widths[layout] };
 }
 
 /** A chart drawn in both widths, of which the page shows the one that fits. `label` is its text for screen readers. */
-function both(label: string, draw: (fits: Fit) => unknown): Html {
-  const of = (fits: Fit) => markupOf(draw(fits), label, fits);
-  return html`${of('wide')}${of('narrow')}`;
+function inBothLayouts(label: string, draw: (layout: Layout) => unknown): Html {
+  const drawing = (layout: Layout) => svgOf(draw(layout), label, layout);
+  return html`${drawing('wide')}${drawing('narrow')}`;
 }
 
 /** Stacked bars with a mark for their sum: months side by side, or one below the other in the narrow chart. */
@@ -100,11 +100,11 @@ export function stackedChart(
 ): Html {
   const style = { fill: ({ series }: StackedBar) => colorOf(series), title: 'title', insetTop: 0.5, insetBottom: 0.5 };
   const mark = { symbol: 'diamond', r: 5, fill: ink, stroke: page, strokeWidth: 1.5, title: 'title' } as const;
-  const values = { grid: true, label: null, tickFormat: (value: number) => compact.format(value), tickSize: 0 };
-  return both(label, (fits) => {
-    if (fits === 'narrow') {
+  const values = { grid: true, label: null, tickFormat: (value: number) => compactNumber.format(value), tickSize: 0 };
+  return inBothLayouts(label, (layout) => {
+    if (layout === 'narrow') {
       return Plot.plot({
-        ...canvas(fits),
+        ...canvas(layout),
         height: 56 + months.length * 26,
         marginLeft: 60,
         marginTop: 8,
@@ -118,14 +118,14 @@ export function stackedChart(
       });
     }
     return Plot.plot({
-      ...canvas(fits),
+      ...canvas(layout),
       height: 320,
       marginLeft: 60,
       marginRight: 4,
       x: {
         type: 'band',
         domain: months,
-        ticks: thinned(months, 12),
+        ticks: evenlySpaced(months, 12),
         label: null,
         tickSize: 0,
         padding: bandPadding(months),
@@ -145,13 +145,13 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
   const ends = steps.flatMap(({ from, to }) => [from, to]);
   const least = Math.min(0, ...ends);
   const most = Math.max(0, ...ends);
-  return both(label, (fits) => {
-    const letters = fits === 'wide' ? 25 : 14;
+  return inBothLayouts(label, (layout) => {
+    const letters = layout === 'wide' ? 25 : 14;
     return Plot.plot({
-      ...canvas(fits),
+      ...canvas(layout),
       height: 16 + steps.length * 26,
-      marginLeft: fits === 'wide' ? 200 : 126,
-      marginRight: fits === 'wide' ? 130 : 84,
+      marginLeft: layout === 'wide' ? 200 : 126,
+      marginRight: layout === 'wide' ? 130 : 84,
       marginTop: 4,
       marginBottom: 8,
       x: { axis: null, domain: [least, most] },
@@ -177,7 +177,7 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
           y: (_: Step, at: number) => at,
           frameAnchor: 'right',
           textAnchor: 'end',
-          dx: fits === 'wide' ? 126 : 82,
+          dx: layout === 'wide' ? 126 : 82,
         }),
       ],
     });
@@ -187,13 +187,19 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
 /** A line of a rate by month, in per cent. */
 export function rateChart(label: string, points: readonly MonthMark[]): Html {
   const months = points.map(({ month }) => month);
-  return both(label, (fits) =>
+  return inBothLayouts(label, (layout) =>
     Plot.plot({
-      ...canvas(fits),
-      height: fits === 'wide' ? 200 : 180,
+      ...canvas(layout),
+      height: layout === 'wide' ? 200 : 180,
       marginLeft: 44,
       marginRight: 12,
-      x: { type: 'point', domain: months, ticks: thinned(months, fits === 'wide' ? 12 : 4), label: null, tickSize: 0 },
+      x: {
+        type: 'point',
+        domain: months,
+        ticks: evenlySpaced(months, layout === 'wide' ? 12 : 4),
+        label: null,
+        tickSize: 0,
+      },
       y: { grid: true, label: null, tickSize: 0, zero: true, ticks: 4, tickFormat: (value: number) => `${value} %` },
       marks: [
         Plot.ruleY([0]),
@@ -216,11 +222,11 @@ export const daySigns: Readonly<Record<DayState, string>> = {
 /** A calendar with a row for each month and a cell for each day. */
 export function calendarChart(label: string, days: readonly CalendarDay[]): Html {
   const months = [...new Set(days.map(({ month }) => month))];
-  return both(label, (fits) =>
+  return inBothLayouts(label, (layout) =>
     Plot.plot({
-      ...canvas(fits),
-      width: fits === 'wide' ? 720 : widths.narrow,
-      height: 24 + months.length * (fits === 'wide' ? 22 : 16),
+      ...canvas(layout),
+      width: layout === 'wide' ? 720 : widths.narrow,
+      height: 24 + months.length * (layout === 'wide' ? 22 : 16),
       marginLeft: 60,
       marginTop: 20,
       marginBottom: 4,
@@ -256,7 +262,7 @@ function colorOf(series: string): string {
 }
 
 /** At most `most` of the months, evenly spaced. */
-function thinned(months: readonly string[], most: number): readonly string[] {
+function evenlySpaced(months: readonly string[], most: number): readonly string[] {
   const every = Math.ceil(months.length / most);
   return months.filter((_, at) => at % every === 0);
 }
@@ -266,4 +272,4 @@ function bandPadding({ length }: readonly string[]): number {
   return length < 4 ? 0.6 : 0.25;
 }
 
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
+const compactNumber = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });

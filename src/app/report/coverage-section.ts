@@ -31,15 +31,15 @@ export function coverageSection(status: AccountStatus, basis: BasisFigures, last
   const states = (Object.keys(stateTexts) as DayState[]).filter((state) =>
     dated.some(({ days }) => days.some((day) => day.state === state)),
   );
-  const keys = states.map(
+  const legend = states.map(
     (state) => html`<li><span class="key day-${state}">${daySigns[state]}</span>${stateTexts[state]}</li>`,
   );
   const hint = needsEndpoint(account, lastRun) ? ' beside the --endpoint that serves the account' : '';
   return html`<p>UTC days from ${instantText(range.start)} to ${instantText(range.end)}, the end excluded.</p>
     <ul class="keys">
-      ${keys}
+      ${legend}
     </ul>
-    ${dated.map((of) => pipelineHtml(of, figuresText(of.pipeline, basis)))}
+    ${dated.map((pipeline) => pipelineCalendar(pipeline, figuresText(pipeline.pipeline, basis)))}
     ${
       command === undefined
         ? html`<p>
@@ -61,8 +61,8 @@ function figuresText(pipeline: string, { since, hasEarlier }: BasisFigures): str
   return hasEarlier ? `: the figures by month until ${since.slice(0, 10)}` : ', in no figure by month';
 }
 
-function pipelineHtml({ pipeline, days, gaps }: PipelineStatus, figures: string): Html {
-  const shown = days.slice(-mostDays(days));
+function pipelineCalendar({ pipeline, days, gaps }: PipelineStatus, figures: string): Html {
+  const shown = days.slice(-shownDayCount(days));
   const older = days.length - shown.length;
   const cells = shown.map(({ start, state }) => {
     const date = isoInstant(start);
@@ -81,7 +81,7 @@ function pipelineHtml({ pipeline, days, gaps }: PipelineStatus, figures: string)
 }
 
 /** Number of days at the end that belong to the shown months. */
-function mostDays(days: readonly Day[]): number {
+function shownDayCount(days: readonly Day[]): number {
   const last = days.at(-1);
   if (last === undefined) return 0;
   const end = new Date(last.start);

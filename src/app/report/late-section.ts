@@ -30,7 +30,7 @@ export function lateSection({ runs, months, events }: LateFigures, account: stri
   if (first === undefined) {
     return html`<p class="none">Nothing that was read again had changed, or nothing was read again yet.</p>`;
   }
-  return html`${[...months].map(([currency, of]) => monthTable(currency, of))}
+  return html`${[...months].map(([currency, rows]) => monthTable(currency, rows))}
     ${figureTable(
       first.runs > runs.length
         ? `The last ${runs.length} of ${formatCount(first.runs)} runs that found changes`
@@ -70,10 +70,10 @@ const changeColumns: readonly TableColumn<{ readonly appeared: number; readonly 
 function monthTable(currency: string, months: readonly FigureRow<'lateMonths'>[]): Html {
   const amount = shownIn(currency);
   const rows = months.slice(0, mostMonths);
-  const left = months.length - rows.length;
+  const omitted = months.length - rows.length;
   return figureTable(
     html`Months that changed after they were first read, in
-    ${currencyText(currency)}${left === 0 ? undefined : `; ${formatCount(left)} older ones are left out`}`,
+    ${currencyText(currency)}${omitted === 0 ? undefined : `; ${formatCount(omitted)} older ones are left out`}`,
     rows,
     [
       textColumn('Month', ({ month }) => month),

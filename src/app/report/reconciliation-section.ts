@@ -50,7 +50,7 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
     </p>`;
   }
   const amount = shownIn(currency);
-  const amountOf = (line: BankLine) => lines.find((of) => of.line === line)?.amount ?? '0';
+  const amountOf = (line: BankLine) => lines.find((row) => row.line === line)?.amount ?? '0';
   const steps = bankLines.filter((line) => line !== 'total').map((line) => ({ line, amount: amountOf(line) }));
   const total = amountOf('total');
   const sum = sumOf(steps.map((step) => step.amount));
@@ -64,7 +64,7 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
     ],
     [
       textColumn('Line', ({ line }) => line.replace(/^./, (letter) => letter.toUpperCase())),
-      numberColumn('Amount', (of) => amount(of.amount)),
+      numberColumn('Amount', (row) => amount(row.amount)),
       textColumn('What it is', ({ about }) => about, true),
     ],
     ['Difference', amount(apart), ''],

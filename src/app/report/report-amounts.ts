@@ -60,7 +60,7 @@ export function signOf(text: string): -1 | 0 | 1 {
  * The percentage of a part in a whole, rounded half away from zero to two decimal places, such as `-15.02`; undefined
  * where the whole isn't more than 0.
  */
-export function ofHundred(part: string, whole: string): string | undefined {
+export function perHundred(part: string, whole: string): string | undefined {
   const divisor = millionths(whole);
   if (divisor <= 0n) return undefined;
   const scaled = millionths(part) * 10_000n;

@@ -12,7 +12,7 @@ import { figureTable, html, Html, lakeText, numberColumn, textColumn, type HtmlV
 import { lateSection, type LateFigures } from './late-section.js';
 import {
   feeSection,
-  hundredSection,
+  salesBreakdownSection,
   monthSection,
   percentText,
   rateText,
@@ -23,7 +23,7 @@ import {
 import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
 import { noReconciliation, reconciliationSection, type ReconciliationLine } from './reconciliation-section.js';
 import { groupedBy } from './report-statements.js';
-import { isUnpaid, paidLater, settlementSection, type SettlementFigures } from './settlement-section.js';
+import { isUnpaid, laterPaymentText, settlementSection, type SettlementFigures } from './settlement-section.js';
 import { style } from './style.js';
 import { warningsSection, type WarningFigures } from './warnings-section.js';
 
@@ -47,26 +47,32 @@ interface AccountChapter extends AccountFigures {
 }
 
 /** The sums of an account by currency, and what needs attention. */
-function overview(of: AccountChapter, lastRun: LastRun | undefined): Html {
-  const { chapters } = of;
-  const concerns = concernsOf(of, lastRun);
-  const isMoved = chapters.some(({ figures }) => figures !== undefined && signOf(figures.totals.transfers) !== 0);
+function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
+  const { chapters } = account;
+  const concerns = concernsOf(account, lastRun);
+  const hasTransfers = chapters.some(({ figures }) => figures !== undefined && signOf(figures.totals.transfers) !== 0);
   const table = figureTable('Each currency by itself', chapters, [
-    textColumn('Currency', (of) => html`<a href="#${of.id}">${currencyText(of.currency)}</a>`),
-    numberColumn('Earned', (of) => html`<b>${money(of, of.figures?.earned)}</b>`),
-    numberColumn('Sales', (of) => money(of, of.figures?.totals.charges), true),
-    numberColumn('Fees', (of) => money(of, of.figures?.totals.fees), true),
-    numberColumn('Refunds', (of) => money(of, of.figures?.totals.refunds), true),
+    textColumn('Currency', (chapter) => html`<a href="#${chapter.id}">${currencyText(chapter.currency)}</a>`),
+    numberColumn('Earned', (chapter) => html`<b>${money(chapter, chapter.figures?.earned)}</b>`),
+    numberColumn('Sales', (chapter) => money(chapter, chapter.figures?.totals.charges), true),
+    numberColumn('Fees', (chapter) => money(chapter, chapter.figures?.totals.fees), true),
+    numberColumn('Refunds', (chapter) => money(chapter, chapter.figures?.totals.refunds), true),
     numberColumn(
       'Refund rate',
-      ({ figures: of }) => {
-        const all = of?.refunds.find(({ ofMonth }) => ofMonth === null);
+      ({ figures }) => {
+        const all = figures?.refunds.find(({ ofMonth }) => ofMonth === null);
         return percentText(all && rateText(all));
       },
       true,
     ),
-    ...(isMoved
-      ? [numberColumn<CurrencyChapter>('Loans and transfers', (of) => money(of, of.figures?.totals.transfers), true)]
+    ...(hasTransfers
+      ? [
+          numberColumn<CurrencyChapter>(
+            'Loans and transfers',
+            (chapter) => money(chapter, chapter.figures?.totals.transfers),
+            true,
+          ),
+        ]
       : []),
     textColumn('Settlements', ({ settlements }) => settlementsText(settlements)),
   ]);
@@ -92,7 +98,8 @@ function money({ currency }: CurrencyChapter, amount: string | undefined) {
 
 /** The settlements by verdict: `5 add up, 1 do not, 1 open`. */
 function settlementsText(settlements: readonly SettlementFigures[]): Html {
-  const count = (verdict: SettlementFigures['verdict']) => settlements.filter((of) => of.verdict === verdict).length;
+  const count = (verdict: SettlementFigures['verdict']) =>
+    settlements.filter(({ verdict: found }) => found === verdict).length;
   const [good, bad, open] = [count('adds-up'), count('differs'), count('open')];
   const unknown = settlements.length - good - bad - open;
   const parts = [
@@ -112,33 +119,33 @@ function separated(parts: readonly HtmlValue[]): Html[] {
 /** What an accountant should check before trusting the figures. */
 function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, lastRun: LastRun | undefined): Html[] {
   const concerns: Html[] = [];
-  for (const { id: chapter, currency, settlements, figures } of chapters) {
-    const of = currencyText(currency);
-    const inSettlements = (count: number, what: string) =>
-      concerns.push(html`<a href="#${chapter}-settlements">${formatCount(count, 'settlement')} in ${of}</a> ${what}.`);
+  for (const { id: link, currency, settlements, figures } of chapters) {
+    const code = currencyText(currency);
+    const addConcern = (count: number, what: string) =>
+      concerns.push(html`<a href="#${link}-settlements">${formatCount(count, 'settlement')} in ${code}</a> ${what}.`);
     const differing = settlements.filter(({ verdict }) => verdict === 'differs').length;
-    if (differing > 0) inSettlements(differing, `${differing === 1 ? 'does' : 'do'} not add up`);
+    if (differing > 0) addConcern(differing, `${differing === 1 ? 'does' : 'do'} not add up`);
     const unloaded = settlements.filter(({ verdict }) => verdict === 'not-loaded' || verdict === 'forgotten').length;
-    if (unloaded > 0) inSettlements(unloaded, 'could not be compared: not all entries are loaded');
+    if (unloaded > 0) addConcern(unloaded, 'could not be compared: not all entries are loaded');
     const unpaid = settlements.filter(isUnpaid);
     const [newest] = unpaid;
     if (newest !== undefined) {
       const { total, paidAt } = newest.settlement;
-      const which = [
+      const details = [
         paidAt !== null && html`of <span class="date">${instantText(paidAt).slice(0, 10)}</span>`,
-        total !== null && html`over ${shownIn(currency)(total)} ${of}`,
+        total !== null && html`over ${shownIn(currency)(total)} ${code}`,
       ].filter((part) => part !== false);
       concerns.push(
-        html`<a href="#${chapter}-settlements">${formatCount(unpaid.length, 'payout')} in ${of} failed</a>: the bank did
+        html`<a href="#${link}-settlements">${formatCount(unpaid.length, 'payout')} in ${code} failed</a>: the bank did
           not take ${unpaid.length === 1 ? 'that' : 'the newest'}
-          ${which.map((part, at) => html`${at === 0 ? '' : ' '}${part}`)}${paidLater(newest)}.`,
+          ${details.map((part, at) => html`${at === 0 ? '' : ' '}${part}`)}${laterPaymentText(newest)}.`,
       );
     }
     const inexact = figures?.inexact ?? 0;
     if (inexact > 0) {
       concerns.push(
-        html`<a href="#${id}-noticed">${formatCount(inexact, 'net amount')} in ${of}</a>
-          ${inexact === 1 ? 'does' : 'do'} not fit a decimal of 18 digits and ${areIs(inexact)} in no figure.`,
+        html`<a href="#${id}-noticed">${formatCount(inexact, 'net amount')} in ${code}</a>
+          ${inexact === 1 ? 'does' : 'do'} not fit a decimal of 18 digits and ${isAre(inexact)} in no figure.`,
       );
     }
   }
@@ -152,21 +159,21 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
   const unknown = warnings.unknownAmounts.reduce((sum, { times }) => sum + times, 0);
   if (unknown > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${areIs(unknown)} of a role that nobody knows,
+      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of a role that nobody knows,
         and in no figure.`,
     );
   }
   const kinds = warnings.unknownKinds.reduce((sum, { times }) => sum + times, 0);
   if (kinds > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${areIs(kinds)} of a kind that is not known,
+      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of a kind that is not known,
         and not in what was earned.`,
     );
   }
   const lists = warnings.unknownLists.length;
   if (lists > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${areIs(lists)} new to the model.`,
+      html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${isAre(lists)} new to the model.`,
     );
   }
   const [lateRun] = late.runs;
@@ -182,7 +189,7 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
   return concerns;
 }
 
-function areIs(count: number): string {
+function isAre(count: number): string {
   return count === 1 ? 'is' : 'are';
 }
 
@@ -198,7 +205,7 @@ interface CurrencyChapter {
 }
 
 /** The currencies of an account, the one with the most amounts first, those of settlements alone last. */
-function chaptersOf(id: string, { currencies, settlements, reconciliation }: AccountFigures): CurrencyChapter[] {
+function currencyChapters(id: string, { currencies, settlements, reconciliation }: AccountFigures): CurrencyChapter[] {
   const byCurrency = groupedBy(settlements, ({ currency }) => currency);
   const known = currencies.map(({ currency }) => currency);
   const others = [...byCurrency.keys()].filter((currency) => !known.includes(currency)).toSorted();
@@ -217,19 +224,19 @@ function currencyChapter(
   { location, isPartial }: PageQuestion,
 ): Html {
   const name = currencyName(currency);
-  const of = currencyText(currency);
+  const code = currencyText(currency);
   const part = (key: string, title: string, content: Html) =>
     html`<section id="${id}-${key}" aria-labelledby="${id}-${key}-h">
-      <h4 id="${id}-${key}-h">${title}<span class="spoken">, ${of}</span></h4>
+      <h4 id="${id}-${key}-h">${title}<span class="spoken">, ${code}</span></h4>
       ${content}
     </section>`;
   return html`<section class="chapter" id="${id}" aria-labelledby="${id}-h">
-    <h3 id="${id}-h">${of}${name === undefined ? undefined : html` <small>${name}</small>`}</h3>
+    <h3 id="${id}-h">${code}${name === undefined ? undefined : html` <small>${name}</small>`}</h3>
     ${
       figures === undefined
-        ? html`<p class="none">No amount in ${of} was read by date in this time.</p>`
+        ? html`<p class="none">No amount in ${code} was read by date in this time.</p>`
         : html`${part('months', 'Earned by month', monthSection(figures))}
-          ${part('hundred', 'Where each 100 of sales goes', hundredSection(figures))}`
+          ${part('hundred', 'Where each 100 of sales goes', salesBreakdownSection(figures))}`
     }
     ${part('settlements', 'Settlements', settlementSection(id, currency, settlements, isPartial))}
     ${
@@ -286,14 +293,14 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
   const { lastRun, location, now, isPartial } = question;
   const chapters = accounts.map((figures, at): AccountChapter => {
     const id = `a${at + 1}`;
-    return { ...figures, id, chapters: chaptersOf(id, figures) };
+    return { ...figures, id, chapters: currencyChapters(id, figures) };
   });
   const bodies = chapters.map(
-    (of) =>
-      html`<section id="${of.id}" aria-labelledby="${of.id}-h">
-        <h2 id="${of.id}-h">Account ${lakeText(of.account)}</h2>
-        ${rangeText(of, isPartial)} ${basisSection(of.basis, location)} ${overview(of, lastRun)}
-        ${of.chapters.map((chapter) => currencyChapter(chapter, question))} ${dataChapter(of, lastRun)}
+    (one) =>
+      html`<section id="${one.id}" aria-labelledby="${one.id}-h">
+        <h2 id="${one.id}-h">Account ${lakeText(one.account)}</h2>
+        ${rangeText(one, isPartial)} ${basisSection(one.basis, location)} ${overview(one, lastRun)}
+        ${one.chapters.map((chapter) => currencyChapter(chapter, question))} ${dataChapter(one, lastRun)}
       </section>`,
   );
   const links = chapters.map(
@@ -305,7 +312,7 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
                 <a href="#${id}"><b>${lakeText(account)}</b></a>
               </li>`
             : undefined
-        }${currencies.map((of) => html`<li><a href="#${of.id}">${currencyText(of.currency)}</a></li>`)}
+        }${currencies.map((chapter) => html`<li><a href="#${chapter.id}">${currencyText(chapter.currency)}</a></li>`)}
         <li><a href="#${id}-coverage">Coverage</a></li>
         <li><a href="#${id}-late">Late arrivals</a></li>
         <li><a href="#${id}-noticed">Noticed</a></li>
@@ -322,8 +329,8 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
       ${accounts.length < 2 ? undefined : accountsText(accounts)}
       ${accounts.length === 0 ? undefined : html`<nav aria-label="Contents">${links}</nav>`}
     </header>
-    <main id="content">${accounts.length === 0 ? nothing(location) : bodies}</main>
-    ${accounts.length === 0 ? undefined : words()}
+    <main id="content">${accounts.length === 0 ? emptyLake(location) : bodies}</main>
+    ${accounts.length === 0 ? undefined : glossary()}
     <footer>Made by Ledgerlake ${version} from what the lake holds; nothing was asked of the service.</footer>
   </body>`;
   return `<!doctype html>\n${new Html(`<html lang="en">${head(location)}${content.text}</html>`).text}\n`;
@@ -373,7 +380,7 @@ function rangeText({ id, status: { range, pipelines } }: AccountChapter, isParti
 }
 
 /** Definitions of the figures, so that each can be checked with a query. */
-function words(): Html {
+function glossary(): Html {
   const meanings = categories.map(
     ({ label, about }) =>
       html`<dt>${label}</dt>
@@ -419,7 +426,7 @@ function words(): Html {
   </section>`;
 }
 
-function nothing(location: string): Html {
+function emptyLake(location: string): Html {
   return html`<p>The lake ${lakeText(location)} holds nothing yet. Load it with</p>
     <pre tabindex="0"><code>${programCommand(['backfill', '--lake', location])}</code></pre>
     <p>

@@ -99,13 +99,13 @@ const settledColumns =
  * temporary tables run first. Sums of decimals stay decimals, and the order of every result is determined by its rows.
  */
 function statementsOf(scope: Scope) {
-  const dated = within(scope, 'effective_at');
+  const dated = scopeCondition(scope, 'effective_at');
   const account = `account = ${literal(scope.account)}`;
-  const opened = within(scope, 'started_at');
+  const opened = scopeCondition(scope, 'started_at');
   // A materialised CTE would keep all columns of its rows.
   const ofAccount = (table: string) => `${table} AS NOT MATERIALIZED (FROM main.${table} WHERE ${account})`;
   const netOf = (ids: readonly string[]) =>
-    `FROM settled WHERE role = 'net' AND amount IS NOT NULL AND group_id IN (${list(ids)})`;
+    `FROM settled WHERE role = 'net' AND amount IS NOT NULL AND group_id IN (${literals(ids)})`;
   const feesOf = (most: number) =>
     `WITH named AS (SELECT currency, ${amountName} AS fee, sum(times) AS times, sum(total) AS total, ` +
     'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
@@ -113,8 +113,8 @@ function statementsOf(scope: Scope) {
     'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
     `SELECT currency, CASE WHEN rank <= ${most} THEN fee END AS fee, CASE WHEN min(rank) <= ${most} THEN min(list) END AS list, ` +
     'count(*) AS fees, sum(times) AS times, ' +
-    `sum(total) AS total, min(rank) AS place FROM ranked GROUP BY currency, CASE WHEN rank <= ${most} THEN fee END ` +
-    'ORDER BY currency, place';
+    `sum(total) AS total, min(rank) AS first_rank FROM ranked GROUP BY currency, CASE WHEN rank <= ${most} THEN fee END ` +
+    'ORDER BY currency, first_rank';
   return {
     /** The account's amounts: of v0 until the first loaded transaction, of released transactions from then on. */
     makeAmounts: `CREATE OR REPLACE TEMP VIEW amounts AS SELECT * FROM (${accountAmounts}) WHERE ${account}`,
@@ -173,7 +173,7 @@ function statementsOf(scope: Scope) {
       { currency: 'text', sku: 'textOrNull', skus: 'count', orders: 'count', ...skuKinds, net: 'decimal' },
       `SELECT currency, CASE WHEN rank <= ${mostSkus} THEN sku END AS sku, count(*) AS skus, sum(orders) AS orders, ` +
         `${skuColumns.map((id) => `sum(${id}) AS ${id}`).join(', ')}, sum(net) AS net, ` +
-        `min(rank) AS place FROM skus GROUP BY currency, CASE WHEN rank <= ${mostSkus} THEN sku END ORDER BY currency, place`,
+        `min(rank) AS first_rank FROM skus GROUP BY currency, CASE WHEN rank <= ${mostSkus} THEN sku END ORDER BY currency, first_rank`,
     ),
     /** All SKUs, and last the amounts without a SKU (`sku` null). */
     everySku: query(
@@ -207,7 +207,7 @@ function statementsOf(scope: Scope) {
         'GROUP BY group_id, currency ORDER BY ALL',
     ),
     /** Settlements that were paid by the transfer of a later one. */
-    carried: query(
+    laterPayments: query(
       { groupId: 'text', paidBy: 'text', paidAt: 'textOrNull' },
       `SELECT group_id, paid_by, paid_at FROM settlement_payouts WHERE ${account} AND paid_by <> group_id ORDER BY group_id`,
     ),
@@ -215,7 +215,7 @@ function statementsOf(scope: Scope) {
     reconciliation: query(
       { currency: 'text', line: 'text', amount: 'decimal' },
       `WITH ${['groups', 'events', 'entries', 'group_events', 'group_entries'].map(ofAccount).join(', ')} ` +
-        `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${list(bankLines)}], line)`,
+        `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${literals(bankLines)}], line)`,
     ),
     brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),
     /**
@@ -229,14 +229,14 @@ function statementsOf(scope: Scope) {
           ...{ lines: 'count', times: 'count', total: 'decimal' },
         },
         'WITH lines AS (SELECT group_id, currency, event_list, kind, name, count(*) AS times, sum(amount) AS total ' +
-          `FROM settled WHERE role = 'net' AND group_id IN (${list(ids)}) GROUP BY ALL), ` +
+          `FROM settled WHERE role = 'net' AND group_id IN (${literals(ids)}) GROUP BY ALL), ` +
           'ranked AS (SELECT *, row_number() OVER (PARTITION BY group_id ORDER BY abs(total) DESC NULLS LAST, currency, ' +
           `event_list, kind, name) AS rank FROM lines), kept AS (SELECT *, rank <= ${mostLines} AS shown FROM ranked) ` +
           'SELECT group_id, currency, CASE WHEN shown THEN event_list END AS event_list, CASE WHEN shown THEN kind END AS kind, ' +
           'CASE WHEN shown THEN name END AS name, count(*) AS lines, sum(times) AS times, sum(total) AS total, ' +
-          'min(rank) AS place FROM kept GROUP BY group_id, currency, shown, CASE WHEN shown THEN rank END, ' +
+          'min(rank) AS first_rank FROM kept GROUP BY group_id, currency, shown, CASE WHEN shown THEN rank END, ' +
           'CASE WHEN shown THEN event_list END, CASE WHEN shown THEN kind END, CASE WHEN shown THEN name END ' +
-          'ORDER BY group_id, place',
+          'ORDER BY group_id, first_rank',
       ),
     /** Instants of the largest amounts of settlements, microseconds since 1970. */
     largestAt: (ids: readonly string[]) =>
@@ -269,13 +269,13 @@ function statementsOf(scope: Scope) {
      * `event_history`.
      */
     makeLateAmounts:
-      'CREATE OR REPLACE TEMP TABLE late_amounts AS WITH held AS (SELECT event_id, currency, role, amount FROM entries ' +
+      'CREATE OR REPLACE TEMP TABLE late_amounts AS WITH loaded AS (SELECT event_id, currency, role, amount FROM entries ' +
       `WHERE ${account} AND event_id IN (SELECT event_id FROM late)), ` +
-      'gone AS (SELECT event_id, entries FROM late WHERE entries IS NOT NULL AND event_id NOT IN (SELECT event_id FROM held) ' +
+      'removed AS (SELECT event_id, entries FROM late WHERE entries IS NOT NULL AND event_id NOT IN (SELECT event_id FROM loaded) ' +
       'QUALIFY row_number() OVER (PARTITION BY event_id ORDER BY seen_at DESC) = 1), ' +
-      `told AS (SELECT event_id, unnest(${entriesOf(entries)}, recursive := true) FROM gone) ` +
-      `SELECT event_id, ${currency}, sum(amount) AS net FROM (SELECT * FROM held UNION ALL ` +
-      'SELECT event_id, currency, role, CAST(amount AS DECIMAL(18,6)) FROM told) ' +
+      `stored AS (SELECT event_id, unnest(${entriesOf(entries)}, recursive := true) FROM removed) ` +
+      `SELECT event_id, ${currency}, sum(amount) AS net FROM (SELECT * FROM loaded UNION ALL ` +
+      'SELECT event_id, currency, role, CAST(amount AS DECIMAL(18,6)) FROM stored) ' +
       "WHERE role = 'net' GROUP BY ALL",
     /**
      * The newest runs that found changes, with the first and last instant of the changed events; `runs` and `changes`:
@@ -316,7 +316,7 @@ function statementsOf(scope: Scope) {
       'SELECT event_list, count(*) FILTER (by_date) AS events, count(*) FILTER (NOT by_date) AS group_events FROM (' +
         `SELECT event_list, true AS by_date FROM events WHERE ${dated} UNION ALL ` +
         `SELECT event_list, false FROM group_events WHERE ${dated}) ` +
-        `WHERE event_list NOT IN (${list(Object.keys(eventLists))}) GROUP BY ALL ORDER BY events DESC, event_list`,
+        `WHERE event_list NOT IN (${literals(Object.keys(eventLists))}) GROUP BY ALL ORDER BY events DESC, event_list`,
     ),
     unknownAmounts: query(
       { currency: 'text', eventList: 'text', path: 'text', times: 'count', total: 'decimal' },
@@ -365,7 +365,7 @@ const skuSums = skuColumns
   .map((id) => `coalesce(sum(amount) FILTER (category = ${literal(id)}), CAST(0 AS DECIMAL(38,6))) AS ${id}`)
   .join(', ');
 
-function within({ account, from, to }: Scope, column: string): string {
+function scopeCondition({ account, from, to }: Scope, column: string): string {
   return [
     `account = ${literal(account)}`,
     ...(from === undefined ? [] : [`${column} >= ${timestampLiteral(from)}`]),
@@ -373,6 +373,6 @@ function within({ account, from, to }: Scope, column: string): string {
   ].join(' AND ');
 }
 
-function list(texts: readonly string[]): string {
+function literals(texts: readonly string[]): string {
   return texts.map(literal).join(', ');
 }

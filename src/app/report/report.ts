@@ -64,13 +64,13 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   if (path !== '-') await refuseOtherFile(path, format);
   const lake = await openExistingLake(options.lake, clock, log);
   const isExport = format !== 'html';
-  const written = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal });
-  const bytes = await writeReport(path, format, written, output);
+  const result = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal });
+  const bytes = await writeReport(path, format, result, output);
   const emit = plainLog(log);
-  for (const of of written.leftOut) {
-    emit({ event: 'days-left-out', account: of.account, reason: leftOutText(of) });
+  for (const days of result.leftOut) {
+    emit({ event: 'days-left-out', account: days.account, reason: leftOutText(days) });
   }
-  if (path !== '-') await writeText(output, [`${writtenText(path, bytes, written)}\n`]);
+  if (path !== '-') await writeText(output, [`${summaryText(path, bytes, result)}\n`]);
 }
 
 /**
@@ -80,19 +80,19 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
  */
 function formatOf({ format, output = '' }: ReportOptions): ReportFormat {
   const ending = extname(output).toLowerCase();
-  const named = reportFormats.find((of) => ending === `.${of}` || (of === 'html' && ending === '.htm'));
-  if (named === undefined && ending !== '' && format !== 'csv') {
+  const byExtension = reportFormats.find((known) => ending === `.${known}` || (known === 'html' && ending === '.htm'));
+  if (byExtension === undefined && ending !== '' && format !== 'csv') {
     throw usageError(
       `expected --output to end with .html or .xlsx, or to be a folder with --format csv, got ${output}: no report is written as ${ending}`,
     );
   }
-  if (named === undefined || named === format) return format ?? 'html';
-  if (named === 'csv') {
+  if (byExtension === undefined || byExtension === format) return format ?? 'html';
+  if (byExtension === 'csv') {
     throw usageError(
       `expected --output to end with .html or .xlsx, got ${output}: --format csv writes a folder of files`,
     );
   }
-  if (format === undefined) return named;
+  if (format === undefined) return byExtension;
   throw usageError(
     `expected --output to name ${format === 'csv' ? 'a folder' : `a file that ends with .${format}`} for --format ${format}, got ${output}`,
   );
@@ -111,13 +111,13 @@ async function writeReport(
     for (const { name, columns, rows } of sheets) {
       let text = '';
       for await (const part of csvText(columns, chunksOf(rows), { isSafe: true })) text += part;
-      await writeWhole(join(path, `${name}.csv`), text);
+      await writeReportFile(join(path, `${name}.csv`), text);
       bytes += Buffer.byteLength(text);
     }
     return bytes;
   }
   const content = format === 'html' ? Buffer.from(html) : workbook(sheets);
-  if (path !== '-') await writeWhole(path, content);
+  if (path !== '-') await writeReportFile(path, content);
   else if (format === 'html') await writeText(output, [html]);
   else {
     await new Promise<void>((resolve) => {
@@ -146,7 +146,7 @@ async function refuseOtherFile(path: string, format: ReportFormat): Promise<void
       `expected --output to name a new folder or that of an earlier report, ${path} has ${others[0] ?? ''}: choose another name`,
     );
   }
-  if (found.isFile() && (found.size === 0 || (await marked(path, format)))) return;
+  if (found.isFile() && (found.size === 0 || (await hasReportMark(path, format)))) return;
   const what = found.isDirectory() ? 'a folder' : 'a file that is not a report of ledgerlake';
   throw usageError(
     `expected --output to name a new file or an earlier report, ${path} is ${what}: choose another name`,
@@ -154,7 +154,7 @@ async function refuseOtherFile(path: string, format: ReportFormat): Promise<void
 }
 
 /** Whether the start of a page, or the end of a workbook, has the mark of a report. */
-async function marked(path: string, format: 'html' | 'xlsx'): Promise<boolean> {
+async function hasReportMark(path: string, format: 'html' | 'xlsx'): Promise<boolean> {
   const file = await open(path).catch((cause: unknown) => {
     throw usageError(
       `expected --output to name a new file or an earlier report, ${path} can't be read: ${messageOf(cause)}`,
@@ -169,7 +169,7 @@ async function marked(path: string, format: 'html' | 'xlsx'): Promise<boolean> {
   }
 }
 
-async function writeWhole(path: string, text: string | Buffer): Promise<void> {
+async function writeReportFile(path: string, text: string | Buffer): Promise<void> {
   try {
     await replaceFile(path, text);
   } catch (cause) {
@@ -177,8 +177,7 @@ async function writeWhole(path: string, text: string | Buffer): Promise<void> {
   }
 }
 
-function writtenText(path: string, bytes: number, of: Report): string {
-  const { accounts, currencies, settlements, differing } = of;
+function summaryText(path: string, bytes: number, { accounts, currencies, settlements, differing }: Report): string {
   const size = formatBytes(bytes);
   if (accounts.length === 0) return `${path}: the lake holds nothing yet, and the report says so (${size})`;
   const parts = [
@@ -259,7 +258,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
           compared: comparedDays(lake, name),
         },
         currencies: await readFigures(reader, isExport),
-        settlements: await readSettlements(reader, lake, Math.floor(detailed / names.length)),
+        settlements: await readSettlements(reader, lake, Math.floor(mostDetailed / names.length)),
         reconciliation: await readReconciliation(reader, lake),
         late: await readLate(reader),
         warnings: await readWarningFigures(reader),
@@ -267,12 +266,12 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
     }
     return figures;
   });
-  const settlements = accounts.flatMap((of) => of.settlements);
+  const settlements = accounts.flatMap((figures) => figures.settlements);
   return {
     html: reportHtml(accounts, { lastRun, location, now, isPartial: from !== undefined || to !== undefined }),
     sheets: isExport ? reportSheets(accounts) : [],
     accounts: names,
-    currencies: accounts.reduce((sum, of) => sum + of.currencies.length, 0),
+    currencies: accounts.reduce((sum, figures) => sum + figures.currencies.length, 0),
     settlements: settlements.length,
     differing: settlements.filter(({ verdict }) => verdict === 'differs').length,
     leftOut: accounts.flatMap(({ basis }) => basis.leftOut ?? []),
@@ -282,7 +281,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
 /** DuckDB's memory limit; further data is spilled to temporary files. */
 const memoryLimit = '1GB';
 /** Number of settlements with their entries, over all accounts and currencies. */
-const detailed = 300;
+const mostDetailed = 300;
 /** Largest number of attempts to read the figures while runs replace files. */
 const mostAttempts = 3;
 

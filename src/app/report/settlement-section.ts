@@ -62,12 +62,12 @@ export interface SettlementFigures {
   /** Beginning balance and net together. */
   readonly sum: string;
   /** Sum less total; undefined where it is 0 or they can't be compared. */
-  readonly apart: string | undefined;
+  readonly discrepancy: string | undefined;
   /** Number of its amounts, net or not, and of those with an unknown role. */
   readonly times: number;
   readonly unknown: number;
   /** The later settlement whose transfer paid this one; undefined: none. */
-  readonly carried: FigureRow<'carried'> | undefined;
+  readonly laterPayment: FigureRow<'laterPayments'> | undefined;
   /** Undefined where the report leaves them out. */
   readonly entries: SettlementEntries | undefined;
 }
@@ -89,25 +89,26 @@ export async function readSettlements(
   const windows = datedWindows(comparable, byTransaction, scope.account);
   const read = lake.loadKeys(bySettlement.pipeline, bySettlement.table, scope.account);
   // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
-  const isLoaded = (of: Settlement) => byEvent.has(of) || (!read.has(of.slice) && isCovered(of, windows));
+  const isLoaded = (settlement: Settlement) =>
+    byEvent.has(settlement) || (!read.has(settlement.slice) && isCovered(settlement, windows));
   const broken = new Set((await rows(sql.brokenGroups)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupedBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(sql.nets));
-  const carried = new Map((await rows(sql.carried)).map((of) => [of.groupId, of]));
+  const laterPayments = new Map((await rows(sql.laterPayments)).map((row) => [row.groupId, row]));
   const figures = settlements.map((settlement) => {
     const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
-    return figuresOf(settlement, nets.get(settlement.id) ?? [], carried.get(settlement.id), verdict);
+    return figuresOf(settlement, nets.get(settlement.id) ?? [], laterPayments.get(settlement.id), verdict);
   });
-  const wanted = detailedOf(figures, detailed).map(({ settlement }) => settlement.id);
+  const wanted = selectDetailed(figures, detailed).map(({ settlement }) => settlement.id);
   if (wanted.length === 0) return figures;
   const lines = byGroup(await rows(sql.lines(wanted)));
   const instants = (await rows(sql.largestAt(wanted))).map(({ micros }) => micros);
   const largest = byGroup(instants.length === 0 ? [] : await rows(sql.largest(wanted, instants)));
-  const isWanted = new Set(wanted);
-  return figures.map((of) => {
-    const { id } = of.settlement;
-    if (!isWanted.has(id)) return of;
-    return { ...of, entries: { lines: lines.get(id) ?? [], largest: largest.get(id) ?? [] } };
+  const wantedIds = new Set(wanted);
+  return figures.map((one) => {
+    const { id } = one.settlement;
+    if (!wantedIds.has(id)) return one;
+    return { ...one, entries: { lines: lines.get(id) ?? [], largest: largest.get(id) ?? [] } };
   });
 }
 
@@ -126,7 +127,7 @@ function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean
 function figuresOf(
   settlement: Settlement,
   nets: readonly FigureRow<'nets'>[],
-  carried: FigureRow<'carried'> | undefined,
+  laterPayment: FigureRow<'laterPayments'> | undefined,
   known: Verdict | undefined,
 ): SettlementFigures {
   const main = settlement.currency ?? settlement.beginningCurrency ?? nets[0]?.currency ?? null;
@@ -135,7 +136,7 @@ function figuresOf(
   const net = isRead ? (nets.find(({ currency }) => currency === main)?.net ?? '0') : undefined;
   const sum = sumOf([settlement.beginning ?? '0', net ?? '0']);
   const { total } = settlement;
-  const apart = known === undefined && total !== null ? difference(sum, total) : undefined;
+  const discrepancy = known === undefined && total !== null ? difference(sum, total) : undefined;
   return {
     settlement,
     verdict: known ?? (fault === undefined ? 'adds-up' : 'differs'),
@@ -143,10 +144,10 @@ function figuresOf(
     currency: main ?? '',
     net,
     sum,
-    apart: apart !== undefined && signOf(apart) !== 0 ? apart : undefined,
+    discrepancy: discrepancy !== undefined && signOf(discrepancy) !== 0 ? discrepancy : undefined,
     times: nets.reduce((all, { times }) => all + times, 0),
     unknown: nets.reduce((all, { unknown }) => all + unknown, 0),
-    carried,
+    laterPayment,
     entries: undefined,
   };
 }
@@ -158,12 +159,12 @@ const leastDetailed = 3;
  * Selects the settlements to show with entries, the same number for each currency: those that don't add up first, then
  * the newest ones.
  */
-function detailedOf(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
+function selectDetailed(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
   const currencies = groupedBy(figures, ({ currency }) => currency);
   const most = Math.max(leastDetailed, Math.floor(detailed / currencies.size));
-  return [...currencies.values()].flatMap((of) => {
-    const differing = of.filter(({ verdict }) => verdict === 'differs');
-    const others = of.filter(({ verdict, times }) => verdict !== 'differs' && times > 0);
+  return [...currencies.values()].flatMap((settlements) => {
+    const differing = settlements.filter(({ verdict }) => verdict === 'differs');
+    const others = settlements.filter(({ verdict, times }) => verdict !== 'differs' && times > 0);
     return [...differing, ...others].slice(0, most);
   });
 }
@@ -171,8 +172,8 @@ function detailedOf(figures: readonly SettlementFigures[], detailed: number): Se
 /** Largest number of settlements in a table, besides those that don't add up; further ones are counted. */
 const mostSettlements = 150;
 
-const columnsIn = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
-  textColumn('Settlement', (of) => periodText(of)),
+const settlementColumns = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
+  textColumn('Settlement', (figures) => periodText(figures)),
   numberColumn<SettlementFigures>(
     'Beginning balance',
     ({ settlement: { beginning } }) => orDash(beginning, amount),
@@ -180,7 +181,7 @@ const columnsIn = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
   ),
   numberColumn('Net of its entries', ({ net }) => orDash(net, amount), true),
   numberColumn('Total', ({ settlement: { total } }) => orDash(total, amount)),
-  textColumn('Adds up?', (of) => html`${verdictText(of)}${isUnpaid(of) ? unpaidMark : undefined}`),
+  textColumn('Adds up?', (figures) => html`${verdictText(figures)}${isUnpaid(figures) ? unpaidMark : undefined}`),
   textColumn('Payout', payoutText, true),
 ];
 
@@ -198,20 +199,20 @@ export function isUnpaid({ settlement: { payoutStatus } }: SettlementFigures): b
 const unpaidMark = html` <span class="narrow bad"><span class="sign" aria-hidden="true">✗</span> payout failed</span>`;
 
 /** The status of a payout, in the service's word, with its date: `Failed 2026-09-21`. */
-function payoutText(of: SettlementFigures): Html {
-  const { payoutStatus, paidAt } = of.settlement;
+function payoutText(figures: SettlementFigures): Html {
+  const { payoutStatus, paidAt } = figures.settlement;
   if (payoutStatus === null) return html`–`;
   const date = paidAt === null ? undefined : html` <span class="date">${instantText(paidAt).slice(0, 10)}</span>`;
   const text = html`${lakeText(payoutStatus)}${date}`;
-  return isUnpaid(of)
+  return isUnpaid(figures)
     ? html`<span class="payout bad"><span class="sign" aria-hidden="true">✗</span> ${text}</span>`
     : html`<span class="payout">${text}</span>`;
 }
 
 /** `, which was paid on 2026-09-21 with the settlement ID`; undefined where no later transfer paid it. */
-export function paidLater({ carried }: SettlementFigures): Html | undefined {
-  if (carried === undefined) return undefined;
-  const { paidBy, paidAt } = carried;
+export function laterPaymentText({ laterPayment }: SettlementFigures): Html | undefined {
+  if (laterPayment === undefined) return undefined;
+  const { paidBy, paidAt } = laterPayment;
   const on = paidAt === null ? undefined : html` on <span class="date">${paidAt.slice(0, 10)}</span>`;
   return html`, which was paid${on} with the settlement ${lakeCode(paidBy)}`;
 }
@@ -245,16 +246,16 @@ export function settlementSection(
   const shown = settlements.filter(({ verdict }, at) => at < mostSettlements || verdict === 'differs');
   const left = settlements.slice(mostSettlements).filter(({ verdict }) => verdict !== 'differs').length;
   const withoutEntries = shown.filter(({ entries, times }) => entries === undefined && times > 0).length;
-  const columns = columnsIn(amount);
+  const columns = settlementColumns(amount);
   const bodies = shown.map(
-    (of, at) =>
-      html`<tbody class="v-${of.verdict}" id="${id}-s${at + 1}">
+    (one, at) =>
+      html`<tbody class="v-${one.verdict}" id="${id}-s${at + 1}">
         ${tableRow(
           columns,
-          columns.map(({ cell }) => cell(of)),
+          columns.map(({ cell }) => cell(one)),
         )}
         <tr class="more">
-          <td colspan="${columns.length}">${behind(of, amount)}</td>
+          <td colspan="${columns.length}">${entriesDetails(one, amount)}</td>
         </tr>
       </tbody>`,
   );
@@ -264,7 +265,7 @@ export function settlementSection(
           ${isPartial ? 'Settlements that opened in this time' : 'Settlements by their beginning'}, the newest first, in
           ${currencyText(currency)}
         </caption>
-        ${tableHead(columns)}${bodies}${comparedFoot(columns, settlements, currency, isPartial)}
+        ${tableHead(columns)}${bodies}${comparedTotals(columns, settlements, currency, isPartial)}
       </table>`,
     )}
     <p class="note">
@@ -280,7 +281,7 @@ export function settlementSection(
 }
 
 /** The sums of the settlements that were compared with their totals; undefined for fewer than two. */
-function comparedFoot(
+function comparedTotals(
   columns: readonly TableColumn<SettlementFigures>[],
   settlements: readonly SettlementFigures[],
   currency: string,
@@ -290,21 +291,21 @@ function comparedFoot(
   if (compared.length < 2) return undefined;
   const isAll = compared.length === settlements.filter(({ verdict }) => verdict !== 'open').length;
   const amount = shownIn(currency);
-  const of = (amountOf: (of: SettlementFigures) => string | null | undefined) =>
+  const sumOver = (amountOf: (figures: SettlementFigures) => string | null | undefined) =>
     sumOf(compared.map((one) => amountOf(one) ?? '0'));
-  const total = of(({ settlement }) => settlement.total);
-  const apart = difference(
-    of(({ sum }) => sum),
+  const total = sumOver(({ settlement }) => settlement.total);
+  const discrepancy = difference(
+    sumOver(({ sum }) => sum),
     total,
   );
-  const paid = of(({ settlement }) => (isPaid(settlement) ? settlement.total : undefined));
+  const paid = sumOver(({ settlement }) => (isPaid(settlement) ? settlement.total : undefined));
   return html`<tfoot>
     ${tableRow(columns, [
       `${isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`}${isPartial ? ' that opened in this time' : ''}`,
-      amount(of(({ settlement }) => settlement.beginning)),
-      amount(of(({ net }) => net)),
+      amount(sumOver(({ settlement }) => settlement.beginning)),
+      amount(sumOver(({ net }) => net)),
       amount(total),
-      signOf(apart) === 0 ? 'to the cent' : html`${amountsIn(currency)(apart.replace('-', ''))} apart`,
+      signOf(discrepancy) === 0 ? 'to the cent' : html`${amountsIn(currency)(discrepancy.replace('-', ''))} apart`,
       html`${amount(paid)} at the bank`,
     ])}
   </tfoot>`;
@@ -317,22 +318,23 @@ function periodText({ settlement: { start, end } }: SettlementFigures): Html {
   return end === null ? html`${from}, open` : html`${from} to ${date(end)}`;
 }
 
-function verdictText({ verdict, apart, currency }: SettlementFigures): Html {
+function verdictText({ verdict, discrepancy, currency }: SettlementFigures): Html {
   const { sign, text } = verdicts[verdict];
-  const by = apart === undefined ? undefined : `, ${amountsIn(currency)(apart.replace('-', ''))} apart`;
+  const by = discrepancy === undefined ? undefined : `, ${amountsIn(currency)(discrepancy.replace('-', ''))} apart`;
   return html`<span class="verdict"><span class="sign" aria-hidden="true">${sign}</span> ${text}${by}</span>`;
 }
 
 /** The entries of a settlement, shown on a click. */
-function behind(of: SettlementFigures, amount: AmountFormat): Html {
-  const { settlement, times, entries, currency, fault, unknown } = of;
+function entriesDetails(figures: SettlementFigures, amount: AmountFormat): Html {
+  const { settlement, times, entries, currency, fault, unknown } = figures;
   const summary = times === 0 ? 'No entries' : `${formatCount(times)} ${times === 1 ? 'entry' : 'entries'}`;
-  const spoken = html`<span class="spoken"> of the settlement ${periodText(of)} in ${currencyText(currency)}</span>`;
+  const period = periodText(figures);
+  const spoken = html`<span class="spoken"> of the settlement ${period} in ${currencyText(currency)}</span>`;
   return html`<details>
     <summary>${summary}${spoken}</summary>
     <p>
       Settlement
-      ${lakeCode(settlement.id)}${settlement.payoutStatus === null ? undefined : html`; payout: ${payoutText(of)}${paidLater(of)}`}
+      ${lakeCode(settlement.id)}${settlement.payoutStatus === null ? undefined : html`; payout: ${payoutText(figures)}${laterPaymentText(figures)}`}
     </p>
     ${fault === undefined ? undefined : html`<p class="fault">It doesn’t add up: ${fault}.</p>`}
     ${
@@ -340,20 +342,21 @@ function behind(of: SettlementFigures, amount: AmountFormat): Html {
         ? undefined
         : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see what was noticed.</p>`
     }
-    ${reckoning(of, amount)} ${entries === undefined ? undefined : entriesHtml(of, entries, amount)}
-    ${times === 0 ? undefined : allEntries(settlement.id)}
+    ${totalTable(figures, amount)} ${entries === undefined ? undefined : entriesHtml(figures, entries, amount)}
+    ${times === 0 ? undefined : entriesQuery(settlement.id)}
   </details>`;
 }
 
 /** The addition of a settlement's sum, compared with its total. */
-function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures, amount: AmountFormat): Html {
+function totalTable({ settlement, net, sum, currency, discrepancy }: SettlementFigures, amount: AmountFormat): Html {
   const { beginning, total } = settlement;
   const lines = [
     { label: 'Beginning balance', text: orDash(beginning, amount) },
     { label: 'Net of its entries', text: net === undefined ? 'not loaded' : amount(net) },
     net !== undefined && { label: 'Together', text: amount(sum) },
     { label: 'Total as the service tells it', text: orDash(total, amount) },
-    apart !== undefined && total !== null && { label: 'Apart', text: amountsIn(currency)(difference(sum, total)) },
+    discrepancy !== undefined &&
+      total !== null && { label: 'Apart', text: amountsIn(currency)(difference(sum, total)) },
   ];
   const rows = lines.filter((line) => line !== false);
   return figureTable(html`How it adds up, in ${currencyText(currency)}`, rows, [
@@ -366,8 +369,8 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
   const { lines, largest } = entries;
   const optional = (text: string | null) => (text === null ? '' : lakeText(text));
   // An amount in another currency is in no sum.
-  const money = (text: string, of: string) =>
-    of === currency ? amount(text) : html`${shownIn(of)(text)} ${currencyText(of)}`;
+  const money = (text: string, code: string) =>
+    code === currency ? amount(text) : html`${shownIn(code)(text)} ${currencyText(code)}`;
   return html`${figureTable(
     html`Net entries by list, kind and name, in ${currencyText(currency)}`,
     lines,
@@ -376,7 +379,7 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
       textColumn('Kind', ({ kind }) => kind ?? ''),
       textColumn('Name', ({ name }) => optional(name)),
       numberColumn('Times', ({ times }) => formatCount(times)),
-      numberColumn('Amount', ({ total, currency: of }) => money(total, of)),
+      numberColumn('Amount', ({ total, currency: code }) => money(total, code)),
     ],
     ['Net', '', '', '', amount(net ?? '0')],
   )}
@@ -386,12 +389,12 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
     textColumn('Name', ({ name, kind }) => lakeText(name ?? kind)),
     textColumn('Order', ({ amazonOrderId }) => optional(amazonOrderId)),
     textColumn('SKU', ({ sku }) => optional(sku)),
-    numberColumn('Amount', ({ amount: text, currency: of }) => money(text, of)),
+    numberColumn('Amount', ({ amount: text, currency: code }) => money(text, code)),
   ])}`;
 }
 
 /** A query for all entries: a file with all of them would be too large to open. */
-function allEntries(id: string): Html {
+function entriesQuery(id: string): Html {
   return html`<p class="note">
     Every entry: <code><bdi>SELECT * FROM group_entries WHERE group_id = ${literal(id)}</bdi></code>
   </p>`;

@@ -85,7 +85,7 @@ export function warningsSection(warnings: WarningFigures, lastRun: LastRun | und
       ),
     ],
   )}
-  ${runHtml(lastRun?.account === account ? lastRun : undefined)}`;
+  ${lastRunHtml(lastRun?.account === account ? lastRun : undefined)}`;
 }
 
 const listColumn = textColumn<{ readonly eventList: string }>('List', ({ eventList }) => lakeText(eventList));
@@ -97,18 +97,18 @@ function warningTable<T>(title: string, where: string, rows: readonly T[], colum
 }
 
 /** The result and warnings of the last run, where it was one of this account. */
-function runHtml(run: LastRun | undefined): Html {
+function lastRunHtml(run: LastRun | undefined): Html {
   if (run === undefined) return html`<p class="none">The run that ended last left no word about this account.</p>`;
   const { command, status, endedAt, from, to, failure, pipelines } = run;
   const range = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}`;
   const lines = Object.entries(pipelines).flatMap(([pipeline, { warnings = {} }]) =>
     Object.entries(warnings).map(([kind, places]) => {
       const times = Object.values(places).reduce((sum, count) => sum + count, 0);
-      const named = Object.keys(places).slice(0, 3).map(lakeCode);
-      const unnamed = Object.keys(places).length - named.length;
+      const shownPlaces = Object.keys(places).slice(0, 3).map(lakeCode);
+      const unnamed = Object.keys(places).length - shownPlaces.length;
       return html`<li>
         ${lakeText(pipeline)}: ${formatCount(times)} ${warningTexts[kind] ?? kind}:
-        ${named.map((place, at) => html`${at === 0 ? '' : ', '}${place}`)}${unnamed > 0 ? ` and ${unnamed} more` : ''}
+        ${shownPlaces.map((place, at) => html`${at === 0 ? '' : ', '}${place}`)}${unnamed > 0 ? ` and ${unnamed} more` : ''}
       </li>`;
     }),
   );
