@@ -1,8 +1,8 @@
-// A night: loads what is new, reads again what may have changed, and fails where the lake is older than two days.
+// A nightly run: loads new data, re-reads data that may have changed, and fails if the lake is more than two days old.
 //
 //   node nightly-sync.mjs [LAKE [ACCOUNT …]]
 //
-// Accounts are loaded one after the other; without any it is the one that is configured. Endpoints and secrets come from
+// Accounts are loaded one after the other; without any it is the configured one. Endpoints and secrets come from
 // ledgerlake.config.json or the environment, as for the command line.
 import { LedgerlakeError, sync } from 'ledgerlake';
 
@@ -19,7 +19,7 @@ for (const each of accounts.length > 0 ? accounts : [undefined]) {
     console.log(`${account}: the lake is ${Math.round((lag ?? 0) / 60)} minutes old`);
   } catch (error) {
     if (!(error instanceof LedgerlakeError)) throw error;
-    // What was committed stays, and the next night goes on from there.
+    // Committed slices stay, and the next run continues after them.
     console.error(`${each === undefined ? '' : `${each}: `}${error.code}: ${error.message}`);
     process.exitCode = accounts.length > 1 ? 1 : error.exitCode;
   }

@@ -1,4 +1,4 @@
-// What a month came to, by currency and kind, with every digit.
+// Sums the net amounts of a month by currency and kind, exactly.
 //
 //   node query-month.mjs [2026-01] [LAKE]
 import { openLake } from 'ledgerlake';
@@ -10,7 +10,7 @@ try {
   const { accounts } = await lake.status();
   for (const { account, lag_seconds: lag } of accounts) console.log(`${account}: ${lag} s behind`);
 
-  // A DECIMAL is its text, so that no digit is lost; a BIGINT is a bigint.
+  // A DECIMAL is returned as text, so that no digit is lost, and a BIGINT as a bigint.
   const rows = await lake.sql(
     `SELECT currency, kind, count(*) AS amounts, sum(amount) AS net
      FROM entries WHERE role = 'net' AND month = $1 GROUP BY ALL ORDER BY ALL`,

@@ -1,4 +1,4 @@
-// The service's own pages, paced by its quota, into a file that `ledgerlake import` takes. No lake is needed.
+// Writes the service's pages, read within its quota, to a file for `ledgerlake import`. No lake is needed.
 //
 //   node read-pages.mjs FROM TO FILE.ndjson
 import { open } from 'node:fs/promises';
@@ -22,7 +22,7 @@ try {
   }
   for (const [list, count] of counts) console.log(`${list}: ${count}`);
 
-  // The same one by one: `json` reads a result without a float, `json.raw` is its bytes.
+  // Results one by one: `json` reads a result without floats, `json.raw` has its bytes.
   for await (const { json } of client.results('listTransactions', {
     postedAfter: PostedAfter,
     postedBefore: PostedBefore,

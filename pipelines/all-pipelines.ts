@@ -9,14 +9,14 @@ import { payoutsPipeline } from './payouts.js';
 import { settlementSummariesPipeline } from './settlement-summaries.js';
 import { transactionsPipeline } from './transactions.js';
 
-/** What a command loads where no pipeline is named, by API. */
+/** The pipelines of a command without named pipelines, by API. */
 export const defaultPipelines: Readonly<Record<Api, readonly FinancesPipeline[]>> = {
   v0: [financialEventGroups, financialEvents, groupEventsPipeline],
   '2024-06-19': [financialEventGroups, transactionsPipeline],
   both: [financialEventGroups, financialEvents, groupEventsPipeline, transactionsPipeline],
 };
 
-/** Every pipeline of this package: a new one is a definition beside these and its name here. */
+/** All pipelines of this package: a new one is a definition in this folder and its name here. */
 export const pipelines: readonly FinancesPipeline[] = [
   ...defaultPipelines.both,
   orderEventsPipeline,
@@ -25,7 +25,7 @@ export const pipelines: readonly FinancesPipeline[] = [
   payoutsPipeline,
 ];
 
-/** The pipeline of a name; undefined for one that users define. */
+/** The pipeline with a name; undefined for a custom pipeline. */
 export function pipelineNamed(name: string): FinancesPipeline | undefined {
   return pipelines.find((pipeline) => pipeline.name === name);
 }

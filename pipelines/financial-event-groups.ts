@@ -15,7 +15,7 @@ import type { FinancesPipeline } from '../src/sources/finances/connect-finances.
 const name = 'financial-event-groups';
 const operation = 'ListFinancialEventGroups';
 
-/** Settlements, listed by the date on which they opened (specification, section 4.1). */
+/** Settlements by the date on which they opened (specification, section 4.1). */
 export const financialEventGroups: FinancesPipeline<ListingSlice, ScannedPage> = {
   name,
   about: 'settlements (financial event groups) that opened in the range',
@@ -24,7 +24,7 @@ export const financialEventGroups: FinancesPipeline<ListingSlice, ScannedPage> =
   operation,
   burst: limits.burst,
   tables: [groups],
-  // Groups are few: a month of them is one page or two.
+  // There are few groups: those of a month fit one page or two.
   ...listingSlicing({ pipeline: name, table: groups.name, gridDays: 31, probeDays: 31, guessPerDay: 1 }),
   probes: (job) => listingProbes(financialEventGroups, job),
   pace: (upstream) => upstream.v0.pace(operation),

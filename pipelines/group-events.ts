@@ -17,7 +17,7 @@ import { financialEvents } from './financial-events.js';
 const name = 'group-events';
 const operation = 'ListFinancialEventsByGroupId';
 
-/** Events settlement by settlement, for the settlements that opened in the range (specification, section 4.3). */
+/** Events of each settlement that opened in the range (specification, section 4.3). */
 export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   name,
   about: 'financial events of each settlement that opened in the range',
@@ -29,7 +29,7 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   derivation: eventDerivation,
   needs: [financialEventGroups],
   ...groupSlicing({ pipeline: name, table: groupEvents.name, listing: financialEventGroups, byDate: financialEvents }),
-  // Settlements need no page of their own: what is known by date is theirs.
+  // Settlements need no probes themselves: the density of events by date applies to them.
   probes: (job) => [
     ...listingProbes(financialEventGroups, job),
     ...(hasLoadedGroups(job, name, groupEvents.name) ? [] : windowProbes(financialEvents, job)),

@@ -10,7 +10,7 @@ import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.
 const name = 'order-events';
 const operation = 'ListFinancialEventsByOrderId';
 
-/** Events order by order, for the ids of `--orders` (specification, section 4.4). */
+/** Events of each order in `--orders` (specification, section 4.4). */
 export const orderEventsPipeline: FinancesPipeline<OrderSlice, EventsPage> = {
   name,
   about: 'financial events of each order named by --orders',

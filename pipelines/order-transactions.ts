@@ -17,7 +17,7 @@ import type { FinancesPipeline } from '../src/sources/finances/connect-finances.
 const name = 'order-transactions';
 const operation = 'listTransactions';
 
-/** Transactions order by order, for the ids of `--orders` (Finances 2024-06-19). */
+/** Transactions of each order in `--orders` (Finances 2024-06-19). */
 export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, TransactionsPage> = {
   name,
   about: 'transactions (Finances 2024-06-19) of each order named by --orders',

@@ -12,7 +12,7 @@ import type { FinancesPipeline } from '../src/sources/finances/connect-finances.
 const name = 'payouts';
 const operation = 'listPayouts';
 
-/** Payouts to the bank by the date of their creation (Transfers 2024-06-01). */
+/** Payouts to the bank by the date on which they were created (Transfers 2024-06-01). */
 export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
   name,
   about: 'payouts to the bank (Transfers 2024-06-01) that were created in the range',
@@ -21,7 +21,7 @@ export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
   operation,
   burst: limits.burst,
   tables: [payouts],
-  // Payouts are few: a month of them is one page.
+  // There are few payouts: those of a month fit one page.
   ...windowSlicing({ pipeline: name, table: payouts.name, gridDays: 31, probeDays: 31, guessPerDay: 1, bisects: true }),
   probes: (job) => windowProbes(payoutsPipeline, job),
   pace: (upstream) => upstream.transactions.pace(operation),

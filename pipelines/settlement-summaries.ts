@@ -13,7 +13,7 @@ import { transactionsPipeline } from './transactions.js';
 const name = 'settlement-summaries';
 const operation = 'listSummary';
 
-/** What each settlement that loaded transactions name adds up to, as the service says (Finances 2024-06-19). */
+/** The service's summary of each settlement that loaded transactions name (Finances 2024-06-19). */
 export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, RecordPage> = {
   name,
   about: 'summaries (Finances 2024-06-19) of the settlements that transactions of the range name',

@@ -33,7 +33,7 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
     ...{ pipeline: name, table: transactions.name, instants: 'effective_at' },
     ...{ gridDays: 7, probeDays: 10, perPage: limits.pageSize, bisects: true },
   }),
-  // Pages have no order: only a page that holds all of its window says how much there is.
+  // Pages are unordered: only a page that covers its whole window shows how many transactions there are.
   probes: (job) => windowProbes(transactionsPipeline, job, 1),
   pace: (upstream) => upstream.transactions.pace(operation),
   begun: (upstream) => upstream.transactions.begun(operation),

@@ -1,7 +1,8 @@
-// Transactions of eBay's Finances API: sign-in with a seller's refresh token, offsets, status 204 where there is nothing.
+// Transactions of eBay's Finances API. It shows sign-in with a seller's refresh token, offsets, and status 204 for an
+// empty range.
 
 function request({ from, to, pageSize }, offset) {
-  // Both ends are included.
+  // Both bounds are inclusive.
   const until = new Date(to.getTime() - 1).toISOString();
   return {
     path: '/sell/finances/v1/transaction',
@@ -61,7 +62,7 @@ export default {
       payout_id: { type: 'varchar' },
       entry: { type: 'varchar', about: 'CREDIT or DEBIT: the amount has no sign.' },
       amount: { type: 'decimal(18,2)' },
-      fees: { type: 'decimal(18,2)', about: 'What eBay keeps of it.' },
+      fees: { type: 'decimal(18,2)', about: 'Fees that eBay deducts.' },
       currency: { type: 'varchar', about: 'ISO 4217 code of `amount`.' },
     },
     sort: ['transacted_at', 'transaction_id'],

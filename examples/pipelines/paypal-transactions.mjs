@@ -1,11 +1,12 @@
-// PayPal's transactions: sign-in with client credentials, windows of at most 31 days, page numbers, three hours of lateness.
+// Transactions of PayPal. It shows sign-in with client credentials, windows of at most 31 days, page numbers, and data
+// that arrives up to three hours late.
 
 function request({ from, to, pageSize }, page) {
   return {
     path: '/v1/reporting/transactions',
     query: {
       start_date: from.toISOString(),
-      // This end is included.
+      // This bound is inclusive.
       end_date: new Date(to.getTime() - 1).toISOString(),
       fields: 'transaction_info',
       page_size: pageSize,
@@ -57,10 +58,10 @@ export default {
 
   table: {
     name: 'paypal_transactions',
-    about: 'One row per transaction. An id can come twice: once for the balance, once for what does not move it.',
+    about: 'One row per transaction. An id can appear twice: once with and once without an effect on the balance.',
     columns: {
       transaction_id: { type: 'varchar' },
-      event_code: { type: 'varchar', about: 'What kind of transaction it is, such as T0006.' },
+      event_code: { type: 'varchar', about: 'Type of transaction, such as T0006.' },
       initiated_at: { type: 'timestamp' },
       updated_at: { type: 'timestamp' },
       status: { type: 'varchar', about: 'D denied, P pending, S done, V reversed.' },

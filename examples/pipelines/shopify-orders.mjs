@@ -1,4 +1,5 @@
-// Orders of Shopify's GraphQL API: posted queries, a cursor in the body, errors with status 200, a shop and a token per account.
+// Orders of Shopify's GraphQL API. It shows posted queries, a cursor in the body, errors with status 200, and a shop
+// and a token for each account.
 
 const query = `query ($first: Int!, $after: String, $filter: String!) {
   orders(first: $first, after: $after, query: $filter, sortKey: CREATED_AT) {
@@ -64,7 +65,7 @@ export default {
     about: 'One row per order.',
     columns: {
       order_id: { type: 'varchar' },
-      order_name: { type: 'varchar', about: 'What the shop calls it, such as #1001.' },
+      order_name: { type: 'varchar', about: 'Order name in the shop, such as #1001.' },
       created_at: { type: 'timestamp' },
       total: { type: 'decimal(18,2)', about: 'Total price in the currency of the shop.' },
       currency: { type: 'varchar', about: 'ISO 4217 code of `total`.' },
@@ -84,13 +85,13 @@ export default {
       })),
     table: {
       name: 'shopify_order_items',
-      about: 'One row per item of an order, of which there are 50 at most.',
+      about: 'One row per item of an order, at most 50 items for each.',
       columns: {
         order_id: { type: 'varchar', about: 'The order, as in shopify_orders.' },
         item_id: { type: 'varchar' },
         sku: { type: 'varchar' },
         quantity: { type: 'integer' },
-        total: { type: 'decimal(18,2)', about: 'Of all pieces, before discounts.' },
+        total: { type: 'decimal(18,2)', about: 'Total for the quantity, before discounts.' },
         currency: { type: 'varchar', about: 'ISO 4217 code of `total`.' },
       },
       sort: ['order_id', 'item_id'],

@@ -1,17 +1,20 @@
-// Stripe's balance transactions: a cursor that is the last id, epochs in seconds, amounts in minor units.
+// Balance transactions of Stripe. It shows a cursor that is the last id, instants in epoch seconds, and amounts in
+// minor units.
 
-/** Currencies that have no cents; Stripe counts the others, but for a few, in hundredths. */
+/** Currencies without decimals, and those with three; Stripe counts all others in hundredths. */
 const whole = ['bif', 'clp', 'djf', 'gnf', 'jpy', 'kmf', 'krw', 'mga', 'pyg', 'rwf', 'vnd', 'vuv', 'xaf', 'xof', 'xpf'];
 const thousandths = ['bhd', 'jod', 'kwd', 'omr', 'tnd'];
 
-/** `1234` of eur as `1234e-2`, which a decimal column reads as 12.34: the digits stay as they are. */
-function major(minor, currency) {
+/**
+ * An amount in minor units as major units: `1234` in eur is `1234e-2`, which a decimal column reads as 12.34, exactly.
+ */
+function majorUnits(minor, currency) {
   if (minor?.text === undefined) return undefined;
   const digits = whole.includes(currency) ? 0 : thousandths.includes(currency) ? 3 : 2;
   return `${minor.text}e-${digits}`;
 }
 
-/** Seconds since 1970. */
+/** The instant of seconds since 1970. */
 function instant(seconds) {
   return seconds?.text === undefined ? undefined : new Date(Number(seconds.text) * 1000);
 }
@@ -33,7 +36,7 @@ function request({ from, to, pageSize }, after) {
 /** @satisfies {import('ledgerlake').PipelineDefinition} */
 export default {
   name: 'stripe-balance',
-  about: 'what moved the balance of a Stripe account in the range',
+  about: 'balance transactions of a Stripe account in the range',
 
   api: {
     address: { env: 'STRIPE_URL' },
@@ -59,9 +62,9 @@ export default {
       type: transaction.at('type'),
       source_id: transaction.at('source', 'id'),
       currency: currency?.toUpperCase(),
-      amount: major(transaction.at('amount'), currency),
-      fee: major(transaction.at('fee'), currency),
-      net: major(transaction.at('net'), currency),
+      amount: majorUnits(transaction.at('amount'), currency),
+      fee: majorUnits(transaction.at('fee'), currency),
+      net: majorUnits(transaction.at('net'), currency),
     };
   },
 
@@ -70,10 +73,10 @@ export default {
     about: 'One row per balance transaction.',
     columns: {
       transaction_id: { type: 'varchar' },
-      created_at: { type: 'timestamp', about: 'When it moved the balance.' },
+      created_at: { type: 'timestamp', about: 'When it changed the balance.' },
       available_at: { type: 'timestamp', about: 'When the money can be paid out.' },
       type: { type: 'varchar', about: 'charge, refund, payout …' },
-      source_id: { type: 'varchar', about: 'The charge, refund or payout that it comes from.' },
+      source_id: { type: 'varchar', about: 'Charge, refund or payout that caused it.' },
       currency: { type: 'varchar', about: 'ISO 4217 code of the amounts.' },
       amount: { type: 'decimal(18,3)', about: 'Gross, in major units, exact.' },
       fee: { type: 'decimal(18,3)' },

@@ -8,30 +8,36 @@ import { createRequestFaults } from './faults/request-faults.js';
 import { createSeller } from './seller/seller.js';
 
 export interface EmulatorOptions extends Omit<ServiceOptions, 'injectFaults'> {
-  /** How the service falls short of its specification; undefined: nowhere. */
+  /** Deviations from the specification; undefined: none. */
   readonly faults?: Faults | undefined;
 }
 
 /**
- * Starts the service with faults of the live one. Throws a USAGE error for faults that can't be, and as `startService` does
+ * Starts the service with faults of the live one.
+ *
+ * @throws LedgerlakeError USAGE for faults that are invalid, and as `startService`
  */
 export async function startEmulator({ faults, ...options }: EmulatorOptions): Promise<RunningService> {
   return startService({ ...options, injectFaults: faults && faultInjection(faults) });
 }
 
-/** Starts the upstream of a first run: the service over a synthetic seller, on loopback, unthrottled. */
+/** Starts the upstream of a first run: the service over a synthetic seller, on loopback, without throttling. */
 export function startEmbeddedService(clock: Clock): Promise<RunningService> {
   return startService({ ledger: createSeller({ seed: 1, events: 20_000, profile: 'plausible' }, clock), clock });
 }
 
-/** The injection of the given faults into a service. It throws a USAGE error for faults that can't be. */
+/**
+ * The fault injection for a service with these faults.
+ *
+ * @throws LedgerlakeError USAGE for faults that are invalid
+ */
 export function faultInjection(faults: Faults): FaultInjection {
   return ({ clock, ledger, seed, hit, signIn }) => {
     const injector = new FaultInjector({ faults, seed, now: () => clock.now(), hit, signIn });
     const minutes = (kind: 'clock-fast' | 'clock-slow') => (injector.has(kind) ? injector.amount(kind) : 0);
     const offsetMs = (minutes('clock-fast') - minutes('clock-slow')) * 60_000;
     return {
-      // It tells another time, and time passes as fast.
+      // The time is shifted, and passes at the usual speed.
       clock: { now: () => clock.now() + offsetMs, sleep: (ms, signal) => clock.sleep(ms, signal) },
       ledger: faultyLedger(ledger, injector),
       lists: injector.has('unknown-list') ? [unknownList] : [],

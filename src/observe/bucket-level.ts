@@ -1,4 +1,4 @@
-/** A token bucket as it was reported last. */
+/** The last reported state of a token bucket; `rate` is tokens a second. */
 export interface BucketLevel {
   readonly tokens: number;
   readonly rate: number;
@@ -7,7 +7,7 @@ export interface BucketLevel {
   readonly at: number;
 }
 
-/** The tokens that a bucket holds by `now`, milliseconds since 1970. */
+/** The tokens in a bucket at `now`, milliseconds since 1970. */
 export function tokensAt({ tokens, rate, burst, at }: BucketLevel, now: number): number {
   return Math.min(burst, tokens + ((now - at) * rate) / 1000);
 }

@@ -8,17 +8,17 @@ import { html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
-/** Which service the amounts of an account come from, and what of them is not paid yet. */
+/** The services that an account's amounts come from, and its deferred amounts. */
 export interface BasisFigures {
-  /** The first instant of loaded transactions (Finances 2024-06-19), ISO 8601; null where there are none. */
+  /** First instant of loaded transactions (Finances 2024-06-19), ISO 8601; null where there are none. */
   readonly since: string | null;
-  /** Whether the figures have amounts of v0 before it. */
+  /** Whether the figures include amounts of v0 before `since`. */
   readonly hasEarlier: boolean;
-  /** Each currency by itself. */
+  /** One row for each currency. */
   readonly deferred: readonly FigureRow<'deferred'>[];
-  /** What the figures leave out; undefined: nothing. */
+  /** Loaded days of v0 that the figures leave out; undefined: none. */
   readonly leftOut: LeftOutDays | undefined;
-  /** What both services are loaded for; undefined: the same days, or only one of them is loaded. */
+  /** Days for which both services are loaded; undefined: the same days, or only one service is loaded. */
   readonly compared: ComparedDays | undefined;
 }
 
@@ -28,7 +28,9 @@ export async function readBasis({ sql, rows }: FigureReader): Promise<Omit<Basis
   return { since, hasEarlier: before > 0, deferred: await rows(sql.deferred) };
 }
 
-/** On which basis an account's figures stand, what they leave out, and a line for the deferred money of each currency. */
+/**
+ * The basis of an account's figures, the days that they leave out, and a line for each currency with deferred amounts.
+ */
 export function basisSection({ since, hasEarlier, deferred, leftOut, compared }: BasisFigures, lake: string): Html {
   if (since === null) {
     return html`<p class="basis">
@@ -63,11 +65,11 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
         ? undefined
         : html`<ul class="deferred">
             ${deferred.map(
-              (of) =>
+              (row) =>
                 html`<li>
-                  Deferred: <b>${shownIn(of.currency)(of.total)} ${currencyText(of.currency)}</b> of
-                  ${formatCount(of.times, 'transaction')} is not paid yet, and in no other
-                  figure.${of.matures === null ? undefined : html` The last of it matures on <span class="date">${of.matures.slice(0, 10)}</span>.`}
+                  Deferred: <b>${shownIn(row.currency)(row.total)} ${currencyText(row.currency)}</b> of
+                  ${formatCount(row.times, 'transaction')} is not paid yet, and in no other
+                  figure.${row.matures === null ? undefined : html` The last of it matures on <span class="date">${row.matures.slice(0, 10)}</span>.`}
                 </li>`,
             )}
           </ul>`

@@ -5,8 +5,8 @@ import { fitted } from '../../core/text/width.js';
 import { html, Html } from './html.js';
 import { printableLines } from '../../core/printable.js';
 
-/** What a drawn element is needed for. */
-interface Drawn {
+/** The members of a drawn element that are used here. */
+interface DrawnElement {
   readonly outerHTML: string;
   readonly attributes: ArrayLike<{ readonly name: string; readonly value: string }>;
   setAttribute(name: string, value: string): void;
@@ -16,38 +16,38 @@ interface Drawn {
 }
 
 /**
- * A chart as markup that stands in a page with a strict content security policy: no style of its own, coordinates to a
- * hundredth, one label for all of it.
+ * A chart as SVG for a page with a strict content security policy: no style of its own, coordinates to a hundredth, one
+ * label for the whole chart.
  */
-function markupOf(chart: unknown, label: string, fits: Fit): Html {
-  if (!isDrawn(chart)) throw new TypeError('expected the chart library to draw an element');
-  for (const style of Array.from(chart.querySelectorAll('style'))) if (isDrawn(style)) style.remove();
+function svgOf(chart: unknown, label: string, layout: Layout): Html {
+  if (!isDrawnElement(chart)) throw new TypeError('expected the chart library to draw an element');
+  for (const style of Array.from(chart.querySelectorAll('style'))) if (isDrawnElement(style)) style.remove();
   for (const element of [chart, ...Array.from(chart.querySelectorAll('*'))]) {
-    if (isDrawn(element)) tidy(element);
+    if (isDrawnElement(element)) cleanAttributes(element);
   }
-  chart.setAttribute('class', `chart ${fits}`);
+  chart.setAttribute('class', `chart ${layout}`);
   chart.setAttribute('role', 'img');
   chart.setAttribute('aria-label', label);
-  // What an id or a name holds: its escapes are text in an attribute and in an element alike.
+  // Ids and names may contain control characters: their escapes are valid in attributes and in elements.
   return new Html(printableLines(chart.outerHTML));
 }
 
 const coordinates = new Set(['x', 'y', 'x1', 'x2', 'y1', 'y2', 'width', 'height', 'd', 'transform', 'cx', 'cy']);
-/** What the page says itself, once for all charts. */
+/** Attributes that the page's style sheet replaces, once for all charts. */
 const dropped = new Set(['style', 'aria-label', 'aria-hidden', 'font-family', 'font-variant', 'xmlns', 'xmlns:xlink']);
 
-function tidy(element: Drawn): void {
+function cleanAttributes(element: DrawnElement): void {
   for (const { name, value } of Array.from(element.attributes)) {
     if (dropped.has(name)) element.removeAttribute(name);
     else if (coordinates.has(name)) element.setAttribute(name, value.replaceAll(/\.(\d\d)\d+/g, '.$1'));
   }
 }
 
-function isDrawn(value: unknown): value is Drawn {
+function isDrawnElement(value: unknown): value is DrawnElement {
   return typeof value === 'object' && value !== null && 'outerHTML' in value && 'setAttribute' in value;
 }
 
-/** A mark of a month. Its value is only for its size; `title` has the exact figure. */
+/** A mark of a month. `value` determines its size; `title` has the exact figure. */
 interface MonthMark {
   readonly month: string;
   readonly value: number;
@@ -58,7 +58,7 @@ interface StackedBar extends MonthMark {
   readonly series: string;
 }
 
-/** A bar from one value to another, with its figure beside it. */
+/** A bar from one value to another, with its figure next to it. */
 export interface Step {
   readonly label: string;
   readonly series: string;
@@ -78,20 +78,20 @@ interface CalendarDay {
 const ink = 'currentColor';
 const page = 'var(--page)';
 const widths = { wide: 880, narrow: 330 } as const;
-type Fit = keyof typeof widths;
+type Layout = keyof typeof widths;
 
-/** A document for the chart library to draw in, and how wide. */
-function canvas(fits: Fit) {
-  return { document: domino.createDocument('<!doctype html>'), width: widths[fits] };
+/** The document in which the chart library draws, and the width of the chart in pixels. */
+function canvas(layout: Layout) {
+  return { document: domino.createDocument('<!doctype html>'), width: widths[layout] };
 }
 
-/** Both drawings of a chart: the page shows the one that fits its width. `label` is what a screen reader says. */
-function both(label: string, draw: (fits: Fit) => unknown): Html {
-  const of = (fits: Fit) => markupOf(draw(fits), label, fits);
-  return html`${of('wide')}${of('narrow')}`;
+/** A chart drawn in both widths, of which the page shows the one that fits. `label` is its text for screen readers. */
+function inBothLayouts(label: string, draw: (layout: Layout) => unknown): Html {
+  const drawing = (layout: Layout) => svgOf(draw(layout), label, layout);
+  return html`${drawing('wide')}${drawing('narrow')}`;
 }
 
-/** Stacked bars with a mark for what they come to: months beside each other, or where it is narrow below each other. */
+/** Stacked bars with a mark for their sum: months side by side, or one below the other in the narrow chart. */
 export function stackedChart(
   label: string,
   months: readonly string[],
@@ -100,11 +100,11 @@ export function stackedChart(
 ): Html {
   const style = { fill: ({ series }: StackedBar) => colorOf(series), title: 'title', insetTop: 0.5, insetBottom: 0.5 };
   const mark = { symbol: 'diamond', r: 5, fill: ink, stroke: page, strokeWidth: 1.5, title: 'title' } as const;
-  const values = { grid: true, label: null, tickFormat: (value: number) => compact.format(value), tickSize: 0 };
-  return both(label, (fits) => {
-    if (fits === 'narrow') {
+  const values = { grid: true, label: null, tickFormat: (value: number) => compactNumber.format(value), tickSize: 0 };
+  return inBothLayouts(label, (layout) => {
+    if (layout === 'narrow') {
       return Plot.plot({
-        ...canvas(fits),
+        ...canvas(layout),
         height: 56 + months.length * 26,
         marginLeft: 60,
         marginTop: 8,
@@ -118,14 +118,14 @@ export function stackedChart(
       });
     }
     return Plot.plot({
-      ...canvas(fits),
+      ...canvas(layout),
       height: 320,
       marginLeft: 60,
       marginRight: 4,
       x: {
         type: 'band',
         domain: months,
-        ticks: thinned(months, 12),
+        ticks: evenlySpaced(months, 12),
         label: null,
         tickSize: 0,
         padding: bandPadding(months),
@@ -140,18 +140,18 @@ export function stackedChart(
   });
 }
 
-/** Bars below each other, each where the one before it ended, with their figures. */
+/** Bars below each other with their figures, each starting where the previous one ends. */
 export function stepsChart(label: string, steps: readonly Step[]): Html {
   const ends = steps.flatMap(({ from, to }) => [from, to]);
   const least = Math.min(0, ...ends);
   const most = Math.max(0, ...ends);
-  return both(label, (fits) => {
-    const letters = fits === 'wide' ? 25 : 14;
+  return inBothLayouts(label, (layout) => {
+    const letters = layout === 'wide' ? 25 : 14;
     return Plot.plot({
-      ...canvas(fits),
+      ...canvas(layout),
       height: 16 + steps.length * 26,
-      marginLeft: fits === 'wide' ? 200 : 126,
-      marginRight: fits === 'wide' ? 130 : 84,
+      marginLeft: layout === 'wide' ? 200 : 126,
+      marginRight: layout === 'wide' ? 130 : 84,
       marginTop: 4,
       marginBottom: 8,
       x: { axis: null, domain: [least, most] },
@@ -177,23 +177,29 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
           y: (_: Step, at: number) => at,
           frameAnchor: 'right',
           textAnchor: 'end',
-          dx: fits === 'wide' ? 126 : 82,
+          dx: layout === 'wide' ? 126 : 82,
         }),
       ],
     });
   });
 }
 
-/** A share by month, in percent. */
+/** A line of a rate by month, in per cent. */
 export function rateChart(label: string, points: readonly MonthMark[]): Html {
   const months = points.map(({ month }) => month);
-  return both(label, (fits) =>
+  return inBothLayouts(label, (layout) =>
     Plot.plot({
-      ...canvas(fits),
-      height: fits === 'wide' ? 200 : 180,
+      ...canvas(layout),
+      height: layout === 'wide' ? 200 : 180,
       marginLeft: 44,
       marginRight: 12,
-      x: { type: 'point', domain: months, ticks: thinned(months, fits === 'wide' ? 12 : 4), label: null, tickSize: 0 },
+      x: {
+        type: 'point',
+        domain: months,
+        ticks: evenlySpaced(months, layout === 'wide' ? 12 : 4),
+        label: null,
+        tickSize: 0,
+      },
       y: { grid: true, label: null, tickSize: 0, zero: true, ticks: 4, tickFormat: (value: number) => `${value} %` },
       marks: [
         Plot.ruleY([0]),
@@ -204,7 +210,7 @@ export function rateChart(label: string, points: readonly MonthMark[]): Html {
   );
 }
 
-/** Signs that tell the states of a day apart without colour. */
+/** Signs by which the states of a day differ without colour. */
 export const daySigns: Readonly<Record<DayState, string>> = {
   full: '',
   empty: '·',
@@ -213,14 +219,14 @@ export const daySigns: Readonly<Record<DayState, string>> = {
   missing: '×',
 };
 
-/** A row for each month, a cell for each day. */
+/** A calendar with a row for each month and a cell for each day. */
 export function calendarChart(label: string, days: readonly CalendarDay[]): Html {
   const months = [...new Set(days.map(({ month }) => month))];
-  return both(label, (fits) =>
+  return inBothLayouts(label, (layout) =>
     Plot.plot({
-      ...canvas(fits),
-      width: fits === 'wide' ? 720 : widths.narrow,
-      height: 24 + months.length * (fits === 'wide' ? 22 : 16),
+      ...canvas(layout),
+      width: layout === 'wide' ? 720 : widths.narrow,
+      height: 24 + months.length * (layout === 'wide' ? 22 : 16),
       marginLeft: 60,
       marginTop: 20,
       marginBottom: 4,
@@ -255,15 +261,15 @@ function colorOf(series: string): string {
   return `var(--${series})`;
 }
 
-/** At most so many of them, evenly. */
-function thinned(months: readonly string[], most: number): readonly string[] {
+/** At most `most` of the months, evenly spaced. */
+function evenlySpaced(months: readonly string[], most: number): readonly string[] {
   const every = Math.ceil(months.length / most);
   return months.filter((_, at) => at % every === 0);
 }
 
-/** A month alone isn't as wide as the page. */
+/** Bands of few months get more padding, so that a single bar isn't as wide as the page. */
 function bandPadding({ length }: readonly string[]): number {
   return length < 4 ? 0.6 : 0.25;
 }
 
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
+const compactNumber = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });

@@ -11,7 +11,7 @@ import { calendarChart, daySigns } from './charts.js';
 import { figureTable, html, lakeCode, numberColumn, textColumn, type Html } from './html.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-/** Months that a calendar shows, the newest ones, and gaps that are listed. */
+/** Largest number of months in a calendar and of gaps in the list; the newest ones are shown. */
 const mostMonths = 36;
 const mostGaps = 30;
 
@@ -23,7 +23,7 @@ const stateTexts: Readonly<Record<DayState, string>> = {
   missing: 'missing',
 };
 
-/** Which days the lake holds, and the command that loads the others. */
+/** The loaded days of each pipeline, and the command that loads the gaps. */
 export function coverageSection(status: AccountStatus, basis: BasisFigures, lastRun: LastRun | undefined): Html {
   const { pipelines, range, command, account, unused } = status;
   const dated = pipelines.filter(({ days }) => days.length > 0);
@@ -31,15 +31,15 @@ export function coverageSection(status: AccountStatus, basis: BasisFigures, last
   const states = (Object.keys(stateTexts) as DayState[]).filter((state) =>
     dated.some(({ days }) => days.some((day) => day.state === state)),
   );
-  const keys = states.map(
+  const legend = states.map(
     (state) => html`<li><span class="key day-${state}">${daySigns[state]}</span>${stateTexts[state]}</li>`,
   );
   const hint = needsEndpoint(account, lastRun) ? ' beside the --endpoint that serves the account' : '';
   return html`<p>UTC days from ${instantText(range.start)} to ${instantText(range.end)}, the end excluded.</p>
     <ul class="keys">
-      ${keys}
+      ${legend}
     </ul>
-    ${dated.map((of) => pipelineHtml(of, figuresText(of.pipeline, basis)))}
+    ${dated.map((pipeline) => pipelineCalendar(pipeline, figuresText(pipeline.pipeline, basis)))}
     ${
       command === undefined
         ? html`<p>
@@ -51,7 +51,7 @@ export function coverageSection(status: AccountStatus, basis: BasisFigures, last
     }`;
 }
 
-/** Which figures of the report come from a pipeline; empty for one that has none by month. */
+/** A pipeline's part of the figures by month; empty where these don't come from a dated pipeline. */
 function figuresText(pipeline: string, { since, hasEarlier }: BasisFigures): string {
   if (pipeline === byTransaction.pipeline) {
     return `: the figures by month${hasEarlier && since !== null ? ` from ${since.slice(0, 10)} on` : ''}`;
@@ -61,8 +61,8 @@ function figuresText(pipeline: string, { since, hasEarlier }: BasisFigures): str
   return hasEarlier ? `: the figures by month until ${since.slice(0, 10)}` : ', in no figure by month';
 }
 
-function pipelineHtml({ pipeline, days, gaps }: PipelineStatus, figures: string): Html {
-  const shown = days.slice(-mostDays(days));
+function pipelineCalendar({ pipeline, days, gaps }: PipelineStatus, figures: string): Html {
+  const shown = days.slice(-shownDayCount(days));
   const older = days.length - shown.length;
   const cells = shown.map(({ start, state }) => {
     const date = isoInstant(start);
@@ -80,8 +80,8 @@ function pipelineHtml({ pipeline, days, gaps }: PipelineStatus, figures: string)
     ${gaps.length === 0 ? undefined : gapTable(pipeline, gaps)}`;
 }
 
-/** How many days at the end make the months that are shown. */
-function mostDays(days: readonly Day[]): number {
+/** Number of days at the end that belong to the shown months. */
+function shownDayCount(days: readonly Day[]): number {
   const last = days.at(-1);
   if (last === undefined) return 0;
   const end = new Date(last.start);
@@ -103,7 +103,7 @@ function gapTable(pipeline: string, gaps: readonly Window[]): Html {
   );
 }
 
-/** Whole days, or a part of one to a tenth. */
+/** A duration in days: whole, or to a tenth. */
 function daysText(ms: number): string {
   return ms % dayMs === 0 ? formatCount(ms / dayMs) : (ms / dayMs).toFixed(1);
 }

@@ -1,6 +1,6 @@
 import { printable } from '../../core/printable.js';
 
-/** Text that is markup already: everything else is escaped. */
+/** Text that is markup and isn't escaped. */
 export class Html {
   readonly text: string;
 
@@ -11,7 +11,9 @@ export class Html {
 
 export type HtmlValue = Html | string | number | undefined | readonly HtmlValue[];
 
-/** Markup with values in it: what isn't `Html` is escaped, lists stand one after the other, undefined is nothing. */
+/**
+ * Markup with interpolated values: values other than `Html` are escaped, lists are concatenated, undefined is left out.
+ */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let text = strings[0] ?? '';
   values.forEach((value, at) => {
@@ -29,17 +31,17 @@ function textOf(value: HtmlValue): string {
 
 const escapes: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' };
 
-/** A text as it may stand in an element or a quoted attribute, whatever it holds. */
+/** A text escaped for an element or a quoted attribute, with control characters made visible. */
 function escaped(text: string): string {
   return printable(text.replaceAll(/[&<>"']/g, (character) => `&${escapes[character] ?? ''};`));
 }
 
-/** A column of a table of figures: its heading, and what each row has in it. */
+/** A column of a table of figures: its heading, and its cell in a row. */
 export interface TableColumn<T> {
   readonly label: HtmlValue;
   readonly cell: (row: T) => HtmlValue;
   readonly isNumber: boolean;
-  /** Left out where the page is narrow: what it says must stand elsewhere too. */
+  /** Whether a narrow page hides it: its content must be elsewhere too. */
   readonly isExtra: boolean;
 }
 
@@ -52,8 +54,8 @@ export function numberColumn<T>(label: HtmlValue, cell: (row: T) => HtmlValue, i
 }
 
 /**
- * A table of figures, which scrolls by itself where the page is too narrow for it. Its caption has the currency of its
- * amounts, its first column the headings of the rows, its foot sums of the columns.
+ * A table of figures, which scrolls sideways where the page is too narrow. The caption names the currency of its
+ * amounts, the first column has the headings of the rows, and the foot has the sums of the columns.
  */
 export function figureTable<T>(
   caption: HtmlValue,
@@ -101,7 +103,7 @@ export function tableRow<T>(columns: readonly TableColumn<T>[], cells: readonly 
   </tr>`;
 }
 
-/** What may be wider than the page. The keyboard scrolls it too. */
+/** Content that may be wider than the page; the keyboard can scroll it too. */
 export function scrolling(content: Html): Html {
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Scrolls sideways">${content}</div>`;
 }
@@ -111,18 +113,18 @@ function classOf<T>({ isNumber, isExtra }: TableColumn<T>): Html | undefined {
   return isExtra ? html` class="x"` : undefined;
 }
 
-/** A text of the lake's, whatever it holds: it stands by itself, in whatever direction it is written. */
+/** A text from the lake, isolated from the writing direction of the text around it. */
 export function lakeText(text: string): Html {
   return html`<bdi>${text}</bdi>`;
 }
 
-/** A name of several words, as `FBAPerUnitFulfillmentFee`: where it is too long for its line, it breaks between two of them. */
+/** A name of several words, such as `FBAPerUnitFulfillmentFee`, which may break between two words. */
 export function lakeName(text: string): Html {
   const words = text.split(/(?<=[a-z])(?=[A-Z])/);
   return html`<bdi>${words.map((word, at) => (at === 0 ? word : html`<wbr />${word}`))}</bdi>`;
 }
 
-/** An identifier of the lake's. */
+/** An identifier from the lake. */
 export function lakeCode(text: string): Html {
   return html`<code><bdi>${text}</bdi></code>`;
 }

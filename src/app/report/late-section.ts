@@ -4,14 +4,14 @@ import { figureTable, html, lakeText, numberColumn, textColumn, type Html, type 
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
 
-/** What arrived late or vanished, as `event_history` has it: runs, months by currency and events, the newest first. */
+/** Events that arrived late or vanished, from `event_history`: runs, months by currency, and events, newest first. */
 export interface LateFigures {
   readonly runs: readonly FigureRow<'lateRuns'>[];
   readonly months: ReadonlyMap<string, readonly FigureRow<'lateMonths'>[]>;
   readonly events: readonly FigureRow<'lateEvents'>[];
 }
 
-/** Reads what came by date later than its window was first read. */
+/** Reads the events by date that changed after their window was first read. */
 export async function readLate({ database, signal, sql, rows }: FigureReader): Promise<LateFigures> {
   await database.execute(sql.makeLate, { signal });
   const runs = await rows(sql.lateRuns);
@@ -21,16 +21,16 @@ export async function readLate({ database, signal, sql, rows }: FigureReader): P
   return { runs, months, events: await rows(sql.lateEvents) };
 }
 
-/** Months of a currency that are listed, the newest ones. */
+/** Largest number of months listed for a currency; the newest ones are shown. */
 const mostMonths = 24;
 
-/** What arrived after its time, or was gone when it was read again. */
+/** Events that arrived late, and events that a re-read no longer found. */
 export function lateSection({ runs, months, events }: LateFigures, account: string): Html {
   const [first] = runs;
   if (first === undefined) {
     return html`<p class="none">Nothing that was read again had changed, or nothing was read again yet.</p>`;
   }
-  return html`${[...months].map(([currency, of]) => monthTable(currency, of))}
+  return html`${[...months].map(([currency, rows]) => monthTable(currency, rows))}
     ${figureTable(
       first.runs > runs.length
         ? `The last ${runs.length} of ${formatCount(first.runs)} runs that found changes`
@@ -70,10 +70,10 @@ const changeColumns: readonly TableColumn<{ readonly appeared: number; readonly 
 function monthTable(currency: string, months: readonly FigureRow<'lateMonths'>[]): Html {
   const amount = shownIn(currency);
   const rows = months.slice(0, mostMonths);
-  const left = months.length - rows.length;
+  const omitted = months.length - rows.length;
   return figureTable(
     html`Months that changed after they were first read, in
-    ${currencyText(currency)}${left === 0 ? undefined : `; ${formatCount(left)} older ones are left out`}`,
+    ${currencyText(currency)}${omitted === 0 ? undefined : `; ${formatCount(omitted)} older ones are left out`}`,
     rows,
     [
       textColumn('Month', ({ month }) => month),

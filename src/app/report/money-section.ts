@@ -3,13 +3,13 @@ import { printable } from '../../core/printable.js';
 import { categories, tradeCategories, type Category, type CategoryId } from '../query/categories.js';
 import { rateChart, stackedChart, stepsChart, type Step } from './charts.js';
 import { figureTable, html, lakeName, lakeText, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, difference, ofHundred, shownIn, signOf, sumOf } from './report-amounts.js';
+import { amountsIn, currencyText, difference, perHundred, shownIn, signOf, sumOf } from './report-amounts.js';
 import { groupedBy, skuColumns, type FigureReader, type FigureRow } from './report-statements.js';
 
-/** Amounts as decimal texts. */
+/** Amounts by category, as decimal texts. */
 type CategoryAmounts = Readonly<Record<CategoryId, string>>;
 
-/** One month's net amounts in one currency. */
+/** The net amounts of one month in one currency. */
 interface MonthFigures {
   /** `2025-03`, UTC. */
   readonly month: string;
@@ -17,20 +17,25 @@ interface MonthFigures {
   readonly net: string;
 }
 
-/** All net amounts of one currency that were received by date; it is an ISO 4217 code as received, empty where there was none. */
+/**
+ * All net amounts of one currency that were loaded by date. `currency` is the ISO 4217 code as received, empty where
+ * there was none.
+ */
 export interface CurrencyFigures extends FigureRow<'currencies'> {
   readonly totals: CategoryAmounts;
-  /** Of what selling brought and cost. */
+  /** Sum of the categories of trade. */
   readonly earned: string;
   readonly months: readonly MonthFigures[];
   readonly fees: readonly FigureRow<'fees'>[];
   readonly skus: readonly FigureRow<'skus'>[];
-  /** For other programs only; else empty. */
+  /** All SKUs, for an export; else empty. */
   readonly everySku: readonly FigureRow<'everySku'>[];
   readonly refunds: readonly FigureRow<'refunds'>[];
 }
 
-/** The figures of one scope, currency by currency: the one with most amounts first. `isExport`: with all SKUs. */
+/**
+ * Reads the figures of one scope by currency, the one with the most amounts first. `isExport`: with all SKUs and fees.
+ */
 export async function readFigures(
   { database, signal, sql, rows }: FigureReader,
   isExport: boolean,
@@ -52,8 +57,8 @@ export async function readFigures(
       ...figures,
       totals: amountsOf(sums),
       earned: earnedOf(amountsOf(sums)),
-      months: [...groupedBy(sums, ({ month }) => month)].map(([month, of]) => ({
-        ...{ month, amounts: amountsOf(of), net: sumOf(of.map(({ total }) => total)) },
+      months: [...groupedBy(sums, ({ month }) => month)].map(([month, rows]) => ({
+        ...{ month, amounts: amountsOf(rows), net: sumOf(rows.map(({ total }) => total)) },
       })),
       fees: fees.get(currency) ?? [],
       skus: skus.get(currency) ?? [],
@@ -68,17 +73,17 @@ function amountsOf(sums: readonly FigureRow<'months'>[]): CategoryAmounts {
   return Object.fromEntries(categories.map((category) => [category.id, totalOf(category)])) as CategoryAmounts;
 }
 
-/** What selling brought and cost. */
+/** The sum of the categories of trade: income and costs of selling. */
 export function earnedOf(amounts: CategoryAmounts): string {
   return sumOf(tradeCategories.map(({ id }) => amounts[id]));
 }
 
-/** More months than these are only in the table. */
+/** Largest number of months in the chart; the table has all. */
 const mostMonths = 60;
 
 /**
- * What was earned by month: what it is made of as stacked bars, and the figures. Money that was not
- * earned stands apart.
+ * The amounts earned by month: their categories as stacked bars, and a table. Amounts that were not earned are in
+ * separate columns.
  */
 export function monthSection({ currency, months, totals, earned }: CurrencyFigures): Html {
   const amount = shownIn(currency);
@@ -123,7 +128,7 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
     </ul>
     ${stackedChart(
       `Bar chart of what was earned by month in ${currency}; the table below it has the figures.`,
-      filled(shown.map(({ month }) => month)),
+      withEmptyMonths(shown.map(({ month }) => month)),
       parts,
       nets,
     )}
@@ -131,26 +136,26 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
   </figure>`;
 }
 
-/** Months with those between them that hold nothing, so that a gap shows; as they are where that would be too many. */
-function filled(months: readonly string[]): readonly string[] {
-  const number = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1;
+/** Months with the empty ones between them, so that a gap is visible; unchanged where that would be too many. */
+function withEmptyMonths(months: readonly string[]): readonly string[] {
+  const monthIndex = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1;
   const [first = '', last = ''] = [months[0], months.at(-1)];
-  if (!/^\d{4}-\d\d$/.test(first) || number(last) - number(first) >= mostMonths) return months;
-  return Array.from({ length: number(last) - number(first) + 1 }, (_, at) => {
-    const of = number(first) + at;
-    return `${String(Math.floor(of / 12)).padStart(4, '0')}-${String((of % 12) + 1).padStart(2, '0')}`;
+  if (!/^\d{4}-\d\d$/.test(first) || monthIndex(last) - monthIndex(first) >= mostMonths) return months;
+  return Array.from({ length: monthIndex(last) - monthIndex(first) + 1 }, (_, at) => {
+    const index = monthIndex(first) + at;
+    return `${String(Math.floor(index / 12)).padStart(4, '0')}-${String((index % 12) + 1).padStart(2, '0')}`;
   });
 }
 
-/** Where each 100 of what buyers were charged went. */
-export function hundredSection({ currency, totals, net }: CurrencyFigures): Html {
+/** The categories of each 100 that buyers were charged. */
+export function salesBreakdownSection({ currency, totals, net }: CurrencyFigures): Html {
   const charges = totals.charges;
   if (signOf(charges) <= 0)
     return html`<p class="none">Nothing was charged in this time, so there is nothing to part.</p>`;
   const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
   const used = tradeCategories.filter(({ id }) => signOf(totals[id]) !== 0);
-  const left = sumOf(used.map(({ id }) => totals[id]));
-  const share = (text: string) => ofHundred(text, charges) ?? '';
+  const earned = sumOf(used.map(({ id }) => totals[id]));
+  const share = (text: string) => perHundred(text, charges) ?? '';
   const steps: Step[] = [];
   let at = '0';
   for (const { id, label } of used) {
@@ -160,8 +165,8 @@ export function hundredSection({ currency, totals, net }: CurrencyFigures): Html
     steps.push({ label, series: id, from: Number(at), to: Number(next), figure: share(text), title });
     at = next;
   }
-  const title = `Earned: ${exactly(left)} ${currency}`;
-  steps.push({ label: 'Earned', series: 'left', from: 0, to: Number(left), figure: share(left), title });
+  const title = `Earned: ${exactly(earned)} ${currency}`;
+  steps.push({ label: 'Earned', series: 'left', from: 0, to: Number(earned), figure: share(earned), title });
   const transfers = totals.transfers;
   return html`<figure>
       ${stepsChart(`Bar chart of where each 100 ${currency} of sales went; the table below it has the figures.`, steps)}
@@ -174,24 +179,24 @@ export function hundredSection({ currency, totals, net }: CurrencyFigures): Html
         numberColumn('Amount', ({ id }) => amount(totals[id])),
         numberColumn('Of each 100', ({ id }) => share(totals[id])),
       ],
-      ['Earned', amount(left), share(left)],
+      ['Earned', amount(earned), share(earned)],
     )}
     ${
       signOf(transfers) === 0
         ? undefined
         : html`<p class="note">
-            Earned, ${amount(left)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
+            Earned, ${amount(earned)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
             ${amount(net)} ${currency}.
           </p>`
     }`;
 }
 
-/** Fees by their own names. */
+/** Fees by name. */
 export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
   if (fees.length === 0) return html`<p class="none">No fees in this time.</p>`;
   const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
   const nameOf = ({ fee, fees: count }: FigureRow<'fees'>) => fee ?? `${formatCount(count)} other fees`;
-  const share = (of: string) => ofHundred(of, totals.charges) ?? '–';
+  const share = (part: string) => perHundred(part, totals.charges) ?? '–';
   const steps = fees.map((fee) => {
     const [label, figure] = [printable(nameOf(fee)), exactly(fee.total)];
     const title = `${label}: ${figure} ${currency}`;
@@ -204,7 +209,7 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
       html`Fees by name, in ${currencyText(currency)}; those of refunds are part of the refunds`,
       fees,
       [
-        textColumn('Fee', (of) => (of.fee === null ? nameOf(of) : lakeName(of.fee))),
+        textColumn('Fee', (row) => (row.fee === null ? nameOf(row) : lakeName(row.fee))),
         textColumn('List', ({ list }) => (list === null ? '' : lakeText(list)), true),
         numberColumn('Times', ({ times }) => formatCount(times)),
         numberColumn('Amount', ({ total }) => amount(total)),
@@ -217,12 +222,12 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
     )}`;
 }
 
-/** The SKUs with most charges, and what their fees took. */
+/** The SKUs with the highest charges, and the share of their fees. */
 export function skuSection({ currency, skus, months }: CurrencyFigures): Html {
   if (skus.length === 0) return html`<p class="none">No amount of this time names a SKU.</p>`;
   const unnamed = difference(sumOf(months.map(({ net }) => net)), sumOf(skus.map(({ net }) => net)));
   const amount = shownIn(currency);
-  const used = skuColumns.filter((id) => skus.some((of) => signOf(of[id]) !== 0));
+  const used = skuColumns.filter((id) => skus.some((row) => signOf(row[id]) !== 0));
   const listed = skus.filter(({ sku }) => sku !== null);
   return html`${figureTable(
       listed.length === skus.length
@@ -233,11 +238,11 @@ export function skuSection({ currency, skus, months }: CurrencyFigures): Html {
         textColumn('SKU', ({ sku, skus: count }) =>
           sku === null ? `${formatCount(count)} other SKUs` : lakeText(sku),
         ),
-        // One order may have several SKUs: a sum would count it more than once.
+        // An order may have several SKUs: a sum would count it more than once.
         numberColumn('Orders', ({ sku, orders }) => (sku === null ? '' : formatCount(orders))),
-        ...used.map((id) => numberColumn<FigureRow<'skus'>>(labelOf(id), (of) => amount(of[id]))),
+        ...used.map((id) => numberColumn<FigureRow<'skus'>>(labelOf(id), (row) => amount(row[id]))),
         numberColumn('Net', ({ net }) => html`<b>${amount(net)}</b>`),
-        numberColumn('Fees of each 100', ({ fees, charges }) => ofHundred(fees, charges) ?? '–'),
+        numberColumn('Fees of each 100', ({ fees, charges }) => perHundred(fees, charges) ?? '–'),
       ],
     )}
     <p>${amount(unnamed)} of the net proceeds name no SKU: advertising, storage and the like.</p>`;
@@ -247,17 +252,17 @@ function labelOf(id: CategoryId): string {
   return categories.find((category) => category.id === id)?.label ?? id;
 }
 
-/** How many orders were refunded, of those that were shipped in the same month. */
+/** The rate of refunded orders to orders shipped in the same month. */
 export function refundSection({ currency, refunds, totals }: CurrencyFigures): Html {
   const all = refunds.find(({ ofMonth }) => ofMonth === null);
   if (all === undefined) return html`<p class="none">No order was shipped or refunded in this time.</p>`;
-  const months = refunds.flatMap((of) => (of.ofMonth === null ? [] : [{ ...of, month: of.ofMonth }]));
-  const points = months.flatMap((of) => {
-    const rate = rateText(of);
-    const title = `${of.month}: ${rate ?? ''} % (${formatCount(of.refunded)} of ${formatCount(of.shipped)} orders)`;
-    return rate === undefined ? [] : [{ month: of.month, value: Number(rate), title }];
+  const months = refunds.flatMap((row) => (row.ofMonth === null ? [] : [{ ...row, month: row.ofMonth }]));
+  const points = months.flatMap((row) => {
+    const rate = rateText(row);
+    const title = `${row.month}: ${rate ?? ''} % (${formatCount(row.refunded)} of ${formatCount(row.shipped)} orders)`;
+    return rate === undefined ? [] : [{ month: row.month, value: Number(rate), title }];
   });
-  const share = ofHundred(totals.refunds, totals.charges);
+  const share = perHundred(totals.refunds, totals.charges);
   const chart = rateChart('Line chart of the refund rate by month; the table below it has the figures.', points);
   return html`${points.length < 2 ? undefined : html`<figure>${chart}</figure>`}
     ${figureTable(
@@ -267,7 +272,7 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
         textColumn('Month', ({ month }) => month),
         numberColumn('Shipped', ({ shipped }) => formatCount(shipped)),
         numberColumn('Refunded', ({ refunded }) => formatCount(refunded)),
-        numberColumn('Refund rate', (of) => percentText(rateText(of))),
+        numberColumn('Refund rate', (row) => percentText(rateText(row))),
       ],
       months.length < 2
         ? undefined
@@ -282,9 +287,9 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
     </p>`;
 }
 
-/** Orders refunded of each 100 shipped, to two places; undefined where none was shipped. */
+/** Refunded orders for each 100 shipped, to two decimal places; undefined where none was shipped. */
 export function rateText({ shipped, refunded }: FigureRow<'refunds'>): string | undefined {
-  return ofHundred(String(refunded), String(shipped));
+  return perHundred(String(refunded), String(shipped));
 }
 
 export function percentText(rate: string | undefined): string {

@@ -9,8 +9,8 @@ import type { FigureReader, FigureRow } from './report-statements.js';
 export type ReconciliationLine = FigureRow<'reconciliation'>;
 
 /**
- * The lines of the view `reconciliation`. Empty where v0 was not read both ways, and for a part of the lake: what a settlement pays was
- * posted on other days.
+ * Reads the lines of the view `reconciliation`. Empty where v0 wasn't loaded both by date and by settlement, and for a
+ * part of the lake, as the events of a settlement were also posted on other days.
  */
 export async function readReconciliation(
   { scope, sql, rows }: FigureReader,
@@ -23,7 +23,7 @@ export async function readReconciliation(
   return isWhole && isRead ? rows(sql.reconciliation) : [];
 }
 
-/** What each line is. */
+/** The meaning of each line. */
 const meanings: Readonly<Record<BankLine, string>> = {
   'by date': 'Net amounts of all events',
   'in no loaded settlement': 'Events whose settlement is not loaded',
@@ -35,14 +35,14 @@ const meanings: Readonly<Record<BankLine, string>> = {
   total: 'What the bank got',
 };
 
-/** What stands in its place in a report of a part of the lake at `location`. */
+/** The text instead of the reconciliation in a report on a part of the lake at `location`. */
 export function noReconciliation(location: string): Html {
   return html`<p class="none">
     It needs the whole lake, without --from and --to: <code>${programCommand(['report', '--lake', location])}</code>.
   </p>`;
 }
 
-/** From the sum by date to what the bank got, in one currency. */
+/** The steps from the sum by date to the amount that the bank received, in one currency. */
 export function reconciliationSection(currency: string, lines: readonly ReconciliationLine[]): Html {
   if (lines.length === 0) {
     return html`<p class="none">
@@ -50,7 +50,7 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
     </p>`;
   }
   const amount = shownIn(currency);
-  const amountOf = (line: BankLine) => lines.find((of) => of.line === line)?.amount ?? '0';
+  const amountOf = (line: BankLine) => lines.find((row) => row.line === line)?.amount ?? '0';
   const steps = bankLines.filter((line) => line !== 'total').map((line) => ({ line, amount: amountOf(line) }));
   const total = amountOf('total');
   const sum = sumOf(steps.map((step) => step.amount));
@@ -64,7 +64,7 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
     ],
     [
       textColumn('Line', ({ line }) => line.replace(/^./, (letter) => letter.toUpperCase())),
-      numberColumn('Amount', (of) => amount(of.amount)),
+      numberColumn('Amount', (row) => amount(row.amount)),
       textColumn('What it is', ({ about }) => about, true),
     ],
     ['Difference', amount(apart), ''],

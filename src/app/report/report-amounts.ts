@@ -2,15 +2,15 @@ import { html, type HtmlValue } from './html.js';
 import { currencyPlaces, roundedDecimal, trimmedDecimal } from '../../core/text/money.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
-/** Writes the amounts of one currency. */
+/** Formats amounts of one currency as text. */
 export type AmountText = (text: string) => string;
 
-/** Shows the amounts of one currency. */
+/** Formats amounts of one currency as HTML. */
 export type AmountFormat = (text: string) => HtmlValue;
 
 /**
- * How amounts of a currency are written exactly: with their thousands apart and no more places than they need, but those that
- * the currency always has (`1,234.50`, `-0.005`). The minus is one that spreadsheets take.
+ * The exact format of a currency's amounts: with thousands separators and as few decimal places as possible, but at
+ * least those of the currency (`1,234.50`, `-0.005`). The minus is the ASCII one, which spreadsheets accept.
  */
 export function amountsIn(currency: string): AmountText {
   const least = currencyPlaces(currency);
@@ -25,8 +25,8 @@ export function amountsIn(currency: string): AmountText {
 }
 
 /**
- * How amounts of a currency are shown: in its digits, rounded half to even, so that the points of a column stand below each
- * other. One that has more digits has them in its title, and in print beside it.
+ * The rounded format of a currency's amounts: with the currency's decimal places, rounded half to even, so that decimal
+ * points in a column are aligned. A rounded amount has the exact one as its title, which print shows next to it.
  */
 export function shownIn(currency: string): AmountFormat {
   const exactly = amountsIn(currency);
@@ -38,29 +38,29 @@ export function shownIn(currency: string): AmountFormat {
   };
 }
 
-/** The exact sum of decimal texts of up to six places. */
+/** The exact sum of decimal texts with up to six decimal places. */
 export function sumOf(texts: Iterable<string>): string {
   let sum = 0n;
   for (const text of texts) sum += millionths(text);
   return millionthsText(sum);
 }
 
-/** The exact difference of two such texts. */
+/** The exact difference of two decimal texts with up to six decimal places. */
 export function difference(one: string, other: string): string {
   return millionthsText(millionths(one) - millionths(other));
 }
 
-/** -1, 0 or 1. */
+/** The sign of a decimal text: -1, 0 or 1. */
 export function signOf(text: string): -1 | 0 | 1 {
   const value = millionths(text);
   return value === 0n ? 0 : value < 0n ? -1 : 1;
 }
 
 /**
- * What a part is of each 100 of a whole, rounded half away from zero to two places: `-15.02`; undefined where the whole
- * isn't more than 0.
+ * The percentage of a part in a whole, rounded half away from zero to two decimal places, such as `-15.02`; undefined
+ * where the whole isn't more than 0.
  */
-export function ofHundred(part: string, whole: string): string | undefined {
+export function perHundred(part: string, whole: string): string | undefined {
   const divisor = millionths(whole);
   if (divisor <= 0n) return undefined;
   const scaled = millionths(part) * 10_000n;
@@ -70,17 +70,17 @@ export function ofHundred(part: string, whole: string): string | undefined {
   return `${scaled < 0n && rounded > 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** A currency's code, or what stands for the lack of one. */
+/** A currency's code, or `no currency`. */
 export function currencyText(currency: string): string {
   return currency === '' ? 'no currency' : currency;
 }
 
-/** `2025-03-08 00:05`. */
+/** An ISO 8601 instant to the minute: `2025-03-08 00:05`. */
 export function minuteText(instant: string): string {
   return instant.slice(0, 16).replace('T', ' ');
 }
 
-/** How a currency is called: `US Dollar`, or undefined for a code that nobody knows. */
+/** The English name of a currency, such as `US Dollar`; undefined for an unknown code. */
 export function currencyName(code: string): string | undefined {
   if (!/^[A-Z]{3}$/.test(code)) return undefined;
   return new Intl.DisplayNames('en', { type: 'currency', fallback: 'none' }).of(code);

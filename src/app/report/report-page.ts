@@ -12,7 +12,7 @@ import { figureTable, html, Html, lakeText, numberColumn, textColumn, type HtmlV
 import { lateSection, type LateFigures } from './late-section.js';
 import {
   feeSection,
-  hundredSection,
+  salesBreakdownSection,
   monthSection,
   percentText,
   rateText,
@@ -23,14 +23,14 @@ import {
 import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
 import { noReconciliation, reconciliationSection, type ReconciliationLine } from './reconciliation-section.js';
 import { groupedBy } from './report-statements.js';
-import { isUnpaid, paidLater, settlementSection, type SettlementFigures } from './settlement-section.js';
+import { isUnpaid, laterPaymentText, settlementSection, type SettlementFigures } from './settlement-section.js';
 import { style } from './style.js';
 import { warningsSection, type WarningFigures } from './warnings-section.js';
 
-/** All that a report says of one account. */
+/** All figures of one account. */
 export interface AccountFigures {
   readonly account: string;
-  /** Coverage, and its range. */
+  /** Coverage and the reported range. */
   readonly status: AccountStatus;
   readonly basis: BasisFigures;
   readonly currencies: readonly CurrencyFigures[];
@@ -40,33 +40,39 @@ export interface AccountFigures {
   readonly warnings: WarningFigures;
 }
 
-/** An account with its anchor, its currencies one by one. */
+/** An account with its anchor and a chapter for each currency. */
 interface AccountChapter extends AccountFigures {
   readonly id: string;
   readonly chapters: readonly CurrencyChapter[];
 }
 
-/** What an account comes to, currency by currency, and what asks for a second look. */
-function overview(of: AccountChapter, lastRun: LastRun | undefined): Html {
-  const { chapters } = of;
-  const concerns = concernsOf(of, lastRun);
-  const isMoved = chapters.some(({ figures }) => figures !== undefined && signOf(figures.totals.transfers) !== 0);
+/** The sums of an account by currency, and what needs attention. */
+function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
+  const { chapters } = account;
+  const concerns = concernsOf(account, lastRun);
+  const hasTransfers = chapters.some(({ figures }) => figures !== undefined && signOf(figures.totals.transfers) !== 0);
   const table = figureTable('Each currency by itself', chapters, [
-    textColumn('Currency', (of) => html`<a href="#${of.id}">${currencyText(of.currency)}</a>`),
-    numberColumn('Earned', (of) => html`<b>${money(of, of.figures?.earned)}</b>`),
-    numberColumn('Sales', (of) => money(of, of.figures?.totals.charges), true),
-    numberColumn('Fees', (of) => money(of, of.figures?.totals.fees), true),
-    numberColumn('Refunds', (of) => money(of, of.figures?.totals.refunds), true),
+    textColumn('Currency', (chapter) => html`<a href="#${chapter.id}">${currencyText(chapter.currency)}</a>`),
+    numberColumn('Earned', (chapter) => html`<b>${money(chapter, chapter.figures?.earned)}</b>`),
+    numberColumn('Sales', (chapter) => money(chapter, chapter.figures?.totals.charges), true),
+    numberColumn('Fees', (chapter) => money(chapter, chapter.figures?.totals.fees), true),
+    numberColumn('Refunds', (chapter) => money(chapter, chapter.figures?.totals.refunds), true),
     numberColumn(
       'Refund rate',
-      ({ figures: of }) => {
-        const all = of?.refunds.find(({ ofMonth }) => ofMonth === null);
+      ({ figures }) => {
+        const all = figures?.refunds.find(({ ofMonth }) => ofMonth === null);
         return percentText(all && rateText(all));
       },
       true,
     ),
-    ...(isMoved
-      ? [numberColumn<CurrencyChapter>('Loans and transfers', (of) => money(of, of.figures?.totals.transfers), true)]
+    ...(hasTransfers
+      ? [
+          numberColumn<CurrencyChapter>(
+            'Loans and transfers',
+            (chapter) => money(chapter, chapter.figures?.totals.transfers),
+            true,
+          ),
+        ]
       : []),
     textColumn('Settlements', ({ settlements }) => settlementsText(settlements)),
   ]);
@@ -90,9 +96,10 @@ function money({ currency }: CurrencyChapter, amount: string | undefined) {
   return amount === undefined ? '–' : shownIn(currency)(amount);
 }
 
-/** `6 closed: all add up to the cent; 1 open`. */
+/** The settlements by verdict: `5 add up, 1 do not, 1 open`. */
 function settlementsText(settlements: readonly SettlementFigures[]): Html {
-  const count = (verdict: SettlementFigures['verdict']) => settlements.filter((of) => of.verdict === verdict).length;
+  const count = (verdict: SettlementFigures['verdict']) =>
+    settlements.filter(({ verdict: found }) => found === verdict).length;
   const [good, bad, open] = [count('adds-up'), count('differs'), count('open')];
   const unknown = settlements.length - good - bad - open;
   const parts = [
@@ -104,41 +111,41 @@ function settlementsText(settlements: readonly SettlementFigures[]): Html {
   return html`${parts.length === 0 ? 'none' : separated(parts)}`;
 }
 
-/** Parts with commas between them. */
+/** Joins parts with commas. */
 function separated(parts: readonly HtmlValue[]): Html[] {
   return parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`);
 }
 
-/** What an accountant should know before trusting a figure. */
+/** What an accountant should check before trusting the figures. */
 function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, lastRun: LastRun | undefined): Html[] {
   const concerns: Html[] = [];
-  for (const { id: chapter, currency, settlements, figures } of chapters) {
-    const of = currencyText(currency);
-    const inSettlements = (count: number, what: string) =>
-      concerns.push(html`<a href="#${chapter}-settlements">${formatCount(count, 'settlement')} in ${of}</a> ${what}.`);
+  for (const { id: link, currency, settlements, figures } of chapters) {
+    const code = currencyText(currency);
+    const addConcern = (count: number, what: string) =>
+      concerns.push(html`<a href="#${link}-settlements">${formatCount(count, 'settlement')} in ${code}</a> ${what}.`);
     const differing = settlements.filter(({ verdict }) => verdict === 'differs').length;
-    if (differing > 0) inSettlements(differing, `${differing === 1 ? 'does' : 'do'} not add up`);
+    if (differing > 0) addConcern(differing, `${differing === 1 ? 'does' : 'do'} not add up`);
     const unloaded = settlements.filter(({ verdict }) => verdict === 'not-loaded' || verdict === 'forgotten').length;
-    if (unloaded > 0) inSettlements(unloaded, 'could not be compared: not all entries are loaded');
+    if (unloaded > 0) addConcern(unloaded, 'could not be compared: not all entries are loaded');
     const unpaid = settlements.filter(isUnpaid);
     const [newest] = unpaid;
     if (newest !== undefined) {
       const { total, paidAt } = newest.settlement;
-      const which = [
+      const details = [
         paidAt !== null && html`of <span class="date">${instantText(paidAt).slice(0, 10)}</span>`,
-        total !== null && html`over ${shownIn(currency)(total)} ${of}`,
+        total !== null && html`over ${shownIn(currency)(total)} ${code}`,
       ].filter((part) => part !== false);
       concerns.push(
-        html`<a href="#${chapter}-settlements">${formatCount(unpaid.length, 'payout')} in ${of} failed</a>: the bank did
+        html`<a href="#${link}-settlements">${formatCount(unpaid.length, 'payout')} in ${code} failed</a>: the bank did
           not take ${unpaid.length === 1 ? 'that' : 'the newest'}
-          ${which.map((part, at) => html`${at === 0 ? '' : ' '}${part}`)}${paidLater(newest)}.`,
+          ${details.map((part, at) => html`${at === 0 ? '' : ' '}${part}`)}${laterPaymentText(newest)}.`,
       );
     }
     const inexact = figures?.inexact ?? 0;
     if (inexact > 0) {
       concerns.push(
-        html`<a href="#${id}-noticed">${formatCount(inexact, 'net amount')} in ${of}</a>
-          ${inexact === 1 ? 'does' : 'do'} not fit a decimal of 18 digits and ${areIs(inexact)} in no figure.`,
+        html`<a href="#${id}-noticed">${formatCount(inexact, 'net amount')} in ${code}</a>
+          ${inexact === 1 ? 'does' : 'do'} not fit a decimal of 18 digits and ${isAre(inexact)} in no figure.`,
       );
     }
   }
@@ -152,21 +159,21 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
   const unknown = warnings.unknownAmounts.reduce((sum, { times }) => sum + times, 0);
   if (unknown > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${areIs(unknown)} of a role that nobody knows,
+      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of a role that nobody knows,
         and in no figure.`,
     );
   }
   const kinds = warnings.unknownKinds.reduce((sum, { times }) => sum + times, 0);
   if (kinds > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${areIs(kinds)} of a kind that is not known,
+      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of a kind that is not known,
         and not in what was earned.`,
     );
   }
   const lists = warnings.unknownLists.length;
   if (lists > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${areIs(lists)} new to the model.`,
+      html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${isAre(lists)} new to the model.`,
     );
   }
   const [lateRun] = late.runs;
@@ -182,23 +189,23 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
   return concerns;
 }
 
-function areIs(count: number): string {
+function isAre(count: number): string {
   return count === 1 ? 'is' : 'are';
 }
 
-/** What is told of one currency of an account. */
+/** The figures of one currency of an account. */
 interface CurrencyChapter {
-  /** Anchor. */
+  /** Anchor in the page. */
   readonly id: string;
   readonly currency: string;
-  /** Undefined where only settlements are in this currency. */
+  /** Undefined where the currency occurs in settlements alone. */
   readonly figures: CurrencyFigures | undefined;
   readonly settlements: readonly SettlementFigures[];
   readonly reconciliation: readonly ReconciliationLine[];
 }
 
-/** The currencies of an account, the one with most amounts first, those that only settlements are in at the end. */
-function chaptersOf(id: string, { currencies, settlements, reconciliation }: AccountFigures): CurrencyChapter[] {
+/** The currencies of an account, the one with the most amounts first, those of settlements alone last. */
+function currencyChapters(id: string, { currencies, settlements, reconciliation }: AccountFigures): CurrencyChapter[] {
   const byCurrency = groupedBy(settlements, ({ currency }) => currency);
   const known = currencies.map(({ currency }) => currency);
   const others = [...byCurrency.keys()].filter((currency) => !known.includes(currency)).toSorted();
@@ -211,25 +218,25 @@ function chaptersOf(id: string, { currencies, settlements, reconciliation }: Acc
   }));
 }
 
-/** All figures of one currency. */
+/** The chapter of one currency. */
 function currencyChapter(
   { id, currency, figures, settlements, reconciliation }: CurrencyChapter,
   { location, isPartial }: PageQuestion,
 ): Html {
   const name = currencyName(currency);
-  const of = currencyText(currency);
+  const code = currencyText(currency);
   const part = (key: string, title: string, content: Html) =>
     html`<section id="${id}-${key}" aria-labelledby="${id}-${key}-h">
-      <h4 id="${id}-${key}-h">${title}<span class="spoken">, ${of}</span></h4>
+      <h4 id="${id}-${key}-h">${title}<span class="spoken">, ${code}</span></h4>
       ${content}
     </section>`;
   return html`<section class="chapter" id="${id}" aria-labelledby="${id}-h">
-    <h3 id="${id}-h">${of}${name === undefined ? undefined : html` <small>${name}</small>`}</h3>
+    <h3 id="${id}-h">${code}${name === undefined ? undefined : html` <small>${name}</small>`}</h3>
     ${
       figures === undefined
-        ? html`<p class="none">No amount in ${of} was read by date in this time.</p>`
+        ? html`<p class="none">No amount in ${code} was read by date in this time.</p>`
         : html`${part('months', 'Earned by month', monthSection(figures))}
-          ${part('hundred', 'Where each 100 of sales goes', hundredSection(figures))}`
+          ${part('hundred', 'Where each 100 of sales goes', salesBreakdownSection(figures))}`
     }
     ${part('settlements', 'Settlements', settlementSection(id, currency, settlements, isPartial))}
     ${
@@ -250,7 +257,7 @@ function currencyChapter(
   </section>`;
 }
 
-/** What is told of an account beside its money: what of it is there, what came late, what was unexpected. */
+/** The chapters of an account about its data: coverage, late arrivals and warnings. */
 function dataChapter(
   { id, status, basis, late, warnings, account }: AccountChapter,
   lastRun: LastRun | undefined,
@@ -265,35 +272,35 @@ function dataChapter(
   ${part('noticed', 'What was noticed', warningsSection(warnings, lastRun, account))}`;
 }
 
-/** How a report is known again, so that a file of somebody else's is never written over. */
+/** Marks a file as a report, so that no other file is overwritten. */
 export const reportMark = '<meta name="generator" content="ledgerlake report">';
 
 export interface PageQuestion {
   readonly lastRun: LastRun | undefined;
-  /** The lake as the user wrote it. */
+  /** The lake's location as given by the user. */
   readonly location: string;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Whether a part of what the lake holds was asked for. */
+  /** Whether the report covers a part of the lake's data only. */
   readonly isPartial: boolean;
 }
 
 /**
- * A report as one file: no script, no request, and a content security policy that forbids both. The same figures at the
- * same instant give the same bytes.
+ * A report as one HTML file, without scripts or requests, and with a content security policy that forbids both. The
+ * same figures at the same instant give the same bytes.
  */
 export function reportHtml(accounts: readonly AccountFigures[], question: PageQuestion): string {
   const { lastRun, location, now, isPartial } = question;
   const chapters = accounts.map((figures, at): AccountChapter => {
     const id = `a${at + 1}`;
-    return { ...figures, id, chapters: chaptersOf(id, figures) };
+    return { ...figures, id, chapters: currencyChapters(id, figures) };
   });
   const bodies = chapters.map(
-    (of) =>
-      html`<section id="${of.id}" aria-labelledby="${of.id}-h">
-        <h2 id="${of.id}-h">Account ${lakeText(of.account)}</h2>
-        ${rangeText(of, isPartial)} ${basisSection(of.basis, location)} ${overview(of, lastRun)}
-        ${of.chapters.map((chapter) => currencyChapter(chapter, question))} ${dataChapter(of, lastRun)}
+    (one) =>
+      html`<section id="${one.id}" aria-labelledby="${one.id}-h">
+        <h2 id="${one.id}-h">Account ${lakeText(one.account)}</h2>
+        ${rangeText(one, isPartial)} ${basisSection(one.basis, location)} ${overview(one, lastRun)}
+        ${one.chapters.map((chapter) => currencyChapter(chapter, question))} ${dataChapter(one, lastRun)}
       </section>`,
   );
   const links = chapters.map(
@@ -305,7 +312,7 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
                 <a href="#${id}"><b>${lakeText(account)}</b></a>
               </li>`
             : undefined
-        }${currencies.map((of) => html`<li><a href="#${of.id}">${currencyText(of.currency)}</a></li>`)}
+        }${currencies.map((chapter) => html`<li><a href="#${chapter.id}">${currencyText(chapter.currency)}</a></li>`)}
         <li><a href="#${id}-coverage">Coverage</a></li>
         <li><a href="#${id}-late">Late arrivals</a></li>
         <li><a href="#${id}-noticed">Noticed</a></li>
@@ -322,8 +329,8 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
       ${accounts.length < 2 ? undefined : accountsText(accounts)}
       ${accounts.length === 0 ? undefined : html`<nav aria-label="Contents">${links}</nav>`}
     </header>
-    <main id="content">${accounts.length === 0 ? nothing(location) : bodies}</main>
-    ${accounts.length === 0 ? undefined : words()}
+    <main id="content">${accounts.length === 0 ? emptyLake(location) : bodies}</main>
+    ${accounts.length === 0 ? undefined : glossary()}
     <footer>Made by Ledgerlake ${version} from what the lake holds; nothing was asked of the service.</footer>
   </body>`;
   return `<!doctype html>\n${new Html(`<html lang="en">${head(location)}${content.text}</html>`).text}\n`;
@@ -345,7 +352,7 @@ function head(location: string): string {
   </head>`.text;
 }
 
-/** Accounts aren't added together either. */
+/** Names the accounts, which like currencies are never summed. */
 function accountsText(accounts: readonly AccountFigures[]): Html {
   const names = separated(accounts.map(({ account }) => lakeText(account)));
   return html`<p class="lead">The lake holds ${formatCount(accounts.length)} accounts, each by itself: ${names}.</p>`;
@@ -372,8 +379,8 @@ function rangeText({ id, status: { range, pipelines } }: AccountChapter, isParti
     }`;
 }
 
-/** What the figures are made of, so that each of them can be checked with a query. */
-function words(): Html {
+/** Definitions of the figures, so that each can be checked with a query. */
+function glossary(): Html {
   const meanings = categories.map(
     ({ label, about }) =>
       html`<dt>${label}</dt>
@@ -419,7 +426,7 @@ function words(): Html {
   </section>`;
 }
 
-function nothing(location: string): Html {
+function emptyLake(location: string): Html {
   return html`<p>The lake ${lakeText(location)} holds nothing yet. Load it with</p>
     <pre tabindex="0"><code>${programCommand(['backfill', '--lake', location])}</code></pre>
     <p>

@@ -10,23 +10,23 @@ import { isPaid } from './settlement-section.js';
 const text = (name: string): Column => ({ name, kind: 'text' });
 const count = (name: string): Column => ({ name, kind: 'number' });
 const amount = (name: string): Column => ({ name, kind: 'number', isAmount: true });
-const named = (label: string) => label.toLowerCase().replaceAll(' ', '_');
+const columnName = (label: string) => label.toLowerCase().replaceAll(' ', '_');
 
-/** How they are called. */
+/** Names of the sheets. */
 export const sheetNames = ['earned', 'fees', 'skus', 'refunds', 'settlements', 'reconciliation'] as const;
 
-/** The tables of a report, with its exact amounts, for other programs: all accounts and currencies in each. */
+/** The tables of a report for other programs, with exact amounts; each has all accounts and currencies. */
 export function reportSheets(accounts: readonly AccountFigures[]): readonly Sheet[] {
-  const figures = accounts.flatMap(({ account, currencies }) => currencies.map((of) => ({ account, ...of })));
-  const of = [text('account'), text('currency')];
+  const figures = accounts.flatMap(({ account, currencies }) => currencies.map((one) => ({ account, ...one })));
+  const keyColumns = [text('account'), text('currency')];
   return [
     {
       name: 'earned',
       columns: [
-        ...of,
+        ...keyColumns,
         text('month'),
         amount('earned'),
-        ...categories.map(({ label }) => amount(named(label))),
+        ...categories.map(({ label }) => amount(columnName(label))),
         amount('net_proceeds'),
       ],
       rows: figures.flatMap(({ account, currency, months }) =>
@@ -39,7 +39,7 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     },
     {
       name: 'fees',
-      columns: [...of, text('fee'), text('list'), count('times'), amount('total')],
+      columns: [...keyColumns, text('fee'), text('list'), count('times'), amount('total')],
       rows: figures.flatMap(({ account, currency, fees }) =>
         fees.map(({ fee, list, fees: others, times, total }) => [
           ...[account, currency, fee ?? `${others} other fees`, list, times, total],
@@ -48,7 +48,13 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     },
     {
       name: 'skus',
-      columns: [...of, text('sku'), count('orders'), ...skuColumns.map((id) => amount(columnOf(id))), amount('net')],
+      columns: [
+        ...keyColumns,
+        text('sku'),
+        count('orders'),
+        ...skuColumns.map((id) => amount(columnOf(id))),
+        amount('net'),
+      ],
       rows: figures.flatMap(({ account, currency, everySku }) =>
         everySku.map((sku) => [
           ...[account, currency, sku.sku ?? 'no SKU', sku.sku === null ? null : sku.orders],
@@ -59,8 +65,8 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     },
     {
       name: 'refunds',
-      columns: [...of, text('month'), count('shipped'), count('refunded'), count('refund_rate_percent')],
-      // An order may be in two months: all of them are no sum.
+      columns: [...keyColumns, text('month'), count('shipped'), count('refunded'), count('refund_rate_percent')],
+      // An order may be in two months, so that the row of all months isn't a sum.
       rows: figures.flatMap(({ account, currency, refunds }) =>
         refunds.map((row) => [
           ...[account, currency, row.ofMonth ?? 'all', row.shipped, row.refunded],
@@ -71,17 +77,17 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     {
       name: 'settlements',
       columns: [
-        ...of,
+        ...keyColumns,
         ...['settlement', 'started_at', 'ended_at', 'state'].map(text),
         ...['beginning_balance', 'net_of_entries', 'total', 'difference', 'paid_out'].map(amount),
         ...['payout_status', 'payout_at'].map(text),
       ],
       rows: accounts.flatMap(({ account, settlements }) =>
-        settlements.map(({ currency, settlement, verdict, net, apart }) => [
+        settlements.map(({ currency, settlement, verdict, net, discrepancy }) => [
           ...[account, currency, settlement.id],
           ...[settlement.start, settlement.end].map((at) => (at === null ? null : isoInstant(at))),
           ...[verdict, settlement.beginning, net ?? null, settlement.total],
-          apart ?? (verdict === 'adds-up' ? '0.000000' : null),
+          discrepancy ?? (verdict === 'adds-up' ? '0.000000' : null),
           isPaid(settlement) ? settlement.total : settlement.isClosed ? '0.000000' : null,
           ...[settlement.payoutStatus, settlement.paidAt === null ? null : isoInstant(settlement.paidAt)],
         ]),
@@ -89,9 +95,9 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     },
     {
       name: 'reconciliation',
-      columns: [...of, text('line'), amount('amount')],
+      columns: [...keyColumns, text('line'), amount('amount')],
       rows: accounts.flatMap(({ account, reconciliation }) =>
-        reconciliation.map(({ currency, line, amount: of }) => [account, currency, line, of]),
+        reconciliation.map(({ currency, line, amount: value }) => [account, currency, line, value]),
       ),
     },
   ];

@@ -15,7 +15,7 @@ import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Cell } from '../../core/text/rows.js';
 
-/** How the cells of a column are read; a decimal keeps its exact text. */
+/** Conversions of a column's cells; a decimal keeps its exact text. */
 const readers = {
   text: (cell: Cell) => String(cell ?? ''),
   textOrNull: (cell: Cell) => (cell === null ? null : String(cell)),
@@ -25,7 +25,7 @@ const readers = {
 
 type Kinds = Readonly<Record<string, keyof typeof readers>>;
 
-/** A query that gives few rows, and how its columns are read: `seenAt` is the column `seen_at`. */
+/** A query with a small result, and the type of each column: `seenAt` is the column `seen_at`. */
 interface Query<K extends Kinds> {
   readonly columns: K;
   readonly sql: string;
@@ -37,7 +37,7 @@ function query<const K extends Kinds>(columns: K, sql: string): Query<K> {
 
 type RowOf<K extends Kinds> = { readonly [Name in keyof K]: ReturnType<(typeof readers)[K[Name]]> };
 
-/** A row of the query of that name. */
+/** A result row of the query with this name. */
 export type FigureRow<Name extends keyof Statements> =
   Statements[Name] extends Query<infer K>
     ? RowOf<K>
@@ -45,7 +45,7 @@ export type FigureRow<Name extends keyof Statements> =
       ? RowOf<K>
       : never;
 
-/** Reads the figures of one scope. */
+/** A reader of the figures of one scope. */
 export interface FigureReader {
   readonly scope: Scope;
   readonly database: Database;
@@ -71,7 +71,7 @@ export function figureReader(database: Database, scope: Scope, signal: AbortSign
   };
 }
 
-/** Things by a key of theirs, in their order. */
+/** Groups items by a key, in their order. */
 export function groupedBy<T, K extends string>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {
@@ -83,29 +83,29 @@ export function groupedBy<T, K extends string>(items: readonly T[], keyOf: (item
   return groups;
 }
 
-/** Whose rows a report is about, and from when; both bounds in milliseconds since 1970, undefined where there is none. */
+/** The account and range of a report; bounds in milliseconds since 1970, undefined where there is none. */
 export interface Scope {
   readonly account: string;
   readonly from: number | undefined;
   readonly to: number | undefined;
 }
 
-/** What the report reads of an amount that belongs to a settlement. */
+/** Columns of an amount that belongs to a settlement. */
 const settledColumns =
   'group_id, effective_at, event_id, entry, event_list, kind, name, amazon_order_id, sku, role, amount, amount_text, currency';
 
 /**
- * All SQL of the report. Statements run over the views of a lake for one scope after the other; those that make temporary
- * tables come first. Sums of decimals stay decimals, and every result has an order that its rows decide alone.
+ * All SQL of the report. Statements run over the views of a lake for one scope after another; those that create
+ * temporary tables run first. Sums of decimals stay decimals, and the order of every result is determined by its rows.
  */
 function statementsOf(scope: Scope) {
-  const dated = within(scope, 'effective_at');
+  const dated = scopeCondition(scope, 'effective_at');
   const account = `account = ${literal(scope.account)}`;
-  const opened = within(scope, 'started_at');
-  // Materialized, all columns of the rows would be kept.
+  const opened = scopeCondition(scope, 'started_at');
+  // A materialised CTE would keep all columns of its rows.
   const ofAccount = (table: string) => `${table} AS NOT MATERIALIZED (FROM main.${table} WHERE ${account})`;
   const netOf = (ids: readonly string[]) =>
-    `FROM settled WHERE role = 'net' AND amount IS NOT NULL AND group_id IN (${list(ids)})`;
+    `FROM settled WHERE role = 'net' AND amount IS NOT NULL AND group_id IN (${literals(ids)})`;
   const feesOf = (most: number) =>
     `WITH named AS (SELECT currency, ${amountName} AS fee, sum(times) AS times, sum(total) AS total, ` +
     'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
@@ -113,34 +113,42 @@ function statementsOf(scope: Scope) {
     'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
     `SELECT currency, CASE WHEN rank <= ${most} THEN fee END AS fee, CASE WHEN min(rank) <= ${most} THEN min(list) END AS list, ` +
     'count(*) AS fees, sum(times) AS times, ' +
-    `sum(total) AS total, min(rank) AS place FROM ranked GROUP BY currency, CASE WHEN rank <= ${most} THEN fee END ` +
-    'ORDER BY currency, place';
+    `sum(total) AS total, min(rank) AS first_rank FROM ranked GROUP BY currency, CASE WHEN rank <= ${most} THEN fee END ` +
+    'ORDER BY currency, first_rank';
   return {
-    /** The amounts of the account: of v0 until transactions are loaded, what these paid from then on. */
+    /** The account's amounts: of v0 until the first loaded transaction, of released transactions from then on. */
     makeAmounts: `CREATE OR REPLACE TEMP VIEW amounts AS SELECT * FROM (${accountAmounts}) WHERE ${account}`,
-    /** The amounts of its settlements: where v0 was not read by settlement, what transactions paid. */
+    /**
+     * The amounts of the account's settlements: of v0, or, for settlements that v0 wasn't read for, of released
+     * transactions.
+     */
     makeSettled:
       `CREATE OR REPLACE TEMP VIEW settled AS SELECT ${settledColumns} FROM group_entries WHERE ${account} ` +
       `UNION ALL SELECT ${settledColumns} FROM (${paidAmounts}) WHERE ${account} ` +
       `AND group_id NOT IN (SELECT group_id FROM group_events WHERE ${account} AND group_id IS NOT NULL)`,
-    /** `since`: the first instant of loaded transactions; null where there are none. `before`: whether v0 has any before it. */
+    /**
+     * `since`: first instant of loaded transactions; null where there are none. `before`: whether v0 is loaded before
+     * it.
+     */
     basis: query(
       { since: 'textOrNull', before: 'count' },
       `SELECT min(window_start) AS since, CAST((SELECT min(window_start) FROM events WHERE ${account}) < min(window_start) AS INTEGER) AS before ` +
         `FROM transactions WHERE ${account}`,
     ),
-    /** What was earned and is not paid yet. `matures`: when the last of it is to be. */
+    /** Deferred transactions, which aren't paid yet. `matures`: the latest maturity date. */
     deferred: query(
       { currency: 'text', times: 'count', total: 'decimal', matures: 'textOrNull' },
       `SELECT ${currency}, count(*) AS times, coalesce(sum(total_amount), 0) AS total, max(maturity_at) AS matures ` +
         `FROM transactions WHERE status = 'DEFERRED' AND ${dated} GROUP BY ALL ORDER BY currency`,
     ),
-    /** Net amounts, summed to what every later figure needs. */
+    /** Net amounts, summed by all columns that later queries need. */
     makeTotals:
       `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, category, event_list, kind, name, ` +
       'count(*) AS times, coalesce(sum(amount), CAST(0 AS DECIMAL(38,6))) AS total, ' +
       `count(*) FILTER (amount IS NULL) AS inexact FROM amounts WHERE role = 'net' AND ${dated} GROUP BY ALL`,
-    /** `times`: net amounts that were summed; `inexact`: those that DECIMAL(18,6) can't hold, which no sum has. */
+    /**
+     * `times`: number of net amounts; `inexact`: number of those that DECIMAL(18,6) can't hold, which no sum includes.
+     */
     currencies: query(
       { currency: 'text', times: 'count', inexact: 'count', net: 'decimal' },
       'SELECT currency, sum(times) AS times, sum(inexact) AS inexact, sum(total) AS net FROM totals ' +
@@ -150,7 +158,9 @@ function statementsOf(scope: Scope) {
       { currency: 'text', month: 'text', category: 'text', total: 'decimal' },
       'SELECT currency, month, category, sum(total) AS total FROM totals GROUP BY currency, month, category ORDER BY ALL',
     ),
-    /** Fees by their own name: the largest ones, the others as one line without a name; `list`: null where there are several. */
+    /**
+     * Fees by name: the largest ones, and the others as one line without a name; `list`: null where there are several.
+     */
     fees: query(feeKinds, feesOf(mostFees)),
     everyFee: query(feeKinds, feesOf(Number.MAX_SAFE_INTEGER)),
     makeSkus:
@@ -158,21 +168,21 @@ function statementsOf(scope: Scope) {
       `FROM (SELECT ${currency}, sku, count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS orders, ` +
       `${skuSums}, ` +
       `sum(amount) AS net FROM amounts WHERE role = 'net' AND sku IS NOT NULL AND ${dated} GROUP BY ALL)`,
-    /** The SKUs with most charges, and the others as one line without a SKU. */
+    /** The SKUs with the highest charges, and the others as one line without a SKU. */
     skus: query(
       { currency: 'text', sku: 'textOrNull', skus: 'count', orders: 'count', ...skuKinds, net: 'decimal' },
       `SELECT currency, CASE WHEN rank <= ${mostSkus} THEN sku END AS sku, count(*) AS skus, sum(orders) AS orders, ` +
         `${skuColumns.map((id) => `sum(${id}) AS ${id}`).join(', ')}, sum(net) AS net, ` +
-        `min(rank) AS place FROM skus GROUP BY currency, CASE WHEN rank <= ${mostSkus} THEN sku END ORDER BY currency, place`,
+        `min(rank) AS first_rank FROM skus GROUP BY currency, CASE WHEN rank <= ${mostSkus} THEN sku END ORDER BY currency, first_rank`,
     ),
-    /** All SKUs, and last what names none of them (`sku` null). */
+    /** All SKUs, and last the amounts without a SKU (`sku` null). */
     everySku: query(
       { currency: 'text', sku: 'textOrNull', orders: 'count', ...skuKinds, net: 'decimal' },
       `SELECT currency, sku, orders, ${skuColumns.join(', ')}, net, rank FROM skus UNION ALL ` +
         `SELECT ${currency}, NULL, NULL, ${skuSums}, sum(amount) AS net, NULL FROM amounts ` +
         `WHERE role = 'net' AND sku IS NULL AND ${dated} GROUP BY ALL ORDER BY currency, rank NULLS LAST`,
     ),
-    /** Orders that were shipped and refunded, by month, and of all months (`ofMonth` null). */
+    /** Shipped and refunded orders, by month and for all months (`ofMonth` null). */
     refunds: query(
       { currency: 'text', ofMonth: 'textOrNull', shipped: 'count', refunded: 'count' },
       "SELECT coalesce(currency, '') AS currency, CASE WHEN grouping(month) = 0 THEN month END AS of_month, " +
@@ -196,19 +206,22 @@ function statementsOf(scope: Scope) {
       `SELECT group_id, currency, ${netSums}, count(*) AS times FROM settled ` +
         'GROUP BY group_id, currency ORDER BY ALL',
     ),
-    /** Settlements whose money a later transfer paid. */
-    carried: query(
+    /** Settlements that were paid by the transfer of a later one. */
+    laterPayments: query(
       { groupId: 'text', paidBy: 'text', paidAt: 'textOrNull' },
       `SELECT group_id, paid_by, paid_at FROM settlement_payouts WHERE ${account} AND paid_by <> group_id ORDER BY group_id`,
     ),
-    /** The lines of the view `reconciliation`, of the account. */
+    /** The account's lines of the view `reconciliation`. */
     reconciliation: query(
       { currency: 'text', line: 'text', amount: 'decimal' },
       `WITH ${['groups', 'events', 'entries', 'group_events', 'group_entries'].map(ofAccount).join(', ')} ` +
-        `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${list(bankLines)}], line)`,
+        `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${literals(bankLines)}], line)`,
     ),
     brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),
-    /** Net entries of settlements by list, kind and name: the largest sums, the others as one line, where these are null. */
+    /**
+     * Net entries of settlements by list, kind and name: the largest sums, and the others as one line, where these are
+     * null.
+     */
     lines: (ids: readonly string[]) =>
       query(
         {
@@ -216,14 +229,14 @@ function statementsOf(scope: Scope) {
           ...{ lines: 'count', times: 'count', total: 'decimal' },
         },
         'WITH lines AS (SELECT group_id, currency, event_list, kind, name, count(*) AS times, sum(amount) AS total ' +
-          `FROM settled WHERE role = 'net' AND group_id IN (${list(ids)}) GROUP BY ALL), ` +
+          `FROM settled WHERE role = 'net' AND group_id IN (${literals(ids)}) GROUP BY ALL), ` +
           'ranked AS (SELECT *, row_number() OVER (PARTITION BY group_id ORDER BY abs(total) DESC NULLS LAST, currency, ' +
           `event_list, kind, name) AS rank FROM lines), kept AS (SELECT *, rank <= ${mostLines} AS shown FROM ranked) ` +
           'SELECT group_id, currency, CASE WHEN shown THEN event_list END AS event_list, CASE WHEN shown THEN kind END AS kind, ' +
           'CASE WHEN shown THEN name END AS name, count(*) AS lines, sum(times) AS times, sum(total) AS total, ' +
-          'min(rank) AS place FROM kept GROUP BY group_id, currency, shown, CASE WHEN shown THEN rank END, ' +
+          'min(rank) AS first_rank FROM kept GROUP BY group_id, currency, shown, CASE WHEN shown THEN rank END, ' +
           'CASE WHEN shown THEN event_list END, CASE WHEN shown THEN kind END, CASE WHEN shown THEN name END ' +
-          'ORDER BY group_id, place',
+          'ORDER BY group_id, first_rank',
       ),
     /** Instants of the largest amounts of settlements, microseconds since 1970. */
     largestAt: (ids: readonly string[]) =>
@@ -235,7 +248,7 @@ function statementsOf(scope: Scope) {
           `row_number() OVER (PARTITION BY group_id ORDER BY abs(amount) DESC, effective_at) <= ${mostLargest}) ` +
           'SELECT DISTINCT epoch_us(effective_at) AS micros FROM large ORDER BY micros',
       ),
-    /** The largest amounts of settlements, at instants that are known: ranking all of the wide rows takes ten times as long. */
+    /** The largest amounts of settlements, at known instants: ranking all of the wide rows takes ten times as long. */
     largest: (ids: readonly string[], instants: readonly string[]) =>
       query(
         {
@@ -251,17 +264,23 @@ function statementsOf(scope: Scope) {
     makeLate:
       'CREATE OR REPLACE TEMP TABLE late AS SELECT change, seen_at, event_id, event_list, amazon_order_id, effective_at, ' +
       `posted_at, entries FROM event_history WHERE source = 'events' AND ${dated}`,
-    /** Net amounts of the events that came late or vanished, from where the lake still has them. */
+    /**
+     * Net amounts of the events that appeared late or vanished; of vanished events from the entries kept in
+     * `event_history`.
+     */
     makeLateAmounts:
-      'CREATE OR REPLACE TEMP TABLE late_amounts AS WITH held AS (SELECT event_id, currency, role, amount FROM entries ' +
+      'CREATE OR REPLACE TEMP TABLE late_amounts AS WITH loaded AS (SELECT event_id, currency, role, amount FROM entries ' +
       `WHERE ${account} AND event_id IN (SELECT event_id FROM late)), ` +
-      'gone AS (SELECT event_id, entries FROM late WHERE entries IS NOT NULL AND event_id NOT IN (SELECT event_id FROM held) ' +
+      'removed AS (SELECT event_id, entries FROM late WHERE entries IS NOT NULL AND event_id NOT IN (SELECT event_id FROM loaded) ' +
       'QUALIFY row_number() OVER (PARTITION BY event_id ORDER BY seen_at DESC) = 1), ' +
-      `told AS (SELECT event_id, unnest(${entriesOf(entries)}, recursive := true) FROM gone) ` +
-      `SELECT event_id, ${currency}, sum(amount) AS net FROM (SELECT * FROM held UNION ALL ` +
-      'SELECT event_id, currency, role, CAST(amount AS DECIMAL(18,6)) FROM told) ' +
+      `stored AS (SELECT event_id, unnest(${entriesOf(entries)}, recursive := true) FROM removed) ` +
+      `SELECT event_id, ${currency}, sum(amount) AS net FROM (SELECT * FROM loaded UNION ALL ` +
+      'SELECT event_id, currency, role, CAST(amount AS DECIMAL(18,6)) FROM stored) ' +
       "WHERE role = 'net' GROUP BY ALL",
-    /** The newest runs that found something, with the first and the last instant of these events; `runs` and `changes`: of all. */
+    /**
+     * The newest runs that found changes, with the first and last instant of the changed events; `runs` and `changes`:
+     * totals of all runs.
+     */
     lateRuns: query(
       {
         ...{ seenAt: 'text', appeared: 'count', vanished: 'count', earliest: 'text', latest: 'text' },
@@ -272,7 +291,7 @@ function statementsOf(scope: Scope) {
         'sum(count(*)) OVER () AS changes FROM late GROUP BY seen_at ' +
         `ORDER BY seen_at DESC LIMIT ${mostLateRuns}`,
     ),
-    /** `changed`: net amount of what appeared less that of what vanished. */
+    /** `changed`: net amount of the appeared events less that of the vanished ones. */
     lateMonths: query(
       {
         ...{ currency: 'text', month: 'text', appeared: 'count', vanished: 'count' },
@@ -297,7 +316,7 @@ function statementsOf(scope: Scope) {
       'SELECT event_list, count(*) FILTER (by_date) AS events, count(*) FILTER (NOT by_date) AS group_events FROM (' +
         `SELECT event_list, true AS by_date FROM events WHERE ${dated} UNION ALL ` +
         `SELECT event_list, false FROM group_events WHERE ${dated}) ` +
-        `WHERE event_list NOT IN (${list(Object.keys(eventLists))}) GROUP BY ALL ORDER BY events DESC, event_list`,
+        `WHERE event_list NOT IN (${literals(Object.keys(eventLists))}) GROUP BY ALL ORDER BY events DESC, event_list`,
     ),
     unknownAmounts: query(
       { currency: 'text', eventList: 'text', path: 'text', times: 'count', total: 'decimal' },
@@ -309,7 +328,7 @@ function statementsOf(scope: Scope) {
       `SELECT ${currency}, event_list, path, coalesce(name, '') AS name, count(*) AS times, sum(amount) AS total FROM amounts ` +
         `WHERE role = 'net' AND category = 'unknown' AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path, name`,
     ),
-    /** `example`: one of them as received; null where it is no number. */
+    /** `example`: one of the amounts as received; null where it is no number. */
     inexactAmounts: query(
       { currency: 'text', eventList: 'text', path: 'text', role: 'text', times: 'count', example: 'textOrNull' },
       `SELECT ${currency}, event_list, path, role, count(*) AS times, min(amount_text) AS example FROM amounts ` +
@@ -320,7 +339,7 @@ function statementsOf(scope: Scope) {
 
 type Statements = ReturnType<typeof statementsOf>;
 
-/** What is listed; the rest is summed up. */
+/** Largest numbers of listed rows; further rows are summed in one line or left out. */
 const mostFees = 12;
 const mostSkus = 20;
 const mostLines = 40;
@@ -333,7 +352,7 @@ const feeKinds = {
   ...({ fees: 'count', times: 'count', total: 'decimal' } as const),
 };
 
-/** Categories that a SKU's amounts are told by: all that there are, so that they make its net. */
+/** The categories of a SKU's amounts: all of them, so that they add up to its net. */
 const skuKinds = {
   ...({ charges: 'decimal', promotions: 'decimal', fees: 'decimal', taxes: 'decimal', refunds: 'decimal' } as const),
   ...({ reimbursements: 'decimal', transfers: 'decimal', unknown: 'decimal' } as const),
@@ -346,7 +365,7 @@ const skuSums = skuColumns
   .map((id) => `coalesce(sum(amount) FILTER (category = ${literal(id)}), CAST(0 AS DECIMAL(38,6))) AS ${id}`)
   .join(', ');
 
-function within({ account, from, to }: Scope, column: string): string {
+function scopeCondition({ account, from, to }: Scope, column: string): string {
   return [
     `account = ${literal(account)}`,
     ...(from === undefined ? [] : [`${column} >= ${timestampLiteral(from)}`]),
@@ -354,6 +373,6 @@ function within({ account, from, to }: Scope, column: string): string {
   ].join(' AND ');
 }
 
-function list(texts: readonly string[]): string {
+function literals(texts: readonly string[]): string {
   return texts.map(literal).join(', ');
 }

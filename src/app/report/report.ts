@@ -33,30 +33,30 @@ import { readWarningFigures } from './warnings-section.js';
 
 export interface ReportOptions extends RangeOptions {
   readonly lake: string;
-  /** Undefined: every account. */
+  /** Undefined: all accounts. */
   readonly account: string | undefined;
-  /** Undefined: by the ending of `output`, else `html`. */
+  /** Undefined: by the extension of `output`, else `html`. */
   readonly format?: ReportFormat | undefined;
-  /** Where the report is written, a folder for `csv`; `-`: standard output. Undefined: by its format. */
+  /** Path of the report, a folder for `csv`; `-`: standard output. Undefined: a name by the format. */
   readonly output: string | undefined;
 }
 
-/** What `--format` takes: the page, or its tables as a folder of CSV files or as a workbook. */
+/** Values of `--format`: the page, or its tables as a folder of CSV files or as a workbook. */
 export const reportFormats = ['html', 'csv', 'xlsx'] as const;
 
 export type ReportFormat = (typeof reportFormats)[number];
 
-/** Bytes at the beginning of a report that have its mark. */
+/** Number of bytes that are searched for a report's mark. */
 const headBytes = 200;
 
 /**
- * `ledgerlake report`: one HTML file about a lake, or its tables. A file that is there already is replaced where it is a report, and only
- * once the new one is whole; any other is left as it is.
+ * `ledgerlake report`: writes a report on a lake as one HTML file, or its tables. An existing file is replaced only if
+ * it is a report, and only once the new one is complete.
  *
- * @throws LedgerlakeError USAGE for a place that can't be written or holds something else, and as `lakeReport` does
+ * @throws LedgerlakeError USAGE for a path that can't be written or has another file, and as `lakeReport`
  */
 export async function report(options: ReportOptions, { clock, signal, output, log }: ReadingContext): Promise<void> {
-  // Given or not, it must be a range before anything is read.
+  // An invalid range is an error before anything is read.
   if (options.from !== undefined) readRange(options, clock.now());
   const format = formatOf(options);
   const path = options.output ?? (format === 'csv' ? 'ledgerlake-report' : `ledgerlake-report.${format}`);
@@ -64,41 +64,41 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   if (path !== '-') await refuseOtherFile(path, format);
   const lake = await openExistingLake(options.lake, clock, log);
   const isExport = format !== 'html';
-  const written = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal });
-  const bytes = await writeReport(path, format, written, output);
+  const result = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal });
+  const bytes = await writeReport(path, format, result, output);
   const emit = plainLog(log);
-  for (const of of written.leftOut) {
-    emit({ event: 'days-left-out', account: of.account, reason: leftOutText(of) });
+  for (const days of result.leftOut) {
+    emit({ event: 'days-left-out', account: days.account, reason: leftOutText(days) });
   }
-  if (path !== '-') await writeText(output, [`${writtenText(path, bytes, written)}\n`]);
+  if (path !== '-') await writeText(output, [`${summaryText(path, bytes, result)}\n`]);
 }
 
 /**
- * What is written under a name.
+ * The format of the report.
  *
- * @throws LedgerlakeError USAGE where its ending says something else than the format
+ * @throws LedgerlakeError USAGE where the extension of `output` contradicts the format
  */
 function formatOf({ format, output = '' }: ReportOptions): ReportFormat {
   const ending = extname(output).toLowerCase();
-  const named = reportFormats.find((of) => ending === `.${of}` || (of === 'html' && ending === '.htm'));
-  if (named === undefined && ending !== '' && format !== 'csv') {
+  const byExtension = reportFormats.find((known) => ending === `.${known}` || (known === 'html' && ending === '.htm'));
+  if (byExtension === undefined && ending !== '' && format !== 'csv') {
     throw usageError(
       `expected --output to end with .html or .xlsx, or to be a folder with --format csv, got ${output}: no report is written as ${ending}`,
     );
   }
-  if (named === undefined || named === format) return format ?? 'html';
-  if (named === 'csv') {
+  if (byExtension === undefined || byExtension === format) return format ?? 'html';
+  if (byExtension === 'csv') {
     throw usageError(
       `expected --output to end with .html or .xlsx, got ${output}: --format csv writes a folder of files`,
     );
   }
-  if (format === undefined) return named;
+  if (format === undefined) return byExtension;
   throw usageError(
     `expected --output to name ${format === 'csv' ? 'a folder' : `a file that ends with .${format}`} for --format ${format}, got ${output}`,
   );
 }
 
-/** Writes it in its format; the bytes that it has. */
+/** Writes the report in its format and returns its size in bytes. */
 async function writeReport(
   path: string,
   format: ReportFormat,
@@ -111,13 +111,13 @@ async function writeReport(
     for (const { name, columns, rows } of sheets) {
       let text = '';
       for await (const part of csvText(columns, chunksOf(rows), { isSafe: true })) text += part;
-      await writeWhole(join(path, `${name}.csv`), text);
+      await writeReportFile(join(path, `${name}.csv`), text);
       bytes += Buffer.byteLength(text);
     }
     return bytes;
   }
   const content = format === 'html' ? Buffer.from(html) : workbook(sheets);
-  if (path !== '-') await writeWhole(path, content);
+  if (path !== '-') await writeReportFile(path, content);
   else if (format === 'html') await writeText(output, [html]);
   else {
     await new Promise<void>((resolve) => {
@@ -129,7 +129,7 @@ async function writeReport(
   return content.length;
 }
 
-/** Keeps what isn't a report of ours from being written over. */
+/** @throws LedgerlakeError USAGE where the folder doesn't exist or the path has a file that is no report */
 async function refuseOtherFile(path: string, format: ReportFormat): Promise<void> {
   const folder = await stat(dirname(resolve(path))).catch(() => undefined);
   if (folder?.isDirectory() !== true) {
@@ -146,15 +146,15 @@ async function refuseOtherFile(path: string, format: ReportFormat): Promise<void
       `expected --output to name a new folder or that of an earlier report, ${path} has ${others[0] ?? ''}: choose another name`,
     );
   }
-  if (found.isFile() && (found.size === 0 || (await marked(path, format)))) return;
+  if (found.isFile() && (found.size === 0 || (await hasReportMark(path, format)))) return;
   const what = found.isDirectory() ? 'a folder' : 'a file that is not a report of ledgerlake';
   throw usageError(
     `expected --output to name a new file or an earlier report, ${path} is ${what}: choose another name`,
   );
 }
 
-/** Whether a page's beginning, or a workbook's end, is that of a report. */
-async function marked(path: string, format: 'html' | 'xlsx'): Promise<boolean> {
+/** Whether the start of a page, or the end of a workbook, has the mark of a report. */
+async function hasReportMark(path: string, format: 'html' | 'xlsx'): Promise<boolean> {
   const file = await open(path).catch((cause: unknown) => {
     throw usageError(
       `expected --output to name a new file or an earlier report, ${path} can't be read: ${messageOf(cause)}`,
@@ -169,7 +169,7 @@ async function marked(path: string, format: 'html' | 'xlsx'): Promise<boolean> {
   }
 }
 
-async function writeWhole(path: string, text: string | Buffer): Promise<void> {
+async function writeReportFile(path: string, text: string | Buffer): Promise<void> {
   try {
     await replaceFile(path, text);
   } catch (cause) {
@@ -177,8 +177,7 @@ async function writeWhole(path: string, text: string | Buffer): Promise<void> {
   }
 }
 
-function writtenText(path: string, bytes: number, of: Report): string {
-  const { accounts, currencies, settlements, differing } = of;
+function summaryText(path: string, bytes: number, { accounts, currencies, settlements, differing }: Report): string {
   const size = formatBytes(bytes);
   if (accounts.length === 0) return `${path}: the lake holds nothing yet, and the report says so (${size})`;
   const parts = [
@@ -193,14 +192,14 @@ function writtenText(path: string, bytes: number, of: Report): string {
 
 export interface ReportQuestion {
   readonly lake: Lake;
-  /** The lake as the user wrote it. */
+  /** The lake's location as given by the user. */
   readonly location: string;
-  /** Undefined: every account that the lake holds, one after the other. */
+  /** Undefined: all accounts of the lake, one after the other. */
   readonly account: string | undefined;
-  /** ISO 8601; undefined: all that the lake holds. */
+  /** ISO 8601; undefined: all data of the lake. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Whether its tables are wanted, which have all SKUs. */
+  /** Whether to include the tables, which have all SKUs. */
   readonly isExport?: boolean;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
@@ -208,25 +207,25 @@ export interface ReportQuestion {
 
 export interface Report {
   readonly html: string;
-  /** Its tables, exact, for other programs; none unless it is an export. */
+  /** The tables with exact amounts, for other programs; empty unless the report is an export. */
   readonly sheets: readonly Sheet[];
   readonly accounts: readonly string[];
-  /** Currencies of the accounts, one by one. */
+  /** Number of currencies, counted for each account. */
   readonly currencies: number;
   readonly settlements: number;
-  /** Closed settlements that don't add up. */
+  /** Number of closed settlements that don't add up. */
   readonly differing: number;
-  /** What the figures leave out. */
+  /** Loaded days that the figures leave out, by account. */
   readonly leftOut: readonly LeftOutDays[];
 }
 
 /**
- * A report of a lake as of now: one HTML document without a script, and without a request to anywhere. Nothing of it grows
- * with the rows of the lake, but for what is listed by month, day or settlement, which has bounds. The lake is as new as it
- * was when it was opened or refreshed last.
+ * A report on a lake as of now: one HTML document without scripts or requests. Its size doesn't depend on the lake's
+ * number of rows, except for lists by month, day or settlement, which are limited. It covers the lake as last opened or
+ * refreshed.
  *
- * @throws LedgerlakeError USAGE for an account that the lake doesn't hold, while it holds others, and for a range that is
- * none; LAKE_STORE, LAKE_LOG and SQL where the lake can't be read; STOPPED when the signal aborts
+ * @throws LedgerlakeError USAGE for an account that the lake doesn't have while it has others, and for an invalid
+ * range; LAKE_STORE, LAKE_LOG and SQL where the lake can't be read; STOPPED when the signal aborts
  */
 export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const { lake, location, account, from, to, isExport = false, clock, signal } = question;
@@ -244,7 +243,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
     const figures: AccountFigures[] = [];
     for (const name of names) {
       const range = reportedRange({ from, to }, loadedRange(lake, name, unfinishedRanges), now);
-      // Without bounds whatever the lake holds counts.
+      // Without bounds all data of the lake counts.
       const bounds = {
         from: from === undefined ? undefined : range.start,
         to: to === undefined ? undefined : range.end,
@@ -259,7 +258,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
           compared: comparedDays(lake, name),
         },
         currencies: await readFigures(reader, isExport),
-        settlements: await readSettlements(reader, lake, Math.floor(detailed / names.length)),
+        settlements: await readSettlements(reader, lake, Math.floor(mostDetailed / names.length)),
         reconciliation: await readReconciliation(reader, lake),
         late: await readLate(reader),
         warnings: await readWarningFigures(reader),
@@ -267,28 +266,28 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
     }
     return figures;
   });
-  const settlements = accounts.flatMap((of) => of.settlements);
+  const settlements = accounts.flatMap((figures) => figures.settlements);
   return {
     html: reportHtml(accounts, { lastRun, location, now, isPartial: from !== undefined || to !== undefined }),
     sheets: isExport ? reportSheets(accounts) : [],
     accounts: names,
-    currencies: accounts.reduce((sum, of) => sum + of.currencies.length, 0),
+    currencies: accounts.reduce((sum, figures) => sum + figures.currencies.length, 0),
     settlements: settlements.length,
     differing: settlements.filter(({ verdict }) => verdict === 'differs').length,
     leftOut: accounts.flatMap(({ basis }) => basis.leftOut ?? []),
   };
 }
 
-/** Memory for DuckDB; what is more goes to temporary files. */
+/** DuckDB's memory limit; further data is spilled to temporary files. */
 const memoryLimit = '1GB';
-/** Settlements that come with their entries, over all accounts and currencies. */
-const detailed = 300;
-/** Times that the figures are read when runs replace files meanwhile. */
+/** Number of settlements with their entries, over all accounts and currencies. */
+const mostDetailed = 300;
+/** Largest number of attempts to read the figures while runs replace files. */
 const mostAttempts = 3;
 
 /**
- * Reads a lake's tables at its newest version. Where a run replaces files while they are read, all of it is read again, so
- * that the figures belong together.
+ * Reads a lake's tables at their newest version. Where a run replaces files meanwhile, everything is read again, so
+ * that all figures are of the same version.
  */
 async function withViews<T>(
   lake: Lake,

@@ -38,12 +38,13 @@ import {
 import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
 
 /**
- * What can be said of a settlement's total: it is the beginning balance and the net entries together, to the millionth;
- * it isn't; the settlement is open; its events weren't read by settlement since it closed; some of them were forgotten.
+ * The check of a settlement's total, in this order: it equals the beginning balance plus the net entries, to the
+ * millionth; it doesn't; the settlement is open; its events weren't loaded by settlement after it closed; some of its
+ * events were forgotten.
  */
 export type Verdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
 
-/** What stands behind a settlement's net. */
+/** Entries of a settlement's net: sums by name, and the largest amounts. */
 interface SettlementEntries {
   readonly lines: readonly FigureRow<'lines'>[];
   readonly largest: readonly FigureRow<'largest'>[];
@@ -52,28 +53,28 @@ interface SettlementEntries {
 export interface SettlementFigures {
   readonly settlement: Settlement;
   readonly verdict: Verdict;
-  /** What `verify` says of a total that isn't made; undefined for every other verdict. */
+  /** The finding of `verify` on a total that differs; undefined for every other verdict. */
   readonly fault: string | undefined;
-  /** Its own currency, or that of its entries; empty where there is none. */
+  /** Its currency, or that of its entries; empty where there is none. */
   readonly currency: string;
-  /** Sum of the net entries in that currency; undefined where none are loaded. */
+  /** Sum of the net entries in that currency; undefined where none is loaded. */
   readonly net: string | undefined;
   /** Beginning balance and net together. */
   readonly sum: string;
-  /** By how much sum and total are apart; undefined where they can't be compared. */
-  readonly apart: string | undefined;
-  /** Amounts behind it, net or not, and those of unknown role. */
+  /** Sum less total; undefined where it is 0 or they can't be compared. */
+  readonly discrepancy: string | undefined;
+  /** Number of its amounts, net or not, and of those with an unknown role. */
   readonly times: number;
   readonly unknown: number;
-  /** The later settlement whose transfer paid what its own did not. */
-  readonly carried: FigureRow<'carried'> | undefined;
+  /** The later settlement whose transfer paid this one; undefined: none. */
+  readonly laterPayment: FigureRow<'laterPayments'> | undefined;
   /** Undefined where the report leaves them out. */
   readonly entries: SettlementEntries | undefined;
 }
 
 /**
- * Every settlement that opened in the range, the newest first, compared with its total as `verify` does it; `detailed`: how
- * many come with their entries, over all currencies.
+ * Reads the settlements that opened in the range, newest first, and compares each with its total like `verify`.
+ * `detailed`: the number of settlements with entries, over all currencies.
  */
 export async function readSettlements(
   { scope, database, signal, sql, rows }: FigureReader,
@@ -87,26 +88,27 @@ export async function readSettlements(
   const byEvent = new Set(loadedSettlements(comparable));
   const windows = datedWindows(comparable, byTransaction, scope.account);
   const read = lake.loadKeys(bySettlement.pipeline, bySettlement.table, scope.account);
-  // What v0 gave while a settlement was open isn't all of it, and stands in the way of what transactions paid.
-  const isLoaded = (of: Settlement) => byEvent.has(of) || (!read.has(of.slice) && isCovered(of, windows));
+  // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
+  const isLoaded = (settlement: Settlement) =>
+    byEvent.has(settlement) || (!read.has(settlement.slice) && isCovered(settlement, windows));
   const broken = new Set((await rows(sql.brokenGroups)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupedBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(sql.nets));
-  const carried = new Map((await rows(sql.carried)).map((of) => [of.groupId, of]));
+  const laterPayments = new Map((await rows(sql.laterPayments)).map((row) => [row.groupId, row]));
   const figures = settlements.map((settlement) => {
     const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
-    return figuresOf(settlement, nets.get(settlement.id) ?? [], carried.get(settlement.id), verdict);
+    return figuresOf(settlement, nets.get(settlement.id) ?? [], laterPayments.get(settlement.id), verdict);
   });
-  const wanted = detailedOf(figures, detailed).map(({ settlement }) => settlement.id);
+  const wanted = selectDetailed(figures, detailed).map(({ settlement }) => settlement.id);
   if (wanted.length === 0) return figures;
   const lines = byGroup(await rows(sql.lines(wanted)));
   const instants = (await rows(sql.largestAt(wanted))).map(({ micros }) => micros);
   const largest = byGroup(instants.length === 0 ? [] : await rows(sql.largest(wanted, instants)));
-  const isWanted = new Set(wanted);
-  return figures.map((of) => {
-    const { id } = of.settlement;
-    if (!isWanted.has(id)) return of;
-    return { ...of, entries: { lines: lines.get(id) ?? [], largest: largest.get(id) ?? [] } };
+  const wantedIds = new Set(wanted);
+  return figures.map((one) => {
+    const { id } = one.settlement;
+    if (!wantedIds.has(id)) return one;
+    return { ...one, entries: { lines: lines.get(id) ?? [], largest: largest.get(id) ?? [] } };
   });
 }
 
@@ -115,7 +117,7 @@ function newestFirst(one: Settlement, other: Settlement): number {
   return later > 0 || later < 0 ? later : one.id < other.id ? -1 : 1;
 }
 
-/** What can't be compared; undefined: the sums decide. */
+/** The verdict on a settlement that can't be compared; undefined: its sum decides. */
 function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean): Verdict | undefined {
   if (!isClosed) return 'open';
   if (!isLoaded) return 'not-loaded';
@@ -125,7 +127,7 @@ function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean
 function figuresOf(
   settlement: Settlement,
   nets: readonly FigureRow<'nets'>[],
-  carried: FigureRow<'carried'> | undefined,
+  laterPayment: FigureRow<'laterPayments'> | undefined,
   known: Verdict | undefined,
 ): SettlementFigures {
   const main = settlement.currency ?? settlement.beginningCurrency ?? nets[0]?.currency ?? null;
@@ -134,7 +136,7 @@ function figuresOf(
   const net = isRead ? (nets.find(({ currency }) => currency === main)?.net ?? '0') : undefined;
   const sum = sumOf([settlement.beginning ?? '0', net ?? '0']);
   const { total } = settlement;
-  const apart = known === undefined && total !== null ? difference(sum, total) : undefined;
+  const discrepancy = known === undefined && total !== null ? difference(sum, total) : undefined;
   return {
     settlement,
     verdict: known ?? (fault === undefined ? 'adds-up' : 'differs'),
@@ -142,33 +144,36 @@ function figuresOf(
     currency: main ?? '',
     net,
     sum,
-    apart: apart !== undefined && signOf(apart) !== 0 ? apart : undefined,
+    discrepancy: discrepancy !== undefined && signOf(discrepancy) !== 0 ? discrepancy : undefined,
     times: nets.reduce((all, { times }) => all + times, 0),
     unknown: nets.reduce((all, { unknown }) => all + unknown, 0),
-    carried,
+    laterPayment,
     entries: undefined,
   };
 }
 
-/** Settlements of each currency whose entries are told however many currencies there are. */
+/** Smallest number of settlements of each currency with entries, whatever the number of currencies. */
 const leastDetailed = 3;
 
-/** Of each currency its part of what is wanted: those that don't add up first, then the newest ones. */
-function detailedOf(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
+/**
+ * Selects the settlements to show with entries, the same number for each currency: those that don't add up first, then
+ * the newest ones.
+ */
+function selectDetailed(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
   const currencies = groupedBy(figures, ({ currency }) => currency);
   const most = Math.max(leastDetailed, Math.floor(detailed / currencies.size));
-  return [...currencies.values()].flatMap((of) => {
-    const differing = of.filter(({ verdict }) => verdict === 'differs');
-    const others = of.filter(({ verdict, times }) => verdict !== 'differs' && times > 0);
+  return [...currencies.values()].flatMap((settlements) => {
+    const differing = settlements.filter(({ verdict }) => verdict === 'differs');
+    const others = settlements.filter(({ verdict, times }) => verdict !== 'differs' && times > 0);
     return [...differing, ...others].slice(0, most);
   });
 }
 
-/** Settlements that a table lists, beside all that don't add up; the rest is counted. */
+/** Largest number of settlements in a table, besides those that don't add up; further ones are counted. */
 const mostSettlements = 150;
 
-const columnsIn = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
-  textColumn('Settlement', (of) => periodText(of)),
+const settlementColumns = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
+  textColumn('Settlement', (figures) => periodText(figures)),
   numberColumn<SettlementFigures>(
     'Beginning balance',
     ({ settlement: { beginning } }) => orDash(beginning, amount),
@@ -176,38 +181,38 @@ const columnsIn = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
   ),
   numberColumn('Net of its entries', ({ net }) => orDash(net, amount), true),
   numberColumn('Total', ({ settlement: { total } }) => orDash(total, amount)),
-  textColumn('Adds up?', (of) => html`${verdictText(of)}${isUnpaid(of) ? unpaidMark : undefined}`),
+  textColumn('Adds up?', (figures) => html`${verdictText(figures)}${isUnpaid(figures) ? unpaidMark : undefined}`),
   textColumn('Payout', payoutText, true),
 ];
 
-/** Whether the bank got a settlement's payout. */
+/** Whether the bank received a settlement's payout. */
 export function isPaid({ payoutStatus }: Settlement): boolean {
   return payoutStatus === 'Succeeded';
 }
 
-/** Whether the bank did not take a settlement's payout. */
+/** Whether the payout of a settlement failed. */
 export function isUnpaid({ settlement: { payoutStatus } }: SettlementFigures): boolean {
   return /^fail/i.test(payoutStatus ?? '');
 }
 
-/** Where the page is too narrow for the column of payouts. */
+/** Replaces the column of payouts where the page is too narrow for it. */
 const unpaidMark = html` <span class="narrow bad"><span class="sign" aria-hidden="true">✗</span> payout failed</span>`;
 
-/** `Failed 2026-09-21`: what became of the payout, in the service's word, and its date. */
-function payoutText(of: SettlementFigures): Html {
-  const { payoutStatus, paidAt } = of.settlement;
+/** The status of a payout, in the service's word, with its date: `Failed 2026-09-21`. */
+function payoutText(figures: SettlementFigures): Html {
+  const { payoutStatus, paidAt } = figures.settlement;
   if (payoutStatus === null) return html`–`;
   const date = paidAt === null ? undefined : html` <span class="date">${instantText(paidAt).slice(0, 10)}</span>`;
   const text = html`${lakeText(payoutStatus)}${date}`;
-  return isUnpaid(of)
+  return isUnpaid(figures)
     ? html`<span class="payout bad"><span class="sign" aria-hidden="true">✗</span> ${text}</span>`
     : html`<span class="payout">${text}</span>`;
 }
 
-/** `, which was paid on 2026-09-21 with the settlement ID`; undefined where nothing has paid it. */
-export function paidLater({ carried }: SettlementFigures): Html | undefined {
-  if (carried === undefined) return undefined;
-  const { paidBy, paidAt } = carried;
+/** `, which was paid on 2026-09-21 with the settlement ID`; undefined where no later transfer paid it. */
+export function laterPaymentText({ laterPayment }: SettlementFigures): Html | undefined {
+  if (laterPayment === undefined) return undefined;
+  const { paidBy, paidAt } = laterPayment;
   const on = paidAt === null ? undefined : html` on <span class="date">${paidAt.slice(0, 10)}</span>`;
   return html`, which was paid${on} with the settlement ${lakeCode(paidBy)}`;
 }
@@ -216,7 +221,7 @@ function orDash(text: string | null | undefined, amount: AmountFormat): HtmlValu
   return text === null || text === undefined ? '–' : amount(text);
 }
 
-/** What a verdict is called, with a sign that says it without colour. */
+/** The text of each verdict, with a sign that doesn't need colour. */
 const verdicts: Readonly<Record<Verdict, { readonly sign: string; readonly text: string }>> = {
   'adds-up': { sign: '✓', text: 'to the cent' },
   differs: { sign: '✗', text: 'does not add up' },
@@ -226,8 +231,8 @@ const verdicts: Readonly<Record<Verdict, { readonly sign: string; readonly text:
 };
 
 /**
- * The settlements of one currency: each held against its total, with what stands behind it. `id` makes anchors; `isPart`: they are those
- * that opened in a part of what the lake holds.
+ * The settlements of one currency: each compared with its total, with its entries. `id`: prefix of the anchors;
+ * `isPartial`: the report covers a part of the lake only.
  */
 export function settlementSection(
   id: string,
@@ -241,16 +246,16 @@ export function settlementSection(
   const shown = settlements.filter(({ verdict }, at) => at < mostSettlements || verdict === 'differs');
   const left = settlements.slice(mostSettlements).filter(({ verdict }) => verdict !== 'differs').length;
   const withoutEntries = shown.filter(({ entries, times }) => entries === undefined && times > 0).length;
-  const columns = columnsIn(amount);
+  const columns = settlementColumns(amount);
   const bodies = shown.map(
-    (of, at) =>
-      html`<tbody class="v-${of.verdict}" id="${id}-s${at + 1}">
+    (one, at) =>
+      html`<tbody class="v-${one.verdict}" id="${id}-s${at + 1}">
         ${tableRow(
           columns,
-          columns.map(({ cell }) => cell(of)),
+          columns.map(({ cell }) => cell(one)),
         )}
         <tr class="more">
-          <td colspan="${columns.length}">${behind(of, amount)}</td>
+          <td colspan="${columns.length}">${entriesDetails(one, amount)}</td>
         </tr>
       </tbody>`,
   );
@@ -260,7 +265,7 @@ export function settlementSection(
           ${isPartial ? 'Settlements that opened in this time' : 'Settlements by their beginning'}, the newest first, in
           ${currencyText(currency)}
         </caption>
-        ${tableHead(columns)}${bodies}${comparedFoot(columns, settlements, currency, isPartial)}
+        ${tableHead(columns)}${bodies}${comparedTotals(columns, settlements, currency, isPartial)}
       </table>`,
     )}
     <p class="note">
@@ -275,8 +280,8 @@ export function settlementSection(
     </p>`;
 }
 
-/** What the settlements come to that were compared with their totals; undefined where that is one or none. */
-function comparedFoot(
+/** The sums of the settlements that were compared with their totals; undefined for fewer than two. */
+function comparedTotals(
   columns: readonly TableColumn<SettlementFigures>[],
   settlements: readonly SettlementFigures[],
   currency: string,
@@ -286,49 +291,50 @@ function comparedFoot(
   if (compared.length < 2) return undefined;
   const isAll = compared.length === settlements.filter(({ verdict }) => verdict !== 'open').length;
   const amount = shownIn(currency);
-  const of = (amountOf: (of: SettlementFigures) => string | null | undefined) =>
+  const sumOver = (amountOf: (figures: SettlementFigures) => string | null | undefined) =>
     sumOf(compared.map((one) => amountOf(one) ?? '0'));
-  const total = of(({ settlement }) => settlement.total);
-  const apart = difference(
-    of(({ sum }) => sum),
+  const total = sumOver(({ settlement }) => settlement.total);
+  const discrepancy = difference(
+    sumOver(({ sum }) => sum),
     total,
   );
-  const paid = of(({ settlement }) => (isPaid(settlement) ? settlement.total : undefined));
+  const paid = sumOver(({ settlement }) => (isPaid(settlement) ? settlement.total : undefined));
   return html`<tfoot>
     ${tableRow(columns, [
       `${isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`}${isPartial ? ' that opened in this time' : ''}`,
-      amount(of(({ settlement }) => settlement.beginning)),
-      amount(of(({ net }) => net)),
+      amount(sumOver(({ settlement }) => settlement.beginning)),
+      amount(sumOver(({ net }) => net)),
       amount(total),
-      signOf(apart) === 0 ? 'to the cent' : html`${amountsIn(currency)(apart.replace('-', ''))} apart`,
+      signOf(discrepancy) === 0 ? 'to the cent' : html`${amountsIn(currency)(discrepancy.replace('-', ''))} apart`,
       html`${amount(paid)} at the bank`,
     ])}
   </tfoot>`;
 }
 
-/** `2025-02-20 to 2025-03-06`; UTC. */
+/** The period of a settlement in UTC days: `2025-02-20 to 2025-03-06`. */
 function periodText({ settlement: { start, end } }: SettlementFigures): Html {
   const date = (at: number) => html`<span class="date">${instantText(at).slice(0, 10)}</span>`;
   const from = start === null ? '?' : date(start);
   return end === null ? html`${from}, open` : html`${from} to ${date(end)}`;
 }
 
-function verdictText({ verdict, apart, currency }: SettlementFigures): Html {
+function verdictText({ verdict, discrepancy, currency }: SettlementFigures): Html {
   const { sign, text } = verdicts[verdict];
-  const by = apart === undefined ? undefined : `, ${amountsIn(currency)(apart.replace('-', ''))} apart`;
+  const by = discrepancy === undefined ? undefined : `, ${amountsIn(currency)(discrepancy.replace('-', ''))} apart`;
   return html`<span class="verdict"><span class="sign" aria-hidden="true">${sign}</span> ${text}${by}</span>`;
 }
 
-/** The entries behind a settlement, on a click. */
-function behind(of: SettlementFigures, amount: AmountFormat): Html {
-  const { settlement, times, entries, currency, fault, unknown } = of;
+/** The entries of a settlement, shown on a click. */
+function entriesDetails(figures: SettlementFigures, amount: AmountFormat): Html {
+  const { settlement, times, entries, currency, fault, unknown } = figures;
   const summary = times === 0 ? 'No entries' : `${formatCount(times)} ${times === 1 ? 'entry' : 'entries'}`;
-  const spoken = html`<span class="spoken"> of the settlement ${periodText(of)} in ${currencyText(currency)}</span>`;
+  const period = periodText(figures);
+  const spoken = html`<span class="spoken"> of the settlement ${period} in ${currencyText(currency)}</span>`;
   return html`<details>
     <summary>${summary}${spoken}</summary>
     <p>
       Settlement
-      ${lakeCode(settlement.id)}${settlement.payoutStatus === null ? undefined : html`; payout: ${payoutText(of)}${paidLater(of)}`}
+      ${lakeCode(settlement.id)}${settlement.payoutStatus === null ? undefined : html`; payout: ${payoutText(figures)}${laterPaymentText(figures)}`}
     </p>
     ${fault === undefined ? undefined : html`<p class="fault">It doesn’t add up: ${fault}.</p>`}
     ${
@@ -336,20 +342,21 @@ function behind(of: SettlementFigures, amount: AmountFormat): Html {
         ? undefined
         : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see what was noticed.</p>`
     }
-    ${reckoning(of, amount)} ${entries === undefined ? undefined : entriesHtml(of, entries, amount)}
-    ${times === 0 ? undefined : allEntries(settlement.id)}
+    ${totalTable(figures, amount)} ${entries === undefined ? undefined : entriesHtml(figures, entries, amount)}
+    ${times === 0 ? undefined : entriesQuery(settlement.id)}
   </details>`;
 }
 
-/** How the sum comes about. */
-function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures, amount: AmountFormat): Html {
+/** The addition of a settlement's sum, compared with its total. */
+function totalTable({ settlement, net, sum, currency, discrepancy }: SettlementFigures, amount: AmountFormat): Html {
   const { beginning, total } = settlement;
   const lines = [
     { label: 'Beginning balance', text: orDash(beginning, amount) },
     { label: 'Net of its entries', text: net === undefined ? 'not loaded' : amount(net) },
     net !== undefined && { label: 'Together', text: amount(sum) },
     { label: 'Total as the service tells it', text: orDash(total, amount) },
-    apart !== undefined && total !== null && { label: 'Apart', text: amountsIn(currency)(difference(sum, total)) },
+    discrepancy !== undefined &&
+      total !== null && { label: 'Apart', text: amountsIn(currency)(difference(sum, total)) },
   ];
   const rows = lines.filter((line) => line !== false);
   return figureTable(html`How it adds up, in ${currencyText(currency)}`, rows, [
@@ -361,9 +368,9 @@ function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures,
 function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEntries, amount: AmountFormat): Html {
   const { lines, largest } = entries;
   const optional = (text: string | null) => (text === null ? '' : lakeText(text));
-  // One in another currency is in no sum.
-  const money = (text: string, of: string) =>
-    of === currency ? amount(text) : html`${shownIn(of)(text)} ${currencyText(of)}`;
+  // An amount in another currency is in no sum.
+  const money = (text: string, code: string) =>
+    code === currency ? amount(text) : html`${shownIn(code)(text)} ${currencyText(code)}`;
   return html`${figureTable(
     html`Net entries by list, kind and name, in ${currencyText(currency)}`,
     lines,
@@ -372,7 +379,7 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
       textColumn('Kind', ({ kind }) => kind ?? ''),
       textColumn('Name', ({ name }) => optional(name)),
       numberColumn('Times', ({ times }) => formatCount(times)),
-      numberColumn('Amount', ({ total, currency: of }) => money(total, of)),
+      numberColumn('Amount', ({ total, currency: code }) => money(total, code)),
     ],
     ['Net', '', '', '', amount(net ?? '0')],
   )}
@@ -382,12 +389,12 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
     textColumn('Name', ({ name, kind }) => lakeText(name ?? kind)),
     textColumn('Order', ({ amazonOrderId }) => optional(amazonOrderId)),
     textColumn('SKU', ({ sku }) => optional(sku)),
-    numberColumn('Amount', ({ amount: text, currency: of }) => money(text, of)),
+    numberColumn('Amount', ({ amount: text, currency: code }) => money(text, code)),
   ])}`;
 }
 
-/** Where every single one of them is: a file that had them all would be too large to open. */
-function allEntries(id: string): Html {
+/** A query for all entries: a file with all of them would be too large to open. */
+function entriesQuery(id: string): Html {
   return html`<p class="note">
     Every entry: <code><bdi>SELECT * FROM group_entries WHERE group_id = ${literal(id)}</bdi></code>
   </p>`;

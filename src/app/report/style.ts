@@ -1,6 +1,6 @@
 /**
- * The page's only style sheet. Series keep their order of lightness too, so that they stay apart for eyes that see fewer
- * colours: the palette has at least 3 to 1 against the page, text at least 4.5 to 1.
+ * The page's only style sheet. Series differ in lightness too, in a fixed order, for readers with colour vision
+ * deficiency: the palette has a contrast of at least 3:1 with the page, text of at least 4.5:1.
  */
 export const style = `
 :root {

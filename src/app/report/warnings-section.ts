@@ -15,7 +15,7 @@ import {
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
-/** What of the lake's rows nobody expected: it is in no figure, or in none that is certain. */
+/** Unexpected data in the lake: it is in no figure, or in none that is certain. */
 export interface WarningFigures {
   readonly unknownLists: readonly FigureRow<'unknownLists'>[];
   readonly unknownAmounts: readonly FigureRow<'unknownAmounts'>[];
@@ -32,10 +32,10 @@ export async function readWarningFigures({ sql, rows }: FigureReader): Promise<W
   };
 }
 
-/** Rows of a table that are listed; the rest is counted. */
+/** Largest number of rows listed in a table; further ones are counted. */
 const mostRows = 30;
 
-/** What of the rows is in no figure, or in none that is certain, and what the last run noticed. */
+/** Data that is in no figure, or in none that is certain, and the warnings of the last run. */
 export function warningsSection(warnings: WarningFigures, lastRun: LastRun | undefined, account: string): Html {
   const { unknownLists, unknownAmounts, unknownKinds, inexactAmounts } = warnings;
   const isClean = [unknownLists, unknownAmounts, unknownKinds, inexactAmounts].every((rows) => rows.length === 0);
@@ -85,7 +85,7 @@ export function warningsSection(warnings: WarningFigures, lastRun: LastRun | und
       ),
     ],
   )}
-  ${runHtml(lastRun?.account === account ? lastRun : undefined)}`;
+  ${lastRunHtml(lastRun?.account === account ? lastRun : undefined)}`;
 }
 
 const listColumn = textColumn<{ readonly eventList: string }>('List', ({ eventList }) => lakeText(eventList));
@@ -96,19 +96,19 @@ function warningTable<T>(title: string, where: string, rows: readonly T[], colum
   return rows.length === 0 ? html`` : figureTable(caption, rows.slice(0, mostRows), columns);
 }
 
-/** What the last run told of itself, where it was one of this account. */
-function runHtml(run: LastRun | undefined): Html {
+/** The result and warnings of the last run, where it was one of this account. */
+function lastRunHtml(run: LastRun | undefined): Html {
   if (run === undefined) return html`<p class="none">The run that ended last left no word about this account.</p>`;
   const { command, status, endedAt, from, to, failure, pipelines } = run;
   const range = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}`;
   const lines = Object.entries(pipelines).flatMap(([pipeline, { warnings = {} }]) =>
     Object.entries(warnings).map(([kind, places]) => {
       const times = Object.values(places).reduce((sum, count) => sum + count, 0);
-      const named = Object.keys(places).slice(0, 3).map(lakeCode);
-      const unnamed = Object.keys(places).length - named.length;
+      const shownPlaces = Object.keys(places).slice(0, 3).map(lakeCode);
+      const unnamed = Object.keys(places).length - shownPlaces.length;
       return html`<li>
         ${lakeText(pipeline)}: ${formatCount(times)} ${warningTexts[kind] ?? kind}:
-        ${named.map((place, at) => html`${at === 0 ? '' : ', '}${place}`)}${unnamed > 0 ? ` and ${unnamed} more` : ''}
+        ${shownPlaces.map((place, at) => html`${at === 0 ? '' : ', '}${place}`)}${unnamed > 0 ? ` and ${unnamed} more` : ''}
       </li>`;
     }),
   );

@@ -8,34 +8,34 @@ import {
   faultRules,
 } from './fault-settings.js';
 
-/** What decides and counts hits. */
+/** The settings, seed and clock that decide hits, and the receiver of their counts. */
 interface FaultInjectorOptions {
   readonly faults: Faults;
-  /** Decides every chance. */
+  /** Seed of all random faults. */
   readonly seed: number;
-  /** Milliseconds since 1970, for spells. */
+  /** Milliseconds since 1970; decides when spells end. */
   readonly now: () => number;
-  /** Told of every hit. */
+  /** Receives the kind of each hit. */
   readonly hit: (kind: FaultKind) => void;
-  /** Whether there are access tokens, which else can't expire by chance. */
+  /** Whether the service has a sign-in: without one no access token can expire at random. */
   readonly signIn: boolean;
 }
 
-/** Decides which faults hit what, by the settings, the seed and the request's number alone. */
+/** Decides which faults hit which requests and events, by the settings, the seed and the request's number alone. */
 export class FaultInjector {
   readonly #options: FaultInjectorOptions;
-  /** How often each kind struck by itself. */
+  /** Number of hits by kind, spells counted once. */
   readonly #struck = new Map<string, number>();
-  /** Kind and operation, with the instant at which the spell ends. */
+  /** End of the current spell by kind and operation, milliseconds since 1970. */
   readonly #spells = new Map<string, number>();
 
-  /** Throws a USAGE error for settings that can't be. */
+  /** @throws LedgerlakeError USAGE for settings that are invalid */
   constructor(options: FaultInjectorOptions) {
     checkFaults(options.faults);
     this.#options = options;
   }
 
-  /** Whether a kind is switched on by its own name. */
+  /** Whether a kind is switched on by name, not through `all`. */
   has(kind: FaultKind): boolean {
     return this.#options.faults[kind] !== undefined;
   }
@@ -44,7 +44,10 @@ export class FaultInjector {
     return this.#options.faults[kind]?.amount ?? faultRules[kind].amount?.usual ?? 0;
   }
 
-  /** Whether a fault hits a request. To be asked once, and only where the fault would show: a yes is counted. */
+  /**
+   * Whether a fault hits a request. Call it once for each request, and only where the fault would be visible: a hit is
+   * counted.
+   */
   hits(kind: FaultKind, request: FaultRequest): boolean {
     const { faults, hit } = this.#options;
     const rule = faultRules[kind];
@@ -60,12 +63,15 @@ export class FaultInjector {
     return struck;
   }
 
-  /** A chance from 0 up to 1 for a thing that isn't a request, such as an event: always the same one. */
+  /**
+   * A pseudo-random number from 0 (included) to 1 (excluded) for something other than a request, such as an event;
+   * always the same.
+   */
   chance(kind: FaultKind, ...key: readonly (string | number)[]): number {
     return draw(this.#options.seed, kind, ...key);
   }
 
-  /** Whether a fault that hits a share of events or groups hits this one. To count it is the caller's matter. */
+  /** Whether a fault hits an event or a group, for kinds that hit a share of them. The caller counts the hit. */
   hitsItem(kind: FaultKind, key: string): boolean {
     const settings = this.#options.faults[kind];
     return settings !== undefined && this.chance(kind, key) < (settings.share ?? faultRules[kind].share);
@@ -88,7 +94,7 @@ export class FaultInjector {
     return true;
   }
 
-  /** Which of the passing faults `all` means for this request. */
+  /** The passing fault that `all` stands for in this request. */
   #drawn({ operation, number, hasToken }: FaultRequest): FaultKind | undefined {
     const { seed, signIn } = this.#options;
     const kinds = faultKinds.filter((kind) => {

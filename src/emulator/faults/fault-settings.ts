@@ -6,26 +6,26 @@ import {
   type OperationName as EventOperation,
 } from '../../sources/finances/api-v0/operations.js';
 
-/** When a fault hits. What is left out doesn't narrow it. */
+/** When a fault hits; a member that is left out doesn't restrict it. */
 export interface FaultSettings {
-  /** Share of the requests, events or groups, 0 to 1, by chance that follows from the seed; default: the kind's own. */
+  /** Share of the requests, events or groups, 0 to 1, drawn by the seed; default: that of the kind. */
   readonly share?: number | undefined;
-  /** Which requests may be hit; `share` draws among them. */
+  /** Selects the requests that may be hit; `share` draws among them. */
   readonly when?: ((request: FaultRequest) => boolean) | undefined;
-  /** Only so many hits; a spell is one. */
+  /** Largest number of hits; a spell counts as one. */
   readonly times?: number | undefined;
   /**
-   * A spell: from a hit on, for so many milliseconds of the service's clock, every request of the same operation (that
-   * `when` allows) is hit as well.
+   * Length of a spell in milliseconds of the service's clock: after a hit, all requests of the same operation that
+   * `when` allows are hit until it ends.
    */
   readonly forMs?: number | undefined;
-  /** Minutes, days, pages: what the kind's rule says; default: the kind's own. */
+  /** Amount in the unit of the kind's rule, such as minutes, days or pages; default: that of the kind. */
   readonly amount?: number | undefined;
 }
 
 /**
- * The faults that are switched on. `all`: its share of the requests meets one of the passing faults that have no entry
- * of their own, each as often as the others.
+ * The faults that are switched on. `all` hits its share of the requests with one of the passing faults that have no
+ * entry themselves, each with the same probability.
  */
 export type Faults = Readonly<Partial<Record<FaultKind | 'all', FaultSettings | undefined>>>;
 
@@ -57,7 +57,7 @@ function checkKind(kind: string, settings: FaultSettings): void {
   }
 }
 
-/** Throws a USAGE error for settings that can't be. */
+/** @throws LedgerlakeError USAGE for settings that are invalid */
 export function checkFaults(faults: Faults): void {
   for (const [kind, settings] of Object.entries(faults)) if (settings !== undefined) checkKind(kind, settings);
 }
@@ -73,8 +73,10 @@ function wrong(entry: string, why: string): Error {
 }
 
 /**
- * Reads the text form of faults: `throttled=0.05,window-limit:7,all=0.1`. A share is from 0 to 1, an amount comes after
- * a colon, and what is left out is the kind's own. Throws a USAGE error for anything else.
+ * Reads the text form of faults: `throttled=0.05,window-limit:7,all=0.1`. An amount follows a colon, a share from 0 to
+ * 1 an equals sign; the kind's defaults replace missing ones.
+ *
+ * @throws LedgerlakeError USAGE for any other text
  */
 export function parseFaults(text: string): Faults {
   const faults: Record<string, FaultSettings> = {};
@@ -97,42 +99,42 @@ export function parseFaults(text: string): Faults {
   return faults;
 }
 
-/** One way in which the live service is known to fall short of its specification. */
+/** A known deviation of the live service from its specification. */
 interface FaultRule {
-  /** What a client sees, in one line for the help; `N` stands for the amount. */
+  /** The effect on a client, in one line for the help; `N` stands for the amount. */
   readonly about: string;
-  /** What a share is a share of; `none`: it holds for the whole service, and there is nothing to choose. */
+  /** The set that a share is taken of; `none`: the fault applies to the whole service, and there is no choice. */
   readonly shareOf: 'requests' | 'events' | 'groups' | 'transactions' | 'none';
-  /** The share where none is given. */
+  /** Default share. */
   readonly share: number;
   readonly amount?: FaultAmount;
-  /** How long it lasts from its first hit on, milliseconds, by its amount; left out: one request. */
+  /** Length of a spell in milliseconds, by its amount; left out: the fault hits single requests. */
   readonly spellMs?: (amount: number) => number;
-  /** Whether it hits one request alone and the same request succeeds when it is sent again: `all` draws among these. */
+  /** Whether it hits one request alone, which succeeds when it is sent again: `all` draws among these kinds. */
   readonly passing?: true;
-  /** Whether it can hit the sign-in too. */
+  /** Whether it can also hit the sign-in. */
   readonly signIn?: true;
-  /** The only operations that it can hit; left out: any. */
+  /** The operations that it can hit; left out: any. */
   readonly only?: readonly FaultRequest['operation'][];
 }
 
 interface FaultAmount {
   readonly unit: string;
-  /** Where none is given. */
+  /** Default amount. */
   readonly usual: number;
-  /** Whole numbers from 1 on; else any number above 0. */
+  /** Whether amounts are whole numbers from 1 on; else any number above 0. */
   readonly whole: boolean;
 }
 
 const whole = (usual: number, unit: string): FaultAmount => ({ usual, unit, whole: true });
 const some = (usual: number, unit: string): FaultAmount => ({ usual, unit, whole: false });
 
-/** Hits one request instead of its answer or on its way; the next try succeeds. */
+/** A fault that replaces or damages one answer; the next attempt succeeds. */
 const passing = { shareOf: 'requests', share: 1, passing: true } as const;
 const requests = { shareOf: 'requests', share: 1 } as const;
 const service = { shareOf: 'none', share: 1 } as const;
 const transactions = { shareOf: 'transactions', share: 1 } as const;
-/** Hits requests to Finances 2024-06-19. */
+/** A fault that hits requests to Finances 2024-06-19 alone. */
 const newer = { ...requests, only: Object.keys(operations) as OperationName[] };
 
 const table = {
@@ -158,7 +160,7 @@ const table = {
   'invalid-input': { ...passing, about: '400 InvalidInput; the identical request then succeeds' },
   'page-limit': {
     ...requests,
-    // The others have no parameter for it.
+    // Other operations have no parameter for the page size.
     only: Object.keys(eventOperations) as EventOperation[],
     amount: whole(50, 'results'),
     about: '400 InvalidInput where the page asked for is larger than N results',
@@ -264,7 +266,7 @@ const table = {
 
 export type FaultKind = keyof typeof table;
 
-/** Every kind of fault, in the order of the help. */
+/** All kinds of faults, in the order of the help. */
 export const faultRules: Readonly<Record<FaultKind, FaultRule>> = table;
 
 export const faultKinds = Object.keys(table) as readonly FaultKind[];
@@ -273,7 +275,7 @@ function isFaultKind(text: string): text is FaultKind {
   return Object.hasOwn(table, text);
 }
 
-/** One line for each kind with its usual amount, for the help; `*` marks those that `all` draws among. */
+/** The help: one line for each kind with its default amount; `*` marks the kinds that `all` draws among. */
 export function faultLines(): readonly string[] {
   const forms = faultKinds.map((kind) => {
     const { amount, passing } = faultRules[kind];

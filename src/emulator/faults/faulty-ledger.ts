@@ -8,10 +8,10 @@ import { faultyTransactions } from './faulty-transactions.js';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** A list of events that the live service sends and its public model doesn't have. */
+/** A list of events that the live service sends and its public model lacks. */
 export const unknownList = 'PerformanceBondRefundEventList';
 
-/** Where the records of the model have their own date. */
+/** Members that hold the date of an event, by which faults hide it. */
 const dateNames = ['PostedDate', 'postedDate', 'TransactionPostedDate', 'TransactionCreationDate'];
 
 type Members = Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ function instantIn(members: Members, names: readonly string[]): number | undefin
   return text === undefined ? undefined : parseInstant(text);
 }
 
-/** An object's JSON without one member; the others as they are, byte for byte. */
+/** An object's JSON without one member; all others unchanged, byte for byte. */
 export function withoutMember(json: string, name: string): string {
   const tape = new Tape();
   scan(Buffer.from(json), tape);
@@ -35,10 +35,10 @@ export function withoutMember(json: string, name: string): string {
 }
 
 /**
- * The ledger as the live service shows it at its worst: events that come late, a history that ends, groups whose total
- * is missing, events in a list that nobody knows. What it hides it hides by the chain's own instant, so that a chain of
- * pages stays of a piece, and by the event's content, so that every operation hides the same. An event without a date
- * is never late or too old. A page may hold fewer items than it was asked for.
+ * A ledger with the live service's worst behaviour: late events, a limited history, groups without a total, events in
+ * an unknown list. Whether an event is hidden depends on its content and the instant of the chain's first request, so
+ * that all pages of a chain are consistent and all operations hide the same events. An event without a date is never
+ * late or too old. A page may have fewer items than requested.
  */
 export function faultyLedger(ledger: Ledger, injector: FaultInjector): Ledger {
   const on = {
@@ -66,7 +66,7 @@ export function faultyLedger(ledger: Ledger, injector: FaultInjector): Ledger {
       if (hidden) injector.count(kind);
       return hidden;
     };
-    // Each at an hour of its own: another chance than the one that chose it.
+    // The hour of arrival uses a second random number, independent of the one that selected the event.
     const arrives = injector.chance('recent-incomplete', key, 'arrival') * injector.amount('recent-incomplete') * hour;
     return lateBy('deferred-events', injector.amount('deferred-events') * day) || lateBy('recent-incomplete', arrives);
   }
@@ -93,7 +93,7 @@ export function faultyLedger(ledger: Ledger, injector: FaultInjector): Ledger {
     next,
   });
 
-  /** What is left of a range; the ledger isn't asked for what it may not show. */
+  /** Asks for the part of a range that isn't older than the history limit. */
   async function within(
     { from, to }: InstantRange,
     asOf: number,

@@ -8,10 +8,10 @@ import type { FaultKind } from './fault-settings.js';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** A member's value as it is written instead; undefined: it is left out. */
+/** Rewrites the JSON of a member's value; undefined removes the member. */
 type Rewriting = (name: string, json: string) => string | undefined;
 
-/** A JSON text with other members, whatever object they are in; the numbers and texts as they are, byte for byte. */
+/** A JSON text with the members of all its objects rewritten; numbers and strings stay unchanged, byte for byte. */
 export function rewritten(json: string, change: Rewriting): string {
   const tape = new Tape();
   scan(Buffer.from(json), tape);
@@ -32,7 +32,7 @@ export function rewritten(json: string, change: Rewriting): string {
   return textOf(0);
 }
 
-/** Lists that are empty are null and absent by turns. */
+/** Makes empty lists null and absent by turns. */
 function nullLists(): Rewriting {
   let turn = 0;
   return (_name, json) => {
@@ -50,28 +50,29 @@ const statusCase: Rewriting = (name, json) =>
     ? json.toLowerCase().replaceAll(/[a-z]+/g, (word) => word.charAt(0).toUpperCase() + word.slice(1))
     : json;
 
-/** How a transaction that a fault hits is written. */
+/** How each fault rewrites the transactions that it hits. */
 const rewritings: readonly (readonly [FaultKind, () => Rewriting])[] = [
   ['null-lists', nullLists],
   ['breakdown-object', () => breakdownObject],
   ['status-case', () => statusCase],
 ];
 
-/** The faults that show in transactions. */
+/** The faults that change the transactions of a ledger. */
 const shownFaults: readonly FaultKind[] = [
   ...rewritings.map(([kind]) => kind),
   ...(['recent-incomplete', 'history-limit', 'early-release', 'withdrawn', 'no-transactions'] as const),
 ];
 
 const maturity = /("maturityDate":")([^"]+)/;
-/** The id of the deferred sale that a transaction releases. */
+/** Matches the id of the deferred sale that a transaction releases. */
 const releasedId = /"relatedIdentifierName":"DEFERRED_TRANSACTION_ID","relatedIdentifierValue":"([^"]+)"/;
 
 const empty: LedgerPage = { items: [], next: undefined };
 
 /**
- * The transactions as the live service shows them at its worst: in shapes that its model doesn't have, those of the last hours
- * late, those of long ago not at all, or none. What is hidden is hidden by the chain's own instant and by the transaction's id.
+ * A ledger with the live service's worst behaviour: transactions in shapes that its model lacks, recent ones late, old
+ * ones missing, or none at all. Whether a transaction is hidden depends on its id and the instant of the chain's first
+ * request.
  */
 export function faultyTransactions(ledger: TransactionLedger, injector: FaultInjector): TransactionLedger {
   if (!shownFaults.some((kind) => injector.has(kind))) return ledger;
@@ -81,7 +82,7 @@ export function faultyTransactions(ledger: TransactionLedger, injector: FaultInj
   const isWithdrawing = injector.has('withdrawn');
   const isEarly = injector.has('early-release');
 
-  /** Whether a deferred sale is withdrawn by an instant; what would have released it never comes. */
+  /** Whether a deferred sale is withdrawn by an instant; the transaction that would have released it never appears. */
   function isWithdrawn({ json }: LedgerItem, id: string, asOf: number): boolean {
     const released = releasedId.exec(json)?.[1];
     const matures = parseInstant(maturity.exec(json)?.[2] ?? '');
@@ -109,7 +110,7 @@ export function faultyTransactions(ledger: TransactionLedger, injector: FaultInj
     return isLate;
   }
 
-  /** A sale with a later maturity date than that of its release. */
+  /** A sale with a maturity date after that of its release. */
   function postponed(item: LedgerItem): LedgerItem {
     const { transactionId } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
     const [, before = '', date = ''] = maturity.exec(item.json) ?? [];

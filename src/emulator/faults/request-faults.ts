@@ -29,7 +29,7 @@ const webPage =
 const html = (status: number): Outcome => ({ status, body: webPage, headers: { 'Content-Type': 'text/html' } });
 const unanswered = (delivery: Delivery): Outcome => ({ status: 0, body: '', delivery });
 
-/** The live service gives one and the same reason for many causes. */
+/** The refusal for several causes, for which the live service has the same reason. */
 function unexplained(): Refusal {
   return new Refusal(400, 'Request was not valid or data requested exceeds data retention period.');
 }
@@ -37,12 +37,12 @@ function unexplained(): Refusal {
 const failed = () => new Refusal(500, 'We encountered an internal error. Please try again.');
 const unavailable = () => new Refusal(503, 'The service is temporarily unavailable. Please try again.');
 
-/** The sign-in has errors of another form (RFC 6749, section 5.2). */
+/** An error of the sign-in, whose body differs from the other operations' (RFC 6749, section 5.2). */
 function signInError(status: number, error: string, description: string): Outcome {
   return { status, body: JSON.stringify({ error, error_description: description }) };
 }
 
-/** Whether a window of events is longer than so many days; without an upper bound it ends as late as it may. */
+/** Whether a window of events is longer than `days`; a missing upper bound is the latest possible one. */
 function isLongWindow({ chain }: PageRequest, days: number): boolean {
   const { operation, after, before, asOf } = chain;
   return (
@@ -52,19 +52,19 @@ function isLongWindow({ chain }: PageRequest, days: number): boolean {
   );
 }
 
-/** Whether a range of posted dates is longer than so many days; without an upper bound it ends as late as it may. */
+/** Whether a range of posting dates is longer than `days`; a missing upper bound is the latest possible one. */
 function isLongPosted({ chain: { after, before, asOf } }: PageRequest, days: number): boolean {
   return after !== undefined && (before ?? asOf) - after > days * day;
 }
 
 /**
- * The faults of a service, request by request. A request that meets one has used the quota all the same, unless it was
- * throttled, and takes no data where it gets no page.
+ * The faults of a service for each request. A request that meets one uses the quota, unless it is throttled, and has no
+ * data where no page is sent.
  */
 export function createRequestFaults(
   injector: FaultInjector,
 ): (request: FaultRequest, names: RequestNames) => RequestFaults {
-  /** Requests that were refused once and may pass now. */
+  /** Targets of requests that were refused once and pass the next time. */
   const refusedOnce = new Set<string>();
   const deadTokens = new Set<string>();
   const deadAccessTokens = new Set<string>();

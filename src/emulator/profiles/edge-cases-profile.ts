@@ -14,7 +14,10 @@ import {
   type Spellings,
 } from './seller-profile.js';
 
-/** The spelling with as few escapes as JSON allows, and the one in plain ASCII, with surrogate pairs as two escapes. */
+/**
+ * The JSON of a text in two spellings: with as few escapes as JSON allows, and in plain ASCII, with surrogate pairs as
+ * two escapes.
+ */
 function spellings(text: string): Spellings {
   const plain = JSON.stringify(text);
   const ascii = plain
@@ -57,7 +60,7 @@ const codes: NonEmpty<string> = [
 ];
 const sizes = ['S', 'M', 'L', 'XL', '2-PK', '6-PK', 'B', 'EU'];
 
-/** The seller's range: every title in eight sizes. */
+/** The seller's products: every title in eight sizes. */
 const products: NonEmpty<Product> = (() => {
   const [first, ...rest] = sizes.flatMap((size, s) =>
     codes.map((code, c): Product => {
@@ -100,7 +103,7 @@ const yen = marketplaceIn('JPY', {
   stores: all('山田商店', 'ノースウィンド・アウトドア 東京店', 'Yamada Shōten'),
 });
 
-/** Of 32 orders 18 are in dollars. */
+/** The marketplace of an order by 32 random bits: of 32 orders 18 are in dollars. */
 function marketplaceOf(bits: number): Marketplace {
   const share = bits >>> 27;
   return share < 18 ? dollar : share < 24 ? canadian : share < 28 ? peso : yen;
@@ -160,8 +163,8 @@ function drawLoan(draw: Draw, block: number): LoanEvent {
 }
 
 /**
- * A seller for tests: everything that a client has to survive, often. Its amounts are drawn for their variety, so they
- * don't add up to a business.
+ * A seller for tests, with many occurrences of everything that a client must handle. Its amounts are drawn for variety
+ * and don't add up to a business.
  */
 export const edgeCases: Profile = {
   marketplaces: [dollar, canadian, peso, yen],

@@ -15,26 +15,26 @@ import {
   type Spellings,
 } from './seller-profile.js';
 
-/** A marketplace and how its tax and prices work. */
+/** A marketplace with its taxes and prices. */
 interface Trade extends Marketplace {
-  /** Of 64 orders. */
+  /** Number of orders in 64. */
   readonly share: number;
-  /** Per cent of the price. */
+  /** Tax rates, per cent of the price. */
   readonly taxRates: NonEmpty<number>;
-  /** Whether the marketplace keeps the tax and pays it itself. */
+  /** Whether the marketplace withholds the tax and remits it. */
   readonly facilitated: boolean;
-  /** Digital services fee: per cent of the other fees. */
+  /** Digital services fee, per cent of the other fees. */
   readonly digitalServices: number;
-  /** Per cent of the price that a buyer gets back in points. */
+  /** Points granted to the buyer, per cent of the price. */
   readonly points: number;
 }
 
 interface Article extends Product {
-  /** Dollar cents. */
+  /** US dollar cents. */
   readonly price: number;
-  /** Referral fee, per cent. */
+  /** Referral fee, per cent of the price. */
   readonly referral: number;
-  /** Fulfilment fee for one, by size and weight, dollar cents. */
+  /** Fulfilment fee for one piece, by size and weight, US dollar cents. */
   readonly fulfilment: number;
 }
 
@@ -73,15 +73,15 @@ const marketplaces: NonEmpty<Trade> = [
   }),
 ];
 const [american] = marketplaces;
-/** The marketplace of each of 64 orders. */
+/** The marketplaces of 64 orders. */
 const shares = marketplaces.flatMap((trade) => Array.from({ length: trade.share }, () => trade));
 
-/** What concerns the account and no marketplace. */
+/** The lists of events that concern the account and no marketplace. */
 const ofAccount: ReadonlySet<EventListName> = new Set(['LoanServicingEventList', 'TaxWithholdingEventList']);
 
 type ArticleRow = readonly [code: string, title: string, price: number, referral: number, fulfilment: number];
 
-/** The range, the best sellers first. */
+/** The articles, best sellers first. */
 const rows: NonEmpty<ArticleRow> = [
   ['MUG-03', 'Enamel camping mug, 0.3 l, set of 2', 2499, 15, 422],
   ['LAMP-USB', 'Rechargeable camping lantern, 400 lm', 3499, 15, 468],
@@ -125,12 +125,12 @@ function articleOf([code, title, price, referral, fulfilment]: ArticleRow, index
 const [firstRow, ...otherRows] = rows;
 const articles: NonEmpty<Article> = [articleOf(firstRow, 0), ...otherRows.map((row, n) => articleOf(row, n + 1))];
 
-/** Best sellers are drawn more often: the lower of two. */
+/** Draws an article; the smaller of two random positions makes best sellers more frequent. */
 function drawArticle(draw: Draw): Article {
   return articles[Math.min(draw.below(articles.length), draw.below(articles.length))] ?? articles[0];
 }
 
-/** A price as a shop shows it, in the smallest unit: 24.99, 424.99, 3,480 yen. */
+/** A usual retail price in the smallest unit of the currency: 24.99, 424.99, 3,480 yen. */
 function shelfPrice({ level, scale }: Trade, cents: number): number {
   const amount = cents * level;
   return scale === 0 ? Math.round(amount / 100) * 100 - 20 : Math.round(amount / 100) * 100 - 1;
@@ -142,7 +142,7 @@ function itemOf(draw: Draw, trade: Trade, taxRate: number, isFulfilled: boolean,
   const principal = shelfPrice(trade, article.price) * quantity;
   const shipping = isFulfilled ? 0 : of(draw.pick([499, 599, 799]));
   const giftwrap = draw.once(40) ? of(399) : 0;
-  // A discount for many, or a sale now and then.
+  // A discount for large quantities, or an occasional sale.
   const discount = quantity > 5 ? 7 : draw.once(9) ? draw.pick([5, 10, 15, 20]) : 0;
   const promotion = -percent(principal, discount);
   const commission = -percent(principal + promotion + shipping, article.referral);
@@ -165,7 +165,7 @@ function itemOf(draw: Draw, trade: Trade, taxRate: number, isFulfilled: boolean,
   };
 }
 
-/** Mostly one thing for one household; one order in 150 is a company's. */
+/** Draws an order: mostly one article for a household; one order in 150 is a company's. */
 function drawOrder(draw: Draw, { index }: Marketplace): Order {
   const trade = marketplaces[index] ?? american;
   const taxRate = draw.pick(trade.taxRates);
@@ -189,10 +189,13 @@ const descriptions: Profile['descriptions'] = {
   provider: all('Label Partners Ltd.'),
 };
 
-/** The fewest and the most events of a block: the lists with one event in each are rare, and none is missing in 90 days. */
+/**
+ * The smallest and largest number of events of a block: lists with one event in each block are rare, and every 90 days
+ * have each.
+ */
 const blockSizes = { least: 400, most: 2000 };
 
-/** From 1,000 events in 90 days on, every 90 days have each list. */
+/** The number of events of each list in a block. From 1,000 events in 90 days on, every 90 days have each list. */
 function blockCounts(quarterly: number): ReadonlyMap<EventListName, number> {
   const { least, most } = blockSizes;
   const size = Math.min(Math.max(Math.round(quarterly * 0.4), least), most);
@@ -209,19 +212,22 @@ function blockCounts(quarterly: number): ReadonlyMap<EventListName, number> {
   return new Map([['ShipmentEventList', size - rest], ...others]);
 }
 
-/** How busy a day is: Monday to Sunday, since warehouses send less at weekends; January to December. */
+/** Relative number of events by day, Monday to Sunday, as warehouses ship less at weekends, and January to December. */
 const weekdays = [1.2, 1.1, 1.05, 1.05, 1.05, 0.8, 0.75];
 const months = [0.94, 0.88, 0.92, 0.92, 0.94, 0.95, 1.03, 0.95, 0.94, 0.98, 1.2, 1.35];
-/** Sales days, each with the days on which its orders are sent: month, first and last day, how much busier. */
+/**
+ * Sales, with the days on which their orders are shipped: month (from 0), first and last day, and the factor by which
+ * they are busier.
+ */
 const sales = [
   { month: 6, first: 15, last: 18, factor: 1.7 },
   { month: 10, first: 24, last: 30, factor: 1.5 },
 ] as const;
 
-/** Years after which months, leap years and weekdays repeat (from 1901 to 2099). */
+/** Days after which months, leap years and weekdays repeat (from 1901 to 2099): 28 years. */
 const cycleDays = 28 * 365 + 7;
 
-/** The sum of the days' weights from the beginning of the cycle of 1970 to each day, the mean weight of a day being 1. */
+/** Cumulative weight of the days before each day of a cycle from 1970-01-01 on; the mean weight of a day is 1. */
 const weightsBefore = (() => {
   const before = new Float64Array(cycleDays + 1);
   for (let day = 0; day < cycleDays; day++) {
@@ -235,14 +241,14 @@ const weightsBefore = (() => {
   return before.map((sum) => sum / mean);
 })();
 
-/** Weekends, seasons and sales: `events` in `days` days on average over the years. */
+/** A density with weekends, seasons and sales: `events` in `days` days on average over the years. */
 function seasonalDensity(events: number, days: number): Density {
   const perDay = events / days;
   const firstOf = (day: number) => {
     const cycle = Math.floor(day / cycleDays);
     return Math.floor(perDay * (cycle * cycleDays + (weightsBefore[day - cycle * cycleDays] ?? 0)));
   };
-  // Most questions are about neighbours, so the day of the last answer is tried first.
+  // Most calls are about neighbours, so the day of the last result is tried first.
   let last = { day: 0, first: 0, end: 0 };
   return {
     perDay,
@@ -262,14 +268,17 @@ function seasonalDensity(events: number, days: number): Density {
   };
 }
 
-/** A small loan, paid back with interest over eleven blocks; both grow with the seller. */
+/**
+ * The loan event of a block: a small loan is repaid with interest over eleven blocks; its amounts grow with the
+ * seller's size.
+ */
 function drawLoan(_draw: Draw, block: number, size: number): LoanEvent {
   const advance = 150 * size;
   const payment: LoanEvent = { type: 'LoanPayment', cents: -Math.round((advance * 1.06) / 11) };
   return inTurn(block, [{ type: 'LoanAdvance', cents: advance }, ...Array.from({ length: 11 }, () => payment)]);
 }
 
-/** A seller as there are many: about 40 dollars an order, on six marketplaces, with its seasons. */
+/** A typical seller: about 40 dollars an order, on six marketplaces, with seasons. */
 export const plausible: Profile = {
   marketplaces,
   oddities: false,

@@ -1,13 +1,13 @@
 import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
 
-/** At least one element, so that one can always be picked. */
+/** A list with at least one element, so that an element can always be picked. */
 export type NonEmpty<T> = readonly [T, ...T[]];
 
 const two32 = 0x1_0000_0000;
-/** 32 of them, without those that look like others. */
+/** 32 characters, without those that look like others. */
 const alphabet = '0123456789ABCDEFGHJKLMNPQRSTUVWX';
 
-/** Spreads every bit of a 32-bit integer over all of them, one to one (the finish of MurmurHash3). */
+/** Mixes every bit of a 32-bit integer into all others, one to one (the finaliser of MurmurHash3). */
 function spread(word: number): number {
   let h = word;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
@@ -15,14 +15,14 @@ function spread(word: number): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** A seed as 32 bits: every seed below 2^32 has its own. */
+/** A seed as 32 bits; different seeds below 2^32 stay different. */
 export function keyOf(seed: number): number {
   return (spread((seed % two32) | 0) ^ spread(Math.floor(seed / two32) + 0x9e3779b9) ^ spread(0x9e3779b9)) >>> 0;
 }
 
 /**
- * 32 bits that depend on nothing but the key, a whole number (below 2^53, of any sign) and a salt, which tells apart
- * what is asked about the same number.
+ * 32 pseudo-random bits of a key, a whole number (below 2^53, of any sign) and a salt, which distinguishes uses of the
+ * same number.
  */
 export function hash(key: number, n: number, salt: number): number {
   const high = Math.floor(n / two32);
@@ -30,8 +30,8 @@ export function hash(key: number, n: number, salt: number): number {
 }
 
 /**
- * A stream of numbers that a key, a whole number and a salt decide: the generator xoroshiro64* (Blackman and Vigna),
- * whose state is two 32-bit words. It is one object for many streams, so that beginning one costs nothing.
+ * A stream of pseudo-random numbers of a key, a whole number and a salt: the generator xoroshiro64* (Blackman and
+ * Vigna), whose state is two 32-bit words. One object is reused for many streams, so that starting one costs nothing.
  */
 export class Draw {
   #a = 1;
@@ -39,7 +39,7 @@ export class Draw {
 
   begin(key: number, n: number, salt: number): this {
     this.#a = hash(key, n, salt);
-    // The state must not be zero altogether.
+    // The state must not be all zeros.
     this.#b = hash(key, n, salt + 1) | 1;
     return this;
   }
@@ -59,7 +59,7 @@ export class Draw {
     return least + this.below(most - least + 1);
   }
 
-  /** True once in `times`. */
+  /** True with a probability of 1 in `times`. */
   once(times: number): boolean {
     return this.below(times) === 0;
   }
@@ -68,7 +68,7 @@ export class Draw {
     return list[this.below(list.length)] ?? list[0];
   }
 
-  /** Decimal digits, the first one not 0. By sevens, since longer numbers are slow to turn into text. */
+  /** Decimal digits, the first one not 0. It draws seven at a time, as longer numbers are slow to convert to text. */
   digits(length: number): string {
     const head = ((length - 1) % 7) + 1;
     const least = 10 ** (head - 1);
@@ -91,27 +91,27 @@ export class Draw {
   }
 }
 
-/** One of a list, by turns of a whole number of any sign. */
+/** The element of a list for a turn: a whole number of any sign, counted cyclically. */
 export function inTurn<T>(turn: number, list: NonEmpty<T>): T {
   return list[((turn % list.length) + list.length) % list.length] ?? list[0];
 }
 
 const high = 1e8;
 const low = 1e9;
-/** Keeps the numbers of events before 1970 above 0. */
+/** Added to ordinals, so that those of events before 1970 are positive. */
 const shift = 1e15;
 const rounds = [41, 42, 43, 44];
 
 export interface OrderIds {
   /** The id of the order that an event began, as 3-7-7 digits. */
   idOf(ordinal: number): string;
-  /** The ordinal behind an id, were it one of the seller's; undefined where it can't be. */
+  /** The ordinal that an id encodes, whether or not the seller has it; undefined where the id can't be one. */
   ordinalOf(id: string): number | undefined;
 }
 
 /**
- * Order ids that look drawn by lot and can be read back: the ordinal as a number of 17 digits, shuffled one to one by
- * a Feistel network over its first 8 and its last 9 digits. Most of the 10^17 ids belong to no event near our time.
+ * Order ids that look random and can be decoded: the ordinal as a number of 17 digits, permuted by a Feistel network
+ * over its first 8 and its last 9 digits. Most of the 10^17 ids belong to no event near the present.
  */
 export function createOrderIds(key: number): OrderIds {
   return {

@@ -1,7 +1,7 @@
 import { eventLists, type EventListName } from '../../sources/finances/model/records.js';
 import type { Draw, NonEmpty } from './seeded-random.js';
 
-/** One string in several spellings of JSON, quotes included: they differ in their escapes and mean the same. */
+/** One string in several JSON spellings, quotes included, which differ in their escapes alone. */
 export type Spellings = NonEmpty<string>;
 
 export interface Product {
@@ -11,7 +11,7 @@ export interface Product {
   readonly title: Spellings;
 }
 
-/** What was bought and what it cost, in the currency's smallest unit; the same for each event of the order. */
+/** An item of an order with its amounts, in the currency's smallest unit; the same for each event of the order. */
 export interface OrderItem {
   readonly product: Product;
   readonly orderItemId: string;
@@ -24,41 +24,41 @@ export interface OrderItem {
   /** 0 or below. */
   readonly promotion: number;
   readonly promotionId: string;
-  /** Below 0, as all fees. */
+  /** Below 0, like all fees. */
   readonly commission: number;
-  /** 0 where the seller ships itself. */
+  /** 0 where the seller ships the item. */
   readonly fulfilment: number;
-  /** What the marketplace passes on of its own taxes. */
+  /** Fee by which the marketplace passes on digital services taxes. */
   readonly digitalServices: number;
   /** 0 or below. */
   readonly points: number;
 }
 
 export interface Order {
-  /** Whether the marketplace keeps the tax and pays it itself. */
+  /** Whether the marketplace withholds the tax and remits it. */
   readonly facilitated: boolean;
-  /** undefined: the marketplace's own id serves as the seller's. */
+  /** Undefined: the marketplace's id serves as the seller's. */
   readonly sellerOrderId: string | undefined;
   readonly items: NonEmpty<OrderItem>;
 }
 
-/** A share of an amount, cut to whole units. */
+/** A share of an amount in per cent, truncated to whole units. */
 export function percent(amount: number, hundredths: number): number {
   return Math.trunc((amount * hundredths) / 100);
 }
 
-/** A marketplace, and with it a currency: the seller has one of each. */
+/** A marketplace with its currency; the seller has one marketplace for each currency. */
 export interface Marketplace {
   /** Position in the profile's list. */
   readonly index: number;
   readonly currency: string;
-  /** Millionths in the currency's smallest unit: 10 000 for a cent. */
+  /** Millionths in the currency's smallest unit: 10,000 for a cent. */
   readonly unit: number;
-  /** Digits behind the point that the currency has: 0 or 2. */
+  /** Decimal places of the currency: 0 or 2. */
   readonly scale: number;
-  /** What costs a dollar's cent costs this many of the smallest unit. */
+  /** Price level: the number of smallest units that correspond to one US dollar cent. */
   readonly level: number;
-  /** US dollars for a million of the currency, for converted totals. */
+  /** US dollars for a million units of the currency, for converted totals. */
   readonly dollars: bigint;
   readonly name: string;
   readonly id: string;
@@ -66,7 +66,10 @@ export interface Marketplace {
   readonly stores: NonEmpty<Spellings>;
 }
 
-/** The least and the most of each price, in dollar cents: of a plausible seller, and of the one with edge cases. */
+/**
+ * Smallest and largest value of each price in US dollar cents: for a plausible seller, then for the one with edge
+ * cases.
+ */
 export const prices = {
   adhocDisbursement: [
     [1000, 4000],
@@ -218,7 +221,7 @@ export const prices = {
   ],
 } as const;
 
-/** What is the same for every seller of a marketplace. */
+/** Facts of a marketplace that are the same for every seller. */
 const marketplaceFacts = {
   USD: { name: 'Amazon.com', id: 'ATVPDKIKX0DER', country: 'US', dollars: 1_000_000n },
   CAD: { name: 'Amazon.ca', id: 'A2EUQ1WTGCTBG2', country: 'CA', dollars: 731_250n },
@@ -241,43 +244,44 @@ export function marketplaceIn<T extends SellerFacts>(
 type DescriptionName =
   'coupon' | 'deal' | 'service' | 'capacity' | 'fee' | 'instrument' | 'payment' | 'refundReason' | 'provider';
 
-/** A loan event: its type, and the dollar cents by which it changes the balance. */
+/** A loan event: its type, and the change of the balance in US dollar cents. */
 export interface LoanEvent {
   readonly type: 'LoanAdvance' | 'LoanPayment' | 'LoanRefund';
   readonly cents: number;
 }
 
-/** How the events are spread over the days: their ordinals count on from day to day, without a beginning. */
+/** The distribution of events over days. Ordinals increase from day to day without a first one. */
 export interface Density {
   readonly perDay: number;
-  /** The ordinal of the first event on a day (days since 1970-01-01) or after it. */
+  /** The ordinal of the first event on or after a day (days since 1970-01-01). */
   firstOf: (day: number) => number;
-  /** The day on which an event is. */
+  /** The day of an event (days since 1970-01-01). */
   dayOf: (ordinal: number) => number;
 }
 
-/** What sort of seller it is: which marketplaces, how many events of each list, and what they are worth. */
+/** A kind of seller: its marketplaces, the number of events of each list, and their amounts. */
 export interface Profile {
-  /** The first one is the seller's home. */
+  /** The seller's marketplaces; the first one is its home. */
   readonly marketplaces: NonEmpty<Marketplace>;
   /**
-   * Whether to have what a client must handle and rarely meets: numbers and texts in every legal spelling, amounts below
-   * the smallest coin, members in another order, lists in unusual positions, identical events, instants with milliseconds.
+   * Whether to generate rare input that a client must handle: numbers and strings in every legal spelling, amounts
+   * below the smallest coin, members in another order, lists in unusual positions, identical events, instants with
+   * milliseconds.
    */
   readonly oddities: boolean;
   readonly products: NonEmpty<Product>;
   readonly descriptions: Readonly<Record<DescriptionName, NonEmpty<Spellings>>>;
-  /** The marketplace of an event, or of the order that it is about, by 32 random bits. */
+  /** The marketplace of an event, or of the order that it concerns, by 32 random bits. */
   marketplaceOf(bits: number, list: EventListName): Marketplace;
-  /** How many events of each list a block has, for so many events in 90 days. */
+  /** Number of events of each list in a block, for a seller with `quarterly` events in 90 days. */
   blockCounts(quarterly: number): ReadonlyMap<EventListName, number>;
   density(events: number, days: number): Density;
   drawOrder(draw: Draw, marketplace: Marketplace): Order;
-  /** The loan event of a block of so many events. */
+  /** The loan event of a block of `size` events. */
   drawLoan(draw: Draw, block: number, size: number): LoanEvent;
-  /** Whether the transfer of a settlement period fails, so that the next one begins with its total. */
+  /** Whether the transfer of a settlement period fails, so that the next period starts with its total. */
   isCarriedOver: (marketplace: Marketplace, period: number) => boolean;
-  /** The balance, in dollar cents, that a period begins with where none was carried over, by 32 random bits. */
+  /** The beginning balance of a period without a carried-over total, in US dollar cents, by 32 random bits. */
   openingCents(bits: number): number;
 }
 
@@ -290,14 +294,15 @@ const repeatedLists: readonly EventListName[] = [
   'CouponPaymentEventList',
 ];
 
-/** The lists with one event in each block, whatever the profile: a claim, a loan, a fee that one rarely pays. */
+/** Lists with one event in each block, in every profile: rare kinds such as claims and loans. */
 export const onceEach: readonly (readonly [EventListName, number])[] = (Object.keys(eventLists) as EventListName[])
   .filter((list) => !repeatedLists.includes(list))
   .map((list) => [list, 1]);
 
 /**
- * The same number of events every day: day d has floor(N(d+1)/days) - floor(N·d/days) events, so that any `days` whole days in a row have exactly N and no
- * day depends on where one begins to count. Products stay below 2^53 for up to 10^9 events.
+ * A density with the same number of events every day: day d has floor(N(d+1)/days) - floor(N·d/days) events, so that
+ * any `days` consecutive whole days have exactly N, wherever counting starts. Products stay below 2^53 for up to 10^9
+ * events.
  */
 export function createEvenDensity(events: number, days: number): Density {
   return {

@@ -25,7 +25,7 @@ const adjustmentTypes = [
   'SellerRewards',
 ] as const;
 
-/** Of a plausible seller: what was found again is taken back, one time in eight. */
+/** Types for a plausible seller: one reimbursement in eight is clawed back because the items were found. */
 const reimbursementTypes = [
   'FBAInventoryReimbursement',
   'LostOrDamagedReimbursement',
@@ -37,7 +37,7 @@ const reimbursementTypes = [
   'ReimbursementClawback',
 ] as const;
 
-/** Fees without any detail, in dollar cents. */
+/** A fee without details, in US dollar cents. */
 type FlatFee = readonly [type: string, cents: number];
 
 const subscription: FlatFee = ['Subscription', 3999];
@@ -48,11 +48,14 @@ const handling: NonEmpty<FlatFee> = [
   ['FBARemovalFee', 52],
 ];
 
-/** Counts that are the same double come by turns. */
+/** Counts for edge cases, taken by turns; some exceed 2^53, so that a double can't hold them. */
 const counts = ['0', '17', '4294967296', '9007199254740993', '9223372036854775807', '385'] as const;
 
 export const accountWriters = {
-  /** A debt of an earlier settlement period that was paid: its parts and what paid for it add up to what was recovered. */
+  /**
+   * A paid debt of an earlier settlement period: the parts of the debt and the payments each add up to the recovered
+   * amount.
+   */
   DebtRecoveryEventList: (context, sink) => {
     const { draw } = context;
     const type = byTurn(context, ['DebtPayment', 'DebtPaymentFailure', 'DebtAdjustment']);
@@ -97,7 +100,7 @@ export const accountWriters = {
       'AdjustmentAmount',
       lines.reduce((sum, { quantity, each }) => sum + quantity * each, 0),
     );
-    // A reserve has no items, and as often as not it says so with an empty list.
+    // A reserve has no items; every second time the list is there and empty.
     if (type === 'ReserveEvent') {
       if (draw.once(2)) elements(sink, 'AdjustmentItemList', [], () => undefined);
       return;
@@ -177,7 +180,7 @@ export const accountWriters = {
     sink.net('TransferAmount', price(context, 'failedTransfer'));
     sink.instant('PostedDate', context.at);
   },
-  /** Fees without a date: flat ones, those of an order, and those of a product. */
+  /** Fees without a date: flat fees, fees of an order, and fees of a product. */
   ServiceFeeEventList: (context, sink) => {
     const { draw, marketplace, nth, profile } = context;
     if (nth < 2) {

@@ -7,16 +7,16 @@ import type { Density, Marketplace, Profile } from '../profiles/seller-profile.j
 const salt = { tie: 31, position: 32, precision: 33, start: 51, balance: 52 };
 
 interface Calendar {
-  /** When an event was booked, milliseconds since 1970; never before the event with the ordinal before it. */
+  /** Instant at which an event was booked, milliseconds since 1970; not before that of the previous ordinal. */
   instantOf(ordinal: number): number;
-  /** The first event at or after an instant. */
+  /** Ordinal of the first event at or after an instant. */
   firstAt: (instant: number) => number;
 }
 
 /**
- * Each event has a slice of its day and an instant within it, so that an instant depends on no other event.
- * One event in sixteen has the instant of the one before. Whether instants are cut to the second is decided
- * for each second as a whole, so that cutting doesn't change their order.
+ * Assigns instants to events: each event has a slice of its day and an instant within it, so that its instant depends
+ * on no other event. One event in sixteen has the instant of the previous one. Truncation to the second is decided for
+ * each second as a whole, so that it doesn't change the order.
  */
 export function createCalendar(key: number, density: Density, mix: EventMix, oddities: boolean): Calendar {
   const isTied = (ordinal: number) =>
@@ -51,17 +51,17 @@ export function createCalendar(key: number, density: Density, mix: EventMix, odd
 }
 
 const periodMs = 14 * dayMs;
-/** Ids kept at hand: far more than the groups of one history. */
+/** Largest number of cached ids: far more than the groups of one history. */
 const keptIds = 4096;
 
-/** A settlement period of one currency: what a financial event group is about. */
+/** A settlement period of one currency, which becomes a financial event group. */
 export interface Period {
   readonly marketplace: Marketplace;
-  /** Counts the currency's periods. */
+  /** Number of the period within its currency. */
   readonly index: number;
   /** Milliseconds since 1970, included. */
   readonly start: number;
-  /** Not included. */
+  /** Milliseconds since 1970, excluded. */
   readonly end: number;
 }
 
@@ -69,11 +69,11 @@ export interface Periods {
   at(marketplace: Marketplace, instant: number): Period;
   of(marketplace: Marketplace, index: number): Period;
   idOf: (period: Period) => string;
-  /** The balance that a period begins with where none was carried over: millionths. */
+  /** The beginning balance of a period without a carried-over total, in millionths. */
   openingBalanceOf(period: Period): bigint;
 }
 
-/** Fourteen days each, one after the other, and each currency begins at an hour of its own. */
+/** Settlement periods of fourteen days, one after the other; each currency's periods start at another hour. */
 export function createPeriods(seed: number, key: number, profile: Profile): Periods {
   const { marketplaces } = profile;
   const origins = marketplaces.map(({ index }) => (hash(key, index, salt.start) % (periodMs / 1000)) * 1000);

@@ -1,7 +1,7 @@
 import type { EventListName } from '../../sources/finances/model/records.js';
 import { Draw, hash } from '../profiles/seeded-random.js';
 
-/** The lists whose events follow an earlier order, and how many days later; undefined: this one has no order. */
+/** Lists whose events follow an earlier order, with the number of days after it; undefined: the event has no order. */
 const followUps: Partial<Record<EventListName, readonly (number | undefined)[]>> = {
   RefundEventList: [2, 3, 4, 6, 8, 11, 15, 20, 27, 38],
   ShipmentSettleEventList: [1],
@@ -24,31 +24,31 @@ const orderLists: readonly EventListName[] = [
   'TrialShipmentEventList',
 ];
 const removalFollowUps: readonly EventListName[] = ['RemovalShipmentAdjustmentEventList', 'FBALiquidationEventList'];
-/** The second event of these lists in a block is at times the first one once more, right behind it. */
+/** Lists whose second event in a block sometimes repeats the first one, directly after it. */
 const duplicatedLists: readonly EventListName[] = ['ServiceFeeEventList', 'AdjustmentEventList'];
 
 interface FollowUp {
-  /** Slots of the orders that may be followed: the first one and how many. */
+  /** The slots of the orders that may be followed: the first one and their number. */
   readonly first: number;
   readonly count: number;
-  /** How many days the order lies back. */
+  /** Number of days from the order to the event. */
   readonly days: number;
 }
 
 interface Slot {
   readonly index: number;
   readonly list: EventListName;
-  /** Which of its list's slots in the block, from 0. */
+  /** Number among the slots of its list in the block, from 0. */
   readonly nth: number;
-  /** Whether the event begins an order, which has its id. */
+  /** Whether the event starts an order, whose id encodes its ordinal. */
   readonly order: boolean;
   readonly followUp: FollowUp | undefined;
   readonly duplicate: boolean;
 }
 
 /**
- * The slots of a block: events come in blocks with the same composition and an order of their own, so that any two blocks
- * less one event in a row hold every list.
+ * The slots of a block. All blocks have the same composition, each in another order, so that the events of two
+ * consecutive blocks less one event include every list.
  */
 function slotsOf(counts: ReadonlyMap<EventListName, number>): readonly Slot[] {
   const all = [...counts].flatMap(([list, count]) => Array.from({ length: count }, (_, nth) => ({ list, nth })));
@@ -64,7 +64,7 @@ function slotsOf(counts: ReadonlyMap<EventListName, number>): readonly Slot[] {
       if (removalFollowUps.includes(list)) return { first: first('RemovalShipmentEventList'), count: 1, days };
       return { ...shipments, days };
     }
-    // Each refund of a block has orders of its own, so that no order is refunded twice.
+    // Each refund of a block chooses among other orders, so that no order is refunded twice.
     return { first: shipments.first + nth * perRefund, count: perRefund, days: all[nth % all.length] ?? 1 };
   }
   return all.map(({ list, nth }, index) => ({
@@ -77,24 +77,24 @@ function slotsOf(counts: ReadonlyMap<EventListName, number>): readonly Slot[] {
   }));
 }
 
-/** How many slots the arrangements of a block have together: enough that no pattern shows, few enough for a table. */
+/** Total number of slots in all arrangements of a block: enough that no pattern is visible, few enough for a table. */
 const arrangedSlots = 7680;
 const salt = { arrangement: 11, shuffle: 12, order: 21 };
 
 export interface EventMix {
-  /** How many events a block has. */
+  /** Number of events in a block. */
   readonly blockSize: number;
   readonly slots: readonly Slot[];
   blockOf: (ordinal: number) => number;
-  /** What an event is. */
+  /** The slot of an event. */
   slotOf: (ordinal: number) => Slot;
-  /** The event that has the slot in a block. */
+  /** The ordinal of the event in a slot of a block. */
   ordinalOf(block: number, slot: number): number;
-  /** Whether the event is the one before it once more. */
+  /** Whether the event repeats the previous one. */
   isDuplicate(ordinal: number, slot: Slot): boolean;
 }
 
-/** A shuffled block in which each duplicate comes behind its sibling. */
+/** A shuffled block in which each duplicate directly follows its original. */
 function arrange(draw: Draw, slots: readonly Slot[], isPaired: (slot: Slot) => boolean): Uint16Array {
   const shuffled = slots.filter((slot) => !isPaired(slot)).map(({ index }) => index);
   for (let last = shuffled.length - 1; last > 0; last--) {
@@ -109,7 +109,7 @@ function arrange(draw: Draw, slots: readonly Slot[], isPaired: (slot: Slot) => b
   );
 }
 
-/** Which event is of which kind, by its ordinal alone. `hasDuplicates`: at times an event comes twice in a row. */
+/** Assigns a slot, and so a list, to each event by its ordinal alone. `hasDuplicates`: some events are repeated. */
 export function createEventMix(
   key: number,
   counts: ReadonlyMap<EventListName, number>,
@@ -144,19 +144,20 @@ export function createEventMix(
   };
 }
 
-/** An order is looked for this many blocks further back where the nearer ones have none that is old enough. */
+/** Number of blocks further back that are searched for an order where the nearer ones have none that is old enough. */
 const attempts = 3;
 
 interface FollowUps {
-  /** The order that an event is about: the ordinal of the event that began it; undefined: none. */
+  /** The order that an event concerns, as the ordinal of the event that started it; undefined: none. */
   orderOf(ordinal: number, slot: Slot): number | undefined;
-  /** The events about an order, without the one that began it, in their order. */
+  /** The ordinals of the events that follow an order, ascending, without the one that started it. */
   followUpsOf(order: number): number[];
 }
 
 /**
- * Ties refunds and their like to earlier orders so that both ways are found by arithmetic: the slot of a follow-up
- * fixes how many blocks back its order lies, so the follow-ups of an order can only be in a few slots of a few blocks.
+ * Links refunds and other follow-ups to earlier orders, so that both directions are computed: the slot of a follow-up
+ * determines how many blocks back its order is, so that the follow-ups of an order can be in a few slots of a few
+ * blocks only.
  */
 export function createFollowUps(key: number, perDay: number, mix: EventMix): FollowUps {
   const { blockOf, blockSize, slots } = mix;
@@ -182,7 +183,7 @@ export function createFollowUps(key: number, perDay: number, mix: EventMix): Fol
         if (order <= ordinal - leastGap) return order;
       }
     }
-    // A whole block lies between, which is more than the gap asked for.
+    // A whole block lies between them, which is more than the required gap.
     return mix.ordinalOf(block - attempts, followUp.first);
   }
 

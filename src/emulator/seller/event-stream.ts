@@ -12,45 +12,45 @@ import { shipmentWriters } from './shipment-writers.js';
 
 const salt = { marketplace: 61, contents: 62, order: 64, variety: 66 };
 
-/** Who writes the events of each list. */
+/** The writer of each list's events. */
 const writers: Readonly<Record<EventListName, EventWriter>> = {
   ...accountWriters,
   ...orderWriters,
   ...shipmentWriters,
 };
 
-/** What there is to know of an event besides its contents. */
+/** The properties of an event besides its contents. */
 export interface EventFacts {
-  /** Its number, in the order of time; the same for ever. */
+  /** Number of the event in order of time; it never changes. */
   readonly ordinal: number;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly list: EventListName;
-  /** Which of its list's events in its block it is. */
+  /** Number among its list's events in its block, from 0. */
   readonly nth: number;
   readonly marketplace: Marketplace;
-  /** The order that it is about: the ordinal of the event that began it. */
+  /** The order that it concerns, as the ordinal of the event that started it; undefined: none. */
   readonly order: number | undefined;
-  /** The event that all its contents were drawn for: itself, or the one that it repeats. */
+  /** Ordinal of the event whose contents it has: its own, or that of the event that it repeats. */
   readonly source: number;
 }
 
-/** Every event there ever was and will be: what is past and what is to come is not decided here. */
+/** All events of a seller, past and future; a `History` selects those up to an instant. */
 export interface EventStream {
   readonly profile: Profile;
   readonly density: Density;
   readonly periods: Periods;
   readonly orderIds: OrderIds;
   factsOf: (ordinal: number) => EventFacts;
-  /** The first event at or after an instant. */
+  /** Ordinal of the first event at or after an instant. */
   firstAt: (instant: number) => number;
-  /** The events about an order, in their order; empty where the event of this ordinal began none. */
+  /** Ordinals of the events that concern an order, ascending; empty where the event with this ordinal starts none. */
   eventsOf: (order: number) => number[];
-  /** Writes an event on the sink. */
+  /** Writes an event to the sink. */
   write: (facts: EventFacts, sink: EventSink) => void;
 }
 
-/** The events that a seed decides, `count` in `days` days. */
+/** The events of a seed: `count` in `days` days. */
 export function createEventStream(seed: number, count: number, days: number, profile: Profile): EventStream {
   const key = keyOf(seed);
   const density = profile.density(count, days);
@@ -76,7 +76,7 @@ export function createEventStream(seed: number, count: number, days: number, pro
     };
   }
 
-  // One for all events, since making one for each costs more than writing a short event.
+  // Reused for all events, as creating one costs more than writing a short event.
   const context: { -readonly [Key in keyof EventContext]: EventContext[Key] } = {
     profile,
     blockSize: mix.blockSize,
@@ -113,24 +113,27 @@ export function createEventStream(seed: number, count: number, days: number, pro
   };
 }
 
-/** What of all events the seller has at an instant. */
+/** The events that a seller has at an instant. */
 export interface History {
-  /** Its last instant, milliseconds since 1970. */
+  /** The last instant, milliseconds since 1970. */
   readonly until: number;
-  /** The periods that have begun, by their start. */
+  /** The settlement periods that have started, by their start. */
   readonly periods: readonly Period[];
-  /** Its first instant, of whatever marketplace. */
+  /** The first instant over all marketplaces, milliseconds since 1970. */
   readonly begin: number;
   has: (event: EventFacts) => boolean;
-  /** Whether an event is within it or still to come. */
+  /** Whether an event isn't older than the history; it may be in the future. */
   reaches: (event: EventFacts) => boolean;
-  /** Its events within the range, in their order, only those of a marketplace where one is given, and behind `after`. */
+  /**
+   * The events in the range, ascending: of all marketplaces or of the given one, and only those with an ordinal above
+   * `after`.
+   */
   events(range: InstantRange, marketplace?: Marketplace, after?: number): Generator<EventFacts>;
 }
 
 /**
- * The history at an instant: for each currency it begins with the settlement period that was running `days` before
- * that day, so that no group lacks its first events, and it ends at the instant itself.
+ * The history at an instant: each currency's starts with the settlement period that was open `days` before that day, so
+ * that no group lacks its first events; it ends at the instant itself.
  */
 export function historyAt(events: EventStream, days: number, instant: number): History {
   const until = Math.floor(instant);

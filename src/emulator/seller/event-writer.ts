@@ -3,27 +3,27 @@ import { prices, type Marketplace, type Order, type Profile, type Spellings } fr
 import type { Period } from './event-calendar.js';
 
 /**
- * What an event is written on. The same calls make its JSON, add up its money, or list its amounts, so that the
- * seller's books and its JSON have one source and neither depends on the other.
+ * Receives the members of an event. Different sinks turn the same calls into its JSON, its sum or a list of its
+ * amounts, so that the seller's books and its JSON have one source and don't depend on each other.
  */
 export interface EventSink {
-  /** Begins an event; `variety`: random bits that choose among spellings that mean the same. */
+  /** Starts an event. `variety`: random bits that choose among equivalent spellings. */
   begin(marketplace: Marketplace, variety: number): void;
-  /** A string without anything that JSON would escape. */
+  /** A string without characters that JSON escapes. */
   text(key: string, value: string): void;
-  /** A string in one of its spellings. */
+  /** A string, written in one of its spellings. */
   words(key: string, value: Spellings): void;
-  /** A number as its text. */
+  /** A number, written as the given text. */
   number(key: string, value: string | number): void;
   /** Milliseconds since 1970. */
   instant(key: string, at: number): void;
-  /** The id of the order that the event of this ordinal began. */
+  /** The id of the order that the event with this ordinal started. */
   order(key: string, ordinal: number): void;
-  /** Money in millionths that counts towards the seller's balance. */
+  /** An amount in millionths that counts towards the seller's balance. */
   net(key: string, millionths: number): void;
-  /** Money in millionths that only says what other amounts count. */
+  /** An amount in millionths that repeats other amounts and doesn't count. */
   memo(key: string, millionths: number): void;
-  /** An element of a list: a type and its money, as ChargeComponent (`Charge`) and FeeComponent (`Fee`) have them. */
+  /** An element of a list with a type and an amount: a ChargeComponent (`Charge`) or a FeeComponent (`Fee`). */
   line(kind: LineKind, type: string, millionths: number, weight: Weight): void;
   beginObject(key: string): void;
   endObject(): void;
@@ -37,7 +37,7 @@ export type LineKind = 'Charge' | 'Fee';
 export type Weight = 'net' | 'memo';
 export type Amounts = readonly (readonly [type: string, millionths: number])[];
 
-/** A list of objects. */
+/** Writes a list of objects. */
 export function elements<T>(sink: EventSink, key: string, items: readonly T[], write: (item: T) => void): void {
   sink.beginList(key);
   for (const item of items) {
@@ -48,21 +48,21 @@ export function elements<T>(sink: EventSink, key: string, items: readonly T[], w
   sink.endList();
 }
 
-/** A list of ChargeComponent. */
+/** Writes a list of ChargeComponent. */
 export function charges(sink: EventSink, key: string, amounts: Amounts, weight: Weight = 'net'): void {
   sink.beginList(key);
   for (const [type, millionths] of amounts) sink.line('Charge', type, millionths, weight);
   sink.endList();
 }
 
-/** A list of FeeComponent. */
+/** Writes a list of FeeComponent. */
 export function fees(sink: EventSink, key: string, amounts: Amounts): void {
   sink.beginList(key);
   for (const [type, millionths] of amounts) sink.line('Fee', type, millionths, 'net');
   sink.endList();
 }
 
-/** A single ChargeComponent. */
+/** Writes a single ChargeComponent. */
 export function charge(sink: EventSink, key: string, type: string, millionths: number): void {
   sink.beginObject(key);
   sink.text('ChargeType', type);
@@ -70,7 +70,7 @@ export function charge(sink: EventSink, key: string, type: string, millionths: n
   sink.endObject();
 }
 
-/** A single FeeComponent. */
+/** Writes a single FeeComponent. */
 export function fee(sink: EventSink, key: string, type: string, millionths: number): void {
   sink.beginObject(key);
   sink.text('FeeType', type);
@@ -78,7 +78,7 @@ export function fee(sink: EventSink, key: string, type: string, millionths: numb
   sink.endObject();
 }
 
-/** A list with one TaxWithheldComponent; by the standard model nothing is withheld. */
+/** Writes a list with one TaxWithheldComponent; in the standard model nothing is withheld. */
 export function taxWithheld(sink: EventSink, key: string, facilitated: boolean, amounts: Amounts): void {
   elements(sink, key, [facilitated], () => {
     sink.text('TaxCollectionModel', facilitated ? 'MarketplaceFacilitator' : 'Standard');
@@ -86,54 +86,54 @@ export function taxWithheld(sink: EventSink, key: string, facilitated: boolean, 
   });
 }
 
-/** An event as its writer sees it: all that decides what is in it. */
+/** The input of an event's writer, which determines its contents. */
 export interface EventContext {
   readonly profile: Profile;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly marketplace: Marketplace;
-  /** The ordinal of the event that began the order it is about; its own where it is about none. */
+  /** Ordinal of the event that started the order it concerns; its own where it concerns none. */
   readonly order: number;
-  /** Counts the blocks: what should come sooner or later comes by turns, not by chance. */
+  /** Number of the block: members that must all occur over time are chosen by turn, not at random. */
   readonly turn: number;
-  /** How many events a block has. */
+  /** Number of events in a block. */
   readonly blockSize: number;
-  /** Which event of its list it is in its block. */
+  /** Number among its list's events in its block, from 0. */
   readonly nth: number;
   readonly draw: Draw;
-  /** The contents of the order; disturbs no other draw. */
+  /** The contents of the order; it doesn't affect other random numbers. */
   drawnOrder(): Order;
-  /** The settlement period that it is booked in. */
+  /** The settlement period in which it is booked. */
   period(): Period;
-  /** The one before that. */
+  /** The settlement period before that. */
   earlierPeriod(): Period;
   groupIdOf(period: Period): string;
 }
 
 export type EventWriter = (context: EventContext, sink: EventSink) => void;
 
-/** True in three turns of four; `offset` keeps fields from coming and going together. */
+/** True in three turns of four; `offset` prevents fields from always occurring together. */
 export function mostly({ turn }: EventContext, offset: number): boolean {
   return (((turn + offset) % 4) + 4) % 4 !== 0;
 }
 
-/** One of a list by turns. */
+/** The element of a list for the event's turn. */
 export function byTurn<T>({ turn }: EventContext, list: NonEmpty<T>): T {
   return inTurn(turn, list);
 }
 
-/** So many dollar cents in millionths, or what costs the like in the marketplace's currency. */
+/** US dollar cents as millionths of the marketplace's currency, by its price level. */
 export function millionthsOf({ marketplace: { level, unit } }: EventContext, cents: number): number {
   return Math.round(cents * level) * unit;
 }
 
-/** A price of the profile in millionths. */
+/** A random price of the profile in millionths. */
 export function price(context: EventContext, name: keyof typeof prices): number {
   const [least, most] = prices[name][context.profile.oddities ? 1 : 0];
   return millionthsOf(context, context.draw.between(least, most));
 }
 
-/** A share of an amount in hundredths, cut to the currency's smallest unit. */
+/** A share of an amount in hundredths, truncated to the currency's smallest unit. */
 export function share({ marketplace }: EventContext, millionths: number, hundredths: number): number {
   return Math.trunc(((millionths / marketplace.unit) * hundredths) / 100) * marketplace.unit;
 }

@@ -3,9 +3,9 @@ import type { EventSink, LineKind } from './event-writer.js';
 import type { OrderIds } from '../profiles/seeded-random.js';
 import type { Marketplace, Profile, Spellings } from '../profiles/seller-profile.js';
 
-/** The ways to write a number, of 32: most are what one expects, all are legal JSON. */
+/** Number of choices among spellings of a number: most give the usual one, all are legal JSON. */
 const ways = 32;
-/** The choice of what one expects, also when shifted by some bits: the last way, and the usual order of members. */
+/** The choice of the usual spelling, also when shifted by some bits: the last way, and the usual order of members. */
 export const usualChoice = 0xffff;
 
 function trimmed(fraction: string): string {
@@ -20,7 +20,7 @@ function withExponent(sign: string, digits: string, letter: string): string {
   return `${sign}${significant.charAt(0)}${rest === '' ? '' : `.${rest}`}${letter}${exponent}`;
 }
 
-/** What one expects: the currency's digits behind the point, where they suffice; undefined elsewhere. */
+/** The usual spelling, with the currency's decimal places; undefined where these don't suffice. */
 function usualText(millionths: number, scale: number): string | undefined {
   const absolute = Math.abs(millionths);
   const unit = scale === 0 ? 1_000_000 : 10_000;
@@ -34,13 +34,13 @@ function usualText(millionths: number, scale: number): string | undefined {
 }
 
 /**
- * An amount in millionths as the text of a JSON number: never more than six digits behind the point, and exact.
- * `scale`: the digits behind the point that the currency has, 0 or 2; `choice`: random bits that choose the spelling.
+ * An amount in millionths as a JSON number, exact, with at most six decimal places. `scale`: decimal places of the
+ * currency, 0 or 2; `choice`: random bits that choose the spelling.
  */
 export function numberText(millionths: number | bigint, scale: number, choice: number): string {
   const way = choice % ways;
   if (typeof millionths === 'number' && way >= 7) {
-    // The fast path of most amounts.
+    // The fast path for most amounts.
     const usual = millionths === 0 && way % 4 === 1 ? undefined : usualText(millionths, scale);
     if (usual !== undefined) return usual;
   }
@@ -51,7 +51,7 @@ export function numberText(millionths: number | bigint, scale: number, choice: n
   const fraction = digits.slice(-6);
   const least = trimmed(fraction);
   const isZero = least === '' && whole === '0';
-  // A zero may have a sign as well.
+  // Zero may have a minus sign.
   const sign = isNegative || (isZero && way % 4 === 1) ? '-' : '';
   const pointed = (digits: number) => (digits === 0 ? sign + whole : `${sign}${whole}.${fraction.slice(0, digits)}`);
   switch (way) {
@@ -73,7 +73,7 @@ export function numberText(millionths: number | bigint, scale: number, choice: n
   }
 }
 
-/** Writes an event's JSON by hand, so that numbers and strings keep the spelling that was chosen for them. */
+/** Writes an event's JSON as text, so that numbers and strings keep their chosen spelling. */
 export class JsonSink implements EventSink {
   readonly #orderIds: OrderIds;
   #json = '';
@@ -124,7 +124,7 @@ export class JsonSink implements EventSink {
   }
 
   order(key: string, ordinal: number): void {
-    // Most events have their order's id twice.
+    // Most events contain their order's id twice.
     if (this.#order !== ordinal) {
       this.#order = ordinal;
       this.#orderId = this.#orderIds.idOf(ordinal);
@@ -140,7 +140,7 @@ export class JsonSink implements EventSink {
     this.#money(key, millionths);
   }
 
-  /** Most of all calls are this one: it puts the whole element together at once. */
+  /** The most frequent call: it writes the whole element at once. */
   line(kind: LineKind, type: string, millionths: number): void {
     const comma = this.#hasMember ? ',' : '';
     this.#hasMember = true;
@@ -178,7 +178,7 @@ export class JsonSink implements EventSink {
     this.#hasMember = true;
   }
 
-  /** As `shortInstant`, for a life in which most instants are near the one before. */
+  /** Like `shortInstant`, optimised for consecutive instants in the same minute. */
   #instantText(at: number): string {
     const minute = Math.floor(at / 60_000);
     const rest = at - minute * 60_000;
@@ -211,7 +211,7 @@ export class JsonSink implements EventSink {
     const { currency, scale } = this.#marketplace;
     const choice = this.#choice();
     const amount = numberText(millionths, scale, choice);
-    // The order of members says nothing, so it isn't always the same.
+    // The order of members has no meaning, so it varies.
     return choice >>> 11 === 0
       ? `{"CurrencyAmount":${amount},"CurrencyCode":"${currency}"}`
       : `{"CurrencyCode":"${currency}","CurrencyAmount":${amount}}`;

@@ -25,7 +25,7 @@ const rentalTypes = [
   'RentalLostItemReimbursement',
 ] as const;
 
-/** A share of an instalment plan's cost; its reversal gives it back. */
+/** A share of the cost of an instalment plan; its reversal refunds it. */
 function affordability(type: 'Charge' | 'Refund'): EventWriter {
   const sign = type === 'Charge' ? -1 : 1;
   return (context, sink) => {
@@ -56,7 +56,7 @@ function itemHead({ draw, profile }: EventContext, sink: EventSink, facilitated:
 }
 
 export const orderWriters = {
-  /** A reimbursement of a refund that was paid with food stamps. */
+  /** Reimburses a refund of an order that was paid with food stamps (EBT). */
   EBTRefundReimbursementOnlyEventList: (context, sink) => {
     sink.order('OrderId', context.order);
     sink.instant('PostedDate', context.at);
@@ -92,7 +92,7 @@ export const orderWriters = {
     sink.net('TransactionAmount', price(context, 'providerCredit'));
     sink.instant('TransactionCreationDate', context.at);
   },
-  /** Tax that was charged too late, or given back. */
+  /** Tax that was charged later, or returned. */
   RetrochargeEventList: (context, sink) => {
     const type = byTurn(context, ['Retrocharge', 'RetrochargeReversal']);
     const sign = type === 'Retrocharge' ? -1 : 1;
@@ -138,7 +138,7 @@ export const orderWriters = {
   },
   AffordabilityExpenseEventList: affordability('Charge'),
   AffordabilityExpenseReversalEventList: affordability('Refund'),
-  /** A shipment that the buyer may try first: only its fees count. */
+  /** A shipment that the buyer tries before paying: it has fees only. */
   TrialShipmentEventList: (context, sink) => {
     sink.order('AmazonOrderId', context.order);
     sink.text('FinancialEventGroupId', context.groupIdOf(context.period()));
@@ -154,7 +154,7 @@ export const orderWriters = {
     sink.order('TDSOrderId', context.order);
     sink.net('ReimbursedAmount', price(context, 'tds'));
   },
-  /** Stock that was sold off in bulk. */
+  /** Stock that was liquidated in bulk. */
   RemovalShipmentEventList: (context, sink) => {
     const { draw } = context;
     sink.instant('PostedDate', context.at);
@@ -174,7 +174,7 @@ export const orderWriters = {
       sink.net('TaxWithheld', facilitated ? -tax : 0);
     });
   },
-  /** What a bulk buyer disputed. */
+  /** An adjustment after a bulk buyer's dispute. */
   RemovalShipmentAdjustmentEventList: (context, sink) => {
     const { draw } = context;
     const facilitated = draw.once(2);

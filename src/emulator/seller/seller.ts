@@ -12,13 +12,16 @@ import type { Period } from './event-calendar.js';
 import { createTransactionBooks } from './transaction-books.js';
 
 export interface SellerOptions {
-  /** Decides everything: a whole number from 0. */
+  /** Seed of all events: a whole number from 0. */
   readonly seed: number;
-  /** How many events `days` days have, 0 to 10^9: any so many whole days in a row (edge-cases), or on average (plausible). */
+  /**
+   * Number of events in `days` days, 0 to 10^9: exactly, in any consecutive whole days (edge-cases), or on average
+   * (plausible).
+   */
   readonly events: number;
-  /** `plausible`: a seller as there are many; `edge-cases`: all that a client has to survive, often. */
+  /** `plausible`: a typical seller; `edge-cases`: many occurrences of everything that a client must handle. */
   readonly profile: ProfileName;
-  /** How far back the history goes at least; default 90. */
+  /** Minimum length of the history in days; default 90. */
   readonly days?: number | undefined;
 }
 
@@ -26,10 +29,10 @@ const profiles = { plausible, 'edge-cases': edgeCases } as const satisfies Recor
 
 export type ProfileName = keyof typeof profiles;
 
-/** A synthetic seller: a ledger for the service, and the events behind it, with which a lake is compared. */
+/** A synthetic seller: a ledger for the service, and its events, with which tests compare a lake. */
 export interface Seller extends Ledger {
   readonly stream: EventStream;
-  /** What has happened by now. */
+  /** The events up to now. */
   readonly history: () => History;
 }
 
@@ -45,7 +48,11 @@ function checkWhole(name: string, value: number, least: number, most: number): v
   }
 }
 
-/** The ordinal that a cursor names. Throws a USAGE error for one that no page of this seller gave. */
+/**
+ * The ordinal that a cursor names.
+ *
+ * @throws LedgerlakeError USAGE for a cursor that no page of this seller has
+ */
 function ordinalIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   const ordinal = /^-?\d+$/.test(cursor) ? Number(cursor) : NaN;
@@ -54,7 +61,7 @@ function ordinalIn(cursor: string | undefined): number | undefined {
   return ordinal;
 }
 
-/** At most `limit` of the things, and the last one delivered where more follow. */
+/** At most `limit` items, and the last of them where more follow. */
 function cut<T>(items: Iterable<T>, limit: number): { shown: T[]; last: T | undefined } {
   const shown: T[] = [];
   for (const item of items) {
@@ -64,7 +71,7 @@ function cut<T>(items: Iterable<T>, limit: number): { shown: T[]; last: T | unde
   return { shown, last: undefined };
 }
 
-/** The answer as a promise, which what goes wrong rejects. */
+/** The result as a promise, rejected with what `ask` throws. */
 function answer<T>(ask: () => T): Promise<T> {
   return new Promise((resolve) => {
     resolve(ask());
@@ -72,12 +79,13 @@ function answer<T>(ask: () => T): Promise<T> {
 }
 
 /**
- * A synthetic seller on several marketplaces, each with its currency and its groups of fourteen days. What happens on a day
- * depends on the seed, the density and that day alone; the clock only decides how much of it has happened. Nothing is
- * kept in memory but the sums of days, so its size doesn't matter.
+ * A synthetic seller on several marketplaces, each with its currency and its groups of fourteen days. The events of a
+ * day depend on the seed, the density and that day alone; the clock decides only how many of them have happened. Memory
+ * holds the sums of days and nothing else, so that the number of events doesn't matter.
  *
- * An order whose events have all aged out of the history, or are still to come, is one that it never had.
- * Throws a USAGE error for options that can't be.
+ * An order is unknown where none of its events is in the history, because they are too old or in the future.
+ *
+ * @throws LedgerlakeError USAGE for options that are invalid
  */
 export function createSeller(options: SellerOptions, clock: Clock): Seller {
   const { seed, events: count, days = 90 } = options;

@@ -17,24 +17,24 @@ import { accountType, moneyJson, relatedIdentifiersJson } from './transaction-js
 
 const salt = { settlement: 83, payout: 84 };
 
-/** What a seller's books are about: the seller's events and settlements. */
+/** The input of a seller's books: its events, settlements and sums. */
 export interface SellerBooks {
   readonly seed: number;
   readonly key: number;
   readonly events: EventStream;
   readonly sums: PeriodSums;
   readonly historyOf: (query: LedgerQuery) => History;
-  /** What a settlement adds up to with its beginning balance, millionths. */
+  /** The total of a settlement with its beginning balance, in millionths. */
   readonly totalOf: (period: Period, until: number) => Promise<bigint>;
 }
 
-/** Something that is found, the cursor behind it, and how it is written. */
+/** A found item: the cursor that names it, and a function that writes its JSON. */
 export interface Found {
   readonly cursor: string;
   readonly write: () => string | Promise<string>;
 }
 
-/** The first things, and where the next page begins. */
+/** A page of the first `limit` items, with the cursor of the next page. */
 export async function pageOf(found: AsyncIterable<Found>, limit: number): Promise<LedgerPage> {
   const items: { list: string; json: string }[] = [];
   let last = '';
@@ -46,7 +46,7 @@ export async function pageOf(found: AsyncIterable<Found>, limit: number): Promis
   return { items, next: undefined };
 }
 
-/** What comes behind a cursor; each thing's cursor is its own. */
+/** The items after a cursor. */
 export async function* behind(
   found: Iterable<Found> | AsyncIterable<Found>,
   cursor: string | undefined,
@@ -58,13 +58,13 @@ export async function* behind(
   }
 }
 
-/** A seller's settlements as the newer API has them: their ids, what they add up to, and what was paid out. */
+/** A seller's settlements in the newer API: their ids, summaries and payouts. */
 interface SettlementBooks extends Pick<TransactionLedger, 'summaries' | 'payouts'> {
   readonly sellerId: string;
-  /** What names a settlement in a transaction that counts towards it. */
+  /** The related identifiers of a transaction that counts towards a settlement. */
   readonly identifiersOf: (period: Period) => readonly (readonly [name: string, value: string])[];
   readonly payoutIdOf: (period: Period) => string;
-  /** The settlements that were closed by the end of a history. */
+  /** The settlements closed by the end of a history. */
   readonly closedIn: (history: History) => readonly Period[];
 }
 

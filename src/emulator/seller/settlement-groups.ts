@@ -8,14 +8,14 @@ import { numberText, usualChoice } from './json-sink.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Marketplace, Profile } from '../profiles/seller-profile.js';
 
-/** What the service reports of a group; amounts in millionths. */
+/** The facts of a group that the service reports; amounts in millionths. */
 interface GroupFacts {
   readonly id: string;
   readonly period: Period;
-  /** Whether it still takes events. */
+  /** Whether it still receives events. */
   readonly isOpen: boolean;
   readonly beginningBalance: bigint;
-  /** The beginning balance and all that was booked since. */
+  /** The beginning balance and all amounts booked since. */
   readonly total: bigint;
 }
 
@@ -27,19 +27,19 @@ function money(key: string, { currency, scale }: Marketplace, millionths: bigint
   return `"${key}":{"CurrencyCode":"${currency}","CurrencyAmount":${amount}}`;
 }
 
-/** What the seller's bank got, at a rate that never changes, cut to whole cents. */
+/** An amount in the home currency, at a constant rate, truncated to whole cents. */
 function converted(millionths: bigint, marketplace: Marketplace, home: Marketplace): bigint {
   const cent = BigInt(home.unit);
   return ((millionths * marketplace.dollars) / 1_000_000n / cent) * cent;
 }
 
-/** How the transfer of a closed settlement ended. */
+/** The status of the transfer of a closed settlement. */
 function statusOf({ oddities, isCarriedOver }: Profile, { marketplace, index }: Period, bits: number) {
   if (oddities) return statuses[bits % statuses.length] ?? statuses[0];
   return isCarriedOver(marketplace, index) ? 'Failed' : 'Succeeded';
 }
 
-/** The transfer of a settlement's money once it is closed. */
+/** The transfer of a closed settlement's money. */
 export interface FundTransfer {
   readonly status: (typeof statuses)[number];
   readonly traceId: string;
@@ -91,9 +91,9 @@ export function groupJson(key: number, profile: Profile, facts: GroupFacts): str
 
 const ignore = () => undefined;
 
-/** Adds up what an event adds to the balance. */
+/** Sums the amounts of an event that count towards the balance. */
 export class SumSink implements EventSink {
-  /** Millionths since `begin`: one event's, far below 2^53. */
+  /** Sum in millionths since `begin`: that of one event, far below 2^53. */
   sum = 0;
   readonly text = ignore;
   readonly words = ignore;
@@ -121,10 +121,10 @@ export class SumSink implements EventSink {
   }
 }
 
-/** Days whose sums are kept: more than the service's two years would need, a few numbers each. */
+/** Largest number of days with cached sums: more than the service's two years need, a few numbers each. */
 const keptDays = 1024;
 
-/** What one day brought in each currency, before and from the beginning of a period in it (millionths). */
+/** Sums of one day by marketplace, in millionths: before and from the start of the period that starts on it. */
 interface DaySums {
   readonly before: readonly bigint[];
   readonly from: readonly bigint[];
@@ -132,19 +132,19 @@ interface DaySums {
 
 export interface PeriodSums {
   /**
-   * Net millionths of a marketplace's events up to `until`, an instant included. Lets others run between two days. `span`: a
-   * settlement period, or one that begins with a period or a UTC day and ends likewise.
+   * Net sum of a marketplace's events up to `until` (included), in millionths. It yields to other tasks between two
+   * days. `span`: a settlement period, or a span whose start and end are each those of a period or of a UTC day.
    */
   netOf(span: Omit<Period, 'index'>, until: number): Promise<bigint>;
 }
 
-/** Adds periods up day by day, without holding their events; a day is added up once for all currencies. */
+/** Sums periods day by day without keeping their events; a day is summed once for all currencies. */
 export function createPeriodSums(events: EventStream): PeriodSums {
   const { marketplaces } = events.profile;
   const kept = new Map<number, DaySums>();
   const sink = new SumSink();
 
-  /** A period begins within a day at most once for each currency; without one all is `before`. */
+  /** At most one period of each currency starts within a day; without one the whole day is `before`. */
   function sumDay(day: number, until: number): DaySums {
     const last = (day + 1) * dayMs - 1;
     const starts = marketplaces.map((marketplace) => {
@@ -182,7 +182,7 @@ export function createPeriodSums(events: EventStream): PeriodSums {
       let net = 0n;
       for (let day = Math.floor(start / dayMs); day * dayMs <= last; day++) {
         const { before, from } = await sumsOf(day, until);
-        // On the day of its beginning a period has what came from then on, on that of its end what came before.
+        // The first day of a period counts from its start on, and its last day up to its end.
         if (day * dayMs >= start) net += before[marketplace.index] ?? 0n;
         if ((day + 1) * dayMs <= end) net += from[marketplace.index] ?? 0n;
       }

@@ -42,7 +42,7 @@ function promotion(sink: EventSink, key: string, id: string, millionths: number)
   sink.endList();
 }
 
-/** Charges and fees of an order shipped for another shop, which are beside its items. */
+/** Charges and fees of an order shipped for another shop, which belong to no item. */
 function orderLevel(context: EventContext, sink: EventSink, adjustment: '' | 'Adjustment', sign: 1 | -1): void {
   const { draw, profile } = context;
   if (!profile.oddities) return;
@@ -95,7 +95,7 @@ function shipmentItem(
   order: Order,
   item: OrderItem,
 ): void {
-  // A fee below the smallest coin, to the last digit that the lake can hold.
+  // A fee below the smallest coin, down to the last decimal place that the lake stores.
   const tiny = profile.oddities && draw.once(40) ? draw.pick([125, 1, draw.between(1, 99_999)]) : 0;
   sink.words('SellerSKU', item.product.sku);
   sink.text('OrderItemId', item.orderItemId);
@@ -113,14 +113,14 @@ function shipmentItem(
 }
 
 /**
- * Where the service puts what is given back: mostly in adjustments of the adjusted items, at times in adjustments of
- * the items, or in the plain lists of the adjusted items.
+ * The members in which the service puts refunds: mostly adjustments of the adjusted items, sometimes adjustments of the
+ * items, or the plain lists of the adjusted items.
  */
 interface Shape {
   readonly items: 'ShipmentItemList' | 'ShipmentItemAdjustmentList';
   readonly adjustment: '' | 'Adjustment';
   readonly points: 'CostOfPointsGranted' | 'CostOfPointsReturned';
-  /** Lists come also where they have nothing to say. */
+  /** Whether lists are written even if they are empty or zero. */
   readonly complete: boolean;
 }
 
@@ -185,13 +185,13 @@ function refundedOrder(context: EventContext, sink: EventSink, shape: Shape): vo
   });
 }
 
-/** A guarantee claim or a chargeback: the shapes come by turns, since they are few. */
+/** A guarantee claim or a chargeback. Its shape is chosen by turn, as there are few of them. */
 const claim: EventWriter = (context, sink) => {
   refundedOrder(context, sink, context.profile.oddities ? byTurn(context, [onItems, plain, usual]) : usual);
 };
 
 export const shipmentWriters = {
-  /** What was sent and what it brought. */
+  /** A shipped order with its charges and fees. */
   ShipmentEventList: (context, sink) => {
     const order = context.drawnOrder();
     head(context, sink, order);
@@ -201,13 +201,13 @@ export const shipmentWriters = {
       shipmentItem(context, sink, order, item);
     });
   },
-  /** What the buyer of an earlier order gets back, and which fees the seller does. */
+  /** A refund of an earlier order: what the buyer gets back, and the fees that the seller does. */
   RefundEventList: (context, sink) => {
     refundedOrder(context, sink, shapeOf(context));
   },
   GuaranteeClaimEventList: claim,
   ChargebackEventList: claim,
-  /** A shipment whose charges were settled later: what came to light since is charged to the order's items. */
+  /** A later settlement of a shipment: fees found since are charged to the order's items. */
   ShipmentSettleEventList: (context, sink) => {
     const { draw } = context;
     const order = context.drawnOrder();

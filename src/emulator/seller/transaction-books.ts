@@ -20,21 +20,22 @@ import { TransactionSink } from './transaction-sink.js';
 
 const salt = { isDeferred: 81, delay: 82, shipment: 85, variety: 86 };
 
-/** Of 16 sales so many are deferred until some days after their delivery. */
+/** Number of sales in 16 that are deferred until some days after delivery. */
 const deferredOf16 = 12;
 
-/** How long before its release a deferred sale is posted, seconds. */
+/** Shortest and longest time from the posting of a deferred sale to its release, seconds. */
 const delays = { least: 5 * 86_400, most: 9 * 86_400 };
 
-/** The longest that a sale is deferred, milliseconds. */
+/** Longest deferral of a sale, milliseconds. */
 const longestDeferral = (delays.most / 86_400) * dayMs;
 
-/** Why it is deferred: seven days after the delivery it is released. */
+/** Reason of a deferral: released seven days after delivery. */
 const deferralReason = 'DD7';
 
 /**
- * When a sale was posted that v0 shows on the day of its release; undefined: it was never deferred. It depends on the seed and
- * the event alone, so that it is the same whenever one asks. Milliseconds since 1970, a whole second.
+ * The instant at which a deferred sale was first posted, milliseconds since 1970 in whole seconds (v0 shows the sale on
+ * the day of its release); undefined: it was never deferred. It depends on the seed and the event alone, so that it is
+ * the same at any time.
  */
 function deferredSince(key: number, { ordinal, list, at }: EventFacts): number | undefined {
   if (list !== 'ShipmentEventList' || hash(key, ordinal, salt.isDeferred) >>> 28 >= deferredOf16) return undefined;
@@ -42,19 +43,19 @@ function deferredSince(key: number, { ordinal, list, at }: EventFacts): number |
   return Math.floor(at / 1000) * 1000 - seconds * 1000;
 }
 
-/** A list's events as transactions. */
+/** How the events of a list appear as transactions. */
 interface TransactionKind {
   readonly type: string;
   readonly description: string;
-  /** Whether they belong to the account and to no marketplace. */
+  /** Whether they concern the account and no marketplace. */
   readonly isOfAccount?: true;
-  /** Whether they have no items, and a wrapper of 0. */
+  /** Whether they have no items, and a wrapper with amount 0. */
   readonly isFlat?: true;
 }
 
 const refund: TransactionKind = { type: 'Refund', description: 'Refund Order' };
 
-/** The lists whose transactions are not just called after them. Claims look the same as refunds. */
+/** Lists whose transactions aren't simply named after them. Claims look the same as refunds. */
 const kinds: Partial<Record<EventListName, TransactionKind>> = {
   ShipmentEventList: { type: 'Shipment', description: 'Order Payment' },
   RefundEventList: refund,
@@ -81,7 +82,7 @@ const refundWrappers: readonly Wrappers[] = [
   { sales: 'Refund Sales', expenses: 'RefundExpenses' },
 ];
 
-/** An event as one of the transactions that it is: when it was deferred, or when it counted. */
+/** One of the transactions of an event: deferred, or counted. */
 interface Posting {
   readonly event: EventFacts;
   readonly stage: 'deferred' | 'counted';
@@ -92,8 +93,8 @@ interface Posting {
 const eventCursor = /^E(?<ordinal>-?\d+)(?<stage>[dc])$/;
 
 /**
- * The seller's events as transactions: the same money, each event once, and a sale that was deferred once more under the id and
- * the date that it had then. What is deferred, released or paid follows from the seed and the instant that is asked about.
+ * The seller's events as transactions with the same amounts: each event once, and a deferred sale a second time with
+ * the id and date that it had while it was deferred. The status follows from the seed and the instant of the request.
  */
 export function createTransactionBooks(books: SellerBooks): TransactionLedger {
   const { seed, key, events, historyOf, totalOf: settled } = books;
@@ -129,7 +130,7 @@ export function createTransactionBooks(books: SellerBooks): TransactionLedger {
     ];
     const wrappers =
       kind === refund ? (refundWrappers[profile.oddities ? ordinal & 1 : 0] ?? usualWrappers) : usualWrappers;
-    // A product that is named beside an amount becomes an item without breakdowns.
+    // A product named next to an amount becomes an item without breakdowns.
     const total = totalOf(amounts);
     const single =
       items.length === 0 && whole.sku !== undefined && kind.isFlat !== true ? [{ ...whole, stated: total }] : items;
@@ -158,7 +159,7 @@ export function createTransactionBooks(books: SellerBooks): TransactionLedger {
   async function transferJson(period: Period, until: number): Promise<string | undefined> {
     const paid = await settled(period, until);
     if (paid <= 0n || fundTransferOf(key, profile, period).status !== 'Succeeded') return undefined;
-    // Reports differ on the sign of a transfer.
+    // Reports disagree on the sign of a transfer.
     const total = Number(profile.oddities ? paid : -paid);
     const facts: TransactionFacts = {
       id: idOf('transfer', periods.idOf(period)),
@@ -194,14 +195,14 @@ export function createTransactionBooks(books: SellerBooks): TransactionLedger {
     }
   }
 
-  /** What an event is as transactions by an instant. */
+  /** The transactions of an event by an instant. */
   function* postingsOf(event: EventFacts, until: number): Generator<Posting> {
     const deferredAt = deferredSince(key, event);
     if (deferredAt !== undefined && deferredAt <= until) yield { event, stage: 'deferred', postedAt: deferredAt };
     if (event.at <= until) yield { event, stage: 'counted', postedAt: Math.floor(event.at / 1000) * 1000 };
   }
 
-  /** The events that may have transactions in question, in their order. */
+  /** The events that may have requested transactions, in order. */
   function* eventsFor(
     question: TransactionQuestion,
     history: History,

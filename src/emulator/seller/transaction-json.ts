@@ -3,7 +3,7 @@ import type { Marketplace } from '../profiles/seller-profile.js';
 import { numberText, usualChoice } from './json-sink.js';
 import type { CountedAmount, SoldItem } from './transaction-sink.js';
 
-/** A node of a tree of amounts; millionths. */
+/** A node of a tree of amounts, in millionths. */
 export interface BreakdownNode {
   readonly type: string;
   readonly amount: number;
@@ -16,17 +16,17 @@ export function totalOf(amounts: readonly { readonly millionths: number }[]): nu
 
 const leaf = (type: string, amount: number): BreakdownNode => ({ type, amount, children: [] });
 
-/** A node whose amount its children add up to. */
+/** A node whose amount is the sum of its children. */
 export function sumNode(type: string, children: readonly BreakdownNode[]): BreakdownNode {
   return { type, amount: children.reduce((sum, { amount }) => sum + amount, 0), children };
 }
 
-/** Amounts by the type at a depth of their paths, in the order in which these appear. */
+/** Groups amounts by the type at a depth of their paths, in order of first appearance. */
 function grouped(amounts: readonly CountedAmount[], depth: number): [type: string, amounts: CountedAmount[]][] {
   const groups: [string, CountedAmount[]][] = [];
   for (const amount of amounts) {
     const type = amount.path[depth] ?? '';
-    // Rarely more than five: looking them through is faster than any index.
+    // Rarely more than five groups: a linear search is faster than an index.
     const known = groups.find(([name]) => name === type);
     if (known === undefined) groups.push([type, [amount]]);
     else known[1].push(amount);
@@ -34,22 +34,22 @@ function grouped(amounts: readonly CountedAmount[], depth: number): [type: strin
   return groups;
 }
 
-/** Per cent of a fee that are tax, where a marketplace has fees with tax. */
+/** Tax on fees in per cent, for currencies whose marketplaces charge it. */
 const feeTaxes: Readonly<Record<string, number>> = { GBP: 20, EUR: 19, MXN: 16 };
 
-/** A fee as its components: `Base`, and `Tax` or `Promo`. It is gross: they add up to it. */
+/** A fee with its components `Base`, and `Tax` or `Promo`, which add up to the gross amount. */
 function feeNode(type: string, amount: number, { currency, unit }: Marketplace): BreakdownNode {
   const percent = feeTaxes[currency];
   const net = percent === undefined ? amount : Math.trunc((amount * 100) / (100 + percent) / unit) * unit;
   if (net !== amount) return { type, amount, children: [leaf('Base', net), leaf('Tax', amount - net)] };
-  // One commission in so many is reduced.
+  // One commission in sixteen is reduced.
   const promo =
     type === 'Commission' && Math.round(amount / unit) % 16 === 0 ? -Math.trunc(amount / unit / 10) * unit : 0;
   const parts = promo === 0 ? [leaf('Base', amount)] : [leaf('Base', amount - promo), leaf('Promo', promo)];
   return { type, amount, children: parts };
 }
 
-/** The tree of an item, down to the last amount. */
+/** The tree of an item, with all its amounts. */
 function fineTree(amounts: readonly CountedAmount[], marketplace: Marketplace): readonly BreakdownNode[] {
   return grouped(amounts, 0).map(([top, within]) => {
     const named = grouped(within, 1).map(([name, same]) => {
@@ -60,15 +60,15 @@ function fineTree(amounts: readonly CountedAmount[], marketplace: Marketplace): 
   });
 }
 
-/** How a transaction's tree calls its wrappers. */
+/** The names of the two wrappers in a transaction's tree. */
 export interface Wrappers {
   readonly sales: string;
   readonly expenses: string;
 }
 
 /**
- * The tree of a transaction: everything in two wrappers. `isCoarse`: the items have the details. `hasBoth`: a wrapper without
- * amounts stands there as 0.
+ * The tree of a transaction, with all amounts in two wrappers. `isCoarse`: without details, which the items have.
+ * `hasBoth`: a wrapper without amounts is included with amount 0.
  */
 export function wrappedTree(
   amounts: readonly CountedAmount[],
@@ -93,7 +93,7 @@ export function wrappedTree(
   return hasBoth ? wrapped : wrapped.filter(({ children }) => children.length > 0);
 }
 
-/** What a transaction says. Amounts are millionths, instants milliseconds since 1970. */
+/** The contents of a transaction. Amounts are millionths, instants milliseconds since 1970. */
 export interface TransactionFacts {
   readonly id: string;
   readonly type: string;
@@ -103,18 +103,18 @@ export interface TransactionFacts {
   readonly total: number | bigint;
   readonly sellerId: string;
   readonly marketplace: Marketplace;
-  /** Whether it belongs to the account and to no marketplace. */
+  /** Whether it concerns the account and no marketplace. */
   readonly isOfAccount: boolean;
   readonly identifiers: readonly (readonly [name: string, value: string])[];
   readonly items: readonly SoldItem[];
   readonly breakdowns: readonly BreakdownNode[];
-  /** Why it was deferred and until when. */
+  /** Reason and end of its deferral; undefined: it was never deferred. */
   readonly deferral: { readonly reason: string; readonly maturesAt: number } | undefined;
-  /** Random bits that choose among spellings that mean the same; undefined: the usual ones. */
+  /** Random bits that choose among equivalent spellings; undefined: the usual ones. */
   readonly variety: number | undefined;
 }
 
-/** The one type of account that the seller has. */
+/** The seller's only type of account. */
 export const accountType = 'Standard Orders';
 
 function quotedPairs(name: string, pairs: TransactionFacts['identifiers']): string {
@@ -193,7 +193,7 @@ class TransactionWriter {
     ]);
   }
 
-  /** Most of all calls are this one: it puts the node together at once. */
+  /** The most frequent call: it writes the node at once. */
   #node({ type, amount, children }: BreakdownNode): string {
     const money = this.#money(amount);
     let below = '';
@@ -206,7 +206,7 @@ class TransactionWriter {
     return this.#listOf(name, elements.join(','));
   }
 
-  /** A list that is empty is at times null, and at times not there. */
+  /** An empty list is sometimes null, and sometimes absent. */
   #listOf(name: string, elements: string): string | undefined {
     if (elements !== '') return `"${name}":[${elements}]`;
     const way = this.#choice() % 8;
@@ -228,7 +228,7 @@ class TransactionWriter {
   }
 }
 
-/** Whether the marketplace stores and sends it: it takes a fee for that. */
+/** Whether the marketplace stores and ships the item: it charges a fee for that. */
 function isFulfilled(amounts: readonly CountedAmount[]): boolean {
   return amounts.some(({ path: [, name = ''] }) => name.startsWith('FBA'));
 }

@@ -1,26 +1,26 @@
 import type { EventSink, LineKind, Weight } from './event-writer.js';
 import type { Profile, Spellings } from '../profiles/seller-profile.js';
 
-/** An amount that counts. */
+/** An amount that counts towards the balance. */
 export interface CountedAmount {
-  /** Where it belongs: the top breakdown types above it, and its own. */
+  /** Breakdown types from the top one to its own. */
   readonly path: readonly string[];
-  /** Whether it is what the seller earns rather than what it costs. */
+  /** Whether it is revenue of the seller rather than a cost. */
   readonly isSale: boolean;
-  /** Whether it is a fee, which is gross. */
+  /** Whether it is a fee, whose amount is gross. */
   readonly isFee: boolean;
   readonly millionths: number;
 }
 
 /** An item of an event. */
 export interface SoldItem {
-  /** As JSON, quotes included. */
+  /** As a JSON string, quotes included. */
   sku: string | undefined;
   asin: string | undefined;
   quantity: number | undefined;
-  /** Name and value of its own id. */
+  /** Name and value of its id. */
   id: readonly [name: string, value: string] | undefined;
-  /** What it says that it adds up to, millionths; counts only where it has no amounts. */
+  /** Total stated by the item, in millionths; used only where it has no amounts. */
   stated: number | undefined;
   readonly amounts: CountedAmount[];
 }
@@ -34,7 +34,7 @@ const emptyItem = (): SoldItem => ({
   amounts: [],
 });
 
-/** The breakdown types of v0's charges. */
+/** Breakdown types by v0's type of charge. */
 const charges: Readonly<Record<string, readonly string[]>> = {
   Principal: ['ProductCharges', 'OurPricePrincipal'],
   Goodwill: ['ProductCharges', 'GoodwillPrincipal'],
@@ -47,7 +47,7 @@ const charges: Readonly<Record<string, readonly string[]>> = {
   SubscriptionFee: ['AmazonFees', 'Subscription'],
 };
 
-/** The breakdown types of v0's other members. */
+/** Breakdown types by the name of v0's other members. */
 const members: Readonly<Record<string, readonly string[]>> = {
   CostOfPointsGranted: ['PromoRebates', 'CostOfPointsGranted'],
   CostOfPointsReturned: ['PromoRebates', 'CostOfPointsReturned'],
@@ -72,7 +72,7 @@ const members: Readonly<Record<string, readonly string[]>> = {
   RentalReimbursement: ['RentalReimbursement'],
 };
 
-/** The breakdown types of amounts that v0 names by the event's type alone. */
+/** Breakdown types by v0's type of event, for amounts that have no other name. */
 const typeNames: Readonly<Record<string, string>> = {
   'Disbursed to Amazon Gift Card balance': 'Disbursement',
   'FBA Inventory Fee': 'FBAInventoryFee',
@@ -81,26 +81,26 @@ const typeNames: Readonly<Record<string, string>> = {
   ReserveEvent: 'ReserveDebit',
 };
 
-/** Top breakdown types that are expenses whatever their sign. */
+/** Top breakdown types that are expenses whatever the sign of the amount. */
 const costs = new Set(['AmazonFees', 'PromoRebates', 'MarketplaceFacilitatorTax', 'TaxWithheld']);
 
 /**
- * Takes an event's money apart, item by item, into what a transaction breaks down: the same calls that write v0's JSON give
- * the same amounts, so that both services show the same money.
+ * Splits an event's amounts by item into the breakdowns of a transaction. It takes the same calls that write v0's JSON,
+ * so that both services show the same money.
  */
 export class TransactionSink implements EventSink {
-  /** What the event says of its own type. */
+  /** The event's type as stated in the event. */
   type = '';
-  /** The ordinal of the event that began the order which it names. */
+  /** Ordinal of the event that started the order it names. */
   orderOrdinal: number | undefined;
   invoice: string | undefined;
-  /** Amounts beside the items. */
+  /** Amounts that belong to no item. */
   loose: CountedAmount[] = [];
   items: SoldItem[] = [];
-  /** What describes the event where it has no items. */
+  /** The product and quantity of an event without items. */
   whole: SoldItem = emptyItem();
   #item: SoldItem | undefined;
-  /** Lists and objects around the next member, the outermost first. */
+  /** Keys of the lists and objects that enclose the next member, outermost first. */
   readonly #around: string[] = [];
   #componentType = '';
   readonly #asinOf: ReadonlyMap<Spellings, string>;
@@ -145,7 +145,7 @@ export class TransactionSink implements EventSink {
   }
 
   instant(): void {
-    // A transaction has the date of its posting only.
+    // A transaction has no date but that of its posting.
   }
 
   order(key: string, ordinal: number): void {
@@ -201,13 +201,13 @@ export class TransactionSink implements EventSink {
     this.#around.pop();
   }
 
-  /** What an amount is called that no component names: by the event's own type, or by its member. */
+  /** The name of an amount without a component: that of the event's type, or of its member. */
   #plainName(key: string): string {
     const name = key.replace(/Amount$/, '');
     if (this.type !== '' && ['Adjustment', 'Transaction', 'Recovery'].includes(name)) {
       return typeNames[this.type] ?? this.type.replaceAll(/[^A-Za-z0-9]/g, '');
     }
-    // Only a provider's credit may come without a type.
+    // Only a provider's credit may have no type.
     if (name === 'Transaction') return 'SolutionProviderCredit';
     return name.charAt(0).toUpperCase() + name.slice(1);
   }
@@ -222,7 +222,7 @@ export class TransactionSink implements EventSink {
   }
 
   #add(path: readonly string[], millionths: number, isSale: boolean): void {
-    // What is 0 says nothing, and the newer API leaves it out.
+    // The newer API leaves out zero amounts.
     if (millionths === 0) return;
     const amounts = this.#item?.amounts ?? this.loose;
     amounts.push({ path, isFee: path[0] === 'AmazonFees', isSale, millionths });

@@ -4,7 +4,7 @@ import { type Paint, viewLines } from './view-lines.js';
 import { RunProgress } from './run-progress.js';
 import { columnsOf, Screen, type Terminal } from './screen.js';
 
-/** The process that the view belongs to, as far as it matters how it ends and pauses. */
+/** The members of `process` that the view needs to follow exit, suspension and resumption. */
 interface ViewedProcess {
   readonly pid: number;
   on(event: string, listener: () => void): unknown;
@@ -20,20 +20,20 @@ interface LiveViewOptions {
 }
 
 interface LiveView {
-  /** Draws from `run-started` to `run-ended`. */
+  /** Draws the view from `run-started` to `run-ended`. */
   readonly emit: Emit;
-  /** Writes a line, or several, above the view. */
+  /** Writes one or more lines above the view. */
   above(text: string): void;
-  /** Takes the view away. */
+  /** Removes the view from the terminal. */
   close(): void;
 }
 
-/** Milliseconds from one drawing to the next. */
+/** Milliseconds between two redraws. */
 const frameMs = 200;
 
 /**
- * A view of a run that is under way, at the bottom of a terminal. However the process ends, but for being killed, the
- * terminal is left as it was.
+ * A view of a running command in the last lines of a terminal. It restores the terminal however the process ends,
+ * except by SIGKILL.
  */
 export function liveView({ terminal, process, clock, paint }: LiveViewOptions): LiveView {
   const screen = new Screen(terminal);
@@ -41,7 +41,7 @@ export function liveView({ terminal, process, clock, paint }: LiveViewOptions): 
   let timer: NodeJS.Timeout | undefined;
 
   const draw = (): void => {
-    // A line that is as wide as the terminal is broken by some as soon as it is narrowed by one.
+    // Some terminals break a line of full width as soon as they get one cell narrower.
     const width = Math.max(1, columnsOf(terminal) - 1);
     screen.draw(viewLines(progress.view(clock.now()), width, paint));
   };
@@ -62,7 +62,7 @@ export function liveView({ terminal, process, clock, paint }: LiveViewOptions): 
   const open = (): void => {
     timer = setInterval(draw, frameMs).unref();
     terminal.on('resize', draw);
-    // Also after an error that nobody caught.
+    // `exit` also follows an uncaught error.
     process.on('exit', close);
     process.on('SIGTSTP', stop);
     process.on('SIGCONT', draw);

@@ -5,25 +5,25 @@ import { printable } from '../../core/printable.js';
 import { tokensAt, type BucketLevel } from '../bucket-level.js';
 import type { View, ViewRow } from './view-lines.js';
 
-/** An import reads one input after the other. */
+/** The one track of an import, which reads its inputs one after the other. */
 const importTrack = 'files';
 
-/** How far one pipeline is, or the input of an import. */
+/** The progress of one pipeline, or of the inputs of an import. */
 class Track {
   state: ViewRow['state'] = 'waits';
   pages = 0;
-  /** Pages expected to be left; undefined while nobody knows. */
+  /** Estimated number of pages left to read; undefined while unknown. */
   pagesLeft: number | undefined;
-  /** Bytes gone through, of so many, for what is counted in bytes. */
+  /** Bytes processed and, in `allBytes`, the total, where progress is counted in bytes. */
   bytes = 0;
   allBytes: number | undefined;
   files = 0;
-  /** What is being gone through. */
+  /** Path of the input that is being read. */
   current = '';
   startedAt: number | undefined;
-  /** The operation that it asked last. */
+  /** The operation of the last request. */
   operation: string | undefined;
-  /** When a request that failed is sent again; of several the first. */
+  /** When a failed request is retried; the earliest instant where several are. */
   nextTryAt = 0;
   readonly open = new Set<string>();
   readonly retries = new Map<string, number>();
@@ -31,21 +31,21 @@ class Track {
   readonly pageRate = new RecentRate();
 }
 
-/** The level of a bucket, and when its next token comes: milliseconds since 1970. */
+/** The level of a bucket and the instant of its next token, milliseconds since 1970. */
 interface Bucket extends BucketLevel {
   readonly nextAt: number;
 }
 
-/** Takes in what happens in a run, for a view of how far it is. Instants are milliseconds since 1970. */
+/** Follows the events of a run and computes its live view. Instants are milliseconds since 1970. */
 export class RunProgress {
-  /** When what is taken in happens. */
+  /** The instant of the event that is being recorded. */
   #now = 0;
   #command = '';
   #subject: string[] = [];
   #startedAt = 0;
   readonly #tracks = new Map<string, Track>();
   readonly #buckets = new Map<string, Bucket>();
-  /** Bytes that were read of inputs that haven't ended: while one comes to its end, the next is read. */
+  /** Bytes read of each input that hasn't ended: the next input is read while one ends. */
   readonly #inputBytes = new Map<string, number>();
 
   record(event: RunEvent, now: number): void {
@@ -58,7 +58,7 @@ export class RunProgress {
       this.#command = command;
       this.#subject = [...(account === null ? [] : [account]), lake];
       this.#startedAt = this.#now;
-      // An import goes by its inputs.
+      // An import has one track for its inputs, not one for each pipeline.
       if (command !== 'import') for (const pipeline of pipelines) this.#track(pipeline);
     },
     'pipeline-planned': ({ pipeline }) => {
@@ -106,7 +106,7 @@ export class RunProgress {
       this.#buckets.set(event.operation, { ...event, at: this.#now, nextAt });
     },
     'files-planned': ({ pipeline, bytes }) => {
-      // One after the other: what went before has come to its end.
+      // Pipelines are processed one after the other: the one before is done.
       for (const before of this.#tracks.values()) if (before.state === 'runs') before.state = 'done';
       this.#begin(pipeline).allBytes = bytes;
     },
@@ -180,7 +180,7 @@ function inPages(track: Track, bucket: Bucket | undefined, now: number): Figures
   };
 }
 
-/** What the bucket holds, and when its next token comes: two texts, so that the first stands where both don't fit. */
+/** The number of tokens and the time to the next one, as two texts: the first is shown alone where both don't fit. */
 function bucketTexts(bucket: Bucket, now: number): string[] {
   const tokens = Math.floor(tokensAt(bucket, now) + 1e-6);
   const wait = bucket.nextAt - now;
@@ -189,7 +189,10 @@ function bucketTexts(bucket: Bucket, now: number): string[] {
   return [held, `next in ${wait < 10_000 ? `${(Math.ceil(wait / 100) / 10).toFixed(1)} s` : formatSpan(wait)}`];
 }
 
-/** By the quota where there is one: what is left and isn't there as tokens; else as fast as of late. */
+/**
+ * Milliseconds to the last page: by the quota, less the tokens in the bucket, where a bucket is known; else by the
+ * recent rate of pages.
+ */
 function leftMsOf({ pagesLeft, pageRate }: Track, bucket: Bucket | undefined, now: number): number | undefined {
   if (pagesLeft === undefined) return undefined;
   if (bucket !== undefined) {
@@ -215,12 +218,12 @@ function inBytes({ state, bytes, allBytes, files, current, startedAt = 0 }: Trac
   };
 }
 
-/** Seconds that a rate is taken over: a page every two seconds should not make it jump. */
+/** Seconds over which a rate is averaged, so that a page every two seconds doesn't make it jump. */
 const span = 20;
 
-/** How many things a second there were of late. */
+/** A count a second, averaged over the last seconds. */
 class RecentRate {
-  /** By the second, since 1970. */
+  /** Counts by second since 1970. */
   readonly #counts = new Map<number, number>();
   #since: number | undefined;
 
@@ -232,7 +235,7 @@ class RecentRate {
     for (const old of this.#counts.keys()) if (old <= second - span) this.#counts.delete(old);
   }
 
-  /** A second; 0 where there was nothing of late. */
+  /** The rate a second; 0 where nothing was counted lately. */
   at(now: number): number {
     const first = Math.floor(now / 1000) - span;
     let sum = 0;

@@ -1,14 +1,14 @@
 import { displayWidth } from '../../core/text/width.js';
 
-/** What is drawn on: `process.stderr`. */
+/** The terminal that is drawn on: `process.stderr`. */
 export interface Terminal {
-  /** Cells of a line, and lines; 0 where nobody knows. */
+  /** Width in cells and height in lines; 0 where unknown. */
   readonly columns: number;
   readonly rows: number;
   write(text: string): unknown;
 }
 
-/** Cells of a line. */
+/** Width of a terminal in cells; 80 where unknown. */
 export function columnsOf({ columns }: Terminal): number {
   return columns > 0 ? columns : 80;
 }
@@ -21,8 +21,8 @@ const up = (lines: number): string => (lines > 0 ? `\u001b[${lines}A` : '');
 const colours = /\u001b\[[\d;]*m/g;
 
 /**
- * A few lines at the bottom of a terminal that are drawn again and again, while others go above them. All that changes is
- * one write, so that nothing flickers and nothing is torn.
+ * A few lines at the bottom of a terminal that are redrawn in place, while other lines are written above them. Each
+ * change is one write, so that nothing flickers and no line is torn.
  */
 export class Screen {
   readonly #terminal: Terminal;
@@ -35,7 +35,7 @@ export class Screen {
     this.#columns = columnsOf(terminal);
   }
 
-  /** Replaces the drawn lines. Those that a low terminal has no room for are left out. */
+  /** Replaces the drawn lines. Lines for which the terminal has no room are left out. */
   draw(lines: readonly string[]): void {
     const { rows } = this.#terminal;
     const fitting = lines.slice(0, Math.max(1, (rows > 0 ? rows : 24) - 1));
@@ -44,7 +44,7 @@ export class Screen {
     this.#terminal.write(this.#cursorToStart() + this.#frame(fitting));
   }
 
-  /** Writes a line, or several, above what is drawn. */
+  /** Writes one or more lines above the drawn ones. */
   above(text: string): void {
     if (!this.#isHidden) {
       this.#terminal.write(`${text}\n`);
@@ -55,7 +55,7 @@ export class Screen {
     );
   }
 
-  /** Clears what is drawn, and restores the terminal. */
+  /** Clears the drawn lines and restores the terminal. */
   clear(): void {
     if (!this.#isHidden) return;
     this.#terminal.write(`${this.#cursorToStart()}${clearBelow}${showCursor}`);
@@ -71,7 +71,7 @@ export class Screen {
     return `${begin}${lines.map((line) => `${clearLine}${line}\n`).join('')}${clearBelow}`;
   }
 
-  /** To where the drawing began: a terminal that has become narrower has broken lines into several. */
+  /** Moves the cursor to the first drawn line; a terminal that got narrower has broken lines into several. */
   #cursorToStart(): string {
     const columns = columnsOf(this.#terminal);
     const rows = this.#drawn.map((line) =>

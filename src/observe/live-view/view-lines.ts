@@ -3,14 +3,14 @@ import { displayWidth, fitted } from '../../core/text/width.js';
 import { printable } from '../../core/printable.js';
 import type { Level } from '../../core/events/run-event.js';
 
-/** Cells below which a name has a line of its own. */
+/** Width in cells below which a name has a line of its own. */
 const narrow = 64;
 const barWidth = { least: 8, most: 30 };
 const indent = '  ';
 
 /**
- * A view as lines of at most `width` cells (from 1 on), colours not counted. What doesn't fit is left out, the less
- * important first; only a name or a subject is cut.
+ * A view as lines of at most `width` cells (1 or more), colour codes not counted. Parts that don't fit are left out,
+ * the least important first; only names and subjects are cut.
  */
 export function viewLines(view: View, width: number, paint: Paint): string[] {
   const title = joined([view.command, ...view.subject.map(printable), formatSpan(view.elapsedMs)], width);
@@ -21,7 +21,7 @@ export function viewLines(view: View, width: number, paint: Paint): string[] {
   ];
 }
 
-/** Name, bar and figures on one line, what else there is below. */
+/** Name, bar and figures on one line, details and retries below. */
 function wide(row: ViewRow, nameWidth: number, width: number, paint: Paint): string[] {
   const room = Math.min(nameWidth, Math.floor(width / 3));
   const name = padded(fitted(printable(row.name), Math.max(1, room)), room);
@@ -37,7 +37,7 @@ function stacked(row: ViewRow, width: number, paint: Paint): string[] {
   return [name, ' '.repeat(start) + figures(row, rest, paint), ...below(row, start, width, paint)];
 }
 
-/** The bar, as wide in each row, and as far as there is room how much, how long yet, how much of what. */
+/** The bar, equally wide in every row, then as many of these as fit: percentage, time left, amount. */
 function figures({ state, share, amount, leftMs }: ViewRow, width: number, paint: Paint): string {
   if (state === 'waits') return paint('dim', fitted('waits', width));
   const cells = Math.min(width, barWidth.most, Math.max(barWidth.least, Math.floor(width / 3)));
@@ -73,7 +73,7 @@ function below({ state, details, retries, nextTryMs }: ViewRow, start: number, w
   return lines.filter((line) => line !== '').map((line) => ' '.repeat(start) + line);
 }
 
-/** As many of the parts as fit; the first is cut where it alone doesn't. */
+/** As many parts as fit; the first one is cut if it doesn't fit alone. */
 function joined([first = '', ...more]: readonly string[], width: number, between = ' · '): string {
   let line = fitted(first, Math.max(1, width));
   for (const part of more) {
@@ -88,36 +88,36 @@ function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** What a live view shows, at one instant. */
+/** The content of a live view at one instant. */
 export interface View {
   readonly command: string;
-  /** Whose, and of which lake. */
+  /** The account, where it is known, and the lake. */
   readonly subject: readonly string[];
   readonly elapsedMs: number;
   readonly rows: readonly ViewRow[];
 }
 
-/** One pipeline, or the input of an import. */
+/** One pipeline, or the inputs of an import. */
 export interface ViewRow {
   readonly name: string;
   readonly state: 'waits' | 'runs' | 'done';
-  /** Done, of 1; undefined while nobody knows. */
+  /** The share that is done, 0 to 1; undefined while unknown. */
   readonly share: number | undefined;
   /** `1,234 of ~2,700 pages` */
   readonly amount: string;
-  /** Undefined while nobody knows. */
+  /** Estimated milliseconds left; undefined while unknown. */
   readonly leftMs: number | undefined;
-  /** What else there is to say, the more important first. */
+  /** Further figures, the most important first. */
   readonly details: readonly string[];
-  /** `throttled` with how often. */
+  /** Number of retries by cause, such as `throttled`. */
   readonly retries: readonly (readonly [cause: string, times: number])[];
-  /** Until a request that failed is sent again; 0 for none. */
+  /** Milliseconds until a failed request is retried; 0 for none. */
   readonly nextTryMs: number;
 }
 
 type Style = 'plain' | 'strong' | 'dim' | 'bar' | 'good' | 'warn' | 'bad';
 
-/** Colours a text. */
+/** Adds the colour codes of a style to a text. */
 export type Paint = (style: Style, text: string) => string;
 
 const codes: Readonly<Record<Style, string>> = {
@@ -130,7 +130,7 @@ const codes: Readonly<Record<Style, string>> = {
   bad: '31',
 };
 
-/** Colours, or none at all. */
+/** A painter with colour codes, or one that returns texts unchanged. */
 export function paintIn(isColoured: boolean): Paint {
   return (style, text) =>
     isColoured && codes[style] !== '' && text !== '' ? `\u001b[${codes[style]}m${text}\u001b[0m` : text;

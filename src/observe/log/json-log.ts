@@ -8,27 +8,27 @@ interface JsonLogOptions {
   /** A file descriptor. */
   readonly fd: number;
   readonly clock: Clock;
-  /** What is less than this is left out. */
+  /** The lowest level that is written. */
   readonly least: Level;
 }
 
 /**
- * A run as one JSON object a line: `level`, `time`, `event`, `account` (null until it is known), and the event's own
- * fields. Each line is written before `Emit` returns, so that nothing is lost however the process ends.
+ * Logs a run as one JSON object a line: `level`, `time`, `event`, `account` (null until it is known) and the event's
+ * fields. Each line is written before `Emit` returns, so that none is lost however the process ends.
  */
 export function jsonLog({ fd, clock, least }: JsonLogOptions): Emit {
   const lines = destination({ fd, sync: true });
-  // A log that nobody reads any more is no reason to lose a run.
+  // A log that can't be written, such as a closed pipe, must not end the run.
   lines.on('error', () => undefined);
   const logger = pino(
     {
-      // No process id, no host.
+      // Leaves out the process id and the host name.
       base: null,
       level: least,
       timestamp: () => `,"time":"${isoInstant(clock.now())}"`,
       formatters: { level: (level) => ({ level }) },
     },
-    // Inside a JSON string an escape is the character that it stands for.
+    // In a JSON string an escape sequence means the same character.
     { write: (line) => lines.write(printableLines(line)) },
   );
   let account: string | null = null;

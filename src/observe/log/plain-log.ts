@@ -10,22 +10,22 @@ import {
 import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 
-/** How a log is written: as lines for people, or as one JSON object a line. */
+/** The forms of a log: text lines, or one JSON object a line. */
 export const logFormats = ['text', 'json'] as const;
 export type LogFormat = (typeof logFormats)[number];
 
 interface PlainLogOptions {
-  /** More lines: slices, requests, files, and of an error everything. */
+  /** Adds lines for slices, requests and files, and all details of an error. */
   readonly verbose?: boolean;
-  /** What is less than this is left out; default `debug`. */
+  /** The lowest level that is written; default `debug`. */
   readonly least?: Level;
-  /** Colours a line by its level; left out: it stays as it is. */
+  /** Colours a line by its level; default: no colour. */
   readonly paint?: (level: Level, line: string) => string;
 }
 
 const levelOrder: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 
-/** A run as lines for people: each event is one, whatever its texts hold, or none. */
+/** Logs a run as text: each event is one line, whatever its texts contain, or none. */
 export function plainLog(
   write: (line: string) => void,
   { verbose = false, least = 'debug', paint = (_level, line) => line }: PlainLogOptions = {},
@@ -43,15 +43,15 @@ export function plainLog(
   };
 }
 
-/** Causes that have the same reason for every slice: one line says it. */
+/** Causes with the same reason for every slice: one line reports them all. */
 const sharedCauses: ReadonlySet<string> = new Set(['bound-too-late', 'too-large', 'known']);
 
-/** Failures of slices in a run whose cause was written already: they are counted. */
+/** Counts failed slices by cause, of which only the first one is written. */
 class Repeats {
-  /** By cause, how many slices are left open, and for how many of them a line was written. */
+  /** By cause: slices left open, and how many of them have a line. */
   readonly #counts = new Map<string, { open: number; readonly written: number }>();
 
-  /** Whether an event needs no line of its own. */
+  /** Whether the event repeats a cause that was already written. */
   isRepeat(event: RunEvent): boolean {
     if (event.event !== 'slice-failed' || event.cause === null || !sharedCauses.has(event.cause)) return false;
     const { cause, verdict } = event;
@@ -62,7 +62,7 @@ class Repeats {
     return before !== undefined;
   }
 
-  /** What there is to say once the run is over, and the next one begins anew. */
+  /** The lines that sum up the unwritten failures at the end of a run; counting starts again after it. */
   end(): string[] {
     const lines = [...this.#counts].flatMap(([cause, { open, written }]) => {
       const slices = `${formatCount(open, 'slice')} ${open === 1 ? 'is' : 'are'} left open`;
@@ -101,7 +101,7 @@ const endTexts = {
   lost: 'lost to another worker',
 } as const;
 
-/** Lines that are always written. */
+/** Text of the events that are always written. */
 const lines: Handlers<string | undefined> = {
   message: ({ message }) => message,
   stopping: () => 'stopping: what is whole is still committed; the same signal again ends it at once',
@@ -172,7 +172,7 @@ const lines: Handlers<string | undefined> = {
     reason === null ? undefined : `left out ${input}, nothing of it was imported: ${reason}`,
 };
 
-/** Lines that only `--verbose` writes. */
+/** Text of the events that only `--verbose` writes. */
 const verboseLines: Handlers<string | undefined> = {
   'slice-committed': ({ pipeline, slice, rows, left }) => {
     const held = Object.entries(rows).map(([table, count]) => `${formatCount(count)} ${table}`);
@@ -197,7 +197,7 @@ const verboseLines: Handlers<string | undefined> = {
 
 function lineOf(event: RunEvent, verbose: boolean): string | undefined {
   if (event.event === 'failed') {
-    // DuckDB points at a place of the query, on lines of its own.
+    // DuckDB marks the position of an error in the query on further lines.
     const message = event.code === 'SQL' ? printableLines(event.message) : printable(event.message);
     const more = verbose ? [event.details, event.stack].filter((text) => text !== null) : [];
     return [`ledgerlake: ${event.code}: ${message}`, ...more.map(printableLines)].join('\n');

@@ -9,25 +9,26 @@ import type { RunMetrics } from './run-metrics.js';
 interface MetricsServer {
   /** `http://127.0.0.1:PORT/metrics` */
   readonly address: string;
-  /** Takes no further requests, and ends soon. */
+  /** Stops accepting requests, and closes within `limits.closeMs`. */
   close(): void;
 }
 
 interface MetricsServerOptions {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
   readonly clock: Clock;
-  /** Told of each request that metrics couldn't be made for. */
+  /** Receives the error of each request for which metrics couldn't be produced. */
   readonly onFault: (fault: unknown) => void;
 }
 
-/** A scraper that comes more than once a second has them all on one connection. */
+/** A scraper that asks more than once a second sends all requests on one connection. */
 const limits = { connections: 32, closeMs: 100 };
 
 /**
- * Serves metrics at `/metrics`; keeps no process from ending. Throws a USAGE error where the port or the host can't be
- * listened on
+ * Serves metrics at `/metrics`. The server doesn't keep the process alive.
+ *
+ * @throws LedgerlakeError USAGE where the server can't listen on the host and port
  */
 export async function serveMetrics(
   metrics: Pick<RunMetrics, 'text' | 'contentType'>,
@@ -36,7 +37,7 @@ export async function serveMetrics(
   const server = await startHttpServer({
     ...{ host, port, limits, onFault },
     now: () => clock.now(),
-    // Whoever opens it up may have a name for it that nobody here knows.
+    // On any other host the server can't know the names under which clients reach it.
     hosts: isLoopback(host) ? { isAllowed: () => false, advice: 'ask for localhost' } : undefined,
     answer: (request) => answerTo(metrics, clock, request),
   }).catch((error: unknown) => {

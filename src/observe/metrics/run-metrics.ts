@@ -3,19 +3,20 @@ import type { Clock } from '../../core/clock.js';
 import { handled, type Handlers, type Emit } from '../../core/events/run-event.js';
 import { tokensAt, type BucketLevel } from '../bucket-level.js';
 
-/** What runs count, for Prometheus: described in `docs/metrics.md`. */
+/** Metrics of runs for Prometheus, described in `docs/metrics.md`. */
 export interface RunMetrics {
   readonly emit: Emit;
-  /** All of it in Prometheus's text format. */
+  /** All metrics in Prometheus's text format. */
   text(): Promise<string>;
-  /** What `text` is, for the header. */
+  /** Content type of `text`. */
   readonly contentType: string;
 }
 
 /**
- * Metrics of one run, which begins with `run-started`: each has the account that it is for. Or of a worker (`turnMetrics`).
+ * Metrics of one run, from its `run-started` on, each with the run's account as a label; or of a worker
+ * (`turnMetrics`).
  *
- * @param run the account and the command of a run that may fail before it begins; left out: it isn't counted then
+ * @param run account and command of a run that may fail before it starts; left out: such a failure isn't counted
  */
 export function createRunMetrics(clock: Clock, run?: { account: string; command: string }): RunMetrics {
   const registry = new Registry();
@@ -82,7 +83,7 @@ export function createRunMetrics(clock: Clock, run?: { account: string; command:
     'run-started': (event) => {
       account = event.account ?? '';
       command = event.command;
-      // A counter that appears only when it is 1 has no increase to be seen.
+      // A counter that first appears as 1 shows no increase in Prometheus.
       for (const pipeline of event.pipelines) {
         for (const counted of [pages, commits, files, bytes]) counted.inc({ account, pipeline }, 0);
         openSlices.set({ account, pipeline }, 0);
@@ -141,7 +142,7 @@ export function createRunMetrics(clock: Clock, run?: { account: string; command:
       watermarks.set(pipeline, Date.parse(until));
     },
   };
-  // Only of a worker: what has no labels stands in the text from the beginning on.
+  // Registered for a worker only: metrics without labels appear in the output as soon as they exist.
   let turns: Handlers<void> = {};
   const emit: Emit = (event) => {
     if (event.event === 'worker-started') turns = turnMetrics(registers);
@@ -151,7 +152,7 @@ export function createRunMetrics(clock: Clock, run?: { account: string; command:
   return { emit, text: () => registry.metrics(), contentType: registry.contentType };
 }
 
-/** Metrics of a worker, without names of accounts: there may be thousands. */
+/** Metrics of a worker, not labelled by account, as a fleet may have thousands. */
 function turnMetrics(registers: Registry[]): Handlers<void> {
   const metric = (name: string, help: string, labelNames: readonly string[] = []) => ({
     ...{ name: `ledgerlake_${name}`, help, labelNames, registers },

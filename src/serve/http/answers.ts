@@ -24,7 +24,7 @@ import { targetOf } from '../../core/http-server/host-rule.js';
 import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
 
-/** Every operation of the service, API by API. */
+/** Every operation of the service, grouped by API. */
 const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
 
 const operationNamed = new Map<FaultRequest['operation'], ServedOperation>(
@@ -41,16 +41,16 @@ function parametersOf(query: string): Record<string, string> {
       const [name = '', ...value] = pair.split('=').map((text) => percentDecoded(text) ?? text);
       return [name, value.join('=')];
     });
-  // Own members whatever they are called: `__proto__` would be lost by assignment.
+  // `fromEntries` defines own members whatever their names; assigning to `__proto__` would lose one.
   return Object.fromEntries(pairs);
 }
 
-/** Numbers the requests of a service as they come in. */
+/** Numbers the requests of a service in the order of arrival. */
 export class Arrivals {
   #number = 0;
   readonly #inOperation = new Map<FaultRequest['operation'], number>();
 
-  /** The next request. `query`: percent-encoded. */
+  /** Numbers and describes the next request. `query` is percent-encoded. */
   next(operation: FaultRequest['operation'], query: string): FaultRequest {
     const served = operationNamed.get(operation);
     const numberInOperation = (this.#inOperation.get(operation) ?? 0) + 1;
@@ -71,54 +71,51 @@ export class Arrivals {
 export interface AnswerOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
-  /** The quota of each operation; undefined: not throttled, and no rate is announced. */
+  /** The quota of each operation; undefined: no throttling, and no rate is announced. */
   readonly quota?: Quota | undefined;
-  /**
-   * Whose quota it is: of the whole service, or of each account that signs in (each refresh token is one). Default: of each
-   * account.
-   */
+  /** Whether callers share one quota or each account that signs in (each refresh token) has one; default: `account`. */
   readonly quotaOf?: 'service' | 'account' | undefined;
-  /** Signs all tokens; a service that starts again with the same key takes its earlier ones. Default: random. */
+  /** Signs all tokens: a restarted service with the same key accepts its earlier tokens. Default: random. */
   readonly tokenKey?: string | Uint8Array | undefined;
-  /** How long a NextToken is taken, milliseconds; undefined: for ever. */
+  /** How long a NextToken is valid, milliseconds; undefined: without limit. */
   readonly tokenLifeMs?: number | undefined;
-  /** Who may ask; undefined: everybody, and there is no sign-in. */
+  /** Credentials of the clients; undefined: no sign-in, and every request is allowed. */
   readonly signIn?: SignInOptions | undefined;
-  /** How the service falls short of its specification; undefined: nowhere. */
+  /** Deviations from the specification; undefined: none. */
   readonly injectFaults?: FaultInjection | undefined;
-  /** How long answers take, by the clock; default: no time. */
+  /** Latency of answers by `clock`, milliseconds; default: none. */
   readonly latencyMs?: Latency | undefined;
-  /** Decides every chance of faults and latencies; default 1. */
+  /** Seed of all random faults and latencies; default 1. */
   readonly seed?: number | undefined;
-  /** Resources beside the operations, by path. */
+  /** Pages besides the operations, by path. */
   readonly sidePages?: ReadonlyMap<string, SidePage> | undefined;
-  /** Told of every fault of its own that was answered with 500, whose answer says nothing of it. */
+  /** Receives each internal error, whose answer is a 500 without details. */
   readonly onFault?: ((fault: unknown, requestId: string) => void) | undefined;
 }
 
-/** Bytes of a page: beyond 10 MB the public model has InvalidInput. */
+/** Largest page in bytes: for larger ones the public model has InvalidInput. */
 const mostBytes = 10_000_000;
 
-/** What is known of a request while it is answered. */
+/** State of a request while it is answered. */
 interface Visit {
   operation: Counted;
   faults: RequestFaults;
-  /** The rate that its operation runs at; undefined: not throttled. */
+  /** Rate of its operation, requests a second; undefined: not throttled. */
   rate: number | undefined;
 }
 
-/** A request of nothing but its line. */
+/** An exchange without headers and body. */
 function bare(): Exchange {
   return { headers: {}, body: () => Promise.resolve(Buffer.alloc(0)), signal: new AbortController().signal };
 }
 
 /**
- * The Financial Events Service without its sockets: what is answered to a method and a request target (specification,
- * sections 4 and 8), without headers and a body unless they are handed in. `tally` counts what comes. The answers never reject; a ledger that fails is answered with 500. A request counts for the quota when it came to
- * an operation by a caller who may ask, also when it turns out to be wrong or meets a fault; one that is throttled
- * costs nothing.
+ * The Financial Events Service without sockets: answers a method and a request target (specification, sections 4 and
+ * 8), with no headers and an empty body unless `exchange` has them. `tally` counts requests and answers. The promise
+ * never rejects; an error of the ledger is answered with 500. Every request of an authorised caller to an operation
+ * uses the quota, even if it is invalid or meets a fault; a throttled request uses none.
  *
- * Throws a USAGE error for options that can't be.
+ * @throws LedgerlakeError USAGE for options that are invalid
  */
 export function createAnswers(
   options: AnswerOptions,
@@ -149,7 +146,7 @@ export function createAnswers(
     return arrival.number;
   }
 
-  /** What comes instead of a page, before anything of the request is read. */
+  /** The outcome that replaces a page, decided before the query is read; undefined: none. */
   function turnedAway(visit: Visit, request: HttpRequest, { operation }: Route, now: number): Outcome | undefined {
     const unknown = signIn?.refusal(request, now);
     if (unknown !== undefined) return refused(unknown);
@@ -175,7 +172,7 @@ export function createAnswers(
     const nextToken = next === undefined ? lastToken : 'token' in next ? next.token : issue(next.cursor);
     const body = operation.bodyOf({ items: hasList ? items : undefined, nextToken }, faults.lists);
     visit.faults.checkBody(body);
-    // One result can't be asked for in smaller pages: it goes out whatever its size.
+    // A single result can't be split into smaller pages: it is sent whatever its size.
     if (items.length > 1 && Buffer.byteLength(body) > mostBytes) throw operation.tooLarge(items.length);
     return { status: 200, body };
   }
@@ -195,7 +192,7 @@ export function createAnswers(
     }
     const route = routeOf(request.method, path);
     const number = enter(visit, request, route.operation.name, query);
-    // The quota counts when a request comes, not when its answer goes.
+    // The quota counts a request when it arrives, not when its answer is sent.
     const early = turnedAway(visit, request, route, now);
     await wait(number, request.signal);
     return early ?? page(visit, route, query, now);

@@ -1,33 +1,36 @@
 import type { OperationName as TransactionOperation } from '../../sources/finances/api-2024-06-19/operations.js';
 import type { OperationName as EventOperation } from '../../sources/finances/api-v0/operations.js';
 
-/** An operation that the service has. */
+/** Name of an operation of either API. */
 export type OperationName = EventOperation | TransactionOperation;
 
-/** An operation, the sign-in, or `none` for a path that is neither. */
+/** What requests are counted by: an operation, the sign-in, or `none` for any other path. */
 export type Counted = OperationName | 'SignIn' | 'none';
 
-/** What a running service has seen since it started. */
+/** Counts of a running service since it started. */
 export type Counts = Pick<Tally, 'requests' | 'faults' | 'underWay' | 'peak'>;
 
-/** Counts that go up. */
+/** Counts requests, answers and faults of a service. */
 export class Tally {
   readonly #requests = new Map<Counted, Map<number, number>>();
   readonly #faults = new Map<string, number>();
   #underWay = 0;
   #peak = 0;
 
-  /** Requests under way now. */
+  /** Number of requests under way. */
   get underWay(): number {
     return this.#underWay;
   }
 
-  /** The most that were under way at once. */
+  /** Largest number of requests that were under way at once. */
   get peak(): number {
     return this.#peak;
   }
 
-  /** Requests by operation and status; left out: any. Status 0: the connection was closed or left without an answer. */
+  /**
+   * Number of requests with the operation and status; left out: any. Status 0: the connection was closed, or the client
+   * left, without an answer.
+   */
   requests(operation?: Counted, status?: number): number {
     let sum = 0;
     for (const [name, statuses] of this.#requests) {
@@ -37,7 +40,7 @@ export class Tally {
     return sum;
   }
 
-  /** Requests, or events and groups, that a fault hit; left out: any. */
+  /** Number of requests, events and groups that a fault of the kind hit; left out: of any kind. */
   faults(kind?: string): number {
     if (kind !== undefined) return this.#faults.get(kind) ?? 0;
     return [...this.#faults.values()].reduce((sum, count) => sum + count, 0);

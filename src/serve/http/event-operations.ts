@@ -6,12 +6,12 @@ import { invalidInput, requestRefusal } from './outcome.js';
 import type { PageContents, ServedOperation } from './served-operation.js';
 import type { Chain } from './signed-tokens.js';
 
-/** A range that no event lies in. */
+/** An empty range. */
 const nothing: InstantRange = { from: 0, to: 0 };
 
 type Ask = (ledger: Ledger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
 
-/** Pages of what a range of dates has. */
+/** The question for all groups or events in a chain's range of dates. */
 function listed({ range }: { range: NonNullable<Operation['range']> }, table: 'groups' | 'events'): Ask {
   return async (ledger, chain, query) => {
     const asked = rangeOf(chain, range);
@@ -25,14 +25,14 @@ async function found(page: Promise<LedgerPage | undefined>, parameter: string, s
   return known;
 }
 
-/** Which question to the ledger each operation is. */
+/** The question to the ledger for each operation. */
 const questions: Readonly<Record<OperationName, Ask>> = {
   ListFinancialEventGroups: listed(operations.ListFinancialEventGroups, 'groups'),
   ListFinancialEvents: listed(operations.ListFinancialEvents, 'events'),
   ListFinancialEventsByGroupId: (ledger, chain, query) => {
     const { subject = '' } = chain;
     const { pathParameter, range: rules } = operations.ListFinancialEventsByGroupId;
-    // Without a bound it is all of the group, its newest events too.
+    // Without bounds it is the whole group, with events newer than the default upper bound.
     const range = chain.after === undefined ? undefined : (rangeOf(chain, rules) ?? nothing);
     return found(ledger.eventsOfGroup(subject, query, range), pathParameter.name, subject);
   },
@@ -40,7 +40,7 @@ const questions: Readonly<Record<OperationName, Ask>> = {
     found(ledger.eventsOfOrder(subject, query), operations.ListFinancialEventsByOrderId.pathParameter.name, subject),
 };
 
-/** `{"list":[event,…],…}`: every list of the model in its order, then the lists that it doesn't know. */
+/** `{"list":[event,…],…}`: every list of the model in the model's order, then the lists unknown to it. */
 function eventsJson(items: readonly LedgerItem[], more: readonly string[]): string {
   const lists = new Map<string, string[]>([...Object.keys(eventLists), ...more].map((list) => [list, []]));
   for (const { list, json } of items) {
@@ -52,8 +52,8 @@ function eventsJson(items: readonly LedgerItem[], more: readonly string[]): stri
 }
 
 /**
- * The body of a page: `{"payload":{"NextToken"?,…}}`. Each item's JSON goes out as the ledger has it, byte for byte, in
- * the ledger's order. `more`: lists that are in the body of events even when they are empty.
+ * The body of a page: `{"payload":{"NextToken"?,…}}`. Each item's JSON is sent as the ledger has it, byte for byte, in
+ * the ledger's order. `more`: lists that a body of events has even when they are empty.
  */
 export function pageBody(
   result: Operation['result'],

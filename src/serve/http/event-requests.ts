@@ -5,7 +5,7 @@ import { type Bound, boundOf, pairsOf, percentDecoded } from './query-parameters
 import { type AskedPage, type PageRequest, positionOf } from './served-operation.js';
 import type { Chain, ChainPosition } from './signed-tokens.js';
 
-/** What a query string says, checked one by one; how the parameters go together is checked elsewhere. */
+/** The parameters of a query string, each checked by itself; combinations are checked elsewhere. */
 interface Parameters {
   readonly pageSize: number | undefined;
   /** Lower bound. */
@@ -15,7 +15,7 @@ interface Parameters {
   readonly token: string | undefined;
 }
 
-/** The query parameters of an operation, by the specification's table of operations (section 4). */
+/** Names of an operation's query parameters (specification, section 4, table of operations). */
 function namesOf(operation: Operation): readonly string[] {
   const range = operation.range === undefined ? [] : [operation.range.after, operation.range.before];
   return ['MaxResultsPerPage', ...range, 'NextToken'];
@@ -30,7 +30,9 @@ function pageSizeOf(text: string | undefined): number | undefined {
 
 /**
  * Reads an operation's query string (specification, section 4). Names are case-sensitive.
- * Throws a Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty or malformed.
+ *
+ * @throws Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty or
+ * malformed
  */
 function readParameters(operation: Operation, query: string): Parameters {
   const pairs = pairsOf({ operation: operation.name, names: namesOf(operation) }, query);
@@ -53,7 +55,7 @@ function subjectOf({ pathParameter: parameter }: Operation, rawSubject: string |
   return subject;
 }
 
-/** Throws a Refusal for bounds that the specification doesn't allow (sections 4.1 and 4.2). */
+/** @throws Refusal (400) for bounds that the specification doesn't allow (sections 4.1 and 4.2) */
 function checkBounds(range: DateRange, { after, before }: Parameters, now: number): void {
   if (before !== undefined && after === undefined && range.beforeNeedsAfter) {
     throw invalidInput(`${range.after} must also be specified whenever ${range.before} is specified.`, before.text);
@@ -71,7 +73,7 @@ function checkBounds(range: DateRange, { after, before }: Parameters, now: numbe
   }
 }
 
-/** A token comes alone or with the bounds of the first request; only the page's size may change on the way. */
+/** Continues a chain: a token comes alone or with the bounds of the first request; only the page size may change. */
 function continued(position: ChainPosition, range: DateRange | undefined, parameters: Parameters): PageRequest {
   const { chain, cursor, pages, results } = position;
   const { after, before, pageSize, token } = parameters;
@@ -86,8 +88,9 @@ function continued(position: ChainPosition, range: DateRange | undefined, parame
 }
 
 /**
- * Checks a request to an operation by all rules of the specification (section 4). Throws a Refusal (400) that names the
- * rule.
+ * Checks a request to an operation by all rules of the specification (section 4).
+ *
+ * @throws Refusal (400) that names the rule
  */
 export function readEventRequest(operation: Operation, { rawSubject, query, rules, now }: AskedPage): PageRequest {
   const subject = subjectOf(operation, rawSubject);
@@ -106,11 +109,11 @@ export function readEventRequest(operation: Operation, { rawSubject, query, rule
 }
 
 /**
- * The instants that a chain asks for, or undefined where nothing can match: bounds further apart than 180 days, and a
- * lower bound that meets the default of the upper one. Without a lower bound the range begins in 1970.
+ * The range of instants of a chain; undefined where nothing can match: with bounds more than 180 days apart, or a lower
+ * bound at or after the default upper one. Without a lower bound the range starts in 1970.
  */
 export function rangeOf({ after, before, asOf }: Chain, range: DateRange): InstantRange | undefined {
-  // Groups have no default for the upper bound: all that opened up to the request itself, and no span to check.
+  // Groups have no default upper bound: the range ends with the request itself, and its span isn't limited.
   const upper = before ?? (range.beforeDefaultsToNow ? asOf - limits.marginMs : undefined);
   if (after !== undefined && upper !== undefined && upper - after > limits.maxSpanMs) return undefined;
   const from = after ?? 0;

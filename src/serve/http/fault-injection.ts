@@ -7,64 +7,68 @@ import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
 import { usageError } from '../../core/errors.js';
 import { createHash } from 'node:crypto';
 
-/** A request as a test sees it that chooses which ones a fault hits. */
+/** A request as seen by `when` of a fault's settings, which selects the requests to hit. */
 export interface FaultRequest {
   readonly operation: OperationName | 'SignIn';
-  /** Over all operations and the sign-in, from 1, in the order of arrival. */
+  /** Number in the order of arrival, over all operations and the sign-in, from 1. */
   readonly number: number;
-  /** The same within its operation. */
+  /** Number within its operation, from 1. */
   readonly numberInOperation: number;
-  /** Whether it carries the token of an earlier page. */
+  /** Whether it has the token of an earlier page. */
   readonly hasToken: boolean;
-  /** What it asks for, or the default; NaN where that is no number. */
+  /** The requested page size, or the default; NaN where it is no number. */
   readonly pageSize: number;
-  /** The query as it came, decoded. */
+  /** The decoded query parameters. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** A page as it is shown, and how its chain goes on. */
+/** A page as it is sent, with the continuation of its chain. */
 interface ShownPage {
   readonly items: readonly LedgerItem[];
-  /** Where the next page begins: a cursor for which a token is issued, or a token that was issued before. */
+  /** Where the next page starts: a cursor that needs a token, or a token that was already issued. */
   readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
-  /** The token where nothing comes next; default: no token. */
+  /** Token of the last page: null, or, by default, no member. */
   readonly lastToken?: null;
-  /** Whether the body has a list of results at all; default: true. */
+  /** Whether the body has the list of results; default: true. */
   readonly hasList?: boolean;
 }
 
-/** What goes wrong with one request, asked step by step; each step is asked once at most. */
+/** The faults of one request, step by step; each step is called at most once. */
 export interface RequestFaults {
-  /** Comes instead of the answer before the quota counts the request. */
+  /** An outcome that replaces the answer before the quota counts the request. */
   throttled(): Outcome | undefined;
-  /** The rate at which the operation's quota runs; undefined: the one it is set to. */
+  /** Rate of the operation's quota, requests a second; undefined: the configured one. */
   rate(): number | undefined;
-  /** Comes instead of the answer once the quota has counted the request. */
+  /** An outcome that replaces the answer after the quota counted the request. */
   instead(): Outcome | undefined;
-  /** Whether a token that comes without the parameters that must come with it is taken. */
+  /** Whether a token is accepted without the parameters that must accompany it. */
   isTokenEnough(): boolean;
-  /** Throws a Refusal (400, 500) for a checked request that the specification allows. */
+  /** @throws Refusal (400, 500) for a checked request that the specification allows */
   check(request: PageRequest): void;
-  /** The page as it is shown. Throws a Refusal (400) for one that the specification allows. */
+  /**
+   * The page as it is sent.
+   *
+   * @throws Refusal (400) for one that the specification allows
+   */
   page(request: PageRequest, page: LedgerPage): ShownPage;
-  /** Throws a Refusal (400) for a body that the specification allows. */
+  /** @throws Refusal (400) for a body that the specification allows */
   checkBody(body: string): void;
-  /** The answer as it goes out. */
+  /** The answer as it is sent. */
   finish(answer: Answer): Answer;
 }
 
-/** What a request is recognised by when it comes again. */
+/** What identifies a request that is sent again. */
 export interface RequestNames {
   readonly target: string;
   readonly accessToken: string | undefined;
 }
 
-/** A page without faults: the ledger's. */
+/** The ledger's page, without faults. */
 export function shownPage({ items, next }: LedgerPage): ShownPage {
   return { items, next: next === undefined ? undefined : { cursor: next } };
 }
 
-/** A service that keeps to its specification. */
+/** The faults of a request that meets none. */
 export const noFaults: RequestFaults = {
   throttled: () => undefined,
   rate: () => undefined,
@@ -76,37 +80,37 @@ export const noFaults: RequestFaults = {
   finish: (answer) => answer,
 };
 
-/** A service's surroundings, as its faults make them. */
+/** A service's dependencies with faults applied. */
 interface ServiceFaults {
   readonly clock: Clock;
   readonly ledger: Ledger;
-  /** Lists that are in every body of events, though the model doesn't have them. */
+  /** Lists in every body of events that the model doesn't have. */
   readonly lists: readonly string[];
-  /** What goes wrong with one request. */
+  /** The faults of one request. */
   request(request: FaultRequest, names: RequestNames): RequestFaults;
 }
 
-/** A service as it is without faults. */
+/** A service's dependencies without faults. */
 interface Surroundings {
   readonly clock: Clock;
   readonly ledger: Ledger;
-  /** Decides every chance. */
+  /** Seed of all random faults. */
   readonly seed: number;
-  /** Takes each hit of a fault, by its kind. */
+  /** Receives the kind of each fault that hits. */
   readonly hit: (kind: string) => void;
   /** Whether the service has a sign-in. */
   readonly signIn: boolean;
 }
 
-/** Makes a service fall short of its specification. The emulator has one for each known fault of the live service. */
+/** Adds faults to a service. The emulator has one for each known fault of the live service. */
 export type FaultInjection = (service: Surroundings) => ServiceFaults;
 
-/** A service that keeps to its specification. */
+/** The fault injection of a service without faults. */
 export function withoutFaults({ clock, ledger }: Surroundings): ServiceFaults {
   return { clock, ledger, lists: [], request: () => noFaults };
 }
 
-/** A number from 0 up to 1 that looks like chance and is the same for the same seed and words. */
+/** A pseudo-random number from 0 (included) to 1 (excluded) that depends only on the seed and the words. */
 export function draw(seed: number, ...words: readonly (string | number)[]): number {
   const digest = createHash('sha256')
     .update(JSON.stringify([seed, ...words]))
@@ -114,12 +118,13 @@ export function draw(seed: number, ...words: readonly (string | number)[]): numb
   return digest.readUIntBE(0, 6) / 2 ** 48;
 }
 
-/** How long answers take, milliseconds: always the same, or evenly drawn. */
+/** Latency of answers, milliseconds: constant, or drawn evenly from a range. */
 export type Latency = number | { readonly least: number; readonly most: number };
 
 /**
- * Waits as long as the answer to a request takes, by the request's number; it ends early when the signal aborts.
- * Throws a USAGE error for a latency that can't be.
+ * Waits for the latency of a request, drawn by its number; it returns early when the signal aborts.
+ *
+ * @throws LedgerlakeError USAGE for a latency that is negative, infinite or in the wrong order
  */
 export function createLatency(
   latency: Latency,
@@ -134,7 +139,7 @@ export function createLatency(
     const ms = least + (most > least ? draw(seed, 'latency', number) * (most - least) : 0);
     if (ms === 0 || signal.aborted) return;
     await clock.sleep(ms, signal).catch((error: unknown) => {
-      // The answer goes out at once then: whoever closes the service shouldn't wait for it.
+      // The answer is then sent at once, so that closing the service doesn't wait for it.
       if (!signal.aborted) throw error;
     });
   };

@@ -1,6 +1,6 @@
-/** One result as it goes over the wire: an event with the name of its list, or what comes in one list only (whose `list` is empty). */
+/** One result as it is sent: an event with the name of its list, or a result of another kind, whose `list` is empty. */
 export interface LedgerItem {
-  /** `ShipmentEventList` and so on. */
+  /** Such as `ShipmentEventList`. */
   readonly list: string;
   /** The result's JSON, UTF-8. */
   readonly json: string;
@@ -9,18 +9,18 @@ export interface LedgerItem {
 export interface LedgerPage {
   readonly items: readonly LedgerItem[];
   /**
-   * Where the next page begins, or undefined after the last one. Opaque to the service; it names the last item
-   * delivered, not an offset, so that items which come up meanwhile neither shift nor repeat others.
+   * Cursor of the next page; undefined after the last one. Opaque to the service. It names the last item delivered, not
+   * an offset, so that items added meanwhile neither shift nor repeat others.
    */
   readonly next: string | undefined;
 }
 
 export interface LedgerQuery {
-  /** Where to go on, from an earlier page of the same question. */
+  /** `next` of the previous page of the same question; undefined for the first page. */
   readonly cursor: string | undefined;
-  /** At most this many items, 1 to 500. */
+  /** Largest number of items, 1 to 500. */
   readonly limit: number;
-  /** The instant of the first request of the chain: milliseconds since 1970. What happens after it stays out. */
+  /** The instant of the chain's first request, milliseconds since 1970. Later events are left out. */
   readonly asOf: number;
 }
 
@@ -30,65 +30,67 @@ export interface InstantRange {
   readonly to: number;
 }
 
-/** Which transactions are asked for; what is undefined narrows nothing. */
+/** A selection of transactions; an undefined member doesn't restrict it. */
 export interface TransactionQuestion {
-  /** Instants of posting. */
+  /** Range of posting instants. */
   readonly range: InstantRange;
   /** `DEFERRED`, `RELEASED` or `DEFERRED_RELEASED`. */
   readonly status: string | undefined;
-  /** Those of one marketplace, and those that belong to none. */
+  /** Transactions of this marketplace, and those of none. */
   readonly marketplaceId: string | undefined;
   readonly orderId: string | undefined;
   readonly groupId: string | undefined;
 }
 
-/** Which settlement accounts are asked for: each marketplace has one of one type. */
+/** A selection of settlement accounts: each marketplace has one of each type. */
 interface AccountQuestion {
   readonly marketplaceIds: readonly string[] | undefined;
   readonly accountType: string | undefined;
 }
 
-/** Which summaries are asked for: those of one settlement, or of so many days, which become one for each account. */
+/** A selection of summaries: those of one settlement, or one for each account over a range of days. */
 export interface SummaryQuestion extends AccountQuestion {
   readonly settlementId: string | undefined;
-  /** UTC days since 1970-01-01, both included; without a last one all to now. */
+  /** UTC days since 1970-01-01, both included; without `last` up to now. */
   readonly days: { readonly first: number; readonly last: number | undefined } | undefined;
 }
 
 export interface PayoutQuestion extends AccountQuestion {
-  /** Instants of creation. */
+  /** Range of creation instants. */
   readonly range: InstantRange;
   readonly payoutId: string | undefined;
 }
 
 /**
- * The same money as transactions (Finances 2024-06-19). Each item comes exactly once over the pages of one question; a page may
- * have none and still not be the last one. What isn't known is answered with no items.
+ * A ledger's transactions, summaries and payouts (Finances 2024-06-19). Each item appears exactly once in the pages of
+ * a question; a page may be empty without being the last one. An unknown id has no items.
  */
 export interface TransactionLedger {
-  /** In no order. */
+  /** Transactions in no particular order. */
   transactions(question: TransactionQuestion, query: LedgerQuery): Promise<LedgerPage>;
   summaries(question: SummaryQuestion, query: LedgerQuery): Promise<LedgerPage>;
-  /** The newest first. */
+  /** Payouts, newest first. */
   payouts(question: PayoutQuestion, query: LedgerQuery): Promise<LedgerPage>;
 }
 
 /**
- * What the service answers from: a made-up seller, or a lake. Items come ordered by instant, each exactly once over
- * the pages of one question. Which date rules apply is the service's matter, not the ledger's.
+ * The data behind the service: a synthetic seller, or a lake. Items are ordered by instant, each exactly once in the
+ * pages of a question. The service, not the ledger, applies the rules about dates.
  */
 export interface Ledger {
-  /** Groups that opened within the range. */
+  /** Groups that opened in the range. */
   groups(range: InstantRange, query: LedgerQuery): Promise<LedgerPage>;
-  /** Events whose instant lies within the range; one without a date is sorted at the instant it was booked. */
+  /**
+   * Events whose instant lies in the range; an event without a date is sorted by the instant at which it was booked.
+   */
   events(range: InstantRange, query: LedgerQuery): Promise<LedgerPage>;
   /**
-   * Events of one group, or undefined where there is no such group. `range`: only those whose instant lies within it, as
-   * `events` has them.
+   * Events of one group; undefined where the group doesn't exist. `range`: only events whose instant lies in it, as in
+   * `events`.
    */
   eventsOfGroup(groupId: string, query: LedgerQuery, range?: InstantRange): Promise<LedgerPage | undefined>;
-  /** Events of one order, or undefined where there is no such order. */
+  /** Events of one order; undefined where the order doesn't exist. */
   eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined>;
-  /** undefined: it has no transactions, as an account that the newer API answers nothing. */
+  /** Undefined: no transactions, as for an account that the newer API answers with nothing. */
   readonly byTransaction?: TransactionLedger | undefined;
 }

@@ -6,11 +6,11 @@ import { invalidInput } from './outcome.js';
 export interface Bound {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** As it came. */
+  /** As received. */
   readonly text: string;
 }
 
-/** An operation and the query parameters that it has. */
+/** An operation and the names of its query parameters. */
 export interface ParameterNames {
   readonly operation: string;
   readonly names: readonly string[];
@@ -23,7 +23,7 @@ function unknownParameter({ operation, names }: ParameterNames, name: string): E
     : invalidInput(`${name} must be written ${meant}: parameter names are case-sensitive.`, name);
 }
 
-/** Text without its percent-encoding, or undefined where that isn't valid UTF-8. */
+/** Decodes percent-encoding; undefined where the text isn't valid UTF-8. */
 export function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -39,15 +39,16 @@ function decoded(text: string): string {
 }
 
 /**
- * Reads an operation's query string: name and value pairs. Names are case-sensitive.
- * Throws a Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty.
+ * Reads an operation's query string as values by name. Names are case-sensitive.
+ *
+ * @throws Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty
  */
 export function pairsOf(known: ParameterNames, query: string): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   for (const pair of query.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
-    // A plus stays a plus: no parameter can hold a space, but an offset such as +01:00 may come unencoded.
+    // A plus isn't decoded as a space: no parameter can contain a space, but an offset such as +01:00 may be unencoded.
     const name = decoded(equals < 0 ? pair : pair.slice(0, equals));
     const value = equals < 0 ? '' : decoded(pair.slice(equals + 1));
     if (!known.names.includes(name)) throw unknownParameter(known, name);
@@ -58,7 +59,7 @@ export function pairsOf(known: ParameterNames, query: string): ReadonlyMap<strin
   return pairs;
 }
 
-/** Throws a Refusal (400) for a text that is no date-time. */
+/** @throws Refusal (400) for a text that is no date-time */
 export function boundOf(name: string, text: string | undefined): Bound | undefined {
   if (text === undefined) return undefined;
   // Events are dated to the millisecond, so rounding up keeps the lower bound inclusive and the upper one exclusive.

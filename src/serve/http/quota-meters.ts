@@ -1,28 +1,30 @@
 import { usageError } from '../../core/errors.js';
 import type { OperationName } from './counts.js';
 
-/** How many requests a token bucket lets through. */
+/** Rate and size of a token bucket. */
 interface BucketSize {
-  /** Requests a second. */
+  /** Tokens added a second. */
   readonly rate: number;
-  /** Requests at once. */
+  /** Capacity in tokens: the most requests at once. */
   readonly burst: number;
 }
 
 export interface Quota {
-  /** Requests a second, for each operation. */
+  /** Requests a second for each operation. */
   readonly rate: number;
-  /** Requests at once, for each operation; undefined: as many as the operation has by itself. */
+  /** Requests at once for each operation; undefined: the operation's default. */
   readonly burst?: number | undefined;
 }
 
-/** An operation, and how many requests at once it has by itself. */
+/** An operation with its default burst, in requests. */
 interface MeteredOperation {
   readonly name: OperationName;
   readonly burst: number;
 }
 
-/** A microsecond: what rounding may add to a sum of milliseconds, and less than any clock here can tell apart. */
+/**
+ * A microsecond, in milliseconds: larger than rounding errors of sums, smaller than the resolution of any clock here.
+ */
 const grain = 1e-3;
 
 function msPerTokenAt(rate: number): number {
@@ -31,17 +33,20 @@ function msPerTokenAt(rate: number): number {
 }
 
 /**
- * The token bucket of one operation (specification, section 8): full at the start, one token back every `1000 / rate`
- * milliseconds. What is refused costs nothing.
+ * The token bucket of one operation (specification, section 8): full at the start, refilled by one token every
+ * `1000 / rate` milliseconds. A refused request takes no token.
  */
 export class Meter {
   #msPerToken: number;
   readonly #burst: number;
-  /** When the bucket was last full, and what was taken since: one product a check, so that no rounding adds up. */
+  /**
+   * The instant at which the bucket was last full, and the tokens taken since: one multiplication for each check, so
+   * that rounding errors don't accumulate.
+   */
   #fullAt = -Infinity;
   #taken = 0;
 
-  /** Throws a USAGE error for a rate that isn't above 0 or a burst that isn't a whole number from 1 on. */
+  /** @throws LedgerlakeError USAGE for a rate that isn't above 0 or a burst that isn't a whole number from 1 on */
   constructor({ rate, burst }: BucketSize) {
     this.#msPerToken = msPerTokenAt(rate);
     if (!(Number.isSafeInteger(burst) && burst >= 1)) {
@@ -50,7 +55,11 @@ export class Meter {
     this.#burst = burst;
   }
 
-  /** Goes on at another rate with as much in the bucket as there is. Throws a USAGE error for a rate that isn't above 0. */
+  /**
+   * Changes the rate and keeps the tokens in the bucket.
+   *
+   * @throws LedgerlakeError USAGE for a rate that isn't above 0
+   */
   setRate(rate: number, now: number): void {
     const msPerToken = msPerTokenAt(rate);
     if (msPerToken === this.#msPerToken) return;
@@ -60,7 +69,7 @@ export class Meter {
     this.#msPerToken = msPerToken;
   }
 
-  /** Takes a token if there is one. `now`: milliseconds since 1970; a clock that went back refills nothing. */
+  /** Takes a token if there is one. `now`: milliseconds since 1970; a clock that is set back refills nothing. */
   admit(now: number): boolean {
     if (now + grain >= this.#fullAt + this.#taken * this.#msPerToken) {
       this.#fullAt = Math.max(now, this.#fullAt);
@@ -73,33 +82,37 @@ export class Meter {
   }
 }
 
-/** Of how many accounts and operations what they used is kept. */
+/** Largest number of meters, one for each account and operation. */
 const mostMeters = 10_000;
 
-/** The quotas of all operations, each counted on its own (specification, section 8), and so is each account's. */
+/** The quotas of all operations, metered separately for each operation (specification, section 8) and each account. */
 export class Quotas {
   readonly #quota: Quota | undefined;
-  /** By operation and account, the one that was asked for last at the end. */
+  /** Meters by operation and account, least recently used first. */
   readonly #meters = new Map<string, Meter>();
 
-  /** Without a quota nothing is throttled. Throws a USAGE error for one that can't be. */
+  /**
+   * @param quota undefined: nothing is throttled
+   *
+   * @throws LedgerlakeError USAGE for a quota that is invalid
+   */
   constructor(quota: Quota | undefined) {
     this.#quota = quota;
     if (quota !== undefined) new Meter({ rate: quota.rate, burst: quota.burst ?? 1 });
   }
 
-  /** The rate that is announced where no other one is in force; undefined: none. */
+  /** The configured rate, announced where no other is in force; undefined: none. */
   get rate(): number | undefined {
     return this.#quota?.rate;
   }
 
   /**
-   * Takes a token of an operation if there is one. `rate`: at which its meter runs from now on. `account`: whose request it
-   * is, where there is a sign-in.
+   * Takes a token of an operation if there is one. `rate`: the rate of its meter from now on. `account`: the caller's
+   * account, where there is a sign-in.
    */
   admit({ name, burst }: MeteredOperation, now: number, rate: number | undefined = this.rate, account = ''): boolean {
     const key = `${name} ${account}`;
-    // Not throttled so far, or again: the meter that another rate brought is of no use then.
+    // Without a rate nothing is throttled: a meter left by an earlier rate would be out of date.
     if (rate === undefined) {
       this.#meters.delete(key);
       return true;
@@ -108,7 +121,7 @@ export class Quotas {
       this.#meters.get(key) ?? new Meter({ rate: this.#quota?.rate ?? rate, burst: this.#quota?.burst ?? burst });
     this.#meters.delete(key);
     this.#meters.set(key, meter);
-    // Refresh tokens cost nothing, so there may be any number of accounts.
+    // Clients can make up any number of refresh tokens, and so of accounts.
     const [oldest = key] = this.#meters.keys();
     if (this.#meters.size > mostMeters) this.#meters.delete(oldest);
     meter.setRate(rate, now);

@@ -7,81 +7,92 @@ import type { Chain, ChainPosition, NextTokens } from './signed-tokens.js';
 
 export interface TokenRules {
   readonly tokens: NextTokens;
-  /** How long a token is taken, milliseconds; undefined: for ever. */
+  /** How long a token is valid, milliseconds; undefined: without limit. */
   readonly tokenLifeMs: number | undefined;
   /**
-   * Whether a token is taken without the parameters that must come with it. To be asked only for a token that comes without
-   * them.
+   * Whether a token is accepted without the parameters that must accompany it. Call it only for a token without them.
    */
   isTokenEnough(): boolean;
 }
 
-/** A request for a page, as it came. */
+/** A request for a page, unchecked. */
 export interface AskedPage {
-  /** The path parameter as it is in the address, still percent-encoded; undefined where the path has none. */
+  /** The path parameter, percent-encoded; undefined where the path has none. */
   readonly rawSubject: string | undefined;
   /** Percent-encoded. */
   readonly query: string;
   readonly rules: TokenRules;
-  /** When it came, milliseconds since 1970. */
+  /** Instant of arrival, milliseconds since 1970. */
   readonly now: number;
 }
 
-/** A checked request: the chain of pages it begins or goes on with. */
+/** A checked request: the first or a later page of a chain. */
 export interface PageRequest {
   readonly chain: Chain;
-  /** Where the ledger goes on; undefined: at the beginning. */
+  /** The ledger's cursor; undefined: the start. */
   readonly cursor: string | undefined;
-  /** The token as it came; undefined: a first request. */
+  /** The token as received; undefined: a first request. */
   readonly token: string | undefined;
-  /** How many pages of the chain were delivered before. */
+  /** Number of pages of the chain delivered before. */
   readonly pages: number;
-  /** How many results they had. */
+  /** Number of results on these pages. */
   readonly results: number;
 }
 
-/** What a page's body says. */
+/** The contents of a page's body. */
 export interface PageContents {
-  /** undefined: the list of results is missing. */
+  /** Undefined: the body has no list of results. */
   readonly items: readonly LedgerItem[] | undefined;
-  /** null: the last page says so. */
+  /** Undefined or, where the body says so, null: there is no next page. */
   readonly nextToken: string | null | undefined;
 }
 
-/** An operation as the service answers it: what differs from one API to the other. */
+/** An operation of the service: the differences between the APIs. */
 export interface ServedOperation {
   readonly name: OperationName;
   /** Path with the path parameter in braces. */
   readonly path: string;
-  /** Query parameter that carries the token of the next page. */
+  /** Query parameter for the token of the next page. */
   readonly tokenParameter: string;
-  /** Query parameter that asks for a page's size; undefined: there is none. */
+  /** Query parameter for the page size; undefined: none. */
   readonly sizeParameter: string | undefined;
-  /** Results a page where no size is asked for. */
+  /** Default page size in results. */
   readonly pageSize: number;
-  /** Requests at once, where the service is not set to others. */
+  /** Default burst in requests. */
   readonly burst: number;
-  /** Checks a request by all rules of the API. Throws a Refusal (400) that names the rule. */
+  /**
+   * Checks a request by all rules of the API.
+   *
+   * @throws Refusal (400) that names the rule
+   */
   read(asked: AskedPage): PageRequest;
-  /** The ledger's page for a checked request. Throws a Refusal (404) for what the ledger hasn't. */
+  /**
+   * The ledger's page for a checked request.
+   *
+   * @throws Refusal (404) for a subject that the ledger doesn't have
+   */
   pageOf(ledger: Ledger, request: PageRequest): Promise<LedgerPage>;
   /**
-   * The JSON of a page. Each item's JSON goes out as the ledger has it, byte for byte, in the ledger's order. `lists`: lists
-   * of events that the body has besides the model's.
+   * The JSON of a page. Each item's JSON is sent as the ledger has it, byte for byte, in the ledger's order. `lists`:
+   * lists of events in the body besides the model's.
    */
   bodyOf(contents: PageContents, lists: readonly string[]): string;
-  /** Refuses a page that is too large to be sent. */
+  /** The refusal of a page that is too large. */
   tooLarge(results: number): Refusal;
 }
 
-/** Whose token it must be: the same operation's and path's. */
+/** The operation and path that a token must belong to. */
 interface TokenOwner {
   readonly parameter: string;
   readonly operation: OperationName;
   readonly subject: string | undefined;
 }
 
-/** The position that a token encodes. Throws a Refusal (400) for a token that is not the owner's, or too old. */
+/**
+ * The position that a token encodes.
+ *
+ * @throws Refusal (400) for a token of another operation or path, or an expired one
+ */
 export function positionOf(token: string, owner: TokenOwner, rules: TokenRules, now: number): ChainPosition {
   const position = rules.tokens.read(token);
   if (position?.chain.operation !== owner.operation || position.chain.subject !== owner.subject) {
@@ -102,9 +113,10 @@ export interface Route {
 }
 
 /**
- * Finds the operation that a request asks for, by method and path. Paths are case-sensitive, a slash at the end makes another
- * path, and an encoded slash belongs to the segment that it is in.
- * Throws a Refusal: 404 for a path of no operation, 405 for another method than GET, 400 for one that can't be decoded.
+ * Finds the operation of a request by method and path. Paths are case-sensitive, a trailing slash makes another path,
+ * and an encoded slash is part of its segment.
+ *
+ * @throws Refusal 404 for a path of no operation, 405 for another method than GET, 400 for a path that can't be decoded
  */
 export function createRoutes(operations: readonly ServedOperation[]): (method: string, path: string) => Route {
   const table = operations.map((operation) => ({ operation, segments: operation.path.split('/') }));

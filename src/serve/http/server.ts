@@ -9,28 +9,29 @@ import { targetOf } from '../../core/http-server/host-rule.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface ServiceOptions extends AnswerOptions {
-  /** Where to listen; default 127.0.0.1. */
+  /** Address to listen on; default 127.0.0.1. */
   readonly host?: string | undefined;
-  /** Default 0: a free one. */
+  /** Port to listen on; default 0: any free port. */
   readonly port?: number | undefined;
-  /** Names to answer to beside those of this machine and of the service itself; undefined: any name. */
+  /** Accepted host names besides those of this machine and of the service itself; undefined: any name. */
   readonly allowedHosts?: readonly string[] | undefined;
   readonly limits?: Partial<ServerLimits> | undefined;
-  /** Told of each request once it is over. */
+  /** Receives each request once it has ended. */
   readonly onAccess?: ((access: Access) => void) | undefined;
 }
 
 export interface RunningService extends RunningHttpServer {
-  /** What it has seen so far. */
+  /** Counts since the start. */
   readonly counts: Counts;
 }
 
-/** Names of the service that this one replaces. */
+/** Host names of the live service. */
 const originalNames = /^(?:[a-z0-9-]+\.)*amazon\.com$/;
 
 /**
  * Serves a ledger as the Financial Events Service over HTTP (specification, sections 4 and 8) until it is closed.
- * Throws a USAGE error when it can't listen there or for a quota that can't be.
+ *
+ * @throws LedgerlakeError USAGE where it can't listen on the address, and for a quota that is invalid
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { host = '127.0.0.1', port = 0, allowedHosts, limits, onAccess, onFault, clock } = options;
@@ -64,19 +65,20 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   return { ...server, counts: tally };
 }
 
-/** Parameters whose values are no secrets. */
+/** Parameters whose values aren't secret. */
 const shownParameters = new Set<string>([
   ...['MaxResultsPerPage', parameters.relatedIdentifierName, parameters.relatedIdentifierValue],
   ...Object.values(operations).flatMap(({ range }) => (range === undefined ? [] : [range.after, range.before])),
   ...Object.values(transactionOperations).flatMap(({ range, filters }) => [range.after, range.before, ...filters]),
 ]);
 
-/** Longer targets are cut. */
+/** Length in characters beyond which a target is cut. */
 const longestTarget = 300;
 
 /**
- * `2026-01-31T12:00:00.000Z GET /finances/v0/financialEvents?PostedAfter=2026-01-01 200 12ms 4711B REQUEST-ID`: one line,
- * whatever came, without tokens, and `-` for what there isn't. `now`: milliseconds since 1970.
+ * A line of the access log, always a single one, without tokens and with `-` for missing parts:
+ * `2026-01-31T12:00:00.000Z GET /finances/v0/financialEvents?PostedAfter=2026-01-01 200 12ms 4711B REQUEST-ID`.
+ * `now`: milliseconds since 1970.
  */
 export function accessLine({ method, target, status, ms, bytes, requestId }: Access, now: number): string {
   const size = bytes === undefined ? '-' : `${bytes}B`;
@@ -84,7 +86,7 @@ export function accessLine({ method, target, status, ms, bytes, requestId }: Acc
   return [...words, `${Math.round(ms)}ms`, size, requestId].join(' ');
 }
 
-/** A target without the values of parameters that may be secret, and without what could be taken for another line. */
+/** A target without the values of parameters that may be secret, and without characters that could forge a log line. */
 function shownTarget(target: string): string {
   const { path, query } = targetOf(target);
   const pairs = query.split('&').map((pair) => {

@@ -3,7 +3,7 @@ import { operations } from '../../sources/finances/api-v0/operations.js';
 import { version } from '../../core/version.js';
 import type { Outcome, SidePage } from './outcome.js';
 
-/** What is served, as `/healthz` reports it. */
+/** The state of the service, as reported by `/healthz`. */
 export type Health = Readonly<Record<string, unknown>>;
 
 function json(status: number, body: Health): Outcome {
@@ -11,8 +11,8 @@ function json(status: number, body: Health): Outcome {
 }
 
 /**
- * `/healthz`: 200 and what `look` finds, or 503 where it throws. Why stays in the log (`onFault`): whoever can reach the
- * service may ask.
+ * The page `/healthz`: 200 with the result of `look`, or 503 where it throws. The reason goes to `onFault` alone, as
+ * anyone who can reach the service may read the page.
  */
 export function healthPage(look: () => Promise<Health>, onFault: (fault: unknown) => void): SidePage {
   return async () => {
@@ -25,7 +25,7 @@ export function healthPage(look: () => Promise<Health>, onFault: (fault: unknown
   };
 }
 
-/** `/`: what answers here. It says nothing of any event: it is shown without a sign-in. */
+/** The page `/`, which names the service and its paths. It contains nothing of any event, as it needs no sign-in. */
 export function frontPage(what: string, more = ''): SidePage {
   const paths = Object.values({ ...operations, ...transactionOperations }).map(({ path }) => `GET ${path}\n`);
   const body = `Ledgerlake ${version}: the Financial Events Service over ${what}.\n\n${paths.join('')}GET /healthz\n${more}`;
@@ -33,7 +33,7 @@ export function frontPage(what: string, more = ''): SidePage {
 }
 
 /**
- * `/` for people who may see all that is served: a page of HTML, or the plain one where `make` throws, whose reason goes to
+ * The page `/` for callers who may see all data: HTML, or the plain page where `make` throws, with the reason passed to
  * `onFault`.
  */
 export function reportPage(make: () => Promise<string>, what: string, onFault: (fault: unknown) => void): SidePage {
@@ -41,7 +41,7 @@ export function reportPage(make: () => Promise<string>, what: string, onFault: (
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',
-    // The page's own policy says all else: it can't say this.
+    // The policy in the page's `meta` element can't contain `frame-ancestors`.
     'Content-Security-Policy': "frame-ancestors 'none'",
     'Cross-Origin-Resource-Policy': 'same-origin',
     'X-Content-Type-Options': 'nosniff',

@@ -6,22 +6,22 @@ import type { HttpRequest } from '../../core/http-server/answer.js';
 import { type Outcome, accessTokenExpired, denied, requestRefusal } from './outcome.js';
 import type { Refusal } from '../../core/http-server/refusal.js';
 
-/** After the first failure, milliseconds; twice as much after each further one. */
+/** Delay after the first failure, milliseconds; it doubles with each further one. */
 const firstDelayMs = 250;
 const longestDelayMs = 4000;
 
-/** Failures are forgotten so long after the last one. */
+/** Milliseconds after the last failure at which failures are forgotten. */
 const forgottenMs = 60_000;
 
-/** Attempts that wait at once. */
+/** Largest number of attempts that wait at once. */
 const mostWaiting = 8;
 
-/** Seconds after which one that found no room may come again. */
+/** `Retry-After` in seconds for an attempt that found no room to wait. */
 const retryAfterSeconds = longestDelayMs / 1000;
 
 /**
- * Makes guessing slow: once an attempt to sign in has failed, every attempt waits before it is looked at, right or wrong, and
- * few may wait. So eight attempts are looked at in four seconds, however many connections they come on.
+ * Slows down guessing: after a failed sign-in every attempt, right or wrong, waits before it is checked, and only a few
+ * may wait. So at most eight attempts are checked in four seconds, over any number of connections.
  */
 class GuessDelay {
   readonly #clock: Clock;
@@ -33,7 +33,7 @@ class GuessDelay {
     this.#clock = clock;
   }
 
-  /** Resolves to whether the attempt may be looked at, once it has waited; the signal ends its waiting. */
+  /** Waits, and resolves to whether the attempt may be checked; the signal ends the waiting. */
   async wait(signal: AbortSignal): Promise<boolean> {
     if (this.#clock.now() - this.#lastAt > forgottenMs) this.#failures = 0;
     if (this.#failures === 0) return true;
@@ -60,7 +60,7 @@ class GuessDelay {
   }
 }
 
-/** The members of a sign-in request, or why it can't be read: never with a value of it, which may be secret. */
+/** The members of a sign-in request, or why it can't be read; the reason contains no value, which may be secret. */
 type SignInBody = ReadonlyMap<string, string> | { readonly wrong: string };
 
 function formMembers(text: string): SignInBody {
@@ -91,8 +91,8 @@ function jsonMembers(text: string): SignInBody {
 }
 
 /**
- * Reads the body of a sign-in request: JSON where its type or its first byte says so, else a form (RFC 6749,
- * appendix B). Never throws. A parameter without a value is one that was left out (section 3.2).
+ * Reads the body of a sign-in request: JSON where its content type or first byte says so, else a form (RFC 6749,
+ * appendix B). It never throws. A parameter with an empty value counts as left out (section 3.2).
  */
 export function readSignInBody(body: Buffer, contentType: string): SignInBody {
   const text = body.toString('utf8');
@@ -105,19 +105,19 @@ export function readSignInBody(body: Buffer, contentType: string): SignInBody {
 export interface SignInOptions {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** How long an access token is taken, milliseconds; default an hour. */
+  /** How long an access token is valid, milliseconds; default: one hour. */
   readonly accessTokenLifeMs?: number | undefined;
-  /** The refresh tokens that are taken; default: any. */
+  /** The accepted refresh tokens; default: any. */
   readonly refreshTokens?: readonly string[] | undefined;
 }
 
-/** The sign-in of a service: gives out access tokens, and looks at those that come. */
+/** The sign-in of a service: issues access tokens and checks those of requests. */
 interface SignIn {
-  /** Answers a request to the sign-in (RFC 6749, sections 5 and 6). `now`: milliseconds since 1970. */
+  /** Answers a sign-in request (RFC 6749, sections 5 and 6). `now`: milliseconds since 1970. */
   answer(request: HttpRequest, now: number): Promise<Outcome>;
-  /** Why a request may not ask (403); undefined: it carries a valid access token. */
+  /** The refusal (403) of a request without a valid access token; undefined: it has one. */
   refusal(request: HttpRequest, now: number): Refusal | undefined;
-  /** Whose request it is, of those that may ask. */
+  /** The account of an authorised request. */
   accountOf(request: HttpRequest): string;
 }
 
@@ -126,7 +126,7 @@ const tokenHeader = 'x-amz-access-token';
 
 const usualLifeMs = 3_600_000;
 
-/** In a time that depends on neither text. */
+/** Compares two texts in constant time. */
 function isSame(one: string, other: string): boolean {
   const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest());
   return first !== undefined && second !== undefined && timingSafeEqual(first, second);
@@ -137,7 +137,7 @@ function failure(status: number, error: string, description: string): Outcome {
 }
 
 function outcome(status: number, body: object): Outcome {
-  // Nobody on the way may keep what holds a token (RFC 6749, section 5.1).
+  // No cache may store a response with a token (RFC 6749, section 5.1).
   return { status, body: JSON.stringify(body), headers: { 'Cache-Control': 'no-store', Pragma: 'no-cache' } };
 }
 
@@ -146,7 +146,11 @@ function headerOf({ headers }: HttpRequest, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Throws a USAGE error for options that can't be. `tokenKey` signs the access tokens. */
+/**
+ * The sign-in of a service. `tokenKey` signs the access tokens.
+ *
+ * @throws LedgerlakeError USAGE for options that are invalid
+ */
 export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: string | Uint8Array | undefined): SignIn {
   const { clientId, clientSecret, accessTokenLifeMs: lifeMs = usualLifeMs, refreshTokens } = options;
   if (clientId === '' || clientSecret === '')
@@ -162,7 +166,7 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
       const { status, body } = requestRefusal(405, 'The sign-in takes POST.', request.method);
       return { status, body, headers: { Allow: 'POST' } };
     }
-    // A client that breaks off gets no answer, and it is no fault of the service.
+    // A client that disconnects gets no answer; it isn't an error of the service.
     const bytes = await request.body().catch(() => undefined);
     if (bytes === undefined) return failure(400, 'invalid_request', 'The body is too long');
     const body = readSignInBody(bytes, headerOf(request, 'content-type'));
@@ -178,7 +182,7 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
       );
       return { ...tooMany, headers: { ...tooMany.headers, 'Retry-After': String(retryAfterSeconds) } };
     }
-    // Both are compared in any case, so that the time doesn't show which one was wrong.
+    // Both are always compared, so that the time doesn't reveal which one was wrong.
     const known = [
       isSame(body.get('client_id') ?? '', clientId),
       isSame(body.get('client_secret') ?? '', clientSecret),

@@ -1,16 +1,22 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OperationName } from './counts.js';
 
-/** Signs the tokens of one service. Left out: a random key, so that the tokens end with the process. */
+/** The key that signs a service's tokens. Left out: random, so that tokens are valid for one process only. */
 type TokenKey = string | Uint8Array | undefined;
 
 const signatureBytes = 16;
 
-/** Texts as opaque tokens (letters, digits, `-` and `_`), signed, so that no other token is taken; none of them is stored. */
+/**
+ * Turns texts into opaque tokens (letters, digits, `-` and `_`) whose signature is checked on reading; no token is
+ * stored.
+ */
 class Signer {
   readonly #key: Uint8Array;
 
-  /** `label` names the layout of the texts: a service with another one refuses these tokens instead of misreading them. */
+  /**
+   * @param label name of the texts' layout: a service with another layout refuses these tokens instead of misreading
+   * them
+   */
   constructor(secret: string | Uint8Array, label: string) {
     this.#key = createHmac('sha256', secret).update(label).digest();
   }
@@ -19,10 +25,10 @@ class Signer {
     return Buffer.concat([this.#signature(text), text]).toString('base64url');
   }
 
-  /** The text of a token; undefined where it isn't one that was signed with this key. */
+  /** The text of a token; undefined where the token wasn't signed with this key. */
   read(token: string): Buffer | undefined {
     const bytes = Buffer.from(token, 'base64url');
-    // The decoder skips what it doesn't know and ignores spare bits: only the one spelling that was issued is the token.
+    // The decoder skips unknown characters and ignores spare bits: only the exact spelling that was issued is accepted.
     if (bytes.length <= signatureBytes || bytes.toString('base64url') !== token) return undefined;
     const text = bytes.subarray(signatureBytes);
     return timingSafeEqual(bytes.subarray(0, signatureBytes), this.#signature(text)) ? text : undefined;
@@ -33,34 +39,37 @@ class Signer {
   }
 }
 
-/** What a chain of pages keeps of its first request. */
+/** The first request of a chain of pages, as its tokens keep it. */
 export interface Chain {
   readonly operation: OperationName;
   /** The path parameter, decoded. */
   readonly subject: string | undefined;
-  /** The bounds as the first request gave them, milliseconds since 1970; what it left out follows from `asOf`. */
+  /** Bounds given by the first request, milliseconds since 1970; defaults of missing ones follow from `asOf`. */
   readonly after: number | undefined;
   readonly before: number | undefined;
   readonly pageSize: number;
-  /** When the first request came, milliseconds since 1970. */
+  /** Arrival of the first request, milliseconds since 1970. */
   readonly asOf: number;
-  /** All parameters of the first request as they came, where each later one must repeat them. */
+  /** Parameters of the first request as received, for an API in which later requests must repeat them. */
   readonly parameters?: Readonly<Record<string, string>>;
 }
 
-/** A position in a chain of pages: what a NextToken encodes. */
+/** A position in a chain of pages, which a NextToken encodes. */
 export interface ChainPosition {
   readonly chain: Chain;
-  /** Where the ledger goes on; undefined: at the beginning. */
+  /** The ledger's cursor; undefined: the start. */
   readonly cursor: string | undefined;
-  /** How many pages of the chain were delivered before it, and how many results they had. */
+  /** Number of pages of the chain delivered before it, and in `results` the number of their results. */
   readonly pages: number;
   readonly results: number;
   /** When the token was issued, milliseconds since 1970. */
   readonly issuedAt: number;
 }
 
-/** NextTokens (specification, section 2): stateless, so two services with the same key take each other's tokens. */
+/**
+ * Issues and reads NextTokens (specification, section 2). They are stateless: services with the same key accept each
+ * other's.
+ */
 export class NextTokens {
   readonly #signer: Signer;
 
@@ -72,7 +81,7 @@ export class NextTokens {
     return this.#signer.sign(Buffer.from(JSON.stringify(position)));
   }
 
-  /** The position that a token encodes, or undefined where it isn't one that was issued under this key. */
+  /** The position that a token encodes; undefined where the token wasn't issued with this key. */
   read(token: string): ChainPosition | undefined {
     const text = this.#signer.read(token);
     return text && (JSON.parse(text.toString('utf8')) as ChainPosition);
@@ -81,11 +90,11 @@ export class NextTokens {
 
 const nonceBytes = 16;
 const accountBytes = 8;
-/** Milliseconds since 1970 fit a double exactly. */
+/** Milliseconds since 1970 as a double, which is exact. */
 const instantBytes = 8;
 const start = 'Atza|';
 
-/** Access tokens as the sign-in issues them. */
+/** Issues and checks the access tokens of the sign-in. */
 export class IssuedAccessTokens {
   readonly #signer: Signer;
   readonly #lifeMs: number;
@@ -97,7 +106,7 @@ export class IssuedAccessTokens {
     this.#lifeMs = lifeMs;
   }
 
-  /** A new token of the account with this refresh token. `now`: milliseconds since 1970. */
+  /** A new token for the account of this refresh token. `now`: milliseconds since 1970. */
   issue(now: number, refreshToken: string): string {
     const text = Buffer.alloc(instantBytes + accountBytes + nonceBytes);
     text.writeDoubleBE(now + this.#lifeMs, 0);
@@ -112,7 +121,7 @@ export class IssuedAccessTokens {
     return now < text.readDoubleBE(0) ? 'valid' : 'expired';
   }
 
-  /** The same for all tokens of one refresh token. Only for a token that was checked. */
+  /** The account of a checked token: the same for all tokens of one refresh token. */
   accountOf(token: string): string {
     const text = this.#signer.read(token.slice(start.length));
     return text?.subarray(instantBytes, instantBytes + accountBytes).toString('base64url') ?? '';

@@ -28,14 +28,14 @@ function namesOf({ range, relatedIdentifiers, filters }: Operation): readonly st
   return [range.after, range.before, ...related, ...filters, nextToken];
 }
 
-/** A date as an instant: its midnight in UTC, which Amazon's own SDK sends for it. */
+/** A date as an instant: its midnight in UTC, as Amazon's SDK sends it. */
 function dateOf(name: string, text: string | undefined): Bound | undefined {
   const bound = boundOf(name, text);
   if (bound === undefined || bound.at % dayMs === 0) return bound;
   throw invalidInput(`${name} must be an ISO 8601 date, such as 2025-01-31.`, bound.text);
 }
 
-/** Throws a Refusal for a bound that is too late, or bounds the wrong way round. */
+/** @throws Refusal for a bound that is too late, and for bounds in the wrong order */
 function checkBounds({ range }: Operation, after: Bound | undefined, before: Bound | undefined, now: number): void {
   const { marginMs } = range;
   for (const [name, bound] of [
@@ -53,7 +53,7 @@ function checkBounds({ range }: Operation, after: Bound | undefined, before: Bou
   throw invalidInput(`${range.before} ${order} ${range.after}.`, `${after.text} and ${before.text}`);
 }
 
-/** Throws a Refusal for a related identifier that isn't one, or where one or a range must be given and neither is. */
+/** @throws Refusal for an invalid related identifier, and where neither an identifier nor a required range is given */
 function checkSelection({ range, relatedIdentifiers }: Operation, pairs: Pairs): void {
   if (relatedIdentifiers.length === 0) return;
   const { relatedIdentifierName, relatedIdentifierValue } = parameters;
@@ -76,9 +76,9 @@ function checkStatus(pairs: Pairs): void {
   throw invalidInput(`${parameters.transactionStatus} must be one of ${transactionStatuses.join(', ')}.`, status);
 }
 
-/** The position of a token, which comes with all parameters of the first request, and no others. */
+/** The position of a token, which must be sent with exactly the parameters of the first request. */
 function continued(token: string, operation: OperationName, pairs: Pairs, { rules, now }: AskedPage): ChainPosition {
-  // What is encoded twice is still encoded: the live service fails then.
+  // A `%` is left of a token that was encoded twice: the live service fails then.
   if (token.includes('%')) throw new Refusal(500, 'We encountered an internal error. Please try again.');
   const parameter = parameters.nextToken;
   const signed = token.replaceAll('+', '-').replaceAll('/', '_').replace(/=$/, '');
@@ -102,7 +102,7 @@ function continued(token: string, operation: OperationName, pairs: Pairs, { rule
   return position;
 }
 
-/** A token as this API spells it: with a character at least that a client must encode. */
+/** A token as this API spells it: with at least one character that a client must encode. */
 function tokenText(signed: string): string {
   return `${signed.replace(/=$/, '').replaceAll('-', '+').replaceAll('_', '/')}=`;
 }
@@ -133,7 +133,10 @@ function read(operation: Operation, asked: AskedPage): PageRequest {
   return { chain, cursor: undefined, token: undefined, pages: 0, results: 0 };
 }
 
-/** The instants that a chain asks for; undefined: its bounds are too far apart, or the default of the upper one is too early. */
+/**
+ * The range of instants of a chain; undefined where its bounds are too far apart, or where the default upper bound
+ * isn't later than the lower one.
+ */
 function rangeOf({ after, before, asOf }: Chain, { range }: Operation): InstantRange | undefined {
   const upper = before ?? (range.beforeDefaultsToNow ? asOf - (range.marginMs ?? 0) : Infinity);
   const from = after ?? -Infinity;
@@ -149,7 +152,7 @@ function accountsIn({ parameters: given = {} }: Chain) {
   return { marketplaceIds: given['marketplaceIds']?.split(','), accountType: given['accountType'] };
 }
 
-/** Which question to the ledger each operation is. */
+/** The question to the ledger for each operation. */
 const questions: Readonly<Record<OperationName, Ask>> = {
   listTransactions: async (ledger, chain, query) => {
     const { parameters: given = {} } = chain;
@@ -191,7 +194,7 @@ function bodyOf({ hasPayload, result }: Operation, { items, nextToken }: PageCon
   return hasPayload ? `{"payload":${page}}` : page;
 }
 
-/** The operations of Finances 2024-06-19, and the listing of payouts. */
+/** The operations of Finances 2024-06-19 and the listing of payouts. */
 export const transactionOperations: readonly ServedOperation[] = Object.values<Operation>(operations).map(
   (operation) => ({
     name: operation.name,

@@ -13,42 +13,45 @@ import { events, groupEvents, groups, orderEvents } from '../../sources/finances
 import type { Snapshot } from '../../lake/delta/snapshot.js';
 import type { Store } from '../../lake/store/store.js';
 
-/** A committed file of one account, and what the log says of its rows. */
+/** A committed file of one account, with statistics of its rows from the log. */
 export interface CommittedFile {
-  /** Within the lake. */
+  /** Path within the lake. */
   readonly path: string;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
   readonly rows: number;
-  /** Its least and greatest instant, microseconds since 1970; where the log doesn't say, the least and greatest there are. */
+  /**
+   * Least and greatest instant of its rows, microseconds since 1970; `earliest` and `latest` where the log doesn't have
+   * them.
+   */
   readonly least: bigint;
   readonly greatest: bigint;
   readonly loadKeys: readonly string[];
 }
 
-/** Before and after every instant that a column holds, microseconds since 1970. */
+/** Bounds of all instants that a column can hold, microseconds since 1970. */
 const earliest = -(2n ** 63n);
 export const latest = 2n ** 63n - 1n;
 
-/** The files of one account in a main table, as of the newest version of its log that was read. */
+/** The files of one account in a main table, at the newest version of its log that was read. */
 export class CommittedFiles {
   readonly #table: DeltaTable;
   readonly #account: string;
   readonly #column: string;
-  /** What was found of a file stays: files never change. */
+  /** Cached for good, as files never change. */
   readonly #known = new WeakMap<Add, CommittedFile>();
   #version = -2;
   #files: readonly CommittedFile[] = [];
   #byLoadKey: ReadonlyMap<string, readonly CommittedFile[]> | undefined;
 
-  /** `column`: the instant by which rows are asked for. */
+  /** @param column the instant by which rows are selected */
   constructor(table: DeltaTable, account: string, column: string) {
     this.#table = table;
     this.#account = account;
     this.#column = column;
   }
 
-  /** All of them. */
+  /** All files of the account. */
   get all(): readonly CommittedFile[] {
     const { version, files } = this.#table.snapshot;
     if (version !== this.#version) {
@@ -61,7 +64,7 @@ export class CommittedFiles {
     return this.#files;
   }
 
-  /** Those with rows of a load key: of a settlement, or of an order that was asked for. */
+  /** The files with rows of a load key: of a settlement, or of an order that was requested. */
   of(loadKey: string): readonly CommittedFile[] {
     const { all } = this;
     this.#byLoadKey ??= byLoadKey(all);
@@ -94,22 +97,22 @@ function byLoadKey(files: readonly CommittedFile[]): Map<string, CommittedFile[]
 function boundsOf(add: Add, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
   const { least: first = '', greatest: last = '', hasNoNull } = columnStatistics(add, column);
   const [least, greatest] = [Date.parse(first), Date.parse(last)];
-  // A row without the instant is sorted elsewhere, so the others say nothing of it.
+  // A row without the instant is sorted by another one, which the statistics don't cover.
   const isKnown = hasNoNull && Number.isFinite(least) && Number.isFinite(greatest);
   return isKnown
     ? { least: BigInt(least) * 1000n, greatest: BigInt(greatest) * 1000n }
     : { least: earliest, greatest: latest };
 }
 
-/** The files that hold the first rows of a range, and the instant before which nothing of it is in other ones. */
+/** The files with the first rows of a range, and the instant before which no other file has rows of it. */
 interface Nearest {
   readonly files: readonly CommittedFile[];
   readonly until: bigint;
 }
 
 /**
- * The files to read for the first `rows` rows from `from` on and before `to`: as few as that takes, by what the log says of
- * them, so that a page of a large lake opens two or three files and not all of them.
+ * The files to read for the first `rows` rows from `from` (included) to `to` (excluded): as few as the log's statistics
+ * allow, so that a page of a large lake opens two or three files and not all of them.
  */
 export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: bigint, rows: number): Nearest {
   const touching = files
@@ -118,7 +121,7 @@ export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: 
   let until = to;
   let found = 0;
   for (const file of touching) {
-    // Of the others nobody knows how many of their rows lie in the range.
+    // How many rows of a file that crosses a bound lie in the range isn't known.
     if (file.least <= from || file.greatest >= to) continue;
     found += file.rows;
     if (found < rows) continue;
@@ -135,7 +138,7 @@ function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The tables that hold what was received. */
+/** Schemas of the main tables, which store the received JSON. */
 const schemas = {
   ...{ events, groups, group_events: groupEvents, order_events: orderEvents },
   ...{ transactions, order_transactions: orderTransactions },
@@ -144,14 +147,14 @@ const schemas = {
 
 export type MainTable = keyof typeof schemas;
 
-/** On a disk, to read on costs next to nothing. */
+/** On a local disk reading new commits costs next to nothing. */
 function usuallyFreshMs(store: Store): number {
   return store.localPath('') === undefined ? 1000 : 0;
 }
 
 /**
- * The main tables of a lake, each at the newest version that was read. A slice counts with the commit to its main table, so
- * nothing is seen of it before.
+ * The main tables of a lake, each at the newest version that was read. A slice is visible only once its main table is
+ * committed.
  */
 export class MainTables {
   readonly store: Store;
@@ -179,8 +182,9 @@ export class MainTables {
   }
 
   /**
-   * `freshMs`: so old may be what is known of the logs, milliseconds. Throws a LedgerlakeError LAKE_STORE, LAKE_LOG where
-   * the lake's logs can't be read or lack commits
+   * Opens the main tables. `freshMs`: largest age of the read logs, milliseconds.
+   *
+   * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read or lack commits
    */
   static async open(store: Store, clock: Clock, freshMs = usuallyFreshMs(store)): Promise<MainTables> {
     const tables = new MainTables(store, clock, freshMs);
@@ -198,23 +202,23 @@ export class MainTables {
     return this.#tables[name].snapshot;
   }
 
-  /** The version of each table that has one. */
+  /** Version by table, for tables that have one. */
   versions(): Readonly<Record<string, number>> {
     return Object.fromEntries(
       this.tables.map(({ schema, snapshot }) => [schema.name, snapshot.version] as const).filter(([, at]) => at >= 0),
     );
   }
 
-  /** Accounts that something was read for. */
+  /** Accounts with loaded data. */
   accounts(): ReadonlySet<string> {
     return new Set(this.tables.flatMap(({ snapshot }) => [...snapshot.accounts()]));
   }
 
   /**
-   * Reads what was committed since; who comes meanwhile waits for the same. `atOnce`: however little time has gone by.
-   * Where a log is gone an empty answer would be a wrong one: it fails until the log is back.
+   * Reads new commits; concurrent callers wait for the same read. `atOnce`: even where the logs were read less than
+   * `freshMs` ago. It fails while a table's log is missing, as an empty answer would be wrong.
    *
-   * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read or a table's is gone
+   * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read or a table's log is gone
    */
   async refresh(atOnce = false): Promise<void> {
     const now = this.#clock.now();

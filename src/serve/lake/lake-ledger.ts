@@ -28,37 +28,37 @@ import { payoutsByDate, summariesOf, transactionsByDate, transactionsOfOrder } f
 import { cursorAfter, cursorText, readCursor, rowsBehind, type RowCursor, type StoredRow } from './stored-rows.js';
 import { Readers } from './readers.js';
 
-/** Rows that are read at once: ten pages of the usual size. */
+/** Rows of one read: ten pages of the usual size. */
 const rowsAtOnce = 1000;
 
-/** Compressed bytes of the rows that are read at once, where they are more than a page. */
+/** Compressed bytes of one read, unless a single page has more. */
 const bytesAtOnce = 4_000_000;
 
-/** Characters of events and groups that are kept for the next pages. */
+/** Characters of rows kept for the next pages. */
 const aheadRoom = 32_000_000;
 
-/** Bytes of the local disk for copies of files of a lake that is elsewhere. */
+/** Bytes of local disk for copies of a remote lake's files. */
 const copyRoom = 4_000_000_000;
 
-/** Milliseconds since 1970 that no record is dated after. */
+/** An instant after every record, milliseconds since 1970. */
 const latestMs = Date.parse('9999-12-31');
 
-/** Times that a question is asked again because a commit has replaced files while they were read. */
+/** Largest number of attempts at a question whose files are replaced by commits while they are read. */
 const mostAttempts = 5;
 
 interface Question {
-  /** Unlike any other question's, and for other versions of the tables another one. */
+  /** Unique to the question and the versions of its tables. */
   readonly name: string;
-  /** Rows that are likely to have no more bytes than may be read at once. */
+  /** Rows of one read that are likely to stay within `bytesAtOnce`. */
   readonly rowsAtOnce: number;
-  /** At least `count` rows behind a cursor, unless there are no more. */
+  /** At least `count` rows after a cursor, unless there are fewer. */
   read(after: RowCursor | undefined, count: number): Promise<RowsAhead>;
 }
 
 /**
- * A lake as a ledger: the service's answers from the bytes that it stored. Rows come ordered by instant, those of one
- * instant by their content, and those of one page as they were received. What is committed while a client reads on neither
- * repeats nor hides what stays.
+ * A lake as a ledger: it answers with the JSON that the service once sent. Rows are ordered by instant, rows of one
+ * instant by their content, and rows of one page in order of receipt. Commits between two pages neither repeat nor hide
+ * rows that stay.
  */
 export class LakeLedger implements Ledger {
   readonly #tables: MainTables;
@@ -112,7 +112,7 @@ export class LakeLedger implements Ledger {
         return this.#rows(addresses, stored.eventsOfGroup(groupId, { files: addresses, within, after, count }));
       });
     });
-    // A group that is listed and wasn't read isn't an empty one.
+    // A listed group whose events weren't read isn't empty: it is unknown.
     return this.#isRead('group_events', groupEventsPipeline, loadKey) ? page : undefined;
   }
 
@@ -129,7 +129,7 @@ export class LakeLedger implements Ledger {
         return this.#rows([...asked, ...addresses], stored.eventsOfOrder(orderId, asked, dated, { after, count }));
       });
     });
-    // An order may have been asked for and have no events.
+    // An order that was requested may have no events.
     const isKnown = page.items.length > 0 || query.cursor !== undefined;
     return isKnown || this.#isRead('order_events', orderEventsPipeline, loadKey) ? page : undefined;
   }
@@ -152,7 +152,7 @@ export class LakeLedger implements Ledger {
         });
       }),
     summaries: (question, query) => {
-      // What a period adds up to isn't stored, and nothing would be a wrong answer.
+      // Sums of periods aren't stored, and an empty answer would be wrong.
       if (question.settlementId === undefined) return Promise.reject(noPeriods(question));
       return this.#page(query, () => {
         const files = this.#files.settlement_summaries.all;
@@ -175,7 +175,7 @@ export class LakeLedger implements Ledger {
       }),
   };
 
-  /** Frees what it holds; to be called once no question is open. */
+  /** Frees memory and local copies. Call it once no question is open. */
   async close(): Promise<void> {
     this.#readers.close();
     await this.#copies.clear();
@@ -216,7 +216,7 @@ export class LakeLedger implements Ledger {
     return { items, next: cursorText(last) };
   }
 
-  /** `filters`: what the query asks for beside the range. */
+  /** A question about a range of dates. `filters`: further conditions of `query`. */
   #byDate(
     table: 'events' | 'groups' | 'transactions',
     query: typeof stored.eventsByDate,
@@ -238,13 +238,13 @@ export class LakeLedger implements Ledger {
           if (found.length < wanted && until < to) return undefined;
           return { rows: rowsBehind(found, after), ended: found.length < wanted };
         };
-        // What the log says of a file's rows is taken for a hint: where it leads too short, all of the range is read.
+        // Row counts of the log are a hint: where they give too few rows, the whole range is read.
         return (await read(wanted)) ?? (await read(Infinity)) ?? { rows: [], ended: true };
       },
     };
   }
 
-  /** A question that isn't bound to dates; `rows` reads at most `count` from a cursor's instant and key on. */
+  /** A question without a range of dates; `rows` reads at most `count` rows from a cursor's instant and key on. */
   #whole(
     name: string,
     tables: readonly MainTable[],
@@ -273,13 +273,13 @@ export class LakeLedger implements Ledger {
   }
 }
 
-/** By the file whose rows are the largest. */
+/** Rows of one read, by the average row size of the file with the largest rows. */
 function rowsOf(files: readonly CommittedFile[]): number {
   const largest = files.reduce((most, { size, rows }) => (rows > 0 ? Math.max(most, size / rows) : most), 1);
   return Math.floor(bytesAtOnce / largest);
 }
 
-/** The refusal of a summary of days: a lake has summaries of settlements, whose money is of other days. */
+/** The refusal of a summary by days: a lake has summaries of settlements only, which cover other days. */
 function noPeriods({ days }: SummaryQuestion): Refusal {
   const period = [days?.first, days?.last].map((day) => (day === undefined ? '' : isoDate(day * dayMs)));
   return invalidInput(
@@ -288,12 +288,12 @@ function noPeriods({ days }: SummaryQuestion): Refusal {
   );
 }
 
-/** A range without an end, as far as a table can hold instants. */
+/** A range within the instants that a table can hold. */
 function storable({ from, to }: InstantRange): InstantRange {
   return { from: Math.max(from, 0), to: Math.min(to, latestMs) };
 }
 
-/** The first microsecond that isn't before an instant in milliseconds. */
+/** The first microsecond at or after an instant in milliseconds. */
 function micros(ms: number): bigint {
   return BigInt(Math.ceil(ms * 1000));
 }
@@ -302,29 +302,29 @@ function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Rows that follow a cursor. */
+/** Rows after a cursor. */
 interface RowsAhead {
   readonly rows: readonly StoredRow[];
-  /** Whether none come behind them. */
+  /** Whether they are the last ones. */
   readonly ended: boolean;
 }
 
 /**
- * Rows that were read with a page and are likely to be asked for next: finding a page costs the same as finding ten that
- * follow each other. What isn't asked for goes when there is no room.
+ * A cache of rows that were read along with a page and are likely to be requested next: finding one page costs as much
+ * as finding ten consecutive ones. The oldest rows are dropped when there is no room.
  */
 class ReadAhead {
   readonly #room: number;
-  /** By question and cursor, the oldest first. */
+  /** Rows by question and cursor, oldest first. */
   readonly #kept = new Map<string, RowsAhead & { readonly size: number }>();
   #used = 0;
 
-  /** `room`: characters of `raw` that may be kept. */
+  /** @param room largest total length of `raw`, characters */
   constructor(room: number) {
     this.#room = room;
   }
 
-  /** Hands out what is kept for a cursor, which is kept no longer then. */
+  /** Removes and returns the rows for a cursor. */
   take(name: string): RowsAhead | undefined {
     const found = this.#kept.get(name);
     if (found === undefined) return undefined;

@@ -7,20 +7,21 @@ import { localFile } from '../../lake/files/workspace.js';
 import type { Store } from '../../lake/store/store.js';
 import type { CommittedFile } from './committed-files.js';
 
-/** A lake's files as ones that DuckDB can open without an extension. */
+/** A lake's files on the local disk, where DuckDB can open them without an extension. */
 export interface LocalCopies {
-  /** Where all of them are: the lake's own folder, or that of the copies. */
+  /** The folder of all files: the lake's own, or that of the copies. */
   readonly folder: string;
   /**
-   * The file's address on the local disk; of a lake elsewhere the file is copied from there, and the copy kept while there
-   * is room. Throws MissingFile where the file has gone
+   * Local path of the file; a remote file is downloaded, and the copy kept while there is room.
+   *
+   * @throws MissingFile where the file no longer exists
    */
   addressOf(file: CommittedFile): Promise<string>;
-  /** Removes the copies. */
+  /** Removes all copies. */
   clear(): Promise<void>;
 }
 
-/** A file that the log named when it was read, and that a commit has replaced since. */
+/** A file of the log that a later commit has replaced and that no longer exists. */
 export class MissingFile extends LedgerlakeError {
   constructor(path: string, { location }: Store) {
     super(
@@ -35,9 +36,11 @@ interface Copy {
   readonly path: Promise<string>;
 }
 
-/** `room`: bytes of the local disk that copies may take; the one that was used longest ago goes first. */
+/**
+ * Makes a store's files local. `room`: bytes of local disk for copies; the least recently used one is removed first.
+ */
 export async function localCopies(store: Store, room: number): Promise<LocalCopies> {
-  /** By path within the lake, the one that was used last at the end. */
+  /** Copies by path within the lake, least recently used first. */
   const copies = new Map<string, Copy>();
   let used = 0;
   const root = store.localPath('');
@@ -53,7 +56,7 @@ export async function localCopies(store: Store, room: number): Promise<LocalCopi
   function drop(path: string, { size, path: target }: Copy): void {
     copies.delete(path);
     used -= size;
-    // Who has it open reads on; who is about to open it asks for it again.
+    // An open file stays readable; a reader about to open it asks for it again.
     void target.then((name) => rm(name, { force: true })).catch(() => undefined);
   }
 

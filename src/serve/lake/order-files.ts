@@ -3,25 +3,25 @@ import type { LocalCopies } from './local-copies.js';
 import type { Readers } from './readers.js';
 import { numberedRows } from './stored-rows.js';
 
-/** Rows of a file that are an order's. */
+/** The rows of an order in one file. */
 interface OrderRows {
   readonly file: CommittedFile;
-  /** Their positions in the file, from 0; undefined: so many that all of it is to be read. */
+  /** Row numbers in the file, from 0; undefined: too many, so that the whole file is read. */
   readonly rows: readonly number[] | undefined;
 }
 
-/** More rows of one file are not looked up one by one. */
+/** Largest number of rows that are looked up one by one in a file. */
 const mostRows = 1000;
 
 /**
- * Where the events of an order are in the files that were loaded by date: a hash of each event's order and its row, kept
- * by DuckDB, as no file says it without reading a whole column. Each file is looked at once, when the
- * first order is asked for. Knowing the rows, DuckDB unpacks the row groups that hold them and no others.
+ * An index of orders in the files that were loaded by date: DuckDB keeps a hash of each event's order id with its row
+ * number, as otherwise a whole column must be read. Each file is indexed once, when first needed. With row numbers
+ * DuckDB decodes only the row groups that contain them.
  */
 export class OrderFiles {
   readonly #readers: Readers;
   readonly #copies: LocalCopies;
-  /** Numbers of files by path. */
+  /** File numbers by path. */
   readonly #numbers = new Map<string, number>();
   #count = 0;
   #isCreated = false;
@@ -32,7 +32,7 @@ export class OrderFiles {
     this.#copies = copies;
   }
 
-  /** All rows of the files that are the order's, and hardly ever one that isn't. One question at a time. */
+  /** All rows of an order in the files, with rare extra rows where hashes collide. Calls run one after the other. */
   rowsOf(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
     const turn = this.#queue.then(async () => {
       await this.#lookAt(files);

@@ -3,16 +3,16 @@ import { messageOf } from '../../core/errors.js';
 import type { Query } from './stored-rows.js';
 import type { Cell } from '../../core/text/rows.js';
 
-/** As many as Node has threads for such work. */
+/** Number of connections: as many as Node's thread pool has threads. */
 const atOnce = 4;
 
-/** What DuckDB may hold of rows, beyond which it spills to disk. */
+/** DuckDB's memory limit, beyond which it spills to disk. */
 const memory = '512MB';
 
-/** What another one may hold for a query that this is too little for, as where events have megabytes each. */
+/** Memory limit of the DuckDB that repeats a query which ran out of memory, as where events have megabytes each. */
 const largeMemory = '2GB';
 
-/** Several connections to one DuckDB: questions of several clients are answered at once, and the others wait their turn. */
+/** Several connections to one DuckDB: that many queries run at once, and further ones wait. */
 export class Readers {
   readonly #all: readonly Database[];
   readonly #free: Database[];
@@ -27,14 +27,14 @@ export class Readers {
     this.#free = [...readers];
   }
 
-  /** `folders`: where the files are that are asked for. */
+  /** @param folders the folders of all files that queries read */
   static async open(folders: readonly string[]): Promise<Readers> {
     const first = await opened(folders, memory);
     const others = await Promise.all(Array.from({ length: atOnce - 1 }, () => first.beside()));
     return new Readers([first, ...others], folders);
   }
 
-  /** All rows of a query. */
+  /** All rows of a query's result. */
   async rows({ sql, parameters }: Query): Promise<readonly Readonly<Record<string, Cell>>[]> {
     const reader = this.#free.pop() ?? (await this.#turn());
     try {
@@ -51,16 +51,19 @@ export class Readers {
     }
   }
 
-  /** Ends what runs and frees the memory. */
+  /** Cancels running queries and frees the memory. */
   close(): void {
-    // The first one holds the memory of them all.
+    // The first connection owns the memory of all.
     for (const reader of this.#all.toReversed()) reader.close();
   }
 
-  /** One at a time, as together they could take the machine, and of files alone. */
+  /**
+   * Runs a query with `largeMemory`, one at a time, as several could exhaust the machine's memory. It can read files
+   * only, not tables.
+   */
   #largeRows({ sql, parameters }: Query): Promise<readonly Readonly<Record<string, Cell>>[]> {
     const turn = this.#large.then(async () => {
-      // A DuckDB that is confined to its folders takes no other settings any more.
+      // A DuckDB restricted to folders accepts no further settings.
       const large = await opened(this.#folders, largeMemory);
       try {
         return await large.rows(sql, { parameters });
@@ -80,11 +83,12 @@ export class Readers {
 }
 
 async function opened(folders: readonly string[], most: string): Promise<Database> {
-  // Loaded when there is a lake to read: the made-up seller needs none.
+  // Imported only for a lake: the synthetic seller doesn't need DuckDB.
   const { openDatabase } = await import('../../core/duckdb/connection.js');
   return openDatabase({
     folders,
-    // One thread for a question: its rows come from one or two files, and sharing them out takes longer than reading them.
+    // One thread for each query: its rows come from one or two files, and distributing them takes longer than reading
+    // them.
     settings: { threads: 1, memory_limit: most, parquet_metadata_cache: true },
   });
 }

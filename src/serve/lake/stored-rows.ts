@@ -2,56 +2,56 @@ import type { Cell } from '../../core/text/rows.js';
 import { readParquet } from '../../core/duckdb/literals.js';
 import { latest } from './committed-files.js';
 
-/** A row of the lake on its way out. */
+/** A row of the lake that is sent. */
 export interface StoredRow {
-  /** The instant that it is sorted by, microseconds since 1970. */
+  /** The instant by which it is sorted, microseconds since 1970. */
   readonly at: bigint;
-  /** What orders rows of one instant: an event's content hash, a group's id. */
+  /** The order of rows of one instant: an event's content hash, a group's id. */
   readonly key: string;
-  /** The list that an event came in; '' for a group. */
+  /** The list of an event; '' for a group. */
   readonly list: string;
-  /** Start of the window that it came with, microseconds since 1970; where it came without one, before them all. */
+  /** Start of the window that loaded it, microseconds since 1970; less than all others where there was none. */
   readonly window: bigint;
   /** Order of receipt within the window. */
   readonly position: bigint;
-  /** As it was received. */
+  /** The JSON as received. */
   readonly raw: string;
 }
 
-/** A statement, with the values of `$1`, `$2` …. */
+/** A statement with the values of its parameters `$1`, `$2` …. */
 export interface Query {
   readonly sql: string;
   readonly parameters: readonly Cell[];
 }
 
-/** Where an order's events may be: rows of one file by their number, or all of it. */
+/** Possible rows of an order: certain rows of a file, or the whole file. */
 export interface FileRows {
-  /** Address for DuckDB. */
+  /** Path or URL for DuckDB. */
   readonly file: string;
   readonly rows: readonly number[] | undefined;
 }
 
-/** Microseconds since 1970; from is included, to is not. */
+/** Microseconds since 1970; `from` is included, `to` isn't. */
 export interface InstantBounds {
   readonly from: bigint;
   readonly to: bigint;
 }
 
 export interface RowRange extends InstantBounds {
-  /** Addresses for DuckDB. */
+  /** Paths or URLs for DuckDB. */
   readonly files: readonly string[];
   readonly after: RowCursor | undefined;
-  /** At most so many rows. */
+  /** Largest number of rows. */
   readonly count: number;
 }
 
-/** The columns of a row of events or transactions. */
+/** The selected columns of events or transactions, in SQL. */
 export function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
   const window = 'coalesce(epoch_us(window_start), -1)';
   return `${instant} AS instant, content_hash AS key, ${list} AS list, ${window} AS "window", position, raw`;
 }
 
-/** Events whose instant lies in the range. */
+/** Query for events whose instant lies in the range. */
 export function eventsByDate({ files, from, to, after, count }: RowRange): Query {
   return rowsInOrder({ files, where: inRange({ from, to }), parameters: [], after, count });
 }
@@ -60,7 +60,7 @@ export function inRange({ from, to }: InstantBounds): string {
   return `effective_at >= ${instant(from)} AND effective_at < ${instant(to)}`;
 }
 
-/** All events of a group, or those whose instant lies in the range. */
+/** Query for all events of a group, or those whose instant lies in the range. */
 export function eventsOfGroup(
   groupId: string,
   { files, within, after, count }: Omit<RowRange, 'from' | 'to'> & { readonly within: InstantBounds | undefined },
@@ -69,15 +69,18 @@ export function eventsOfGroup(
   return rowsInOrder({ files, where: `group_id = $1${isWithin}`, parameters: [groupId], after, count });
 }
 
-/** Which rows are read, with the parameters of the condition `where`. */
+/** A selection of rows: files, cursor, and a condition `where` with its parameters. */
 interface OrderedRows extends Omit<RowRange, 'from' | 'to'> {
   readonly where: string;
   readonly parameters: readonly Cell[];
-  /** What is read as the list's name, in SQL; left out: its column. */
+  /** SQL for the name of the list; left out: the column `event_list`. */
   readonly list?: string;
 }
 
-/** Events or transactions that have an instant, from a cursor on: bounds and order on the column itself let DuckDB skip row groups. */
+/**
+ * Query for events or transactions with an instant, from a cursor on. Bounds and order apply to the column itself, so
+ * that DuckDB can skip row groups.
+ */
 export function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRows): Query {
   const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
   const rows = `SELECT ${eventColumns(undefined, list)} FROM ${read(files)} WHERE ${where}`;
@@ -87,7 +90,10 @@ export function rowsInOrder({ files, where, parameters, after, count, list }: Or
   return { sql: `${rows} AND ${behind} ${order}`, parameters: [...parameters, after.key] };
 }
 
-/** Groups that opened in the range; one without that instant is sorted at the start of the window in which it was listed. */
+/**
+ * Query for groups that opened in the range; a group without that instant is sorted by the start of the window that
+ * listed it.
+ */
 export function groupsByDate({ files, from, to, after, count }: RowRange): Query {
   return behind(
     `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, coalesce(group_id, '') AS key, '' AS list, 0::BIGINT AS "window", ` +
@@ -99,9 +105,9 @@ export function groupsByDate({ files, from, to, after, count }: RowRange): Query
 }
 
 /**
- * All events of an order: those that came when it was asked for, and those that came by date and not then, as they were
- * posted later or the order was never asked for. An event that both tables hold is the same one, by its content; where
- * they hold it several times, as often as the one that has more: such ones may be genuine.
+ * Query for all events of an order: those that were loaded by order, and those that were loaded by date alone, because
+ * they were posted later or the order was never requested. An event in both tables is the same one if its content is
+ * equal. Equal events within one table may be genuine: the result has as many as the table with more of them.
  */
 export function eventsOfOrder(
   orderId: string,
@@ -126,7 +132,7 @@ export function eventsOfOrder(
   return behind(all, [orderId], after, count);
 }
 
-/** The rows of a statement from a cursor on, in order. */
+/** Query for the rows of a statement from a cursor on, in order. */
 export function behind(sql: string, parameters: readonly Cell[], after: RowCursor | undefined, count: number): Query {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
@@ -136,7 +142,7 @@ export function behind(sql: string, parameters: readonly Cell[], after: RowCurso
   };
 }
 
-/** A row of any of these queries. */
+/** Reads a result row of any of these queries. */
 export function storedRow(row: Readonly<Record<string, Cell>>): StoredRow {
   const text = (name: string) => String(row[name] ?? '');
   const whole = (name: string) => BigInt(text(name));
@@ -150,7 +156,7 @@ export function storedRow(row: Readonly<Record<string, Cell>>): StoredRow {
   };
 }
 
-/** A table in SQL, up to where further conditions go on. */
+/** A table in SQL with a WHERE clause to which a condition is appended. */
 function someRows({ file, rows }: FileRows): string {
   return `${numberedRows(file)} WHERE ${rows === undefined ? '' : `file_row_number IN (${rows.join(', ')}) AND`}`;
 }
@@ -169,7 +175,7 @@ function instant(micros: bigint): string {
   return `make_timestamptz(${micros}::BIGINT)`;
 }
 
-/** What rows are ordered by. */
+/** The sort key of a row. */
 interface RowPosition {
   /** Microseconds since 1970. */
   readonly at: bigint;
@@ -177,11 +183,11 @@ interface RowPosition {
 }
 
 /**
- * The last row that was delivered, by what it is and not by its position: its instant, its content, and how many of equal
- * ones. So commits between two pages neither repeat nor lose a row that stays, wherever it is by then.
+ * The last delivered row, identified by its instant, its content and the number of equal rows, not by its position:
+ * commits between two pages neither repeat nor lose a row that stays, even where it has moved.
  */
 export interface RowCursor extends RowPosition {
-  /** How many rows with the same instant and key were delivered, this one included. */
+  /** Number of delivered rows with the same instant and key, this one included. */
   readonly copies: number;
 }
 
@@ -189,13 +195,13 @@ export function cursorText({ at, key, copies }: RowCursor): string {
   return JSON.stringify([String(at), key, copies]);
 }
 
-/** Reads what `placeText` wrote: tokens are signed, so nothing else comes back. */
+/** Reads the text of `cursorText`. It isn't validated: tokens are signed, so no other text arrives. */
 export function readCursor(text: string): RowCursor {
   const [at, key, copies] = JSON.parse(text) as [string, string, number];
   return { at: BigInt(at), key, copies };
 }
 
-/** The cursor behind rows that follow each other from `before` on. */
+/** The cursor after `rows`, which follow the cursor `before`. */
 export function cursorAfter(rows: readonly RowPosition[], before: RowCursor | undefined): RowCursor | undefined {
   const last = rows.at(-1);
   if (last === undefined) return before;
@@ -204,7 +210,7 @@ export function cursorAfter(rows: readonly RowPosition[], before: RowCursor | un
   return { at: last.at, key: last.key, copies: rows.length - first + carried };
 }
 
-/** Rows from a cursor's instant and key on, without those that were delivered. */
+/** Rows from a cursor's instant and key on, without those already delivered. */
 export function rowsBehind<T extends RowPosition>(rows: readonly T[], cursor: RowCursor | undefined): readonly T[] {
   if (cursor === undefined) return rows;
   let delivered = 0;

@@ -12,10 +12,10 @@ import {
   rowsInOrder,
 } from './stored-rows.js';
 
-/** A condition in which `?` is its value. */
+/** A condition in SQL in which `?` stands for its value. */
 type Condition = readonly [sql: string, value: Cell];
 
-/** Conditions in SQL, with their values from `$1` on. */
+/** Conditions joined for a WHERE clause, with their values from `$1` on. */
 function allOf(conditions: readonly Condition[]): { readonly where: string; readonly parameters: readonly Cell[] } {
   const parts = conditions.map(([sql], index) => ` AND ${sql.replaceAll('?', `$${index + 1}`)}`);
   return { where: parts.join(''), parameters: conditions.map(([, value]) => value) };
@@ -35,21 +35,21 @@ function filtersOf({ status, marketplaceId, groupId }: Filters): readonly Condit
   ];
 }
 
-/** Transactions that were posted within the range. */
+/** Query for transactions that were posted in the range. */
 export function transactionsByDate({ files, from, to, after, count }: RowRange, filters: Filters): Query {
   const { where, parameters } = allOf(filtersOf(filters));
   return rowsInOrder({ files, where: inRange({ from, to }) + where, parameters, after, count, list: "''" });
 }
 
-/** Files that hold an order's transactions: those that were loaded by date, and when the order was asked for. */
+/** Files with an order's transactions: loaded by date, and loaded by order. */
 export interface OrderFiles {
   readonly dated: readonly string[];
   readonly asked: readonly string[];
 }
 
 /**
- * The transactions of an order that were posted within the range, and those without a date. Of one that came both by date and
- * when the order was asked for, what is no longer deferred is the newer one; else it is the same.
+ * Query for the transactions of an order that were posted in the range, and those without a date. Of a transaction that
+ * was loaded both by date and by order, the row that is no longer deferred is the newer one; else both are the same.
  */
 export function transactionsOfOrder(
   orderId: string,
@@ -80,7 +80,7 @@ function ofAccounts({ accountType, marketplaceIds }: SummaryQuestion | PayoutQue
 
 type Page = Pick<RowRange, 'after' | 'count'>;
 
-/** Summaries of a settlement. */
+/** Query for the summaries of a settlement. */
 export function summariesOf(question: SummaryQuestion, files: readonly string[], { after, count }: Page): Query {
   const { where, parameters } = allOf([['settlement_id = ?', question.settlementId ?? null], ...ofAccounts(question)]);
   const columns = `coalesce(epoch_us(period_start), 0) AS instant, coalesce(marketplace_id, '') AS key, '' AS list`;
@@ -92,7 +92,10 @@ export function summariesOf(question: SummaryQuestion, files: readonly string[],
   );
 }
 
-/** Payouts that were created within the range, the newest first; one without a date is sorted at the start of its window. */
+/**
+ * Query for payouts that were created in the range, newest first; a payout without a date is sorted by the start of its
+ * window.
+ */
 export function payoutsByDate(
   question: PayoutQuestion,
   files: readonly string[],

@@ -5,7 +5,7 @@ import {
   amountsIn,
   currencyName,
   difference,
-  ofHundred,
+  perHundred,
   signOf,
   sumOf,
 } from '../../../src/app/report/report-amounts.js';
@@ -42,18 +42,18 @@ test('amounts have the places of their currency, and more where they need them',
 test('shares are rounded half away from zero, without a float', () => {
   fc.assert(
     fc.property(amounts, fc.bigInt({ min: 1n, max: 10n ** 30n }), (part, whole) => {
-      const hundredths = BigInt((ofHundred(millionthsText(part), millionthsText(whole)) ?? '').replace('.', ''));
+      const hundredths = BigInt((perHundred(millionthsText(part), millionthsText(whole)) ?? '').replace('.', ''));
       const twiceOff = 2n * (hundredths * whole - part * 10_000n);
       expect(twiceOff <= whole && -twiceOff <= whole).toBe(true);
     }),
   );
   expect([
-    ofHundred('0.005', '100'),
-    ofHundred('-0.005', '100'),
-    ofHundred('-0.004', '100'),
-    ofHundred('1', '0'),
+    perHundred('0.005', '100'),
+    perHundred('-0.005', '100'),
+    perHundred('-0.004', '100'),
+    perHundred('1', '0'),
   ]).toEqual(['0.01', '-0.01', '0.00', undefined]);
-  expect(ofHundred('1', '-5')).toBeUndefined();
+  expect(perHundred('1', '-5')).toBeUndefined();
 });
 
 test('sums and differences are exact', () => {
