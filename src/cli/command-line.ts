@@ -5,8 +5,9 @@ import {
   commandShape,
   everyOption,
   CommandArguments,
-  keptWords,
+  markedWords,
   printResult,
+  refuseFlagValues,
   type CommandDefinition,
 } from './options/command-definition.js';
 import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
@@ -33,6 +34,7 @@ async function parse(words: readonly string[], processContext: ProcessContext, o
   // A command that yargs waits for itself has its help formatted first, which takes longer than all of the parsing.
   let running: Promise<void> | undefined;
   const run = (values: Readonly<Record<string, unknown>>, command: CommandDefinition): void => {
+    refuseFlagValues(words, command);
     running = runCommand(new CommandArguments(values), command, processContext);
   };
   await parserOf(words, run, offered).parseAsync();
@@ -42,7 +44,7 @@ async function parse(words: readonly string[], processContext: ProcessContext, o
 type Run = (values: Readonly<Record<string, unknown>>, command: CommandDefinition) => void;
 
 function parserOf(words: readonly string[], run: Run, offered?: Offered): Argv {
-  const parser = yargs(keptWords(words))
+  const parser = yargs(markedWords(words))
     .scriptName('ledgerlake')
     .parserConfiguration({ 'parse-positional-numbers': false })
     .option('verbose', { type: 'boolean', describe: everyOption.verbose.about })

@@ -226,14 +226,19 @@ async function openMetrics(
   };
 }
 
-/** @throws LedgerlakeError USAGE where the folder of the file isn't there */
+/** @throws LedgerlakeError USAGE where the folder of the file is missing, and where the file is a folder */
 async function checkMetricsFile(path: string): Promise<void> {
+  const isFolder = (path: string): Promise<boolean> =>
+    stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
   const folder = dirname(path);
-  const isFolder = await stat(folder).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  if (!isFolder) throw usageError(`expected --metrics-file in a folder that exists, got ${path}; create ${folder}`);
+  if (!(await isFolder(folder))) {
+    throw usageError(`expected --metrics-file in a folder that exists, got ${path}; create ${folder}`);
+  }
+  if (await isFolder(path))
+    throw usageError(`expected --metrics-file to be a file, got the folder ${path}; add a name`);
 }
 
 /** Why a command ends with something else than 0, with everything that is known of it for `--verbose`. */

@@ -16,7 +16,7 @@ export const severalCommands = 'expected one command, got several';
 export function parserFault(message: string, words: readonly string[]): string {
   const command = commands.find(({ name }) => words.includes(name));
   const help = `see ${program} ${command === undefined ? '' : `${command.name} `}--help`;
-  const found = unknownWord(message, words, command === undefined);
+  const found = unknownWord(message, words, command === undefined)?.replaceAll('\0', '');
   // The parser takes a name behind one dash for letters.
   const short = words.find((word) => found?.length === 1 && word.startsWith(`-${found}`) && /^-[a-z-]{2,}/.test(word));
   const unknown = short?.slice(1).split('=')[0] ?? found;

@@ -11,6 +11,7 @@ import {
 } from '../configuration/account.js';
 import { defaultLake } from '../configuration/settings.js';
 import { messageOf, usageError } from '../../core/errors.js';
+import { outputError } from '../../core/text/sink.js';
 import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
 import { printable } from '../../core/printable.js';
@@ -119,7 +120,10 @@ export async function createFile(
       );
     }
     // A full disk leaves a part: it is this run's own, as `wx` opened it.
-    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') await rm(file, { force: true });
+    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') {
+      await rm(file, { force: true });
+      throw outputError(error);
+    }
     throw usageError(
       `expected a place where ${file} can be written (${messageOf(error)}): name another with ${option}`,
     );

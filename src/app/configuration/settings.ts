@@ -9,6 +9,7 @@ import { limits } from '../../sources/finances/api-v0/operations.js';
 import { defaultLookBack } from '../sync/look-back.js';
 import { mostRetentionHours } from '../../core/windows.js';
 import type { Configuration, LookBack } from './configuration.js';
+import { readInstantOption } from './range.js';
 import { readConfiguration } from './read-configuration.js';
 
 /** The lake of commands where nothing names one. */
@@ -103,7 +104,7 @@ export function resolveSettings(
   const read = settingReader(options, environment);
   return {
     lake: read('lake', asText) ?? seenFrom(folder, settings.lake) ?? defaultLake,
-    from: read('from', asText) ?? settings.from,
+    from: read('from', instantText) ?? settings.from,
     rate: read('rate', positiveNumber) ?? settings.rate ?? limits.rate,
     burst: read('burst', (name, text) => wholeNumber(name, text, 1)) ?? settings.burst,
     marginMinutes: read('margin-minutes', margin) ?? settings.marginMinutes ?? 5,
@@ -135,6 +136,12 @@ export function resolveLogSettings(
 }
 
 function asText(_name: string, text: string): string {
+  return text;
+}
+
+/** The text of an instant, which `readRange` reads. Throws a USAGE error for one that is no date or instant */
+function instantText(name: string, text: string): string {
+  readInstantOption(name, text);
   return text;
 }
 

@@ -151,6 +151,7 @@ const differing =
 
 const notSettled = 'in no loaded settlement';
 const notByDate = 'in a settlement, not by date';
+const withoutEvents = 'settlements without events';
 
 /** The events that are more frequent by date than in settlements, or the reverse; equal ones are one row. */
 const reconciledEvents =
@@ -172,6 +173,7 @@ export const bankLines = [
   notByDate,
   'in open settlements',
   'beginning balances',
+  withoutEvents,
   'closed, not paid out',
   'total',
 ] as const;
@@ -187,7 +189,10 @@ export const reconciliation =
   'UNION ALL SELECT 4, account, currency, -sum(amount) FROM group_entries ANTI JOIN closed_ USING (account, group_id, currency) ' +
   "WHERE role = 'net' GROUP BY ALL " +
   'UNION ALL SELECT 5, account, currency, beginning_balance FROM closed_ ' +
-  'UNION ALL SELECT CASE WHEN is_paid THEN 7 ELSE 6 END, account, currency, ' +
+  // Their events by date are among those in no loaded settlement.
+  'UNION ALL SELECT 6, account, currency, original_total - coalesce(beginning_balance, 0) FROM closed_ ' +
+  'ANTI JOIN group_events USING (account, group_id) ' +
+  'UNION ALL SELECT CASE WHEN is_paid THEN 8 ELSE 7 END, account, currency, ' +
   'CASE WHEN is_paid THEN original_total ELSE -original_total END FROM closed_), ' +
   `lines_ AS (FROM (VALUES ${bankLines.map((line, at) => `(${at + 1}, '${line}')`).join(', ')}) AS lines_(place, line)) ` +
   'SELECT account, currency, line, coalesce(sum(amount), 0) AS amount ' +

@@ -1,6 +1,7 @@
 import { dayMs, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import { groupSlices } from '../../sources/finances/api-v0/group-slices.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { instantText, loadingCommand, spansText } from '../command-text.js';
 import { comparedText, comparedWindows, type ComparedDays } from '../verify/checks/compared-days.js';
 import { byDate, byGroup, byTransaction, listing, mainTablesOf, type MainTable } from '../verify/checks/main-tables.js';
@@ -45,20 +46,38 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
         name === 'payouts' && isLoaded(listing) ? ', and settlement_payouts has those of settlements' : '';
       return `WARNING: ${name}: nothing of ${of.pipeline} is loaded, so there are no rows: ${command} loads them${instead}`;
     }
-    if (name === 'settlement_payouts' && !accounts.some((one) => hasClosed(lake, one))) {
+    if (
+      name === 'settlement_payouts' &&
+      !accounts.some((one) => closedSettlements(lake, one, { loaded: true }).length > 0)
+    ) {
       return `WARNING: ${name}: no settlement of ${account} has closed yet, so there are no rows: \`ledgerlake status\` lists the open ones`;
     }
+    if (name === 'payout_lines') return unloadedNote(lake, accounts);
   }
   return undefined;
 }
 
-/** Whether the listing has a closed settlement of an account. */
-function hasClosed(lake: Lake, account: string): boolean {
+/** The closed settlements in an account's listing; `loaded`: also those whose events are loaded. */
+function closedSettlements(lake: Lake, account: string, { loaded }: { readonly loaded: boolean }): GroupSlice[] {
   const range = { start: -Infinity, end: Infinity };
-  const question = { lake, account, range, refresh: true, orders: [] };
-  return groupSlices(question, byGroup.pipeline, byGroup.table, listing.pipeline).some(
+  const question = { lake, account, range, refresh: loaded, orders: [] };
+  return groupSlices(question, byGroup.pipeline, byGroup.table, listing.pipeline).filter(
     ({ group }) => group.end !== null,
   );
+}
+
+/** A note on closed settlements that have no lines, as their events aren't loaded; undefined where there are none. */
+function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefined {
+  for (const account of accounts) {
+    const slices = closedSettlements(lake, account, { loaded: false });
+    const opened = slices.map((slice) => slice.opened);
+    if (opened.length === 0) continue;
+    const windows = [{ start: Math.min(...opened), end: Math.max(...opened) + 1000 }];
+    const command = `\`${loadingCommand(byGroup.pipeline, { account, windows })}\``;
+    const found = formatCount(slices.length, 'closed settlement');
+    return `WARNING: payout_lines: the events of ${found} of ${account} are not loaded, which have no lines but their beginning balances: ${command} loads them`;
+  }
+  return undefined;
 }
 
 /**

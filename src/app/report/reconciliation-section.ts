@@ -31,6 +31,8 @@ const meanings: Readonly<Record<BankLine, string>> = {
     'Events of settlements that are not loaded by date, or are newer than the last one that is',
   'in open settlements': 'The bank gets them when these close',
   'beginning balances': 'What earlier settlements were not paid',
+  'settlements without events':
+    'Totals of closed settlements of which no event is loaded, less their beginning balances',
   'closed, not paid out': 'The transfer failed or is on its way, or there was nothing to pay',
   total: 'What the bank got',
 };
@@ -73,8 +75,7 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
     signOf(apart) === 0
       ? undefined
       : html`<p class="fault">
-          ${amountsIn(currency)(apart.replace('-', ''))} apart: a closed settlement does not add up, or its entries are
-          not loaded.
+          ${amountsIn(currency)(apart.replace('-', ''))} apart: a closed settlement does not add up.
         </p>`
   }`;
 }

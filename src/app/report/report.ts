@@ -1,10 +1,11 @@
-import { mkdir, open, readdir, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { createViews, lostFile } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { replaceFile } from '../../core/io/files.js';
+import { writeFault } from '../../core/io/output-file.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { chunksOf, csvText } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
@@ -106,15 +107,16 @@ async function writeReport(
   output: Output,
 ): Promise<number> {
   if (format === 'csv') {
-    let bytes = 0;
-    await mkdir(path).catch(() => undefined);
-    for (const { name, columns, rows } of sheets) {
-      let text = '';
-      for await (const part of csvText(columns, chunksOf(rows), { isSafe: true })) text += part;
-      await writeReportFile(join(path, `${name}.csv`), text);
-      bytes += Buffer.byteLength(text);
+    const isNew = await mkdir(path).then(
+      () => true,
+      () => false,
+    );
+    try {
+      return await writeSheets(path, sheets);
+    } catch (error) {
+      if (isNew) await rm(path, { recursive: true, force: true });
+      throw error;
     }
-    return bytes;
   }
   const content = format === 'html' ? Buffer.from(html) : workbook(sheets);
   if (path !== '-') await writeReportFile(path, content);
@@ -169,11 +171,24 @@ async function hasReportMark(path: string, format: 'html' | 'xlsx'): Promise<boo
   }
 }
 
+/** Writes a CSV file for each sheet and returns their size in bytes. */
+async function writeSheets(folder: string, sheets: readonly Sheet[]): Promise<number> {
+  let bytes = 0;
+  for (const { name, columns, rows } of sheets) {
+    let text = '';
+    for await (const part of csvText(columns, chunksOf(rows), { isSafe: true })) text += part;
+    await writeReportFile(join(folder, `${name}.csv`), text);
+    bytes += Buffer.byteLength(text);
+  }
+  return bytes;
+}
+
+/** @throws LedgerlakeError USAGE where the path can't be opened, OUTPUT where the disk doesn't take the report */
 async function writeReportFile(path: string, text: string | Buffer): Promise<void> {
   try {
     await replaceFile(path, text);
   } catch (cause) {
-    throw usageError(`expected to write the report to ${path}: ${messageOf(cause)}`);
+    throw writeFault(path, cause);
   }
 }
 

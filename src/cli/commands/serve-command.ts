@@ -53,12 +53,14 @@ function optional<T>(text: string | undefined, read: (text: string) => T): T | u
 }
 
 /** The options that only one of the two ledgers has: given with the other one they are a mistake. */
-const ledgerOptions = { lake: ['account'], seller: ['events', 'profile'] } as const;
+const ledgerOptions = { lake: ['account'], seller: ['events', 'profile', 'seed'] } as const;
 
 function refuseOtherLedgersOptions(args: CommandArguments, served: keyof typeof ledgerOptions): void {
   const [other, reason] =
     served === 'lake' ? (['seller', 'without --lake'] as const) : (['lake', 'beside --lake'] as const);
-  const name = ledgerOptions[other].find((option) => args.text(option) !== undefined);
+  // Faults of a lake's answers are drawn by the seed, too.
+  const isMeant = (option: string): boolean => option === 'seed' && args.text('faults') !== undefined;
+  const name = ledgerOptions[other].find((option) => args.text(option) !== undefined && !isMeant(option));
   if (name !== undefined) throw usageError(`expected --${name} only ${reason}; leave it out`);
 }
 
@@ -113,7 +115,7 @@ export const serveCommand: CommandDefinition = {
       type: 'flag',
       about: 'Let anybody who reaches another --host than loopback read all of it, without a sign-in',
     },
-    seed: { type: 'text', default: '1', about: 'Which made-up seller, and which chances of faults' },
+    seed: { type: 'text', about: 'Which made-up seller, and which chances of faults [default: 1]' },
     events: { type: 'text', about: "The made-up seller's events in 90 days [default: 20000]" },
     profile: {
       type: 'text',
@@ -138,7 +140,7 @@ export const serveCommand: CommandDefinition = {
   run: async (args, { clock, signal, log }) => {
     const lake = args.text('lake');
     refuseOtherLedgersOptions(args, lake === undefined ? 'seller' : 'lake');
-    const seed = wholeNumber('--seed', args.required('seed'), 0);
+    const seed = wholeNumber('--seed', args.text('seed') ?? '1', 0);
     const events = wholeNumber('--events', args.text('events') ?? '20000', 0);
     const profile = optional(args.text('profile'), profileOf) ?? 'plausible';
     const service = {

@@ -1,10 +1,11 @@
 import { Writable } from 'node:stream';
 import { apis } from '../../sources/finances/selling-partner/apis.js';
-import type { CommandScope } from '../../app/command-text.js';
+import { program, type CommandScope } from '../../app/command-text.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import type { Stopping } from './stop-signals.js';
 import { isFormat, type Format } from '../../core/text/formats.js';
+import { usageError } from '../../core/errors.js';
 import { printableLines } from '../../core/printable.js';
 
 /** An option of the command line. All values come as text: the command reads numbers and dates itself, and says what is wrong. */
@@ -25,12 +26,20 @@ interface PositionalDefinition {
   readonly many: boolean;
 }
 
-/** Replaces a lone `-`, which the parser would drop. No argument of a process can contain it. */
-const dash = '\0';
+/** Marks a word that begins with a dash and is no option. No argument of a process can contain it. */
+const mark = '\0';
 
-/** Words in a form of which the parser drops none; `CommandArguments` restores them. */
-export function keptWords(words: readonly string[]): string[] {
-  return words.map((word) => (word === '-' ? dash : word));
+/**
+ * Marks the words that the parser would drop or take for options: a lone `-`, a word with a blank in its name, such as a query
+ * that begins with a comment, and every word behind `--`, which is left out. `CommandArguments` restores them.
+ */
+export function markedWords(words: readonly string[]): string[] {
+  const end = words.indexOf('--');
+  const [options, operands] = end === -1 ? [words, []] : [words.slice(0, end), words.slice(end + 1)];
+  return [
+    ...options.map((word) => (/^-($|[^=]*\s)/.test(word) ? mark + word : word)),
+    ...operands.map((word) => (word.startsWith('-') ? mark + word : word)),
+  ];
 }
 
 /** The arguments of a command line, by name. */
@@ -88,7 +97,23 @@ export class CommandArguments {
 }
 
 function restoredWord(word: string): string {
-  return word === dash ? '-' : word;
+  return word.startsWith(mark) ? word.slice(mark.length) : word;
+}
+
+/**
+ * Throws a USAGE error for a flag with a value other than `true` and `false`, which the parser would take for `false`.
+ *
+ * @param words those of the command line
+ */
+export function refuseFlagValues(words: readonly string[], { options, name }: CommandDefinition): void {
+  const flags: CommandDefinition['options'] = { ...options, ...everyOption };
+  for (const word of words.slice(0, words.includes('--') ? words.indexOf('--') : undefined)) {
+    const [, option = '', value = ''] = /^--([^=]+)=(.*)$/s.exec(word) ?? [];
+    if (flags[option]?.type !== 'flag' || value === 'true' || value === 'false') continue;
+    throw usageError(
+      `expected --${option} without a value, got ${JSON.stringify(word)}; see ${program} ${name} --help`,
+    );
+  }
 }
 
 /** A command's name and what may follow it: `backfill [PIPELINE..]`. */

@@ -20,6 +20,11 @@ const openFaults: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
+/** Whether the system refuses to open a file for a reason that another path would solve. */
+export function isOpenFault(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code) in openFaults;
+}
+
 /** Why the system opens no file, in words. */
 export function openFault(error: unknown): string {
   const { code = '' } = error as NodeJS.ErrnoException;

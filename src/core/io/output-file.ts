@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
-import { usageError } from '../errors.js';
-import { openFault } from './files.js';
+import { usageError, type LedgerlakeError } from '../errors.js';
+import { outputError } from '../text/sink.js';
+import { isOpenFault, openFault } from './files.js';
 
 /** A file that gets its name only when it is whole; until then what had the name stays. */
 export interface OutputFile {
@@ -59,7 +60,10 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
       await handle.sync();
       await handle.close();
       isOpen = false;
-      await rename(temporary, target);
+      await rename(temporary, target).catch(async (error: unknown) => {
+        await rm(temporary, { force: true });
+        throw writeFault(path, error);
+      });
     },
     drop: async () => {
       if (!isOpen) return;
@@ -70,8 +74,16 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   };
 }
 
+/** Why a file could not be written: USAGE where its path can't be opened, OUTPUT for anything else, such as a full disk. */
+export function writeFault(path: string, error: unknown): LedgerlakeError {
+  return isOpenFault(error)
+    ? usageError(`expected a file that can be written, got ${path} (${openFault(error)}); name another`)
+    : outputError(error);
+}
+
 /** Where a path leads: renaming over a link would leave its file as it was, and over a device would end it. */
 async function regularFile(path: string): Promise<string> {
+  if (path === '') throw usageError('expected a file to write, got an empty name: name one');
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return path;
   if (!found.isFile()) throw usageError(`expected a file to write, got ${path}, which is none: name another`);

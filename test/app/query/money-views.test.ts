@@ -1,6 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { emptyNote } from '../../../src/app/query/query-notes.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../sync/synced.js';
 import { loadedLake } from '../verify/loaded-lake.js';
@@ -136,7 +140,7 @@ test('reconciliation leads from the net amounts by date to what the bank got, an
     const lines = rows.filter((row) => row['currency'] === currency);
     expect(lines.map(({ line }) => line)).toEqual([
       ...['by date', 'in no loaded settlement', 'in a settlement, not by date', 'in open settlements'],
-      ...['beginning balances', 'closed, not paid out', 'total'],
+      ...['beginning balances', 'settlements without events', 'closed, not paid out', 'total'],
     ]);
     const steps = lines.slice(0, -1).map(({ amount }) => micros(amount));
     expect(steps.reduce((sum, step) => sum + step, 0)).toBe(lineOf(currency, 'total'));
@@ -164,6 +168,34 @@ test('reconciliation leads from the net amounts by date to what the bank got, an
     "WHERE line = 'in no loaded settlement' GROUP BY ALL";
   expect(await lakes.rows(`(${extra}) EXCEPT ALL (${listed})`)).toEqual([]);
   expect(await lakes.rows(`(${listed}) EXCEPT ALL (${extra})`)).toEqual([]);
+});
+
+test('reconciliation adds up where the events of settlements are not loaded, and payout_lines says that they lack', async () => {
+  const seller = createSeller({ seed: 3, events: 1500, profile: 'plausible' }, clock);
+  const endpoint = await serving({ ledger: seller, clock });
+  const lake = await temporaryFolder();
+  const run = { lake, endpoint, account: 'shop' };
+  await ran({ ...run, from: '2025-12-10', pipelines: ['financial-event-groups', 'financial-events'] }, { clock });
+  await ran({ ...run, from: '2026-02-01', pipelines: ['group-events'] }, { clock });
+  const lakes = await database(lake, clock);
+  const rows = await lakes.rows(
+    "SELECT currency, (sum(amount) FILTER (line <> 'total'))::VARCHAR AS steps, (sum(amount) FILTER (line = 'total'))::VARCHAR AS total, " +
+      "(sum(amount) FILTER (line = 'settlements without events'))::VARCHAR AS lacking FROM reconciliation GROUP BY ALL",
+  );
+  expect(rows.map(({ steps }) => steps)).toEqual(rows.map(({ total }) => total));
+  const lacking = await lakes.rows(
+    'SELECT original_currency AS currency, sum(original_total - beginning_balance)::VARCHAR AS lacking FROM groups ' +
+      "WHERE processing_status = 'Closed' AND started_at < TIMESTAMPTZ '2026-02-01 00:00:00+00' GROUP BY ALL",
+  );
+  expect(lacking.length).toBeGreaterThan(2);
+  const byCurrency = new Map(rows.map(({ currency, lacking }) => [currency, lacking]));
+  expect(lacking.map(({ currency }) => byCurrency.get(currency))).toEqual(lacking.map((row) => row['lacking']));
+  const opened = () => Lake.open(openStore(lake), tables, clock);
+  expect(emptyNote('SELECT * FROM payout_lines', await opened())).toMatch(
+    /payout_lines: the events of \d+ closed settlements of shop are not loaded.*`ledgerlake backfill group-events --account shop --from 2025-12-/,
+  );
+  await ran({ ...run, from: '2025-12-10', pipelines: ['group-events'] }, { clock });
+  expect(emptyNote('SELECT * FROM payout_lines', await opened())).toBeUndefined();
 });
 
 test.each(['plausible', 'edge-cases'] as const)(
