@@ -169,7 +169,7 @@ test("made-up money and somebody's own don't come into one lake", async () => {
 
 test('the command line takes a dash for standard input', async () => {
   const { importCommand } = await import('../../../src/cli/commands/import-command.js');
-  const { CommandArguments, keptWords } = await import('../../../src/cli/options/command-definition.js');
+  const { CommandArguments, markedWords } = await import('../../../src/cli/options/command-definition.js');
   expect(importCommand.positional?.name).toBe('FILE');
-  expect(new CommandArguments({ FILE: keptWords(['a', '-']) }).all('FILE')).toEqual(['a', '-']);
+  expect(new CommandArguments({ FILE: markedWords(['a', '-']) }).all('FILE')).toEqual(['a', '-']);
 });
