@@ -59,7 +59,7 @@ export async function* behind(
 }
 
 /** A seller's settlements as the newer API has them: their ids, what they add up to, and what was paid out. */
-interface SettlementBooks extends Pick<TransactionLedger, 'summaries' | 'payouts'> {
+export interface SettlementBooks extends Pick<TransactionLedger, 'summaries' | 'payouts'> {
   readonly sellerId: string;
   /** What names a settlement in a transaction that counts towards it. */
   readonly identifiersOf: (period: Period) => readonly (readonly [name: string, value: string])[];
