@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
+import { Turns } from '../core/turns.js';
 import { dayMs } from '../core/windows.js';
 import type { Add, Txn } from './delta/actions.js';
 import { DeltaTable } from './delta/delta-table.js';
@@ -54,8 +55,8 @@ export class Lake {
   readonly #revisions: Revisions | undefined;
   #isNoted = true;
   readonly #waiting = new WaitingSlices();
-  #splitting: Promise<unknown> = Promise.resolve();
-  #displacing: Promise<unknown> = Promise.resolve();
+  readonly #splitting = new Turns();
+  readonly #displacing = new Turns();
 
   private constructor(store: Store, tables: readonly Table[], clock: Clock, revisions: Revisions | undefined) {
     this.store = store;
@@ -184,10 +185,13 @@ export class Lake {
 
   /** The same files, as the log has them. */
   committedAdds(): { table: DeltaTable; add: Add }[] {
-    return this.tables.flatMap((table) =>
-      [...table.snapshot.files.values()]
-        .filter((add) => !isDerivedFile(add) || isReferenced(this.tables, table.pathOf(add)))
-        .map((add) => ({ table, add })),
+    return this.tables.flatMap((table) => this.committedAddsOf(table).map((add) => ({ table, add })));
+  }
+
+  /** Those of one of the lake's tables. */
+  committedAddsOf(table: DeltaTable): Add[] {
+    return [...table.snapshot.files.values()].filter(
+      (add) => !isDerivedFile(add) || isReferenced(this.tables, table.pathOf(add)),
     );
   }
 
@@ -213,9 +217,7 @@ export class Lake {
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
     if (split === undefined || !this.#displaces(slice, main)) return this.#commitWhole(slice, main, split);
     // Where imported events without a date move to depends on what is loaded.
-    const turn = this.#displacing.then(() => this.#commitWhole(slice, main, split));
-    this.#displacing = turn.catch(() => undefined);
-    return turn;
+    return this.#displacing.run(() => this.#commitWhole(slice, main, split));
   }
 
   async #commitWhole(slice: SliceCommit, main: Table, split: Split | undefined): Promise<Committed> {
@@ -277,13 +279,11 @@ export class Lake {
    * @returns the file that is damaged and so can't be split, as an error; undefined where all went well
    */
   async #split(slice: SliceCommit, main: Table, split: Split): Promise<DamagedFile | undefined> {
-    const turn = this.#splitting.then(async () => {
-      const mixed = filesToSplit(this.table(main.name).snapshot, slice);
-      if (mixed.length > 0 || this.#reaches(slice, main)) await split({ ...slice, loadKeys: replacedKeys(slice) });
-    });
-    this.#splitting = turn.catch(() => undefined);
     try {
-      await turn;
+      await this.#splitting.run(async () => {
+        const mixed = filesToSplit(this.table(main.name).snapshot, slice);
+        if (mixed.length > 0 || this.#reaches(slice, main)) await split({ ...slice, loadKeys: replacedKeys(slice) });
+      });
       return undefined;
     } catch (error) {
       if (error instanceof DamagedFile) return error;

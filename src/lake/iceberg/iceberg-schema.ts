@@ -33,6 +33,16 @@ export function icebergSchema(fields: readonly IcebergField[]): object {
   return { type: 'struct', 'schema-id': 0, fields };
 }
 
+/** By which columns files are partitioned (Iceberg specification, "Partition Specs"). */
+export function specFields(fields: readonly IcebergField[]): object[] {
+  return partitionFields.map(({ name, id }) => ({
+    'source-id': fields.find((field) => field.name === name)?.id ?? 0,
+    'field-id': id,
+    name,
+    transform: 'identity',
+  }));
+}
+
 /** Which column is which: the files say names, and no ids (Iceberg specification, "Name Mapping Serialization"). */
 export function nameMapping(fields: readonly IcebergField[]): string {
   return JSON.stringify(fields.map(({ id, name }) => ({ 'field-id': id, names: [name] })));

@@ -2,7 +2,7 @@ import { readInstant } from '../../core/numeric/instant.js';
 import type { Add } from '../delta/actions.js';
 import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
 import { avroFile, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
-import { icebergSchema, partitionFields, type IcebergField } from './iceberg-schema.js';
+import { icebergSchema, partitionFields, specFields, type IcebergField } from './iceberg-schema.js';
 
 /** A manifest as a table's metadata keeps it: the files of one account. */
 export interface Manifest {
@@ -118,16 +118,10 @@ function bounds(add: Add, fields: readonly IcebergField[]): { lower_bounds: Avro
 
 /** A manifest's file. */
 export function manifestFile(entries: readonly AvroValue[], fields: readonly IcebergField[]): Uint8Array {
-  const spec = partitionFields.map(({ name, id }) => ({
-    'source-id': fields.find((of) => of.name === name)?.id ?? 0,
-    'field-id': id,
-    name,
-    transform: 'identity',
-  }));
   const metadata = {
     schema: JSON.stringify(icebergSchema(fields)),
     'schema-id': '0',
-    'partition-spec': JSON.stringify(spec),
+    'partition-spec': JSON.stringify(specFields(fields)),
     'partition-spec-id': '0',
     'format-version': '2',
     content: 'data',

@@ -1,4 +1,5 @@
 import type { Add } from '../../lake/delta/actions.js';
+import { groupBy } from '../../core/group-by.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
@@ -39,7 +40,7 @@ export class CommittedFiles {
   readonly #known = new WeakMap<Add, CommittedFile>();
   #version = -2;
   #files: readonly CommittedFile[] = [];
-  #byLoadKey: ReadonlyMap<string, readonly CommittedFile[]> | undefined;
+  #byLoadKey: ReadonlyMap<string, readonly { readonly file: CommittedFile }[]> | undefined;
 
   /** `column`: the instant by which rows are asked for. */
   constructor(table: DeltaTable, account: string, column: string) {
@@ -64,8 +65,11 @@ export class CommittedFiles {
   /** Those with rows of a load key: of a settlement, or of an order that was asked for. */
   of(loadKey: string): readonly CommittedFile[] {
     const { all } = this;
-    this.#byLoadKey ??= byLoadKey(all);
-    return this.#byLoadKey.get(loadKey) ?? [];
+    this.#byLoadKey ??= groupBy(
+      all.flatMap((file) => file.loadKeys.map((key) => ({ key, file }))),
+      ({ key }) => key,
+    );
+    return this.#byLoadKey.get(loadKey)?.map(({ file }) => file) ?? [];
   }
 
   #read(add: Add): CommittedFile {
@@ -77,18 +81,6 @@ export class CommittedFiles {
     this.#known.set(add, read);
     return read;
   }
-}
-
-function byLoadKey(files: readonly CommittedFile[]): Map<string, CommittedFile[]> {
-  const byKey = new Map<string, CommittedFile[]>();
-  for (const file of files) {
-    for (const loadKey of file.loadKeys) {
-      const found = byKey.get(loadKey);
-      if (found === undefined) byKey.set(loadKey, [file]);
-      else found.push(file);
-    }
-  }
-  return byKey;
 }
 
 function boundsOf(add: Add, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
@@ -131,7 +123,8 @@ export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: 
   };
 }
 
-function compare(a: bigint, b: bigint): number {
+/** Below 0, 0 or above 0 as `a` is less than, equal to or greater than `b`. */
+export function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

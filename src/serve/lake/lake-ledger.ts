@@ -16,6 +16,7 @@ import type {
 import { invalidInput } from '../http/outcome.js';
 import {
   CommittedFiles,
+  compare,
   nearestFiles,
   type CommittedFile,
   type MainTable,
@@ -296,10 +297,6 @@ function storable({ from, to }: InstantRange): InstantRange {
 /** The first microsecond that isn't before an instant in milliseconds. */
 function micros(ms: number): bigint {
   return BigInt(Math.ceil(ms * 1000));
-}
-
-function compare(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Rows that follow a cursor. */

@@ -1,4 +1,5 @@
 import { dayMs, overlap, type Window } from '../../../core/windows.js';
+import { groupBy } from '../../../core/group-by.js';
 import type { ChangedWindow, Job, Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
 import { loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
@@ -141,14 +142,7 @@ function deferringWindows(rows: readonly StoredDeferral[], now: number): Deferri
     isDeferred && (isFew || isPaid || maturesAt <= now || window.end <= now - youngMs);
   const isDue = ({ isPaid, maturesAt = -Infinity }: StoredDeferral) =>
     !isFew && (isPaid || (maturesAt <= now && maturesAt > now - overdueMs));
-  const byWindow = new Map<string, StoredDeferral[]>();
-  for (const row of rows) {
-    const key = `${row.window.start}/${row.window.end}`;
-    const others = byWindow.get(key);
-    if (others === undefined) byWindow.set(key, [row]);
-    else others.push(row);
-  }
-  return [...byWindow.values()]
+  return [...groupBy(rows, ({ window }) => `${window.start}/${window.end}`).values()]
     .flatMap((deferrals) => {
       const asked = deferrals.filter(mayBeReleased);
       const window = asked[0]?.window;
