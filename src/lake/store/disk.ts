@@ -2,7 +2,8 @@ import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/pro
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
 import { makeFolders, readRange } from '../../core/io/files.js';
-import { codeOf, diskFailure } from './disk-failure.js';
+import { systemCode } from '../../core/errors.js';
+import { diskFailure } from './disk-failure.js';
 import { removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
 import { type Store, type StoredFile, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
 import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
@@ -48,7 +49,7 @@ export function diskStore(location: string, { clock = systemClock, link: giveNam
   };
   /** A read of something that isn't there: nothing, unless the lake itself is a file. */
   const absent = async (error: unknown): Promise<undefined> => {
-    const code = codeOf(error);
+    const code = systemCode(error);
     if (code === 'ENOENT' || code === 'EISDIR') return;
     if (code === 'ENOTDIR' && (await isFolder(root))) return;
     throw error;
@@ -81,7 +82,7 @@ async function* filesBelow(root: string, folder: string, prefix: string, after: 
   try {
     yield* listFiles(root, prefix, after);
   } catch (error) {
-    if (codeOf(error) !== 'ENOTDIR' || !(await isFolder(root))) throw diskFailure('list', folder, error);
+    if (systemCode(error) !== 'ENOTDIR' || !(await isFolder(root))) throw diskFailure('list', folder, error);
   }
 }
 
@@ -149,7 +150,7 @@ class NamedFiles {
         await this.#makeFolder(dirname(file));
         return await step();
       } catch (error) {
-        if (codeOf(error) !== 'ENOENT' || attempt === attempts) throw error;
+        if (systemCode(error) !== 'ENOENT' || attempt === attempts) throw error;
         this.#lasting.clear();
       }
     }
@@ -172,7 +173,7 @@ class NamedFiles {
       await this.#giveName(source, target);
       return true;
     } catch (error) {
-      const code = codeOf(error) ?? '';
+      const code = systemCode(error) ?? '';
       // Over a network a link can be made and its answer lost, and the repeated call then finds it there: two names, ours.
       if (code === 'EEXIST') return (await stat(source)).nlink === 2;
       if (!noLinks.has(code)) throw error;
@@ -182,7 +183,7 @@ class NamedFiles {
       await writeWhole(target, bytes);
       return true;
     } catch (error) {
-      if (codeOf(error) === 'EEXIST') return false;
+      if (systemCode(error) === 'EEXIST') return false;
       throw error;
     }
   }
@@ -208,7 +209,7 @@ async function discard(path: string, error: unknown): Promise<never> {
 
 async function unlinkIfExists(path: string): Promise<void> {
   await unlink(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (systemCode(error) !== 'ENOENT') throw error;
   });
 }
 
@@ -220,7 +221,7 @@ async function flushFolder(folder: string): Promise<void> {
     await handle.sync();
   } catch (error) {
     // Windows opens no folders and some network file systems flush none: there the system orders names by itself.
-    const code = codeOf(error) ?? '';
+    const code = systemCode(error) ?? '';
     if (!['ENOENT', 'ENOTDIR', 'EISDIR', 'EINVAL', 'ENOTSUP'].includes(code)) throw error;
   } finally {
     await handle?.close();
@@ -230,7 +231,7 @@ async function flushFolder(folder: string): Promise<void> {
 async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (stats) => stats.isDirectory(),
-    (error: unknown) => codeOf(error) === 'ENOENT',
+    (error: unknown) => systemCode(error) === 'ENOENT',
   );
 }
 
@@ -250,7 +251,7 @@ async function readSlice(path: string, start: number, length: number): Promise<U
  */
 async function sweepFolder(folder: string, self: Writer, now: number): Promise<number> {
   const names = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
+    if (systemCode(error) === 'ENOENT') return [];
     throw error;
   });
   let removed = 0;
