@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { groupBy } from '../../core/group-by.js';
 import type { DeltaTable } from '../delta/delta-table.js';
@@ -39,7 +39,7 @@ async function exportTable(lake: Lake, table: DeltaTable): Promise<number | unde
     for await (const file of store.list(folder)) if (file.path !== notePath) stored.set(file.path, file);
     const gone = [...stored.keys()].filter((path) => !wanted.has(path));
     const stale = [...wanted].filter(([path, text]) => {
-      const [file, note, sha256] = [stored.get(path), noted[path], hashOf(text)];
+      const [file, note, sha256] = [stored.get(path), noted[path], hash('sha256', text)];
       if (file === undefined) return true;
       if (written.get(path) === sha256) return file.size !== Buffer.byteLength(text);
       return note?.sha256 !== sha256 || note.size !== file.size || note.modifiedAt !== file.modifiedAt;
@@ -51,7 +51,7 @@ async function exportTable(lake: Lake, table: DeltaTable): Promise<number | unde
     bytes ??= 0;
     for (const [path, text] of stale) {
       await store.write(path, Buffer.from(text));
-      written.set(path, hashOf(text));
+      written.set(path, hash('sha256', text));
       bytes += Buffer.byteLength(text);
     }
     for (const path of gone) await store.remove(path);
@@ -67,7 +67,7 @@ async function writeNote(
   const note: Note = {};
   for (const [manifest, text] of wanted) {
     const { size = 0, modifiedAt = 0 } = stored.get(manifest) ?? {};
-    note[manifest] = { sha256: hashOf(text), size, modifiedAt };
+    note[manifest] = { sha256: hash('sha256', text), size, modifiedAt };
   }
   await store.write(path, Buffer.from(JSON.stringify(note)));
 }
@@ -85,8 +85,4 @@ function manifestsOf(lake: Lake, table: DeltaTable, folder: string): ReadonlyMap
       return [manifest, lines.map((line) => `${line}\n`).join('')];
     }),
   );
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
