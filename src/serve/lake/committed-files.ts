@@ -137,6 +137,12 @@ const schemas = {
 
 export type MainTable = keyof typeof schemas;
 
+/** Something for each of these tables, by name. */
+export function eachTable<T>(make: (name: MainTable) => T): Readonly<Record<MainTable, T>> {
+  const names = Object.keys(schemas) as MainTable[];
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<MainTable, T>;
+}
+
 /** On a disk, to read on costs next to nothing. */
 function usuallyFreshMs(store: Store): number {
   return store.localPath('') === undefined ? 1000 : 0;
@@ -157,17 +163,7 @@ export class MainTables {
   private constructor(store: Store, clock: Clock, freshMs: number) {
     this.store = store;
     this.#clock = clock;
-    const table = (name: MainTable) => new DeltaTable(schemas[name], store, clock);
-    this.#tables = {
-      events: table('events'),
-      groups: table('groups'),
-      group_events: table('group_events'),
-      order_events: table('order_events'),
-      transactions: table('transactions'),
-      order_transactions: table('order_transactions'),
-      payouts: table('payouts'),
-      settlement_summaries: table('settlement_summaries'),
-    };
+    this.#tables = eachTable((name) => new DeltaTable(schemas[name], store, clock));
     this.#freshMs = freshMs;
   }
 

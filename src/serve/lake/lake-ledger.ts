@@ -17,6 +17,7 @@ import { invalidInput } from '../http/outcome.js';
 import {
   CommittedFiles,
   compare,
+  eachTable,
   nearestFiles,
   type CommittedFile,
   type MainTable,
@@ -47,6 +48,13 @@ const latestMs = Date.parse('9999-12-31');
 /** Times that a question is asked again because a commit has replaced files while they were read. */
 const mostAttempts = 5;
 
+/** The instant by which rows are asked for, where it isn't `effective_at`. */
+const instantColumns: Readonly<Partial<Record<MainTable, string>>> = {
+  groups: 'started_at',
+  payouts: 'created_at',
+  settlement_summaries: 'period_start',
+};
+
 interface Question {
   /** Unlike any other question's, and for other versions of the tables another one. */
   readonly name: string;
@@ -73,17 +81,9 @@ export class LakeLedger implements Ledger {
   private constructor(tables: MainTables, account: string, readers: Readers, copies: LocalCopies) {
     this.#tables = tables;
     this.#account = account;
-    const files = (name: MainTable, column = 'effective_at') => new CommittedFiles(tables.table(name), account, column);
-    this.#files = {
-      events: files('events'),
-      groups: files('groups', 'started_at'),
-      group_events: files('group_events'),
-      order_events: files('order_events'),
-      transactions: files('transactions'),
-      order_transactions: files('order_transactions'),
-      payouts: files('payouts', 'created_at'),
-      settlement_summaries: files('settlement_summaries', 'period_start'),
-    };
+    this.#files = eachTable(
+      (name) => new CommittedFiles(tables.table(name), account, instantColumns[name] ?? 'effective_at'),
+    );
     this.#readers = readers;
     this.#copies = copies;
     this.#orders = new OrderFiles(readers, this.#copies);
