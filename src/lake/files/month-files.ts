@@ -66,7 +66,7 @@ export async function withSliceFiles<T>(
     }
     return await use(tables);
   } finally {
-    const paths = [...tables.values()].flat().flatMap((of) => of.paths);
+    const paths = [...tables.values()].flat().flatMap((each) => each.paths);
     for (const path of paths) await rm(path, { force: true });
   }
 }

@@ -24,7 +24,7 @@ export function icebergFields(schemaString: string): IcebergField[] {
     name,
     type: types[type] ?? type.replace(',', ', '),
     // Folders are no columns of the files: for readers that don't take them from the metadata they have no value.
-    required: !nullable && !partitionFields.some((of) => of.name === name),
+    required: !nullable && !partitionFields.some((field) => field.name === name),
   }));
 }
 

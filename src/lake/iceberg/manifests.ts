@@ -104,7 +104,7 @@ function nullCounts({ stats }: Add, fields: readonly IcebergField[]): AvroValue 
 
 /** Bounds of instants, by which engines leave files out. Delta's have milliseconds: what they cut off the upper ones get back. */
 function bounds(add: Add, fields: readonly IcebergField[]): { lower_bounds: AvroValue; upper_bounds: AvroValue } {
-  const of = (side: 'least' | 'greatest', more: bigint): AvroValue =>
+  const boundsOn = (side: 'least' | 'greatest', more: bigint): AvroValue =>
     fields.flatMap(({ id, name, type }) => {
       const text = type === 'timestamptz' ? columnStatistics(add, name)[side] : undefined;
       const micros = text === undefined ? undefined : readInstant(text);
@@ -113,7 +113,7 @@ function bounds(add: Add, fields: readonly IcebergField[]): { lower_bounds: Avro
       value.writeBigInt64LE(micros + more);
       return [{ key: id, value }];
     });
-  return { lower_bounds: of('least', 0n), upper_bounds: of('greatest', 999n) };
+  return { lower_bounds: boundsOn('least', 0n), upper_bounds: boundsOn('greatest', 999n) };
 }
 
 /** A manifest's file. */

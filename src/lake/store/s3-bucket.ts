@@ -267,7 +267,7 @@ export async function uploadParts<T>(
   const sent = new Array<T>(count);
   let next = 0;
   let failed = false;
-  const work = async (): Promise<void> => {
+  const sendInTurn = async (): Promise<void> => {
     while (next < count && !failed) {
       const at = next++;
       try {
@@ -278,7 +278,7 @@ export async function uploadParts<T>(
       }
     }
   };
-  const ends = await Promise.allSettled(Array.from({ length: Math.min(concurrency, count) }, work));
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(concurrency, count) }, sendInTurn));
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   return sent;
 }

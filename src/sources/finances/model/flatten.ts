@@ -277,12 +277,12 @@ export class Flattener {
   }
 
   /** The attributes that both events and items have. */
-  #addShared(tape: Tape, of: AttributeRows, fields: Int32Array, slots: ListPaths['slots']): void {
+  #addShared(tape: Tape, rows: AttributeRows, fields: Int32Array, slots: ListPaths['slots']): void {
     const { skus, fnskus, asins, orderItems } = this.#rows;
-    of.sku.push(best(tape, fields, slots.sku, skus));
-    of.fnsku.push(best(tape, fields, slots.fnsku, fnskus));
-    of.asin.push(best(tape, fields, slots.asin, asins));
-    of.orderItemId.push(best(tape, fields, slots.orderItemId, orderItems));
+    rows.sku.push(best(tape, fields, slots.sku, skus));
+    rows.fnsku.push(best(tape, fields, slots.fnsku, fnskus));
+    rows.asin.push(best(tape, fields, slots.asin, asins));
+    rows.orderItemId.push(best(tape, fields, slots.orderItemId, orderItems));
   }
 
   /** The first of the event's dates that is one. */
@@ -323,7 +323,7 @@ function bestNode(fields: Int32Array, { first, end }: Slots): number {
   return none;
 }
 
-function best(tape: Tape, fields: Int32Array, of: Slots, dictionary: Dictionary): number {
-  const node = bestNode(fields, of);
+function best(tape: Tape, fields: Int32Array, slots: Slots, dictionary: Dictionary): number {
+  const node = bestNode(fields, slots);
   return node === none ? none : addText(tape, node, dictionary);
 }
