@@ -1,16 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import type { Lake } from '../../lake/lake.js';
+import type { Exported } from '../../lake/table-export.js';
 import type { ExportFormat } from './export-formats.js';
-
-/** What an export came to. */
-export interface Exported {
-  /** Tables with a log. */
-  readonly tables: number;
-  /** Of these, those of which something was written. */
-  readonly changed: number;
-  /** Bytes written. */
-  readonly bytes: number;
-}
 
 export type Exporter = (lake: Lake, clock: Clock) => Promise<Exported>;
 

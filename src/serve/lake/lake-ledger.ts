@@ -26,7 +26,6 @@ import {
 import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
 import { OrderFiles } from './order-files.js';
 import * as stored from './stored-rows.js';
-import { payoutsByDate, summariesOf, transactionsByDate, transactionsOfOrder } from './stored-transactions.js';
 import { cursorAfter, cursorText, readCursor, rowsBehind, type RowCursor, type StoredRow } from './stored-rows.js';
 import { Readers } from './readers.js';
 
@@ -141,14 +140,14 @@ export class LakeLedger implements Ledger {
       this.#page(query, () => {
         const within = storable(range);
         if (orderId === undefined) {
-          return this.#byDate('transactions', (rows) => transactionsByDate(rows, filters), within, filters);
+          return this.#byDate('transactions', (rows) => stored.transactionsByDate(rows, filters), within, filters);
         }
         const [dated, asked] = [this.#files.transactions.all, this.#files.order_transactions.of(`order/${orderId}`)];
         const name = JSON.stringify(['order', orderId, within, filters]);
         return this.#whole(name, ['transactions', 'order_transactions'], [...dated, ...asked], async (after, count) => {
           const files = { dated: await this.#addresses(dated), asked: await this.#addresses(asked) };
           const bounds = { from: micros(within.from), to: micros(within.to) };
-          const sql = transactionsOfOrder(orderId, files, bounds, filters, { after, count });
+          const sql = stored.transactionsOfOrder(orderId, files, bounds, filters, { after, count });
           return this.#rows([...files.dated, ...files.asked], sql);
         });
       }),
@@ -159,7 +158,7 @@ export class LakeLedger implements Ledger {
         const files = this.#files.settlement_summaries.all;
         return this.#whole(JSON.stringify(question), ['settlement_summaries'], files, async (after, count) => {
           const addresses = await this.#addresses(files);
-          return this.#rows(addresses, summariesOf(question, addresses, { after, count }));
+          return this.#rows(addresses, stored.summariesOf(question, addresses, { after, count }));
         });
       });
     },
@@ -171,7 +170,7 @@ export class LakeLedger implements Ledger {
         return this.#whole(name, ['payouts'], files, async (after, count) => {
           const addresses = await this.#addresses(files);
           const within = { from: micros(range.from), to: micros(range.to) };
-          return this.#rows(addresses, payoutsByDate(question, addresses, within, { after, count }));
+          return this.#rows(addresses, stored.payoutsByDate(question, addresses, within, { after, count }));
         });
       }),
   };
