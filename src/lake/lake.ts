@@ -18,8 +18,10 @@ import {
   combined,
   type ComparedSlice,
   type MissingLoads,
+  sliceAdd,
+  type SliceCommit,
+  type SliceFile,
 } from './transaction/slice-commit.js';
-import { sliceAdd, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
 import type { Snapshot } from './delta/snapshot.js';
 import type { Store } from './store/store.js';
 import {
@@ -40,12 +42,6 @@ export type { SliceCommit, SliceFile } from './transaction/slice-commit.js';
  * another run does to the files meanwhile may leave some as they were.
  */
 export type Split = (slice: SliceCommit) => Promise<void>;
-
-/**
- * What a commit changed; not taken, and nothing changed, where another run had committed what stands in its way, or where
- * `Revisions` refused it.
- */
-export type Committed = TransactionResult;
 
 /** A set of Delta tables on one store, and the one way by which slices come into them. */
 export class Lake {
@@ -209,10 +205,11 @@ export class Lake {
    * they appear with the replacement, and with it only; and who replaces what was compared first, wins: the other
    * compares again. The number of times that the load key was read is in their names, so that no two commits share one.
    *
+   * @returns what changed; nothing, where another run had committed what stands in its way, or `Revisions` refused it
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would replace imported rows and has
    * none; LAKE_CONFLICT where a file that it replaces holds other load keys as well, and can't be split
    */
-  async commit(slice: SliceCommit, split?: Split): Promise<Committed> {
+  async commit(slice: SliceCommit, split?: Split): Promise<TransactionResult> {
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
     if (split === undefined || !this.#displaces(slice, main)) return this.#commitWhole(slice, main, split);
@@ -220,7 +217,7 @@ export class Lake {
     return this.#displacing.run(() => this.#commitWhole(slice, main, split));
   }
 
-  async #commitWhole(slice: SliceCommit, main: Table, split: Split | undefined): Promise<Committed> {
+  async #commitWhole(slice: SliceCommit, main: Table, split: Split | undefined): Promise<TransactionResult> {
     for (let attempt = 1; ; attempt++) {
       const replaces = slice.refresh || (slice.retires ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
@@ -326,7 +323,7 @@ export class Lake {
     slices: readonly ComparedSlice[],
     main: Table,
     isCurrent: () => boolean,
-  ): Promise<Committed & { isStale: boolean }> {
+  ): Promise<TransactionResult & { isStale: boolean }> {
     const now = this.#clock.now();
     const all = combined(slices);
     let isStale = false;

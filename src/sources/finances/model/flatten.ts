@@ -8,8 +8,7 @@ import { kind, Tape } from '../../../core/json/tape.js';
 import type { JsonBytes } from '../../../core/json/text.js';
 import { listNumber, amountPath, DirectFlattener } from './flatten-direct.js';
 import { type EventWarnings, countWarning, none, type AttributeRows, type SliceRows } from './slice-rows.js';
-import type { PathNode } from './amount-paths.js';
-import { ListPaths, meaning, type Slots } from './amount-paths.js';
+import { type PathNode, ListPaths, meaning, type Slots } from './amount-paths.js';
 
 /** What an object is: the event, an item of it, or something further in. */
 const level = { event: 0, item: 1, inner: 2 } as const;
