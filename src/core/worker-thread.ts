@@ -68,16 +68,13 @@ export class WorkerThread<Question, Answer> {
    * @throws LedgerlakeError what the thread refuses with, ENCODER where it ended, or the signal's reason
    */
   ask(question: Question): Promise<Answer> {
+    const id = this.#asked++;
     const answer = new Promise<Answer>((resolve, reject) => {
-      if (this.#ended !== undefined) {
-        reject(this.#ended.reason as Error);
-        return;
-      }
-      const id = this.#asked++;
       this.#waiting.set(id, { resolve, reject });
-      this.#running().postMessage({ id, question } satisfies Message<Question>);
     });
     answer.catch(() => undefined);
+    if (this.#ended === undefined) this.#running().postMessage({ id, question } satisfies Message<Question>);
+    else this.#fail(this.#ended.reason);
     return answer;
   }
 
