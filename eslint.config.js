@@ -5,7 +5,7 @@ const importers = {
   'parquet-wasm': 'src/core/parquet/wasm.ts',
   'parquet-wasm/esm': 'src/core/parquet/wasm.ts',
   'p-queue': 'src/engine/rate-limit/request-queue.ts',
-  '@aws-sdk/client-s3': 'src/lake/store/s3.ts',
+  '@aws-sdk/client-s3': 'src/lake/store/s3-bucket.ts',
   yargs: 'src/cli/command-line.ts',
   '@duckdb/node-api': 'src/core/duckdb/connection.ts',
   undici: 'src/engine/http/transport.ts',

@@ -103,6 +103,11 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The system's code of an error (`ENOENT`), or undefined for an error that isn't the system's. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
 /** The code of anything that was thrown; `UNKNOWN` is an error of the program itself. */
 export function codeOf(error: unknown): ErrorCode | 'UNKNOWN' {
   return error instanceof LedgerlakeError ? error.code : 'UNKNOWN';

@@ -1,5 +1,5 @@
-/** Items by their keys, in their order: `Map.groupBy`, which Node 20 lacks. */
-export function groupBy<K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
+/** The items by key, in the order in which they come: `Map.groupBy`, which Node 20 lacks. */
+export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {
     const key = keyOf(item);

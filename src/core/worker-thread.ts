@@ -68,15 +68,14 @@ export class WorkerThread<Question, Answer> {
    * @throws LedgerlakeError what the thread refuses with, ENCODER where it ended, or the signal's reason
    */
   ask(question: Question): Promise<Answer> {
-    const { promise, resolve, reject } = settled<Answer>();
-    if (this.#ended !== undefined) {
-      reject(this.#ended.reason);
-      return promise;
-    }
     const id = this.#asked++;
-    this.#waiting.set(id, { resolve, reject });
-    this.#running().postMessage({ id, question } satisfies Message<Question>);
-    return promise;
+    const answer = new Promise<Answer>((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+    });
+    answer.catch(() => undefined);
+    if (this.#ended === undefined) this.#running().postMessage({ id, question } satisfies Message<Question>);
+    else this.#fail(this.#ended.reason);
+    return answer;
   }
 
   /** Starts the thread, unless it has started: it loads its program while there is nothing to be asked yet. */
@@ -131,19 +130,6 @@ export class WorkerThread<Question, Answer> {
 
   readonly #stop = (): void => {
     this.#fail(this.#signal.reason);
-  };
-}
-
-function settled<Answer>(): Waiting<Answer> & { readonly promise: Promise<Answer> } {
-  let settle: Waiting<Answer> | undefined;
-  const promise = new Promise<Answer>((resolve, reject) => {
-    settle = { resolve, reject };
-  });
-  promise.catch(() => undefined);
-  return {
-    promise,
-    resolve: (answer) => settle?.resolve(answer),
-    reject: (error) => settle?.reject(error),
   };
 }
 

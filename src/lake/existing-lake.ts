@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
-import { usageError } from '../core/errors.js';
-import { codeOf } from './store/disk-failure.js';
+import { systemCode, usageError } from '../core/errors.js';
 import { Lake } from './lake.js';
 import { lookAt } from './look-at.js';
 import { lakeFolder, openStore } from './store/open-store.js';
@@ -47,7 +46,7 @@ async function foundAt(path: string): Promise<'folder' | 'file' | 'nothing'> {
   try {
     return (await stat(path)).isDirectory() ? 'folder' : 'file';
   } catch (error) {
-    const code = codeOf(error) ?? '';
+    const code = systemCode(error) ?? '';
     // What else is wrong with it the store will say.
     return code === 'ENOENT' || code === 'ENOTDIR' ? 'nothing' : 'folder';
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
+import { Turns } from '../core/turns.js';
 import { dayMs } from '../core/windows.js';
 import type { Add, Txn } from './delta/actions.js';
 import { DeltaTable } from './delta/delta-table.js';
@@ -17,8 +18,10 @@ import {
   combined,
   type ComparedSlice,
   type MissingLoads,
+  sliceAdd,
+  type SliceCommit,
+  type SliceFile,
 } from './transaction/slice-commit.js';
-import { sliceAdd, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
 import type { Snapshot } from './delta/snapshot.js';
 import type { Store } from './store/store.js';
 import {
@@ -40,12 +43,6 @@ export type { SliceCommit, SliceFile } from './transaction/slice-commit.js';
  */
 export type Split = (slice: SliceCommit) => Promise<void>;
 
-/**
- * What a commit changed; not taken, and nothing changed, where another run had committed what stands in its way, or where
- * `Revisions` refused it.
- */
-export type Committed = TransactionResult;
-
 /** A set of Delta tables on one store, and the one way by which slices come into them. */
 export class Lake {
   readonly store: Store;
@@ -54,8 +51,8 @@ export class Lake {
   readonly #revisions: Revisions | undefined;
   #isNoted = true;
   readonly #waiting = new WaitingSlices();
-  #splitting: Promise<unknown> = Promise.resolve();
-  #displacing: Promise<unknown> = Promise.resolve();
+  readonly #splitting = new Turns();
+  readonly #displacing = new Turns();
 
   private constructor(store: Store, tables: readonly Table[], clock: Clock, revisions: Revisions | undefined) {
     this.store = store;
@@ -184,10 +181,13 @@ export class Lake {
 
   /** The same files, as the log has them. */
   committedAdds(): { table: DeltaTable; add: Add }[] {
-    return this.tables.flatMap((table) =>
-      [...table.snapshot.files.values()]
-        .filter((add) => !isDerivedFile(add) || isReferenced(this.tables, table.pathOf(add)))
-        .map((add) => ({ table, add })),
+    return this.tables.flatMap((table) => this.committedAddsOf(table).map((add) => ({ table, add })));
+  }
+
+  /** Those of one of the lake's tables. */
+  committedAddsOf(table: DeltaTable): Add[] {
+    return [...table.snapshot.files.values()].filter(
+      (add) => !isDerivedFile(add) || isReferenced(this.tables, table.pathOf(add)),
     );
   }
 
@@ -205,20 +205,19 @@ export class Lake {
    * they appear with the replacement, and with it only; and who replaces what was compared first, wins: the other
    * compares again. The number of times that the load key was read is in their names, so that no two commits share one.
    *
+   * @returns what changed; nothing, where another run had committed what stands in its way, or `Revisions` refused it
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would replace imported rows and has
    * none; LAKE_CONFLICT where a file that it replaces holds other load keys as well, and can't be split
    */
-  async commit(slice: SliceCommit, split?: Split): Promise<Committed> {
+  async commit(slice: SliceCommit, split?: Split): Promise<TransactionResult> {
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
     if (split === undefined || !this.#displaces(slice, main)) return this.#commitWhole(slice, main, split);
     // Where imported events without a date move to depends on what is loaded.
-    const turn = this.#displacing.then(() => this.#commitWhole(slice, main, split));
-    this.#displacing = turn.catch(() => undefined);
-    return turn;
+    return this.#displacing.run(() => this.#commitWhole(slice, main, split));
   }
 
-  async #commitWhole(slice: SliceCommit, main: Table, split: Split | undefined): Promise<Committed> {
+  async #commitWhole(slice: SliceCommit, main: Table, split: Split | undefined): Promise<TransactionResult> {
     for (let attempt = 1; ; attempt++) {
       const replaces = slice.refresh || (slice.retires ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
@@ -277,13 +276,11 @@ export class Lake {
    * @returns the file that is damaged and so can't be split, as an error; undefined where all went well
    */
   async #split(slice: SliceCommit, main: Table, split: Split): Promise<DamagedFile | undefined> {
-    const turn = this.#splitting.then(async () => {
-      const mixed = filesToSplit(this.table(main.name).snapshot, slice);
-      if (mixed.length > 0 || this.#reaches(slice, main)) await split({ ...slice, loadKeys: replacedKeys(slice) });
-    });
-    this.#splitting = turn.catch(() => undefined);
     try {
-      await turn;
+      await this.#splitting.run(async () => {
+        const mixed = filesToSplit(this.table(main.name).snapshot, slice);
+        if (mixed.length > 0 || this.#reaches(slice, main)) await split({ ...slice, loadKeys: replacedKeys(slice) });
+      });
       return undefined;
     } catch (error) {
       if (error instanceof DamagedFile) return error;
@@ -326,7 +323,7 @@ export class Lake {
     slices: readonly ComparedSlice[],
     main: Table,
     isCurrent: () => boolean,
-  ): Promise<Committed & { isStale: boolean }> {
+  ): Promise<TransactionResult & { isStale: boolean }> {
     const now = this.#clock.now();
     const all = combined(slices);
     let isStale = false;

@@ -4,8 +4,7 @@ import { isDataFile } from './data-files.js';
 import { commitsMissing } from './delta/delta-log.js';
 import type { DeltaTable } from './delta/delta-table.js';
 import { descriptionPath } from './table-descriptions.js';
-import { parseNote } from './store/store.js';
-import type { Store } from './store/store.js';
+import { parseNote, type Store } from './store/store.js';
 
 const path = '_versions.json';
 

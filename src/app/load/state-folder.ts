@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { systemCode } from '../../core/errors.js';
 import { readdir, rm, rmdir, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { codeOf } from '../../lake/store/disk-failure.js';
 import { refuseLinks } from '../../lake/store/disk-folders.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
 import { openKeptQuota, type KeptQuota } from '../../engine/journal/kept-state.js';
@@ -81,7 +81,7 @@ const pageFile = /\.page(?:\.part)?$/;
 /** Deletes the files of a folder that are a run's own, with `deep` those of its folders too, and what is empty then. */
 async function eraseFiles(folder: string, isStateFile: (name: string) => boolean, deep = false): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return [];
     throw error;
   });
   for (const entry of entries) {

@@ -76,14 +76,15 @@ export function numbersOf(data: Data): Numbers | undefined {
   const { type } = data;
   const values: unknown = data.values;
   if (!(ArrayBuffer.isView(values) && values.byteOffset % 4 === 0)) return undefined;
-  const of = (unit: string, bits: number): Numbers => {
+  const numbersIn = (unit: string, bits: number): Numbers => {
     const words = new Int32Array(values.buffer, values.byteOffset, values.byteLength / 4);
     return { nulls: nullsOf(data), unit, words, wordsPerValue: bits / 32 };
   };
-  if (arrow().DataType.isTimestamp(type) && type.unit === arrow().TimeUnit.MICROSECOND) return of('microseconds', 64);
-  if (arrow().DataType.isDecimal(type)) return of(`decimals of scale ${type.scale}`, type.bitWidth);
+  if (arrow().DataType.isTimestamp(type) && type.unit === arrow().TimeUnit.MICROSECOND)
+    return numbersIn('microseconds', 64);
+  if (arrow().DataType.isDecimal(type)) return numbersIn(`decimals of scale ${type.scale}`, type.bitWidth);
   if (arrow().DataType.isInt(type) && type.isSigned && type.bitWidth >= 32)
-    return of(`integers of ${type.bitWidth} bits`, type.bitWidth);
+    return numbersIn(`integers of ${type.bitWidth} bits`, type.bitWidth);
   return undefined;
 }
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isIPv6 } from 'node:net';
 import { type Access, type Answer, answerHeaders, type HttpRequest, deliver } from './answer.js';
 import { type AnsweredHosts, hostRefusal, targetOf } from './host-rule.js';
-import { Pipelining, type PendingAnswer, Undelivered } from './pipelining.js';
+import { Pipelining, Undelivered } from './pipelining.js';
 import { failure, Refusal, noTunnel, refuseBytes, refuseSocket } from './refusal.js';
 
 /** How long clients may take, milliseconds, and how much of the server they may hold. */
@@ -114,128 +114,12 @@ function listen(server: Server, host: string, port: number): Promise<number> {
  * Rejects with the system's error where it can't listen there.
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
-  const { host, port, now, watch } = options;
+  const { host, now } = options;
   const limits = { ...usualLimits, ...options.limits };
-  const pipelining = new Pipelining(limits.pipelined);
-  const undelivered = new Undelivered({ most: limits.undeliveredBytes, graceMs, now: () => performance.now() });
-  /** One for each request under way: aborts when nobody waits for a late answer any more. */
-  const underWay = new Set<AbortController>();
-  let closed: Promise<void> | undefined;
-
-  // Who logs may fail as well, as where nobody reads standard error any more.
-  const onAccess = (access: Access): void => {
-    attempt(() => options.onAccess?.(access));
-  };
-  const onFault = (fault: unknown, requestId: string): void => {
-    attempt(() => options.onFault?.(fault, requestId));
-  };
-
-  function refusalOf(request: IncomingMessage): Refusal | undefined {
-    const { url: target = '', httpVersion, headersDistinct } = request;
-    if (target.length > maxTarget) return new Refusal(414, 'The address is too long.', target);
-    return hostRefusal(
-      { httpVersion, hosts: headersDistinct['host'] ?? [], authority: targetOf(target).authority },
-      options.hosts,
-    );
-  }
-
-  function whole({ status, body }: Refusal, requestId: string): Answer {
-    return { status, body, headers: answerHeaders(body, requestId, now()), delivery: 'whole' };
-  }
-
-  async function answerOf(request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
-    const refusal = refusalOf(request);
-    if (refusal !== undefined) {
-      watch?.refused(refusal.status);
-      return whole(refusal, randomUUID());
-    }
-    const { method = '', url: target = '', headers } = request;
-    const body = bodyOf(request);
-    return options.answer({ method, target, headers, body: () => body, signal });
-  }
-
-  async function answerSafely(request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
-    try {
-      return await answerOf(request, signal);
-    } catch (fault) {
-      const requestId = randomUUID();
-      onFault(fault, requestId);
-      return whole(failure(), requestId);
-    }
-  }
-
-  async function respond(request: IncomingMessage, response: ServerResponse, left: AbortController): Promise<void> {
-    const began = now();
-    const { signal } = left;
-    const room = await undelivered.enter(() => response.destroy());
-    const answer = response.closed || response.destroyed ? undefined : await answerSafely(request, signal);
-    let isWhole = false;
-    const over = () => {
-      undelivered.leave(room);
-      const { method = '', url: target = '' } = request;
-      onAccess({
-        method,
-        target,
-        status: answer !== undefined && response.headersSent ? answer.status : 0,
-        ms: now() - began,
-        bytes: isWhole && answer !== undefined ? Buffer.byteLength(answer.body) : undefined,
-        requestId: answer?.headers['x-amzn-RequestId'] ?? randomUUID(),
-      });
-    };
-    // The client may have left before there was an answer.
-    if (response.closed) over();
-    else response.once('close', over);
-    if (answer === undefined) return;
-    // After an upgrade that is passed over, Node's parser may leave what follows on the connection unread.
-    if (closed !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
-    send(answer, response, room, signal, () => {
-      isWhole = true;
-    });
-  }
-
-  function send(
-    answer: Answer,
-    response: ServerResponse,
-    room: PendingAnswer,
-    signal: AbortSignal,
-    onWhole: () => void,
-  ): void {
-    undelivered.ready(room, Buffer.byteLength(answer.body));
-    const late = setTimeout(() => response.destroy(), limits.answerMs).unref();
-    response.once('close', () => {
-      clearTimeout(late);
-    });
-    deliver(answer, response, { signal, stallMs: limits.stallMs, onWhole });
-  }
-
-  function begin(request: IncomingMessage, response: ServerResponse): void {
-    const left = new AbortController();
-    const { socket } = request;
-    underWay.add(left);
-    watch?.begin();
-    response.once('close', () => {
-      underWay.delete(left);
-      watch?.end();
-      left.abort();
-      if (closed !== undefined && underWay.size === 0) server.closeAllConnections();
-      pipelining.over(socket);
-    });
-    if (closed !== undefined) left.abort();
-    respond(request, response, left).catch((fault: unknown) => {
-      onFault(fault, randomUUID());
-      response.destroy();
-    });
-  }
-
+  const requests = new Requests(options, limits);
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    // A client has broken off: whoever reads the body gets the error.
-    request.on('error', () => undefined);
-    response.on('error', () => undefined);
-    pipelining.enter(request.socket, () => {
-      begin(request, response);
-    });
+    requests.serve(request, response);
   };
-
   const server = createServer(
     {
       maxHeaderSize: maxHeaderBytes,
@@ -252,50 +136,181 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   server.on('checkExpectation', serve);
   server.on('clientError', (error, socket) => {
     const access = refuseBytes(error, socket, now());
-    if (access !== undefined) onAccess(access);
+    if (access !== undefined) requests.log(access);
   });
   server.on('connect', ({ method = '', url: target = '' }, socket) => {
-    onAccess({ ...refuseSocket(noTunnel, socket, now()), method, target });
+    requests.log({ ...refuseSocket(noTunnel, socket, now()), method, target });
   });
-  const boundPort = await listen(server, host, port);
+  const port = await listen(server, host, options.port);
+  let closed: Promise<void> | undefined;
 
   return {
-    url: `http://${isIPv6(host) ? `[${host}]` : host}:${boundPort}`,
-    port: boundPort,
-    load: {
-      get waiting() {
-        return pipelining.waiting;
-      },
-      get undeliveredBytes() {
-        return undelivered.bytes;
-      },
-    },
+    url: `http://${isIPv6(host) ? `[${host}]` : host}:${port}`,
+    port,
+    load: requests,
     unref: () => {
       server.unref();
     },
-    close: () =>
-      (closed ??= new Promise((resolve) => {
-        const late = setTimeout(() => {
-          server.closeAllConnections();
-        }, limits.closeMs);
-        server.close(() => {
-          clearTimeout(late);
-          resolve();
-        });
-        // Connections that hold no whole request, idle or half-sent, have nothing to wait for.
-        if (underWay.size === 0) server.closeAllConnections();
-        else server.closeIdleConnections();
-        for (const waiting of underWay) waiting.abort();
-      })),
+    close: () => (closed ??= close(server, requests, limits.closeMs)),
   };
 }
 
-/** Whatever it throws is nobody's any more. */
+/** Takes no further requests, and resolves once every connection is closed, after `closeMs` at the latest. */
+function close(server: Server, requests: Requests, closeMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => {
+      server.closeAllConnections();
+    }, closeMs);
+    server.close(() => {
+      clearTimeout(late);
+      resolve();
+    });
+    server.closeIdleConnections();
+    requests.end(() => {
+      // What is left holds no whole request: it has nothing to wait for.
+      server.closeAllConnections();
+    });
+  });
+}
+
+/** The requests that clients have sent, up to the end of their answers. */
+class Requests {
+  readonly #options: HttpServerOptions;
+  readonly #limits: ServerLimits;
+  readonly #pipelining: Pipelining;
+  readonly #undelivered: Undelivered;
+  /** One for each request under way: aborts when nobody waits for a late answer any more. */
+  readonly #underWay = new Set<AbortController>();
+  /** Called once no request is under way; undefined while the server takes some. */
+  #whenOver: (() => void) | undefined;
+
+  constructor(options: HttpServerOptions, limits: ServerLimits) {
+    this.#options = options;
+    this.#limits = limits;
+    this.#pipelining = new Pipelining(limits.pipelined);
+    this.#undelivered = new Undelivered({ most: limits.undeliveredBytes, graceMs, now: () => performance.now() });
+  }
+
+  get waiting(): number {
+    return this.#pipelining.waiting;
+  }
+
+  get undeliveredBytes(): number {
+    return this.#undelivered.bytes;
+  }
+
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    // A client has broken off: whoever reads the body gets the error.
+    request.on('error', () => undefined);
+    response.on('error', () => undefined);
+    this.#pipelining.enter(request.socket, () => {
+      this.#begin(request, response);
+    });
+  }
+
+  log(access: Access): void {
+    attempt(() => this.#options.onAccess?.(access));
+  }
+
+  /** Answers what is under way at once, latency or not. `whenOver` is called each time that nothing is under way. */
+  end(whenOver: () => void): void {
+    this.#whenOver = whenOver;
+    if (this.#underWay.size === 0) whenOver();
+    for (const waiting of this.#underWay) waiting.abort();
+  }
+
+  #begin(request: IncomingMessage, response: ServerResponse): void {
+    const left = new AbortController();
+    const { socket } = request;
+    this.#underWay.add(left);
+    this.#options.watch?.begin();
+    response.once('close', () => {
+      this.#underWay.delete(left);
+      this.#options.watch?.end();
+      left.abort();
+      if (this.#underWay.size === 0) this.#whenOver?.();
+      this.#pipelining.over(socket);
+    });
+    if (this.#whenOver !== undefined) left.abort();
+    this.#respond(request, response, left.signal).catch((fault: unknown) => {
+      this.#report(fault, randomUUID());
+      response.destroy();
+    });
+  }
+
+  async #respond(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const { method = '', url: target = '' } = request;
+    const began = this.#options.now();
+    const room = await this.#undelivered.enter(() => response.destroy());
+    const answer = response.closed || response.destroyed ? undefined : await this.#answer(request, signal);
+    let isWhole = false;
+    const over = () => {
+      this.#undelivered.leave(room);
+      this.log({
+        method,
+        target,
+        status: answer !== undefined && response.headersSent ? answer.status : 0,
+        ms: this.#options.now() - began,
+        bytes: isWhole && answer !== undefined ? Buffer.byteLength(answer.body) : undefined,
+        requestId: answer?.headers['x-amzn-RequestId'] ?? randomUUID(),
+      });
+    };
+    // The client may have left before there was an answer.
+    if (response.closed) over();
+    else response.once('close', over);
+    if (answer === undefined) return;
+    // After an upgrade that is passed over, Node's parser may leave what follows on the connection unread.
+    if (this.#whenOver !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    this.#undelivered.ready(room, Buffer.byteLength(answer.body));
+    const { answerMs, stallMs } = this.#limits;
+    const late = setTimeout(() => response.destroy(), answerMs).unref();
+    response.once('close', () => {
+      clearTimeout(late);
+    });
+    const onWhole = () => {
+      isWhole = true;
+    };
+    deliver(answer, response, { signal, stallMs, onWhole });
+  }
+
+  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
+    try {
+      const refusal = this.#refusal(request);
+      if (refusal === undefined) {
+        const { method = '', url: target = '', headers } = request;
+        const body = bodyOf(request);
+        return await this.#options.answer({ method, target, headers, body: () => body, signal });
+      }
+      this.#options.watch?.refused(refusal.status);
+      return this.#whole(refusal, randomUUID());
+    } catch (fault) {
+      const requestId = randomUUID();
+      this.#report(fault, requestId);
+      return this.#whole(failure(), requestId);
+    }
+  }
+
+  #refusal({ url: target = '', httpVersion, headersDistinct }: IncomingMessage): Refusal | undefined {
+    if (target.length > maxTarget) return new Refusal(414, 'The address is too long.', target);
+    const hosts = headersDistinct['host'] ?? [];
+    return hostRefusal({ httpVersion, hosts, authority: targetOf(target).authority }, this.#options.hosts);
+  }
+
+  #whole({ status, body }: Refusal, requestId: string): Answer {
+    return { status, body, headers: answerHeaders(body, requestId, this.#options.now()), delivery: 'whole' };
+  }
+
+  #report(fault: unknown, requestId: string): void {
+    attempt(() => this.#options.onFault?.(fault, requestId));
+  }
+}
+
+/** Calls a log, which may fail as well, as where nobody reads standard error any more: it has nobody to throw to. */
 function attempt(step: () => void): void {
   try {
     step();
   } catch {
-    // A listener has nobody to throw to.
+    // Nobody is there to be told.
   }
 }
 
@@ -305,7 +320,7 @@ const maxBodyBytes = 1024 * 1024;
 const keptBodyBytes = 64 * 1024;
 
 /** Reads a request's body as it comes in, whoever wants it; undefined once it is too long to keep. */
-export function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let received = 0;
   request.on('data', (chunk: Buffer) => {

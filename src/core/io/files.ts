@@ -1,6 +1,6 @@
 import { readdir, constants, mkdir, open, type FileHandle, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { messageOf } from '../errors.js';
+import { messageOf, systemCode } from '../errors.js';
 
 /** Files and folders whose names begin as typed, as they would be typed: folders end in a slash. None where there is no folder. */
 export async function fileNames(typed: string): Promise<readonly string[]> {
@@ -27,8 +27,7 @@ export function isOpenFault(error: unknown): boolean {
 
 /** Why the system opens no file, in words. */
 export function openFault(error: unknown): string {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  return openFaults[code] ?? messageOf(error);
+  return openFaults[systemCode(error) ?? ''] ?? messageOf(error);
 }
 
 /**
@@ -44,8 +43,7 @@ export async function makeFolders(folder: string, mode = 0o777): Promise<string 
     try {
       await mkdir(path, { mode });
     } catch (error) {
-      const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-      if (!exists) throw error;
+      if (systemCode(error) !== 'EEXIST') throw error;
       // Another process may have made it. Of a link that leads nowhere the system says more about the whole path.
       if (!(await isFolder(path))) await mkdir(folder, { mode });
     }
@@ -64,8 +62,7 @@ function isFolder(path: string): Promise<boolean> {
 function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
-    (error: unknown) =>
-      dirname(path) === path || !(error instanceof Error && 'code' in error && error.code === 'ENOENT'),
+    (error: unknown) => dirname(path) === path || systemCode(error) !== 'ENOENT',
   );
 }
 
@@ -79,9 +76,8 @@ export async function readPlainFile(path: string): Promise<Buffer | undefined> {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     return (await file.stat()).isFile() ? await file.readFile() : undefined;
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
     // ENXIO: a socket, or a device that isn't there.
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO'].includes(code)) return undefined;
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO'].includes(systemCode(error) ?? '')) return undefined;
     throw error;
   } finally {
     await file?.close();

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
-import { usageError, type LedgerlakeError } from '../errors.js';
-import { outputError } from '../text/sink.js';
-import { isOpenFault, openFault } from './files.js';
+import { systemCode, usageError } from '../errors.js';
+import { openFault } from './files.js';
 
 /** A file that gets its name only when it is whole; until then what had the name stays. */
 export interface OutputFile {
@@ -28,8 +27,8 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   const target = await regularFile(path);
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
   const handle = await open(temporary, 'ax').catch((error: unknown) => {
-    const isFolderless = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    const why = isFolderless ? `the folder ${dirname(target)} is missing: make it first` : openFault(error);
+    const why =
+      systemCode(error) === 'ENOENT' ? `the folder ${dirname(target)} is missing: make it first` : openFault(error);
     throw usageError(`expected a file that can be written, got ${path} (${why})`);
   });
   let size = 0;

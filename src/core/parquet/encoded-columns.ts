@@ -184,11 +184,11 @@ class ColumnPages {
     const page = this.#unpack(this.#chunk.subarray(start, end));
     if (page.length !== numberOf(header, 2)) throw this.#odd(`${numberOf(header, 2)} bytes`, `${page.length}`);
     const [[dictionary], [data]] = [structsOf(header, 7), structsOf(header, 5)];
-    const of = dictionary ?? data;
-    if (of === undefined) throw this.#odd('values or a dictionary', 'neither');
-    const count = numberOf(of, 1);
+    const pageHeader = dictionary ?? data;
+    if (pageHeader === undefined) throw this.#odd('values or a dictionary', 'neither');
+    const count = numberOf(pageHeader, 1);
     if (count < 0 || count > this.#groupRows) throw this.#odd(`${this.#groupRows} values at the most`, `${count}`);
-    if (dictionary === undefined) this.#readRows(page, count, numberOf(of, 2));
+    if (dictionary === undefined) this.#readRows(page, count, numberOf(pageHeader, 2));
     else this.#dictionary = this.#plainValues(page, 0, count);
   }
 

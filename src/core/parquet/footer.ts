@@ -37,10 +37,10 @@ function footerRows(bytes: Uint8Array): number {
   for (const group of structsOf(footer, 4)) {
     total += numberOf(group, 3);
     for (const chunk of structsOf(group, 1)) {
-      const [of] = structsOf(chunk, 3);
-      if (of === undefined) throw new Error('expected metadata for each column of a footer, found none');
-      const from = Math.min(numberOf(of, 9), of.has(11) ? numberOf(of, 11) : Infinity);
-      if (from < magic.length || from + numberOf(of, 7) > start)
+      const [metadata] = structsOf(chunk, 3);
+      if (metadata === undefined) throw new Error('expected metadata for each column of a footer, found none');
+      const from = Math.min(numberOf(metadata, 9), metadata.has(11) ? numberOf(metadata, 11) : Infinity);
+      if (from < magic.length || from + numberOf(metadata, 7) > start)
         throw new Error(`expected columns between bytes ${magic.length} and ${start}, found one at ${from}`);
     }
   }

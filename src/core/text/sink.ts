@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { LedgerlakeError, messageOf } from '../errors.js';
+import { LedgerlakeError, messageOf, systemCode } from '../errors.js';
 import { printableColoured, printableLines } from '../printable.js';
 
 /** Where a command's results go: process.stdout, or a test's stream. */
@@ -27,7 +27,7 @@ const closed = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRIT
 
 /** Whether a write failed because nobody reads any more, which is no error of the writer's. */
 export function isUnread(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && closed.has(String(error.code));
+  return closed.has(systemCode(error) ?? '');
 }
 
 /** What a write fails with else. */

@@ -1,3 +1,4 @@
+import { formatCount } from './amounts.js';
 import { cellText, type Cell, type Column, type Rows } from './rows.js';
 import { printable } from '../printable.js';
 import { currencyPlaces, roundedDecimal, trimmedDecimal } from './money.js';
@@ -69,7 +70,7 @@ export async function* verticalText(
   for await (const rows of chunks) {
     let text = '';
     for (const row of rows) {
-      text += `${`── row ${(++count).toLocaleString('en-US')} `.padEnd(headingWidth, '─')}\n`;
+      text += `${`── row ${formatCount(++count)} `.padEnd(headingWidth, '─')}\n`;
       for (const [at, cell] of row.entries()) {
         text += `${labels[at] ?? ''} │ ${amounts.textOf(cell, at, row) ?? shownText(cell)}\n`;
       }
@@ -130,8 +131,7 @@ class AmountTexts {
   footnote(): string {
     if (this.#rounded === 0) return '';
     const more = this.#rounded > this.#exact.length ? ' …' : '';
-    const count = `${this.#rounded.toLocaleString('en-US')} ${this.#rounded === 1 ? 'amount' : 'amounts'}`;
-    return `${count} rounded to the currency's digits (exactly ${this.#exact.join(', ')}${more}): csv and json are exact\n`;
+    return `${formatCount(this.#rounded, 'amount')} rounded to the currency's digits (exactly ${this.#exact.join(', ')}${more}): csv and json are exact\n`;
   }
 
   /** Puts the points of each column below each other. */
@@ -199,7 +199,7 @@ function withGap(lines: readonly string[], { shown, widths }: Layout, mark: stri
 }
 
 function footer(rows: number, shown: number, columns: number): string {
-  const text = `${rows.toLocaleString('en-US')} ${rows === 1 ? 'row' : 'rows'}`;
+  const text = formatCount(rows, 'row');
   return shown < columns ? `${text}, ${shown} of ${columns} columns shown\n` : `${text}\n`;
 }
 

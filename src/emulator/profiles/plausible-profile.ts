@@ -138,15 +138,15 @@ function shelfPrice({ level, scale }: Trade, cents: number): number {
 
 function itemOf(draw: Draw, trade: Trade, taxRate: number, isFulfilled: boolean, quantity: number): OrderItem {
   const article = drawArticle(draw);
-  const of = (cents: number) => Math.round(cents * trade.level);
+  const levelled = (cents: number) => Math.round(cents * trade.level);
   const principal = shelfPrice(trade, article.price) * quantity;
-  const shipping = isFulfilled ? 0 : of(draw.pick([499, 599, 799]));
-  const giftwrap = draw.once(40) ? of(399) : 0;
-  // A discount for large quantities, or an occasional sale.
+  const shipping = isFulfilled ? 0 : levelled(draw.pick([499, 599, 799]));
+  const giftwrap = draw.once(40) ? levelled(399) : 0;
+  // A discount for many, or a sale now and then.
   const discount = quantity > 5 ? 7 : draw.once(9) ? draw.pick([5, 10, 15, 20]) : 0;
   const promotion = -percent(principal, discount);
   const commission = -percent(principal + promotion + shipping, article.referral);
-  const fulfilment = isFulfilled ? -of(article.fulfilment) * quantity : 0;
+  const fulfilment = isFulfilled ? -levelled(article.fulfilment) * quantity : 0;
   return {
     product: article,
     orderItemId: draw.digits(14),
@@ -199,13 +199,13 @@ const blockSizes = { least: 400, most: 2000 };
 function blockCounts(quarterly: number): ReadonlyMap<EventListName, number> {
   const { least, most } = blockSizes;
   const size = Math.min(Math.max(Math.round(quarterly * 0.4), least), most);
-  const of = (share: number) => Math.round(size * share);
+  const shareOf = (share: number) => Math.round(size * share);
   const others: (readonly [EventListName, number])[] = [
-    ['RefundEventList', of(0.062)],
-    ['ServiceFeeEventList', of(0.05)],
-    ['AdjustmentEventList', of(0.005)],
-    ['ProductAdsPaymentEventList', of(0.009)],
-    ['CouponPaymentEventList', of(0.01)],
+    ['RefundEventList', shareOf(0.062)],
+    ['ServiceFeeEventList', shareOf(0.05)],
+    ['AdjustmentEventList', shareOf(0.005)],
+    ['ProductAdsPaymentEventList', shareOf(0.009)],
+    ['CouponPaymentEventList', shareOf(0.01)],
     ...onceEach,
   ];
   const rest = others.reduce((sum, [, count]) => sum + count, 0);

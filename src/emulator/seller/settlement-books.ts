@@ -58,8 +58,8 @@ export async function* behind(
   }
 }
 
-/** A seller's settlements in the newer API: their ids, summaries and payouts. */
-interface SettlementBooks extends Pick<TransactionLedger, 'summaries' | 'payouts'> {
+/** A seller's settlements as the newer API has them: their ids, what they add up to, and what was paid out. */
+export interface SettlementBooks extends Pick<TransactionLedger, 'summaries' | 'payouts'> {
   readonly sellerId: string;
   /** The related identifiers of a transaction that counts towards a settlement. */
   readonly identifiersOf: (period: Period) => readonly (readonly [name: string, value: string])[];

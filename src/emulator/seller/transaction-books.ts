@@ -6,7 +6,14 @@ import type { EventListName } from '../../sources/finances/model/records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';
 import type { EventFacts, History } from './event-stream.js';
-import { behind, createSettlementBooks, type Found, pageOf, type SellerBooks } from './settlement-books.js';
+import {
+  behind,
+  createSettlementBooks,
+  type Found,
+  pageOf,
+  type SellerBooks,
+  type SettlementBooks,
+} from './settlement-books.js';
 import { fundTransferOf } from './settlement-groups.js';
 import {
   sumNode,
@@ -40,7 +47,7 @@ const deferralReason = 'DD7';
 function deferredSince(key: number, { ordinal, list, at }: EventFacts): number | undefined {
   if (list !== 'ShipmentEventList' || hash(key, ordinal, salt.isDeferred) >>> 28 >= deferredOf16) return undefined;
   const seconds = delays.least + (hash(key, ordinal, salt.delay) % (delays.most - delays.least + 1));
-  return Math.floor(at / 1000) * 1000 - seconds * 1000;
+  return wholeSecond(at) - seconds * 1000;
 }
 
 /** How the events of a list appear as transactions. */
@@ -97,72 +104,60 @@ const eventCursor = /^E(?<ordinal>-?\d+)(?<stage>[dc])$/;
  * the id and date that it had while it was deferred. The status follows from the seed and the instant of the request.
  */
 export function createTransactionBooks(books: SellerBooks): TransactionLedger {
-  const { seed, key, events, historyOf, totalOf: settled } = books;
-  const { profile, periods } = events;
-  const sink = new TransactionSink(profile);
-  const idOf = (...path: readonly (string | number)[]) =>
-    createHash('sha256')
-      .update([seed, 'transaction', ...path].join('/'))
-      .digest('base64url');
-  const { sellerId, identifiersOf: settlementOf, payoutIdOf, closedIn, ...settlements } = createSettlementBooks(books);
+  const settlements = createSettlementBooks(books);
+  const transactions = new TransactionBooks(books, settlements);
+  const { summaries, payouts } = settlements;
+  return {
+    summaries,
+    payouts,
+    transactions: (question, query) =>
+      pageOf(transactions.found(question, books.historyOf(query), query.cursor), query.limit),
+  };
+}
 
-  function eventJson({ event, stage, postedAt }: Posting, until: number): string {
-    const { ordinal, at, list, marketplace, source } = event;
-    events.write(event, sink);
-    const { items, loose, orderOrdinal, invoice, whole } = sink;
-    const kind = kindOf(list, sink.type);
-    const amounts = [...items.flatMap((item) => item.amounts), ...loose];
-    const deferredAt = deferredSince(key, event);
-    const isReleased = at <= until;
-    const period = periods.at(marketplace, at);
-    const identifiers: (readonly [string, string])[] = [
-      ...(orderOrdinal === undefined ? [] : [['ORDER_ID', events.orderIds.idOf(orderOrdinal)] as const]),
-      ...(list === 'ShipmentEventList'
-        ? [['SHIPMENT_ID', String(1e13 + hash(key, source, salt.shipment))] as const]
-        : []),
-      ...(kind === refund ? [['REFUND_ID', String(1e13 + hash(key, source, salt.shipment))] as const] : []),
-      ...(invoice === undefined ? [] : [['INVOICE_ID', invoice] as const]),
-      ...(stage === 'counted' ? settlementOf(period) : []),
-      ...(deferredAt !== undefined && stage === 'counted'
-        ? [['DEFERRED_TRANSACTION_ID', idOf(ordinal, 'deferred')] as const]
-        : []),
-      ...(stage === 'deferred' && isReleased ? [['RELEASE_TRANSACTION_ID', idOf(ordinal, 'counted')] as const] : []),
-    ];
-    const wrappers =
-      kind === refund ? (refundWrappers[profile.oddities ? ordinal & 1 : 0] ?? usualWrappers) : usualWrappers;
-    // A product named next to an amount becomes an item without breakdowns.
-    const total = totalOf(amounts);
-    const single =
-      items.length === 0 && whole.sku !== undefined && kind.isFlat !== true ? [{ ...whole, stated: total }] : items;
-    return transactionJson({
-      id: idOf(ordinal, stage),
-      type: kind.type,
-      status: stage === 'counted' ? 'RELEASED' : isReleased ? 'DEFERRED_RELEASED' : 'DEFERRED',
-      description: kind.description,
-      postedAt,
-      total,
-      sellerId,
-      marketplace,
-      isOfAccount: kind.isOfAccount === true,
-      identifiers,
-      items: single,
-      breakdowns: wrappedTree(amounts, marketplace, wrappers, {
-        isCoarse: items.some((item) => item.amounts.length > 0),
-        hasBoth: kind.isFlat === true,
-      }),
-      deferral:
-        deferredAt === undefined ? undefined : { reason: deferralReason, maturesAt: Math.floor(at / 1000) * 1000 },
-      variety: profile.oddities ? hash(key, source, salt.variety) : undefined,
-    });
+class TransactionBooks {
+  readonly #books: SellerBooks;
+  readonly #settlements: SettlementBooks;
+  readonly #sink: TransactionSink;
+
+  constructor(books: SellerBooks, settlements: SettlementBooks) {
+    this.#books = books;
+    this.#settlements = settlements;
+    this.#sink = new TransactionSink(books.events.profile);
   }
 
-  async function transferJson(period: Period, until: number): Promise<string | undefined> {
-    const paid = await settled(period, until);
-    if (paid <= 0n || fundTransferOf(key, profile, period).status !== 'Succeeded') return undefined;
-    // Reports disagree on the sign of a transfer.
+  /** The transactions in question behind a cursor: transfers first, then events. */
+  async *found(question: TransactionQuestion, history: History, cursor: string | undefined): AsyncGenerator<Found> {
+    const isAtEvents = cursor !== undefined && eventCursor.test(cursor);
+    if (cursor !== undefined && !isAtEvents && !cursor.startsWith('T')) {
+      throw usageError(`expected the cursor to name a transaction that a page ended with, got "${cursor}"`);
+    }
+    if (!isAtEvents) yield* behind(this.#transfersFor(question, history), cursor);
+    yield* this.#postingsFor(question, history, isAtEvents ? cursor : undefined);
+  }
+
+  async *#transfersFor(question: TransactionQuestion, history: History): AsyncGenerator<Found> {
+    const { range, status, groupId, orderId } = question;
+    if ((status ?? 'RELEASED') !== 'RELEASED' || orderId !== undefined) return;
+    for (const period of this.#settlements.closedIn(history)) {
+      const id = this.#books.events.periods.idOf(period);
+      if (period.end < range.from || period.end >= range.to || (groupId ?? id) !== id) continue;
+      const json = await this.#transferJson(period, history.until);
+      if (json !== undefined) yield { cursor: `T${id}`, write: () => json };
+    }
+  }
+
+  async #transferJson(period: Period, until: number): Promise<string | undefined> {
+    const { key, events } = this.#books;
+    const { profile, periods } = events;
+    const { sellerId, identifiersOf, payoutIdOf } = this.#settlements;
+    const paid = await this.#books.totalOf(period, until);
+    const { status, traceId } = fundTransferOf(key, profile, period);
+    if (paid <= 0n || status !== 'Succeeded') return undefined;
+    // Reports differ on the sign of a transfer.
     const total = Number(profile.oddities ? paid : -paid);
-    const facts: TransactionFacts = {
-      id: idOf('transfer', periods.idOf(period)),
+    return transactionJson({
+      id: this.#idOf('transfer', periods.idOf(period)),
       type: 'Transfer',
       status: 'RELEASED',
       description: 'Transfer',
@@ -171,45 +166,39 @@ export function createTransactionBooks(books: SellerBooks): TransactionLedger {
       sellerId,
       marketplace: period.marketplace,
       isOfAccount: true,
-      identifiers: [
-        ...settlementOf(period),
-        ['DISBURSEMENT_ID', payoutIdOf(period)],
-        ['TRANSFER_ID', fundTransferOf(key, profile, period).traceId],
-      ],
+      identifiers: [...identifiersOf(period), ['DISBURSEMENT_ID', payoutIdOf(period)], ['TRANSFER_ID', traceId]],
       items: [],
       breakdowns: [sumNode(usualWrappers.sales, []), { type: usualWrappers.expenses, amount: total, children: [] }],
       deferral: undefined,
       variety: undefined,
-    };
-    return transactionJson(facts);
+    });
   }
 
-  async function* transfersFor(question: TransactionQuestion, history: History): AsyncGenerator<Found> {
-    const { range, status, groupId, orderId } = question;
-    if ((status ?? 'RELEASED') !== 'RELEASED' || orderId !== undefined) return;
-    for (const period of closedIn(history)) {
-      const id = periods.idOf(period);
-      if (period.end < range.from || period.end >= range.to || (groupId ?? id) !== id) continue;
-      const json = await transferJson(period, history.until);
-      if (json !== undefined) yield { cursor: `T${id}`, write: () => json };
+  *#postingsFor(question: TransactionQuestion, history: History, cursor: string | undefined): Generator<Found> {
+    const { range, status, groupId, marketplaceId } = question;
+    const { until } = history;
+    const { ordinal, stage: lastStage } = eventCursor.exec(cursor ?? '')?.groups ?? {};
+    const from = ordinal === undefined ? undefined : Number(ordinal);
+    for (const event of this.#eventsFor(question, history, from)) {
+      if (!history.reaches(event)) continue;
+      const isElsewhere = event.marketplace.id !== marketplaceId && kindOf(event.list, '').isOfAccount !== true;
+      if (marketplaceId !== undefined && isElsewhere) continue;
+      for (const posting of postingsOf(this.#books.key, event, until)) {
+        const { stage, postedAt } = posting;
+        const wasShown = event.ordinal === from && (stage === 'deferred' || lastStage === 'c');
+        if (wasShown || postedAt < range.from || postedAt >= range.to) continue;
+        const reached = statusOf(posting, until);
+        if ((status ?? reached) !== reached || (groupId !== undefined && stage === 'deferred')) continue;
+        yield { cursor: `E${event.ordinal}${stage.charAt(0)}`, write: () => this.#eventJson(posting, until) };
+      }
     }
   }
 
-  /** The transactions of an event by an instant. */
-  function* postingsOf(event: EventFacts, until: number): Generator<Posting> {
-    const deferredAt = deferredSince(key, event);
-    if (deferredAt !== undefined && deferredAt <= until) yield { event, stage: 'deferred', postedAt: deferredAt };
-    if (event.at <= until) yield { event, stage: 'counted', postedAt: Math.floor(event.at / 1000) * 1000 };
-  }
-
-  /** The events that may have requested transactions, in order. */
-  function* eventsFor(
-    question: TransactionQuestion,
-    history: History,
-    from: number | undefined,
-  ): Generator<EventFacts> {
+  /** The events that may have transactions in question, in their order. */
+  *#eventsFor(question: TransactionQuestion, history: History, from: number | undefined): Generator<EventFacts> {
     const { range, status, groupId, orderId } = question;
     const { until } = history;
+    const { events } = this.#books;
     if (events.density.perDay === 0) return;
     if (orderId !== undefined) {
       const order = events.orderIds.ordinalOf(orderId);
@@ -217,7 +206,7 @@ export function createTransactionBooks(books: SellerBooks): TransactionLedger {
       for (const ordinal of all) if (ordinal >= (from ?? -Infinity)) yield events.factsOf(ordinal);
       return;
     }
-    const period = history.periods.find((candidate) => periods.idOf(candidate) === groupId);
+    const period = history.periods.find((candidate) => events.periods.idOf(candidate) === groupId);
     if (groupId !== undefined && period === undefined) return;
     const latest =
       Math.min(range.to, until + 1) + (status === 'RELEASED' || period !== undefined ? 0 : longestDeferral) + 1000;
@@ -236,41 +225,86 @@ export function createTransactionBooks(books: SellerBooks): TransactionLedger {
     }
   }
 
-  function* postingsFor(question: TransactionQuestion, history: History, cursor: string | undefined): Generator<Found> {
-    const { range, status, groupId, marketplaceId } = question;
-    const { ordinal, stage: lastStage } = eventCursor.exec(cursor ?? '')?.groups ?? {};
-    const from = ordinal === undefined ? undefined : Number(ordinal);
-    for (const event of eventsFor(question, history, from)) {
-      if (!history.reaches(event)) continue;
-      const isElsewhere = event.marketplace.id !== marketplaceId && kindOf(event.list, '').isOfAccount !== true;
-      if (marketplaceId !== undefined && isElsewhere) continue;
-      for (const posting of postingsOf(event, history.until)) {
-        const { stage, postedAt } = posting;
-        const wasShown = event.ordinal === from && (stage === 'deferred' || lastStage === 'c');
-        if (wasShown || postedAt < range.from || postedAt >= range.to) continue;
-        const reached = stage === 'counted' ? 'RELEASED' : event.at <= history.until ? 'DEFERRED_RELEASED' : 'DEFERRED';
-        if ((status ?? reached) !== reached || (groupId !== undefined && stage === 'deferred')) continue;
-        const { until } = history;
-        yield { cursor: `E${event.ordinal}${stage.charAt(0)}`, write: () => eventJson(posting, until) };
-      }
-    }
+  #eventJson(posting: Posting, until: number): string {
+    const { key, events } = this.#books;
+    const { event, postedAt } = posting;
+    const { ordinal, at, list, marketplace, source } = event;
+    events.write(event, this.#sink);
+    const { items, loose, whole, type } = this.#sink;
+    const kind = kindOf(list, type);
+    const amounts = [...items.flatMap((item) => item.amounts), ...loose];
+    const { oddities } = events.profile;
+    const wrappers = kind === refund ? (refundWrappers[oddities ? ordinal & 1 : 0] ?? usualWrappers) : usualWrappers;
+    const total = totalOf(amounts);
+    // A product that is named beside an amount becomes an item without breakdowns.
+    const single = items.length === 0 && whole.sku !== undefined && kind.isFlat !== true;
+    return transactionJson({
+      id: this.#idOf(ordinal, posting.stage),
+      type: kind.type,
+      status: statusOf(posting, until),
+      description: kind.description,
+      postedAt,
+      total,
+      sellerId: this.#settlements.sellerId,
+      marketplace,
+      isOfAccount: kind.isOfAccount === true,
+      identifiers: this.#identifiersOf(posting, kind, until),
+      items: single ? [{ ...whole, stated: total }] : items,
+      breakdowns: wrappedTree(amounts, marketplace, wrappers, {
+        isCoarse: items.some((item) => item.amounts.length > 0),
+        hasBoth: kind.isFlat === true,
+      }),
+      deferral:
+        deferredSince(key, event) === undefined ? undefined : { reason: deferralReason, maturesAt: wholeSecond(at) },
+      variety: oddities ? hash(key, source, salt.variety) : undefined,
+    });
   }
 
-  async function* transactionsFor(
-    question: TransactionQuestion,
-    history: History,
-    cursor: string | undefined,
-  ): AsyncGenerator<Found> {
-    const isAtEvents = cursor !== undefined && eventCursor.test(cursor);
-    if (cursor !== undefined && !isAtEvents && !cursor.startsWith('T')) {
-      throw usageError(`expected the cursor to name a transaction that a page ended with, got "${cursor}"`);
-    }
-    if (!isAtEvents) yield* behind(transfersFor(question, history), cursor);
-    yield* postingsFor(question, history, isAtEvents ? cursor : undefined);
+  /** What the transaction of the event on the sink is related to. */
+  #identifiersOf(
+    { event, stage }: Posting,
+    kind: TransactionKind,
+    until: number,
+  ): readonly (readonly [name: string, value: string])[] {
+    const { key, events } = this.#books;
+    const { ordinal, at, list, marketplace, source } = event;
+    const { orderOrdinal, invoice } = this.#sink;
+    const isCounted = stage === 'counted';
+    const shipment = String(1e13 + hash(key, source, salt.shipment));
+    const candidates: readonly (readonly [name: string, value: string | undefined])[] = [
+      ['ORDER_ID', orderOrdinal === undefined ? undefined : events.orderIds.idOf(orderOrdinal)],
+      ['SHIPMENT_ID', list === 'ShipmentEventList' ? shipment : undefined],
+      ['REFUND_ID', kind === refund ? shipment : undefined],
+      ['INVOICE_ID', invoice],
+      ...(isCounted ? this.#settlements.identifiersOf(events.periods.at(marketplace, at)) : []),
+      [
+        'DEFERRED_TRANSACTION_ID',
+        isCounted && deferredSince(key, event) !== undefined ? this.#idOf(ordinal, 'deferred') : undefined,
+      ],
+      ['RELEASE_TRANSACTION_ID', !isCounted && at <= until ? this.#idOf(ordinal, 'counted') : undefined],
+    ];
+    return candidates.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
   }
 
-  return {
-    transactions: (question, query) => pageOf(transactionsFor(question, historyOf(query), query.cursor), query.limit),
-    ...settlements,
-  };
+  #idOf(...path: readonly (string | number)[]): string {
+    return createHash('sha256')
+      .update([this.#books.seed, 'transaction', ...path].join('/'))
+      .digest('base64url');
+  }
+}
+
+/** What an event is as transactions by an instant. */
+function* postingsOf(key: number, event: EventFacts, until: number): Generator<Posting> {
+  const deferredAt = deferredSince(key, event);
+  if (deferredAt !== undefined && deferredAt <= until) yield { event, stage: 'deferred', postedAt: deferredAt };
+  if (event.at <= until) yield { event, stage: 'counted', postedAt: wholeSecond(event.at) };
+}
+
+function statusOf({ event, stage }: Posting, until: number): TransactionFacts['status'] {
+  if (stage === 'counted') return 'RELEASED';
+  return event.at <= until ? 'DEFERRED_RELEASED' : 'DEFERRED';
+}
+
+function wholeSecond(instant: number): number {
+  return Math.floor(instant / 1000) * 1000;
 }

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { groupBy } from '../../core/group-by.js';
 
 const shown = '[secret]';
 
@@ -105,16 +106,13 @@ function encodedForms(secret: string): string[] {
 type Forms = ReadonlyMap<number, readonly Buffer[]>;
 
 function formsOf(secrets: readonly string[]): Forms {
-  const forms = new Map<number, Buffer[]>();
-  for (const secret of secrets) {
-    for (const form of encodedForms(secret)) {
-      if (form !== secret && form.length < shortestSecret) continue;
-      const bytes = Buffer.from(form);
-      const first = bytes.readUInt8(0);
-      forms.set(first, [...(forms.get(first) ?? []), bytes]);
-    }
-  }
-  return forms;
+  const forms = secrets.flatMap((secret) =>
+    encodedForms(secret).filter((form) => form === secret || form.length >= shortestSecret),
+  );
+  return groupBy(
+    forms.map((form) => Buffer.from(form)),
+    (bytes) => bytes.readUInt8(0),
+  );
 }
 
 /**

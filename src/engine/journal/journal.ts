@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
+import { systemCode } from '../../core/errors.js';
 import { makeFolders, readPlainFile, replaceFile } from '../../core/io/files.js';
 import { isAlive, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
 
@@ -66,6 +67,7 @@ export interface Journal {
  */
 export async function openJournal({ folder, clock, cursorLifeMs, warn }: JournalOptions): Promise<Journal> {
   const name = temporaryNames(await thisWriter());
+  const newFolder = (query: string) => join(folder, `${hash('sha256', query).slice(0, 16)}.${name()}`);
   const entries = new Map<string, { readonly folder: string; pages: number }>();
   let isBroken = false;
   const attempt = async <T>(what: () => Promise<T>, otherwise: T): Promise<T> => {
@@ -86,7 +88,7 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
       const found = left.get(query);
       if (found === undefined) return [];
       left.delete(query);
-      const target = join(folder, `${sha256(query).slice(0, 16)}.${name()}`);
+      const target = newFolder(query);
       // Another run may have been faster, and deleted it is nobody's loss either.
       const isOurs = await rename(found.folder, target).then(
         () => true,
@@ -98,10 +100,7 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
     },
     add: (query, page) =>
       attempt(async () => {
-        const entry = entries.get(query) ?? {
-          folder: join(folder, `${sha256(query).slice(0, 16)}.${name()}`),
-          pages: 0,
-        };
+        const entry = entries.get(query) ?? { folder: newFolder(query), pages: 0 };
         if (!entries.has(query)) {
           await makeFolders(entry.folder, 0o700);
           entries.set(query, entry);
@@ -128,10 +127,10 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
       }, undefined),
     clear: () =>
       attempt(async () => {
-        const folders = [...left.values(), ...entries.values()].map((of) => of.folder);
+        const folders = [...left.values(), ...entries.values()].map((entry) => entry.folder);
         left.clear();
         entries.clear();
-        for (const of of folders) await rm(of, { recursive: true, force: true });
+        for (const path of folders) await rm(path, { recursive: true, force: true });
       }, undefined),
   };
 }
@@ -185,7 +184,7 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (systemCode(error) === 'ENOENT') return [];
     throw error;
   }
 }
@@ -193,7 +192,14 @@ async function namesIn(folder: string): Promise<string[]> {
 function encoded(query: string, { cursor, headers, body, receivedAt, pageSize }: JournalPage): Uint8Array {
   // A session cookie is a secret, and has no cursor.
   const kept = [...headers].filter(([name]) => name !== 'set-cookie');
-  const header: Header = { query, cursor: cursor ?? null, receivedAt, pageSize, headers: kept, sha256: sha256(body) };
+  const header: Header = {
+    query,
+    cursor: cursor ?? null,
+    receivedAt,
+    pageSize,
+    headers: kept,
+    sha256: hash('sha256', body),
+  };
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);
 }
 
@@ -209,11 +215,7 @@ function decoded(bytes: Uint8Array): (JournalPage & { readonly query: string }) 
     return undefined;
   }
   const { query, cursor, receivedAt, pageSize, headers } = header;
-  if (header.sha256 !== sha256(body) || query === undefined) return undefined;
+  if (header.sha256 !== hash('sha256', body) || query === undefined) return undefined;
   if (receivedAt === undefined || pageSize === undefined || headers === undefined) return undefined;
   return { query, cursor: cursor ?? undefined, receivedAt, pageSize, headers: new Map(headers), body };
-}
-
-function sha256(of: Uint8Array | string): string {
-  return createHash('sha256').update(of).digest('hex');
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { Window } from '../../core/windows.js';
@@ -142,7 +142,7 @@ class JournalEntries<Q extends Query, P extends ApiPage> {
 
   constructor(api: PagedApi<Q, P>) {
     this.#api = api;
-    this.#hash = createHash('sha256').update(api.id).digest('hex').slice(0, 16);
+    this.#hash = hash('sha256', api.id).slice(0, 16);
   }
 
   nameOf(query: Q, now: number): string {

@@ -91,23 +91,20 @@ export class RequestQueue {
   answered(seconds: number): void {
     const before = this.#latency ?? seconds;
     this.#latency = before + (seconds - before) * newestShare;
-    this.#change((bucket) => {
-      bucket.granted();
-    });
+    this.#bucket?.granted();
+    this.#lookAgain();
   }
 
   /** Takes in that the upstream refused a request for the quota, and that none is to be sent for so long. */
   refused(waitMs: number): void {
-    this.#change((bucket) => {
-      bucket.refused(waitMs);
-    });
+    this.#bucket?.refused(waitMs);
+    this.#lookAgain();
   }
 
   /** Takes in that a request failed for another reason. */
   failed(): void {
-    this.#change((bucket) => {
-      bucket.failed();
-    });
+    this.#bucket?.failed();
+    this.#lookAgain();
   }
 
   /** Takes the rate that an answer's header names, as far as it can be meant; undefined: it names none. */
@@ -115,9 +112,8 @@ export class RequestQueue {
     if (header === undefined || this.#bucket === undefined) return;
     const { rate, isFit } = readNamedRate(header);
     if (rate !== undefined) {
-      this.#change((bucket) => {
-        bucket.setRate(rate);
-      });
+      this.#bucket.setRate(rate);
+      this.#lookAgain();
     }
     if (isFit) return;
     this.#onUnfitRate?.(header, this.#bucket.rate);
@@ -163,10 +159,8 @@ export class RequestQueue {
     }
   }
 
-  /** Changes what the bucket hands out, for the jobs that wait already too. */
-  #change(by: (bucket: TokenBucket) => void): void {
-    if (this.#bucket === undefined) return;
-    by(this.#bucket);
+  /** The bucket has changed: what it hands out now is for the jobs that wait already too. */
+  #lookAgain(): void {
     this.#stopSleeping();
     this.#startJobs();
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { pieces } from '../run/concurrency-plan.js';
 import type { Job } from '../run/pipeline.js';
 import { type Slice, pageSize, type SliceQueue } from '../run/slice-queue.js';
@@ -86,10 +86,9 @@ function orderQueue(job: Job, pipeline: string, table: string, batch: number): S
 
 function orderSlice(orders: readonly string[]): OrderSlice {
   const [first = ''] = orders;
-  const hash = createHash('sha256').update(orders.join('\n')).digest('hex').slice(0, 16);
   return {
     orders,
-    name: `orders-${hash}`,
+    name: `orders-${hash('sha256', orders.join('\n')).slice(0, 16)}`,
     label: orders.length === 1 ? `order ${first}` : `${orders.length} orders from ${first}`,
     loadKeys: orders.map((order) => prefix + order),
   };

@@ -3,7 +3,7 @@ import { maxPages, pieces, type Stretch } from '../run/concurrency-plan.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
 import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
-import { pageSize, type SliceQueue } from '../run/slice-queue.js';
+import { pageSize, type Progress, type SliceQueue, type SplitReason } from '../run/slice-queue.js';
 import { halvesOf, leastMs, bisectedOnce } from './bisected-windows.js';
 
 /** Where a pipeline's windows are kept. */
@@ -29,120 +29,132 @@ export interface WindowSource {
  * windows that the job's range touches are read again as well, each whole and by itself, so that what replaces a window is
  * that window. What a run that was stopped had begun is gone on with as it was cut then.
  */
-export function windowQueue(
-  job: Job,
-  {
-    pipeline,
-    table,
-    gridDays,
-    probeDays,
-    guessPerDay,
-    longestDays = Infinity,
-    perPage = pageSize,
-    bisects,
-  }: WindowSource,
-): SliceQueue<WindowSlice> {
-  const { lake, account, range } = job;
-  const loaded = loadedWindows(lake, pipeline, table, account);
-  const isWanted = (window: Window): boolean => job.onlyLoadKeys?.has(windowKey(window)) ?? overlap(window, range);
-  const reread = job.refresh ? loaded.filter(isWanted) : [];
-  const missing = job.onlyLoadKeys === undefined ? uncovered(range, loaded) : [];
-  const begun = (job.begun ?? []).filter(
-    (window) => window.end - window.start <= longestDays * dayMs && missing.some((gap) => isWithin(window, gap)),
-  );
-  const density = new Density(loadedSamples(lake, pipeline, table, account));
-  /** To be read as they are, and to be cut; each in order. */
-  const fixed = inOrder([...reread, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
-  let open = missing.flatMap((gap) => uncovered(gap, fixed)).flatMap(months);
-  let longestMs = longestDays * dayMs;
+export class WindowQueue implements SliceQueue<WindowSlice> {
+  readonly #source: WindowSource;
+  readonly #perPage: number;
+  readonly #isPaced: boolean;
+  readonly #density: Density;
+  /** Loaded windows that are read again: what replaces one is that window. */
+  readonly #reread: readonly Window[];
+  /** To be read as they are, in order. */
+  #fixed: Window[];
+  /** To be cut, in order. */
+  #open: Window[];
+  /** The longest window that the upstream is known to answer, milliseconds. */
+  #longestMs: number;
   /** How far open slices have been read, undefined where their pages have no order, and their results up to there. */
-  const reached = new Map<string, { readonly end: number | undefined; readonly results: number }>();
-  const bisected = bisectedOnce(bisects);
-  const bisectedSlices = new Map<Window, WindowSlice>();
+  readonly #reached = new Map<string, { readonly end: number | undefined; readonly results: number }>();
+  readonly #bisected: (slice: WindowSlice) => WindowSlice | undefined;
+  readonly #bisectedSlices = new Map<Window, WindowSlice>();
 
-  // What replaces a loaded window is that window.
-  const isReread = (window: Window): boolean => reread.some(({ start }) => start === window.start);
-  const pagesOf = (window: Window): number | undefined => {
-    const guess = guessPerDay && guessPerDay * ((window.end - window.start) / dayMs);
-    const results = density.expected(window) ?? guess;
-    return results === undefined ? undefined : Math.max(results / perPage, 0.01);
-  };
-  const cutOff = (stretch: Window, pages: number): Window => {
-    const expected = pagesOf(stretch);
-    const days = (stretch.end - dayStart(stretch.start)) / dayMs;
-    // Alike as far as may be, not as many as fit and a rest.
-    const wanted = Math.ceil(
-      days / (expected === undefined ? pieces(days, probeDays) : pieces(expected, Math.min(pages, maxPages))).length,
+  constructor(job: Job, source: WindowSource) {
+    const { lake, account, range, isPaced = false } = job;
+    const { pipeline, table, gridDays, longestDays = Infinity, perPage = pageSize, bisects } = source;
+    const loaded = loadedWindows(lake, pipeline, table, account);
+    const isWanted = (window: Window): boolean => job.onlyLoadKeys?.has(windowKey(window)) ?? overlap(window, range);
+    const missing = job.onlyLoadKeys === undefined ? uncovered(range, loaded) : [];
+    const begun = (job.begun ?? []).filter(
+      (window) => window.end - window.start <= longestDays * dayMs && missing.some((gap) => isWithin(window, gap)),
     );
-    const length = Math.min(wanted, Math.ceil(days / Math.ceil(days / Math.max(1, Math.floor(longestMs / dayMs)))));
-    const end = Math.min(stretch.end, dayStart(stretch.start) + Math.max(1, length) * dayMs);
-    return { start: stretch.start, end: longestMs < dayMs ? Math.min(end, stretch.start + longestMs) : end };
-  };
+    this.#source = source;
+    this.#perPage = perPage;
+    this.#isPaced = isPaced;
+    this.#density = new Density(loadedSamples(lake, pipeline, table, account));
+    this.#reread = job.refresh ? loaded.filter(isWanted) : [];
+    const whole = isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays));
+    this.#fixed = inOrder([...this.#reread, ...whole]);
+    this.#open = missing.flatMap((gap) => uncovered(gap, this.#fixed)).flatMap(months);
+    this.#longestMs = longestDays * dayMs;
+    this.#bisected = bisectedOnce(bisects);
+  }
 
-  return {
-    get left() {
-      const ms = [...fixed, ...open].reduce((sum, { start, end }) => sum + end - start, 0);
-      const days = Math.ceil(ms / dayMs);
-      return days === 0 ? '' : `${days} day${days === 1 ? '' : 's'}`;
-    },
-    stretches: () => {
-      const stretches: Stretch[] = [];
-      for (const [windows, isCuttable] of [
-        [fixed, false],
-        [open, true],
-      ] as const) {
-        for (const window of windows) {
-          const pages = pagesOf(window);
-          if (pages === undefined) return undefined;
-          stretches.push({ pages, isCuttable });
-        }
-      }
-      return stretches;
-    },
-    next: (pages) => {
-      const [whole] = fixed;
-      const [stretch] = open;
-      if (stretch === undefined || (whole !== undefined && whole.start < stretch.start)) {
-        fixed.shift();
-        return whole && (bisectedSlices.get(whole) ?? windowSlice(whole));
-      }
-      const window = cutOff(stretch, pages);
-      open = uncovered(stretch, [window]).concat(open.slice(1));
-      return windowSlice(window);
-    },
-    expected: ({ name, window }) => {
-      const read = reached.get(name);
-      if (read === undefined) return pagesOf(window);
-      const pages = read.results / perPage;
-      if (read.end === undefined) return Math.max(pages, pagesOf(window) ?? 0);
-      return pages + (window.end > read.end ? (pagesOf({ start: read.end, end: window.end }) ?? 0) : 0);
-    },
-    learn: ({ name, window }, { results, reach, isWhole }) => {
-      const end = isWhole ? window.end : reach === undefined ? undefined : Math.min(window.end, reach);
-      if (end !== undefined) density.learn(name, { window: { start: window.start, end }, results });
-      if (isWhole) reached.delete(name);
-      else reached.set(name, { end, results });
-    },
-    putBack: ({ name, window }) => {
-      if (job.isPaced !== true || isReread(window) || window.end - window.start <= dayMs) return false;
-      reached.delete(name);
-      open = inOrder([...open, window]);
-      return true;
-    },
-    split: (slice, reason) => {
-      const { name, window } = slice;
-      const halves = isReread(window) ? undefined : halvesOf(window, reason === 'split' ? leastMs : dayMs);
-      const whole = halves === undefined ? bisected(slice) : undefined;
-      if (whole !== undefined) bisectedSlices.set(window, whole);
-      else if (halves === undefined) return false;
-      else if (reason === 'shorten')
-        longestMs = Math.min(longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
-      reached.delete(name);
-      const sorted = inOrder([...fixed, ...(halves ?? [window])]);
-      fixed.splice(0, fixed.length, ...sorted);
-      return true;
-    },
-  };
+  get left(): string {
+    const ms = [...this.#fixed, ...this.#open].reduce((sum, { start, end }) => sum + end - start, 0);
+    const days = Math.ceil(ms / dayMs);
+    return days === 0 ? '' : `${days} day${days === 1 ? '' : 's'}`;
+  }
+
+  stretches(): readonly Stretch[] | undefined {
+    const stretches: Stretch[] = [];
+    for (const window of [...this.#fixed, ...this.#open]) {
+      const pages = this.#pagesOf(window);
+      if (pages === undefined) return undefined;
+      stretches.push({ pages, isCuttable: stretches.length >= this.#fixed.length });
+    }
+    return stretches;
+  }
+
+  next(pages: number): WindowSlice | undefined {
+    const [whole] = this.#fixed;
+    const [stretch] = this.#open;
+    if (stretch === undefined || (whole !== undefined && whole.start < stretch.start)) {
+      this.#fixed.shift();
+      return whole && (this.#bisectedSlices.get(whole) ?? windowSlice(whole));
+    }
+    const window = this.#cutOff(stretch, pages);
+    this.#open = uncovered(stretch, [window]).concat(this.#open.slice(1));
+    return windowSlice(window);
+  }
+
+  expected({ name, window }: WindowSlice): number | undefined {
+    const read = this.#reached.get(name);
+    if (read === undefined) return this.#pagesOf(window);
+    const pages = read.results / this.#perPage;
+    if (read.end === undefined) return Math.max(pages, this.#pagesOf(window) ?? 0);
+    return pages + (window.end > read.end ? (this.#pagesOf({ start: read.end, end: window.end }) ?? 0) : 0);
+  }
+
+  learn({ name, window }: WindowSlice, { results, reach, isWhole }: Progress): void {
+    const end = isWhole ? window.end : reach === undefined ? undefined : Math.min(window.end, reach);
+    if (end !== undefined) this.#density.learn(name, { window: { start: window.start, end }, results });
+    if (isWhole) this.#reached.delete(name);
+    else this.#reached.set(name, { end, results });
+  }
+
+  putBack({ name, window }: WindowSlice): boolean {
+    if (!this.#isPaced || this.#isReread(window) || window.end - window.start <= dayMs) return false;
+    this.#reached.delete(name);
+    this.#open = inOrder([...this.#open, window]);
+    return true;
+  }
+
+  split(slice: WindowSlice, reason: SplitReason): boolean {
+    const { name, window } = slice;
+    const halves = this.#isReread(window) ? undefined : halvesOf(window, reason === 'split' ? leastMs : dayMs);
+    const whole = halves === undefined ? this.#bisected(slice) : undefined;
+    if (whole !== undefined) this.#bisectedSlices.set(window, whole);
+    else if (halves === undefined) return false;
+    else if (reason === 'shorten')
+      this.#longestMs = Math.min(this.#longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
+    this.#reached.delete(name);
+    this.#fixed = inOrder([...this.#fixed, ...(halves ?? [window])]);
+    return true;
+  }
+
+  #isReread(window: Window): boolean {
+    return this.#reread.some(({ start }) => start === window.start);
+  }
+
+  #pagesOf(window: Window): number | undefined {
+    const { guessPerDay } = this.#source;
+    const guess = guessPerDay && guessPerDay * ((window.end - window.start) / dayMs);
+    const results = this.#density.expected(window) ?? guess;
+    return results === undefined ? undefined : Math.max(results / this.#perPage, 0.01);
+  }
+
+  #cutOff(stretch: Window, pages: number): Window {
+    const expected = this.#pagesOf(stretch);
+    const days = (stretch.end - dayStart(stretch.start)) / dayMs;
+    const alike =
+      expected === undefined ? pieces(days, this.#source.probeDays) : pieces(expected, Math.min(pages, maxPages));
+    // Alike as far as may be, not as many as fit and a rest.
+    const wanted = Math.ceil(days / alike.length);
+    const longest = Math.max(1, Math.floor(this.#longestMs / dayMs));
+    const length = Math.min(wanted, Math.ceil(days / Math.ceil(days / longest)));
+    const end = Math.min(stretch.end, dayStart(stretch.start) + Math.max(1, length) * dayMs);
+    const isBelowDay = this.#longestMs < dayMs;
+    return { start: stretch.start, end: isBelowDay ? Math.min(end, stretch.start + this.#longestMs) : end };
+  }
 }
 
 function inOrder(windows: readonly Window[]): Window[] {

@@ -7,7 +7,7 @@ import { densityFromStart, densityOfGap, meanPages, type Expectation, type Sampl
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from './window-slices.js';
 import { bisectedOnce } from './bisected-windows.js';
-import { windowQueue, type WindowSource } from './window-queue.js';
+import { WindowQueue, type WindowSource } from './window-queue.js';
 import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from './day-states.js';
 import {
@@ -34,7 +34,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
   const { pipeline, table, instants, perPage, longestDays } = options;
   return {
     loadKey: 'window',
-    sliceQueue: (job) => windowQueue(job, options),
+    sliceQueue: (job) => new WindowQueue(job, options),
     sync: (job) => {
       const hasChanged = (window: Window) => job.changed?.some((changed) => overlap(window, changed)) === true;
       return syncedWindows(job, options, 1, (question) => dailyWindows({ ...question, longestDays }, hasChanged));
@@ -99,7 +99,7 @@ export function windowForecast(
   expectation: Forecast<WindowSlice>['expectation'],
 ): Forecast<WindowSlice> {
   const holding = loadedVolume(job.lake, source, job.account, job.range);
-  return { queue: windowQueue(job, source), expectation, loaded: holding, unlisted: 0, isComplete: true };
+  return { queue: new WindowQueue(job, source), expectation, loaded: holding, unlisted: 0, isComplete: true };
 }
 
 function loadedVolume(lake: Lake, { pipeline, table }: WindowSource, account: string, range: Window): LoadedVolume {

@@ -177,7 +177,7 @@ function damaged(file: string, line: number, found: string): LedgerlakeError {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function isObject(value: unknown): value is Fields {
+export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { formatCount } from '../../core/text/amounts.js';
 import { isChecked, logFault, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
 import { isReadable, type DeltaLog, type SkippedCheckpoint } from './delta-log.js';
@@ -147,5 +147,5 @@ function entries(map: Readonly<Record<string, string | null>> = {}): unknown {
 }
 
 function hashOf(values: unknown): string {
-  return createHash('sha256').update(JSON.stringify(values)).digest('base64').slice(0, 22);
+  return hash('sha256', JSON.stringify(values), 'base64').slice(0, 22);
 }

@@ -221,13 +221,13 @@ function valueReader(data: Data): Reader {
   if (items === undefined || offsets === undefined) return arrowReader(data);
   const range = (row: number) => ({ from: offsets[row] ?? 0, to: offsets[row + 1] ?? 0 });
   if (arrow().DataType.isMap(type)) {
-    const [keys, of] = items.children.map(rowReader);
-    if (keys === undefined || of === undefined) return arrowReader(data);
+    const [keys, entryOf] = items.children.map(rowReader);
+    if (keys === undefined || entryOf === undefined) return arrowReader(data);
     return (row) => {
       const { from, to } = range(row);
       const entries: [string, unknown][] = [];
       for (let at = from; at < to; at++) {
-        const found = of(at);
+        const found = entryOf(at);
         if (found !== undefined) entries.push([String(keys(at)), found]);
       }
       // Not by assignment: a key may be `__proto__`.
@@ -266,8 +266,8 @@ function plain(value: unknown): unknown {
   if (typeof value === 'bigint') return Number(value);
   if (value instanceof arrow().Vector) return Array.from(value as Iterable<unknown>, plain);
   if (value instanceof arrow().StructRow || value instanceof arrow().MapRow) {
-    const entries = [...(value as Iterable<[string, unknown]>)].map(([key, of]) => [key, plain(of)]);
-    return Object.fromEntries(entries.filter(([, of]) => of !== undefined)) as unknown;
+    const entries = [...(value as Iterable<[string, unknown]>)].map(([key, entry]) => [key, plain(entry)]);
+    return Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) as unknown;
   }
   return value;
 }
@@ -280,29 +280,29 @@ const digestBytes = 32;
  * A checkpoint file with the SHA-256 of its own bytes between the row groups and the footer, where no Parquet reader looks: all
  * offsets of the footer count from the file's beginning. So the checksum is written, copied and removed with the file.
  *
- * @param of which checkpoint this is: the file of another one doesn't match
+ * @param checkpoint which checkpoint this is: the file of another one doesn't match
  */
-export function withChecksum(bytes: Uint8Array, of: string): Uint8Array {
+export function withChecksum(bytes: Uint8Array, checkpoint: string): Uint8Array {
   const at = footerAt(bytes);
   if (at === undefined) throw new Error('expected a Parquet file to write a checksum into');
   const data = bytes.subarray(0, at);
   const footer = bytes.subarray(at);
-  return Buffer.concat([data, marker, digest(of, data, footer), footer]);
+  return Buffer.concat([data, marker, digest(checkpoint, data, footer), footer]);
 }
 
 /**
  * Whether a checkpoint file has the bytes that were written; `missing` where it has no checksum: an older version, or another
  * program, wrote it.
  */
-export function checksumOf(bytes: Uint8Array, of: string): 'valid' | 'invalid' | 'missing' {
+export function checksumOf(bytes: Uint8Array, checkpoint: string): 'valid' | 'invalid' | 'missing' {
   const at = footerAt(bytes);
   if (at === undefined) return 'invalid';
   const from = at - digestBytes - marker.length;
   if (from < 0 || marker.compare(bytes, from, from + marker.length) !== 0) return 'missing';
   const found = bytes.subarray(from + marker.length, at);
-  return digest(of, bytes.subarray(0, from), bytes.subarray(at)).equals(found) ? 'valid' : 'invalid';
+  return digest(checkpoint, bytes.subarray(0, from), bytes.subarray(at)).equals(found) ? 'valid' : 'invalid';
 }
 
-function digest(of: string, data: Uint8Array, footer: Uint8Array): Buffer {
-  return createHash('sha256').update(`${of}\n`).update(data).update(footer).digest();
+function digest(checkpoint: string, data: Uint8Array, footer: Uint8Array): Buffer {
+  return createHash('sha256').update(`${checkpoint}\n`).update(data).update(footer).digest();
 }

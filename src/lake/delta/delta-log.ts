@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { LedgerlakeError } from '../../core/errors.js';
 import { decodeActions, logFault, restoreLog, type Action, type Remove } from './actions.js';
-import { checksumOf, withChecksum } from './checkpoint.js';
-import { decodeCheckpoint, decodeUnchecked } from './checkpoint.js';
-import { compareBytes } from '../store/store.js';
-import type { Store } from '../store/store.js';
+import { checksumOf, withChecksum, decodeCheckpoint, decodeUnchecked } from './checkpoint.js';
+import { compareBytes, type Store } from '../store/store.js';
 
 /** Commit files that are read at once when a log is opened. */
 const readAhead = 32;

@@ -28,6 +28,7 @@ import { replayed, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './log-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from '../store/store.js';
+import { Turns } from '../../core/turns.js';
 import { dayMs } from '../../core/windows.js';
 
 /** The newest protocol that this program reads and writes: no feature beyond the plain table is used. */
@@ -76,7 +77,7 @@ export class DeltaTable {
   readonly #snapshot = new LiveSnapshot();
   readonly #removed = new Map<string, Remove>();
   #retentionMs = 0;
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(schema: Table, store: Store, clock: Clock) {
     this.schema = schema;
@@ -169,7 +170,7 @@ export class DeltaTable {
 
   /** Reads what was committed since. */
   async refresh(): Promise<Snapshot> {
-    return this.#inTurn(() => this.#readOn());
+    return this.#turns.run(() => this.#readOn());
   }
 
   async #readOn(): Promise<Snapshot> {
@@ -220,7 +221,7 @@ export class DeltaTable {
    */
   async commit(operation: string, build: Build): Promise<Snapshot> {
     // One commit at a time from this process: its own slices needn't race each other for a version.
-    return this.#inTurn(() => this.#commit(operation, build));
+    return this.#turns.run(() => this.#commit(operation, build));
   }
 
   /**
@@ -228,7 +229,7 @@ export class DeltaTable {
    * about to delete them.
    */
   async restore(operation: string, build: Build): Promise<Snapshot> {
-    return this.#inTurn(() => this.#commit(operation, build, true));
+    return this.#turns.run(() => this.#commit(operation, build, true));
   }
 
   /** How paths left the table last, as far back as the log goes. */
@@ -261,7 +262,7 @@ export class DeltaTable {
    * @throws LedgerlakeError LAKE_LOG where the checkpoint can't be read back; every version is still there then
    */
   async cleanUpLog(keeps: (txn: Txn) => boolean, keepsFile: (file: Remove) => boolean = () => false): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       // A version of its own, so that the commit that removed the files doesn't stay either.
       await this.#commit('FENCE', () => []);
       for (const txn of [...this.snapshot.txns.values()]) if (!keeps(txn)) this.#snapshot.forget(txn);
@@ -301,7 +302,7 @@ export class DeltaTable {
    * @throws LedgerlakeError LAKE_CONFLICT where the version is taken
    */
   async beginAnew(version: number, metaData: MetaData | undefined, actions: readonly Action[]): Promise<string[]> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const timestamp = this.#clock.now();
       const described = metaData ?? newMetaData(this.schema, timestamp);
       const commitInfo = { timestamp, operation: rebuildOperation, engineInfo: `ledgerlake/${programVersion}` };
@@ -339,7 +340,7 @@ export class DeltaTable {
    */
   async repairCheckpoints(always: boolean): Promise<void> {
     if (this.snapshot.version < 0) return;
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       const bad = [...this.#skipped, ...(always ? await this.#log.changedCheckpoints() : [])];
       if (bad.length === 0 && !(always && (await this.#log.hintFault()) !== undefined)) return;
       await this.#writeCheckpoint();
@@ -369,7 +370,7 @@ export class DeltaTable {
   async dropWrongCheckpoints(): Promise<readonly string[]> {
     const dropped: string[] = [];
     if (this.snapshot.version < 0) return dropped;
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       let { wrong } = await this.replay();
       if (wrong?.isCertain !== true) return;
       for (; wrong?.isCertain === true; { wrong } = await this.replay()) {
@@ -388,14 +389,8 @@ export class DeltaTable {
    */
   async dropOldCheckpoints(always: boolean): Promise<void> {
     if (!always && !this.#hasWrittenCheckpoint) return;
-    await this.#inTurn(() => this.#log.dropCheckpoints(this.#clock.now() - supersededMs));
+    await this.#turns.run(() => this.#log.dropCheckpoints(this.#clock.now() - supersededMs));
     this.#hasWrittenCheckpoint = false;
-  }
-
-  #inTurn<T>(step: () => Promise<T>): Promise<T> {
-    const turn = this.#queue.then(step);
-    this.#queue = turn.catch(() => undefined);
-    return turn;
   }
 
   async #commit(operation: string, build: Build, restores = false): Promise<Snapshot> {

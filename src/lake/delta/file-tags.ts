@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Action, Add, Remove, Txn } from './actions.js';
+import { type Action, type Add, isObject, type Remove, type Txn } from './actions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** The files of derived tables that belong to a main table's file, as paths within the lake; undefined for a derived file. */
@@ -84,10 +84,6 @@ function parsedJson(text: string): unknown {
   }
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function isAnything(value: unknown): value is unknown {
   return value !== undefined;
 }
@@ -110,7 +106,7 @@ export function addOf({ path, partitionValues, dataChange, content, rows, stats,
 
 /** Size and SHA-256 of a file's bytes. */
 export function contentOf(bytes: Uint8Array): AddedFile['content'] {
-  return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+  return { size: bytes.length, sha256: hash('sha256', bytes) };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Add } from '../delta/actions.js';
 import { DamagedFile } from '../delta/file-tags.js';
@@ -97,7 +97,7 @@ const missing = 'it is missing';
 /** What is wrong with a file's bytes; undefined where they are what its commit says. */
 export function faultOf(add: Add, bytes: Uint8Array | undefined): string | undefined {
   if (bytes === undefined) return missing;
-  return faultIn(add, bytes.length, () => createHash('sha256').update(bytes).digest('hex'));
+  return faultIn(add, bytes.length, () => hash('sha256', bytes));
 }
 
 function faultIn({ size, tags }: Add, found: number, sha256: () => string): string | undefined {

@@ -52,7 +52,9 @@ export function loadKeyCondition(loadKeys: readonly string[], instant = 'effecti
     const values = columns.length === 1 ? [literal(name)] : name.split('/').map((instant) => timestampLiteral(instant));
     return columns.map((column, at) => `${identifier(column)} = ${values[at] ?? 'NULL'}`).join(' AND ');
   });
-  return conditions.length === 0 ? 'false' : `coalesce(${conditions.map((of) => `(${of})`).join(' OR ')}, false)`;
+  return conditions.length === 0
+    ? 'false'
+    : `coalesce(${conditions.map((condition) => `(${condition})`).join(' OR ')}, false)`;
 }
 
 /** Rows of what is left of an imported day keep the day as their window: the ids of some are made of it. */

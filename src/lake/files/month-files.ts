@@ -4,8 +4,7 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Add } from '../delta/actions.js';
 import { derivedOf } from '../delta/file-tags.js';
-import type { ComparedLake } from '../transaction/slice-commit.js';
-import type { SliceCommit } from '../transaction/slice-commit.js';
+import type { ComparedLake, SliceCommit } from '../transaction/slice-commit.js';
 import { touchedFiles } from '../loads/load-keys.js';
 import { checkedFile } from './checked-file.js';
 import { columnList, rowsIn } from './local-parquet.js';
@@ -66,7 +65,7 @@ export async function withSliceFiles<T>(
     }
     return await use(tables);
   } finally {
-    const paths = [...tables.values()].flat().flatMap((of) => of.paths);
+    const paths = [...tables.values()].flat().flatMap((each) => each.paths);
     for (const path of paths) await rm(path, { force: true });
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import type { Table, Family } from '../../core/columns/table.js';
-import type { Add } from '../delta/actions.js';
+import { type Add, isObject } from '../delta/actions.js';
 import {
   addOf,
   type AddedFile,
@@ -10,7 +10,6 @@ import {
   importSpansTag,
   loadKeysOf,
   type ImportSpan,
-  isObject,
   loggedJson,
 } from '../delta/file-tags.js';
 import type { NewFile } from '../transaction/transaction.js';

@@ -135,9 +135,9 @@ function databaseWhenNeeded(open: () => Promise<Database>): Database {
   let opened: Database | undefined;
   const database = async () => (opened = await (opening ??= open()));
   return {
-    query: async (...of) => (await database()).query(...of),
-    execute: async (...of) => (await database()).execute(...of),
-    rows: async (...of) => (await database()).rows(...of),
+    query: async (...query) => (await database()).query(...query),
+    execute: async (...query) => (await database()).execute(...query),
+    rows: async (...query) => (await database()).rows(...query),
     beside: async () => (await database()).beside(),
     close: () => {
       opened?.close();

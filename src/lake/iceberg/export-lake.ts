@@ -1,25 +1,24 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
+import { groupBy } from '../../core/group-by.js';
 import { dayMs } from '../../core/windows.js';
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import { accountOf } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
+import { type Exported, exportTables, locationOf } from '../table-export.js';
 import { icebergFolder } from '../upkeep/vacuum.js';
 import { manifestEntries, manifestFile, manifestList, type Manifest } from './manifests.js';
-import { icebergFields, icebergSchema, nameMapping, partitionFields, type IcebergField } from './iceberg-schema.js';
-
-/** What an export came to. */
-export interface IcebergExport {
-  /** Tables with a log. */
-  readonly tables: number;
-  /** Of these, those whose metadata was written, as their files had changed. */
-  readonly changed: number;
-  /** Bytes written. */
-  readonly bytes: number;
-}
+import {
+  icebergFields,
+  icebergSchema,
+  nameMapping,
+  partitionFields,
+  specFields,
+  type IcebergField,
+} from './iceberg-schema.js';
 
 /**
  * Writes Iceberg metadata (version 2) of every table beside the logs, over the same data files: those that count, of events and
@@ -28,17 +27,8 @@ export interface IcebergExport {
  *
  * @throws LedgerlakeError as the store and the log do; called again it goes on from there
  */
-export async function exportIceberg(lake: Lake, clock: Clock): Promise<IcebergExport> {
-  const result = { tables: 0, changed: 0, bytes: 0 };
-  for (const table of lake.tables) {
-    if (table.snapshot.version < 0) continue;
-    result.tables++;
-    const bytes = await exportTable(lake, table, clock);
-    if (bytes === 0) continue;
-    result.changed++;
-    result.bytes += bytes;
-  }
-  return result;
+export function exportIceberg(lake: Lake, clock: Clock): Promise<Exported> {
+  return exportTables(lake, (table) => exportTable(lake, table, clock));
 }
 
 const count = z.int().min(0);
@@ -88,7 +78,8 @@ interface Previous {
   readonly state: z.infer<ReturnType<typeof stateSchema>> | undefined;
 }
 
-async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise<number> {
+/** Bytes written; undefined where everything was as it should be. */
+async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise<number | undefined> {
   const { store } = lake;
   const folder = `${icebergFolder}/${table.schema.name}`;
   for (;;) {
@@ -96,16 +87,16 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
     const previous = await newestMetadata(store, folder);
     await lake.refresh();
     const { metaData } = table;
-    if (metaData === undefined) return 0;
+    if (metaData === undefined) return undefined;
     const now = clock.now();
     const fields = icebergFields(metaData.schemaString);
+    const schema = JSON.stringify(icebergSchema(fields));
     const sequence = previous.sequence + 1;
     // Unique, and exact as a number of JSON.
     const snapshot = now * 1000 + (sequence % 1000);
     const files = new Map<string, Uint8Array>();
-    const schema = JSON.stringify(icebergSchema(fields));
     const manifests = [...addsByAccount(lake, table)].map(([account, adds]) => {
-      const sha256 = contentHash(`${location(store, folder)}\n${schema}`, adds);
+      const sha256 = contentHash(`${locationOf(store, folder)}\n${schema}`, adds);
       const kept = previous.state?.manifests.find((manifest) => manifest.account === account);
       if (kept?.sha256 === sha256) return kept;
       const encoded = manifestOf(account, adds, { folder, fields, snapshot, sequence, sha256, store, table });
@@ -114,12 +105,12 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
     });
     const isSame =
       files.size === 0 && manifests.length === previous.state?.manifests.length && schema === previous.schema;
-    if (isSame) return 0;
+    if (isSame) return undefined;
 
     const list = `${folder}/metadata/snap-${snapshot}.avro`;
     files.set(
       list,
-      manifestList(manifests, { id: snapshot, sequence }, (path) => location(store, path)),
+      manifestList(manifests, { id: snapshot, sequence }, (path) => locationOf(store, path)),
     );
     const version = previous.version + 1;
     const current = [...manifests.map(({ path }) => path), list, metadataPath(folder, version)];
@@ -128,44 +119,10 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
       keptMs: Math.max(dayMs, table.retentionMs),
       folder,
     });
+    const state = JSON.stringify({ manifests, retired, list });
+    const named = { id: metaData.id, location: locationOf(store, folder), list: locationOf(store, list) };
     const metadata = Buffer.from(
-      JSON.stringify({
-        'format-version': 2,
-        'table-uuid': metaData.id,
-        location: location(store, folder),
-        'last-sequence-number': sequence,
-        'last-updated-ms': now,
-        'last-column-id': Math.max(0, ...fields.map(({ id }) => id)),
-        'current-schema-id': 0,
-        schemas: [icebergSchema(fields)],
-        'default-spec-id': 0,
-        'partition-specs': [{ 'spec-id': 0, fields: specFields(fields) }],
-        'last-partition-id': Math.max(...partitionFields.map(({ id }) => id)),
-        'default-sort-order-id': 0,
-        'sort-orders': [{ 'order-id': 0, fields: [] }],
-        properties: {
-          'schema.name-mapping.default': nameMapping(fields),
-          'ledgerlake.state': JSON.stringify({ manifests, retired, list }),
-        },
-        'current-snapshot-id': snapshot,
-        refs: { main: { 'snapshot-id': snapshot, type: 'branch' } },
-        snapshots: [
-          {
-            'snapshot-id': snapshot,
-            'sequence-number': sequence,
-            'timestamp-ms': now,
-            'manifest-list': location(store, list),
-            summary: {
-              operation: 'overwrite',
-              'total-data-files': String(manifests.reduce((sum, of) => sum + of.files, 0)),
-              'total-records': String(manifests.reduce((sum, of) => sum + of.rows, 0)),
-            },
-            'schema-id': 0,
-          },
-        ],
-        'snapshot-log': [{ 'snapshot-id': snapshot, 'timestamp-ms': now }],
-        'metadata-log': [],
-      }),
+      JSON.stringify(tableMetadata({ ...named, fields, manifests, state, snapshot, sequence, now })),
     );
     for (const [path, bytes] of files) await store.write(path, bytes);
     if (!(await store.create(metadataPath(folder, version), metadata))) continue;
@@ -175,13 +132,67 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
   }
 }
 
-function metadataPath(folder: string, version: number): string {
-  return `${folder}/metadata/v${version}.metadata.json`;
+/** Iceberg specification, "Table Metadata". */
+function tableMetadata({
+  id,
+  location,
+  list,
+  fields,
+  manifests,
+  state,
+  snapshot,
+  sequence,
+  now,
+}: {
+  readonly id: string;
+  readonly location: string;
+  /** The location of the manifest list. */
+  readonly list: string;
+  readonly fields: readonly IcebergField[];
+  readonly manifests: readonly Manifest[];
+  readonly state: string;
+  readonly snapshot: number;
+  readonly sequence: number;
+  readonly now: number;
+}): object {
+  return {
+    'format-version': 2,
+    'table-uuid': id,
+    location,
+    'last-sequence-number': sequence,
+    'last-updated-ms': now,
+    'last-column-id': Math.max(0, ...fields.map((field) => field.id)),
+    'current-schema-id': 0,
+    schemas: [icebergSchema(fields)],
+    'default-spec-id': 0,
+    'partition-specs': [{ 'spec-id': 0, fields: specFields(fields) }],
+    'last-partition-id': Math.max(...partitionFields.map((field) => field.id)),
+    'default-sort-order-id': 0,
+    'sort-orders': [{ 'order-id': 0, fields: [] }],
+    properties: { 'schema.name-mapping.default': nameMapping(fields), 'ledgerlake.state': state },
+    'current-snapshot-id': snapshot,
+    refs: { main: { 'snapshot-id': snapshot, type: 'branch' } },
+    snapshots: [
+      {
+        'snapshot-id': snapshot,
+        'sequence-number': sequence,
+        'timestamp-ms': now,
+        'manifest-list': list,
+        summary: {
+          operation: 'overwrite',
+          'total-data-files': String(manifests.reduce((sum, { files }) => sum + files, 0)),
+          'total-records': String(manifests.reduce((sum, { rows }) => sum + rows, 0)),
+        },
+        'schema-id': 0,
+      },
+    ],
+    'snapshot-log': [{ 'snapshot-id': snapshot, 'timestamp-ms': now }],
+    'metadata-log': [],
+  };
 }
 
-/** How engines find a path of the lake. */
-function location(store: Store, path: string): string {
-  return store.localPath(path) === undefined ? store.address(path) : `file://${store.address(path)}`;
+function metadataPath(folder: string, version: number): string {
+  return `${folder}/metadata/v${version}.metadata.json`;
 }
 
 /**
@@ -205,14 +216,7 @@ async function newestMetadata(store: Store, folder: string): Promise<Previous> {
 }
 
 function addsByAccount(lake: Lake, table: DeltaTable): ReadonlyMap<string, readonly Add[]> {
-  const adds = new Map<string, Add[]>();
-  for (const { table: of, add } of lake.committedAdds()) {
-    if (of !== table) continue;
-    const account = accountOf(add) ?? '';
-    const accountAdds = adds.get(account);
-    if (accountAdds === undefined) adds.set(account, [add]);
-    else accountAdds.push(add);
-  }
+  const adds = groupBy(lake.committedAddsOf(table), (add) => accountOf(add) ?? '');
   for (const accountAdds of adds.values()) accountAdds.sort((a, b) => (a.path < b.path ? -1 : 1));
   return adds;
 }
@@ -241,7 +245,7 @@ function manifestOf(
   { folder, fields, snapshot, sequence, sha256, store, table }: ManifestContext,
 ): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
   const bytes = manifestFile(
-    manifestEntries(adds, fields, (add) => location(store, table.pathOf(add))),
+    manifestEntries(adds, fields, (add) => locationOf(store, table.pathOf(add))),
     fields,
   );
   const months = adds.map(({ partitionValues }) => partitionValues['month'] ?? '').toSorted();
@@ -257,15 +261,6 @@ function manifestOf(
     months: [months[0] ?? '', months.at(-1) ?? ''],
   };
   return { manifest, bytes };
-}
-
-function specFields(fields: readonly IcebergField[]): object[] {
-  return partitionFields.map(({ name, id }) => ({
-    'source-id': fields.find((field) => field.name === name)?.id ?? 0,
-    'field-id': id,
-    name,
-    transform: 'identity',
-  }));
 }
 
 /** What the metadata before named and this one doesn't, and what of that no reader opens any more. */

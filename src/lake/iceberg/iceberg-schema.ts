@@ -24,13 +24,23 @@ export function icebergFields(schemaString: string): IcebergField[] {
     name,
     type: types[type] ?? type.replace(',', ', '),
     // Folders are no columns of the files: for readers that don't take them from the metadata they have no value.
-    required: !nullable && !partitionFields.some((of) => of.name === name),
+    required: !nullable && !partitionFields.some((field) => field.name === name),
   }));
 }
 
 /** Iceberg specification, "Schemas". */
 export function icebergSchema(fields: readonly IcebergField[]): object {
   return { type: 'struct', 'schema-id': 0, fields };
+}
+
+/** By which columns files are partitioned (Iceberg specification, "Partition Specs"). */
+export function specFields(fields: readonly IcebergField[]): object[] {
+  return partitionFields.map(({ name, id }) => ({
+    'source-id': fields.find((field) => field.name === name)?.id ?? 0,
+    'field-id': id,
+    name,
+    transform: 'identity',
+  }));
 }
 
 /** Which column is which: the files say names, and no ids (Iceberg specification, "Name Mapping Serialization"). */

@@ -2,7 +2,7 @@ import { readInstant } from '../../core/numeric/instant.js';
 import type { Add } from '../delta/actions.js';
 import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
 import { avroFile, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
-import { icebergSchema, partitionFields, type IcebergField } from './iceberg-schema.js';
+import { icebergSchema, partitionFields, specFields, type IcebergField } from './iceberg-schema.js';
 
 /** A manifest as a table's metadata keeps it: the files of one account. */
 export interface Manifest {
@@ -104,7 +104,7 @@ function nullCounts({ stats }: Add, fields: readonly IcebergField[]): AvroValue 
 
 /** Bounds of instants, by which engines leave files out. Delta's have milliseconds: what they cut off the upper ones get back. */
 function bounds(add: Add, fields: readonly IcebergField[]): { lower_bounds: AvroValue; upper_bounds: AvroValue } {
-  const of = (side: 'least' | 'greatest', more: bigint): AvroValue =>
+  const boundsOn = (side: 'least' | 'greatest', more: bigint): AvroValue =>
     fields.flatMap(({ id, name, type }) => {
       const text = type === 'timestamptz' ? columnStatistics(add, name)[side] : undefined;
       const micros = text === undefined ? undefined : readInstant(text);
@@ -113,21 +113,15 @@ function bounds(add: Add, fields: readonly IcebergField[]): { lower_bounds: Avro
       value.writeBigInt64LE(micros + more);
       return [{ key: id, value }];
     });
-  return { lower_bounds: of('least', 0n), upper_bounds: of('greatest', 999n) };
+  return { lower_bounds: boundsOn('least', 0n), upper_bounds: boundsOn('greatest', 999n) };
 }
 
 /** A manifest's file. */
 export function manifestFile(entries: readonly AvroValue[], fields: readonly IcebergField[]): Uint8Array {
-  const spec = partitionFields.map(({ name, id }) => ({
-    'source-id': fields.find((of) => of.name === name)?.id ?? 0,
-    'field-id': id,
-    name,
-    transform: 'identity',
-  }));
   const metadata = {
     schema: JSON.stringify(icebergSchema(fields)),
     'schema-id': '0',
-    'partition-spec': JSON.stringify(spec),
+    'partition-spec': JSON.stringify(specFields(fields)),
     'partition-spec-id': '0',
     'format-version': '2',
     content: 'data',

@@ -1,9 +1,4 @@
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
-
-/** The system's code of an error (`ENOENT`), or undefined for an error that isn't the system's. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}
+import { LedgerlakeError, messageOf, systemCode } from '../../core/errors.js';
 
 /** What to do about it, by the system's code. */
 const advice: Readonly<Record<string, string>> = {
@@ -30,7 +25,7 @@ const advice: Readonly<Record<string, string>> = {
 /** An error of the file system as users meet it: which path, what was wrong, what to do. */
 export function diskFailure(verb: 'read' | 'write' | 'list' | 'remove', path: string, error: unknown): LedgerlakeError {
   if (error instanceof LedgerlakeError) return error;
-  const code = codeOf(error);
+  const code = systemCode(error);
   const what = (code === undefined ? undefined : advice[code]) ?? messageOf(error);
   return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${path}: ${what}${code === undefined ? '' : ` (${code})`}`, {
     cause: error,

@@ -1,9 +1,8 @@
 import { readdir, rmdir, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from './disk-failure.js';
 import { type Dirent, type Stats, lstatSync } from 'node:fs';
 import { type StoredFile, compareBytes, temporaryFolder } from './store.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, systemCode } from '../../core/errors.js';
 
 /** Folders of partitions. */
 const partition = /^(?:account|month)=/;
@@ -35,7 +34,7 @@ async function removeEmpty(folder: string): Promise<void> {
   try {
     await rmdir(folder);
   } catch (error) {
-    if (!keeping.has(codeOf(error) ?? '')) throw error;
+    if (!keeping.has(systemCode(error) ?? '')) throw error;
   }
 }
 
@@ -44,7 +43,7 @@ async function foldersIn(folder: string): Promise<string[]> {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch (error) {
-    if (keeping.has(codeOf(error) ?? '')) return [];
+    if (keeping.has(systemCode(error) ?? '')) return [];
     throw error;
   }
 }
@@ -86,7 +85,7 @@ async function entriesOf(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
+    if (systemCode(error) === 'ENOENT') return [];
     throw error;
   }
 }
@@ -95,7 +94,7 @@ async function statsOf(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

@@ -2,9 +2,10 @@ import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/pro
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
 import { makeFolders, readRange } from '../../core/io/files.js';
-import { codeOf, diskFailure } from './disk-failure.js';
+import { systemCode } from '../../core/errors.js';
+import { diskFailure } from './disk-failure.js';
 import { removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
-import { type Store, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
+import { type Store, type StoredFile, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
 import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
 import { dayMs } from '../../core/windows.js';
 
@@ -27,58 +28,152 @@ const attempts = 20;
  * are empty: one that goes could take another writer's new file's name with it in a crash. Only a sweep of somebody who
  * is alone with the lake takes those of partitions away.
  */
-export function diskStore(location: string, options: DiskOptions = {}): Store {
-  const { clock = systemClock, link: giveName = link } = options;
+export function diskStore(location: string, { clock = systemClock, link: giveName = link }: DiskOptions = {}): Store {
   const root = resolve(location);
-  const temporary = join(root, temporaryFolder);
-  let naming: Promise<() => string> | undefined;
+  const files = new NamedFiles(root, giveName);
+
+  const addressOf = (path: string): string => {
+    checkFolder(path);
+    if (path !== '') refuseLinks(root, path);
+    return join(root, path);
+  };
+  /** Does `step` with the file at a path, once the path is found to lead nowhere else. */
+  const at = async <T>(verb: 'read' | 'write' | 'remove', path: string, step: (file: string) => Promise<T>) => {
+    checkPath(path);
+    if (verb === 'read') refuseLinks(root, path);
+    else refuseLinkedFolder(root, path);
+    const file = join(root, path);
+    return step(file).catch((error: unknown) => {
+      throw diskFailure(verb, file, error);
+    });
+  };
+  /** A read of something that isn't there: nothing, unless the lake itself is a file. */
+  const absent = async (error: unknown): Promise<undefined> => {
+    const code = systemCode(error);
+    if (code === 'ENOENT' || code === 'EISDIR') return;
+    if (code === 'ENOTDIR' && (await isFolder(root))) return;
+    throw error;
+  };
+
+  return {
+    location,
+    address: addressOf,
+    localPath: addressOf,
+    read: (path) => at('read', path, (file) => readFile(file).catch(absent)),
+    readRange: async (path, start, length) => {
+      checkRange(start, length);
+      return at('read', path, (file) => readSlice(file, start, length).catch(absent));
+    },
+    write: (path, bytes) => at('write', path, (file) => files.replace(file, bytes)),
+    create: (path, bytes) => at('write', path, (file) => files.create(file, bytes)),
+    list: (folder, after = '') => filesBelow(root, addressOf(folder), folder === '' ? '' : `${folder}/`, after),
+    remove: (path) =>
+      at('remove', path, async (file) => {
+        await unlink(file).catch(absent);
+        // A file that a commit replaced would be counted again if a crash brought it back.
+        await flushFolder(dirname(file));
+      }),
+    removeUnfinished: (all = false) => files.sweep(all, clock.now()),
+  };
+}
+
+/** The files of `listFiles`; a folder that is a file holds none, as on S3, but a lake that is one is a mistake. */
+async function* filesBelow(root: string, folder: string, prefix: string, after: string): AsyncIterable<StoredFile> {
+  try {
+    yield* listFiles(root, prefix, after);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOTDIR' || !(await isFolder(root))) throw diskFailure('list', folder, error);
+  }
+}
+
+/** The files of a lake: written under `_tmp`, and given their names once they are whole. */
+class NamedFiles {
+  readonly #root: string;
+  readonly #temporary: string;
+  readonly #giveName: NonNullable<DiskOptions['link']>;
+  #names: Promise<() => string> | undefined;
   /** Folders that are known to outlive a crash. */
-  const lasting = new Set<string>();
+  readonly #lasting = new Set<string>();
+
+  constructor(root: string, giveName: NonNullable<DiskOptions['link']>) {
+    this.#root = root;
+    this.#temporary = join(root, temporaryFolder);
+    this.#giveName = giveName;
+  }
+
+  /** Writes a file, also where there is one. */
+  async replace(file: string, bytes: Uint8Array): Promise<void> {
+    const source = await this.#writeTemporary(bytes);
+    await this.#inFolder(file, () => rename(source, file)).catch((error: unknown) => discard(source, error));
+    await flushFolder(dirname(file));
+  }
+
+  /** Writes a file unless there is one; whether this call did. */
+  async create(file: string, bytes: Uint8Array): Promise<boolean> {
+    const source = await this.#writeTemporary(bytes);
+    const won = await this.#inFolder(file, () => this.#nameOnce(source, file, bytes)).catch((error: unknown) =>
+      discard(source, error),
+    );
+    await unlinkIfExists(source);
+    // The losers flush as well: what they go on from must not vanish in a crash.
+    await flushFolder(dirname(file));
+    return won;
+  }
+
+  /** See `Store.removeUnfinished`. `now`: milliseconds since 1970. */
+  async sweep(all: boolean, now: number): Promise<number> {
+    refuseLinks(this.#root, temporaryFolder);
+    try {
+      const swept = await sweepFolder(this.#temporary, await thisWriter(), all ? Infinity : now);
+      if (all) {
+        this.#lasting.clear();
+        await removeEmptyPartitions(this.#root);
+      }
+      return swept;
+    } catch (error) {
+      throw diskFailure('remove', this.#temporary, error);
+    }
+  }
+
+  async #writeTemporary(bytes: Uint8Array): Promise<string> {
+    refuseLinks(this.#root, temporaryFolder);
+    this.#names ??= thisWriter().then(temporaryNames);
+    const path = join(this.#temporary, (await this.#names)());
+    await this.#inFolder(path, () => writeWhole(path, bytes));
+    return path;
+  }
+
+  /** Does `step` with the file's folder there, again where the folder goes before it is done. */
+  async #inFolder<T>(file: string, step: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#makeFolder(dirname(file));
+        return await step();
+      } catch (error) {
+        if (systemCode(error) !== 'ENOENT' || attempt === attempts) throw error;
+        this.#lasting.clear();
+      }
+    }
+  }
 
   /** Makes a folder, and sees to it that every name on the way to it is on the disk. */
-  const makeFolder = async (folder: string): Promise<void> => {
-    if (lasting.has(folder)) return;
+  async #makeFolder(folder: string): Promise<void> {
+    if (this.#lasting.has(folder)) return;
     const first = await makeFolders(folder);
     // Up to the lake always, as another process may have made a folder and not flushed its name yet; above it only
     // where this call made one.
-    const top = first !== undefined && root.startsWith(first) ? dirname(first) : root;
+    const top = first !== undefined && this.#root.startsWith(first) ? dirname(first) : this.#root;
     for (let at = folder; at !== top && at !== dirname(at); at = dirname(at)) await flushFolder(dirname(at));
-    lasting.add(folder);
-  };
-
-  const writeTemporary = async (bytes: Uint8Array): Promise<string> => {
-    refuseLinks(root, temporaryFolder);
-    naming ??= thisWriter().then(temporaryNames);
-    const path = join(temporary, (await naming)());
-    await withRetries(() => makeFolder(temporary).then(() => writeWhole(path, bytes)));
-    return path;
-  };
-
-  /** Does `step` with the file's folder there, again where the folder goes before it is done. */
-  const inFolder = <T>(file: string, step: () => Promise<T>): Promise<T> =>
-    withRetries(async () => {
-      await makeFolder(dirname(file));
-      return step();
-    });
-
-  const withRetries = async <T>(step: () => Promise<T>): Promise<T> => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await step();
-      } catch (error) {
-        if (codeOf(error) !== 'ENOENT' || attempt === attempts) throw error;
-        lasting.clear();
-      }
-    }
-  };
+    this.#lasting.add(folder);
+  }
 
   /** Gives the temporary file its name unless that is taken, on file systems of either kind. */
-  const nameOnce = async (source: string, target: string, bytes: Uint8Array): Promise<boolean> => {
+  async #nameOnce(source: string, target: string, bytes: Uint8Array): Promise<boolean> {
     try {
-      await giveName(source, target);
+      await this.#giveName(source, target);
       return true;
     } catch (error) {
-      const code = codeOf(error) ?? '';
+      const code = systemCode(error) ?? '';
       // Over a network a link can be made and its answer lost, and the repeated call then finds it there: two names, ours.
       if (code === 'EEXIST') return (await stat(source)).nlink === 2;
       if (!noLinks.has(code)) throw error;
@@ -88,105 +183,10 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
       await writeWhole(target, bytes);
       return true;
     } catch (error) {
-      if (codeOf(error) === 'EEXIST') return false;
+      if (systemCode(error) === 'EEXIST') return false;
       throw error;
     }
-  };
-
-  /** A read of something that isn't there: nothing, unless the lake itself is a file. */
-  const absent = async (error: unknown): Promise<undefined> => {
-    const code = codeOf(error);
-    if (code === 'ENOENT' || code === 'EISDIR') return undefined;
-    if (code === 'ENOTDIR' && (await isFolder(root))) return undefined;
-    throw error;
-  };
-
-  /** Does `step` with the file at a path, once the path is found to lead nowhere else. */
-  const at = async <T>(
-    verb: 'read' | 'write' | 'remove',
-    path: string,
-    refuse: (root: string, path: string) => unknown,
-    step: (file: string) => Promise<T>,
-  ): Promise<T> => {
-    checkPath(path);
-    refuse(root, path);
-    const file = join(root, path);
-    try {
-      return await step(file);
-    } catch (error) {
-      throw diskFailure(verb, file, error);
-    }
-  };
-
-  const address = (path: string): string => {
-    checkFolder(path);
-    if (path !== '') refuseLinks(root, path);
-    return join(root, path);
-  };
-
-  return {
-    location,
-    address,
-    localPath: address,
-
-    read: (path) => at('read', path, refuseLinks, (file) => readFile(file).catch(absent)),
-
-    readRange: async (path, start, length) => {
-      checkRange(start, length);
-      return at('read', path, refuseLinks, (file) => readSlice(file, start, length).catch(absent));
-    },
-
-    write: (path, bytes) =>
-      at('write', path, refuseLinkedFolder, async (file) => {
-        const source = await writeTemporary(bytes);
-        await inFolder(file, () => rename(source, file)).catch((error: unknown) => discard(source, error));
-        await flushFolder(dirname(file));
-      }),
-
-    create: (path, bytes) =>
-      at('write', path, refuseLinkedFolder, async (file) => {
-        const source = await writeTemporary(bytes);
-        const won = await inFolder(file, () => nameOnce(source, file, bytes)).catch((error: unknown) =>
-          discard(source, error),
-        );
-        await unlinkIfExists(source);
-        // The losers flush as well: what they go on from must not vanish in a crash.
-        await flushFolder(dirname(file));
-        return won;
-      }),
-
-    list: (folder, after = '') => {
-      checkFolder(folder);
-      if (folder !== '') refuseLinks(root, folder);
-      const files = listFiles(root, folder === '' ? '' : `${folder}/`, after);
-      return named(files, async (error) => {
-        // A folder that is a file holds nothing, as on S3; a lake that is one is a mistake.
-        if (codeOf(error) === 'ENOTDIR' && (await isFolder(root))) return;
-        throw diskFailure('list', join(root, folder), error);
-      });
-    },
-
-    remove: (path) =>
-      at('remove', path, refuseLinkedFolder, async (file) => {
-        await unlink(file).catch(absent);
-        // A file that a commit replaced would be counted again if a crash brought it back.
-        await flushFolder(dirname(file));
-      }),
-
-    removeUnfinished: async (all = false) => {
-      refuseLinks(root, temporaryFolder);
-      try {
-        const swept = await sweepFolder(temporary, await thisWriter(), all ? Infinity : clock.now());
-        if (all) {
-          lasting.clear();
-          await removeEmptyPartitions(root);
-        }
-        return swept;
-      } catch (error) {
-        throw diskFailure('remove', temporary, error);
-      }
-    },
-  };
+  }
 }
 
 /** Writes a file that isn't there yet and flushes it; one that can't be finished is taken away again. */
@@ -209,7 +209,7 @@ async function discard(path: string, error: unknown): Promise<never> {
 
 async function unlinkIfExists(path: string): Promise<void> {
   await unlink(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw error;
+    if (systemCode(error) !== 'ENOENT') throw error;
   });
 }
 
@@ -221,7 +221,7 @@ async function flushFolder(folder: string): Promise<void> {
     await handle.sync();
   } catch (error) {
     // Windows opens no folders and some network file systems flush none: there the system orders names by itself.
-    const code = codeOf(error) ?? '';
+    const code = systemCode(error) ?? '';
     if (!['ENOENT', 'ENOTDIR', 'EISDIR', 'EINVAL', 'ENOTSUP'].includes(code)) throw error;
   } finally {
     await handle?.close();
@@ -231,7 +231,7 @@ async function flushFolder(folder: string): Promise<void> {
 async function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (stats) => stats.isDirectory(),
-    (error: unknown) => codeOf(error) === 'ENOENT',
+    (error: unknown) => systemCode(error) === 'ENOENT',
   );
 }
 
@@ -245,22 +245,13 @@ async function readSlice(path: string, start: number, length: number): Promise<U
   }
 }
 
-/** Passes a list on; `failed` decides about its error. */
-async function* named<T>(source: AsyncIterable<T>, failed: (error: unknown) => Promise<void>): AsyncIterable<T> {
-  try {
-    yield* source;
-  } catch (error) {
-    await failed(error);
-  }
-}
-
 /**
  * Removes the temporaries of dead processes of this host, and those of other hosts that are older than a day. With
  * `now` at infinity also what no store has named.
  */
 async function sweepFolder(folder: string, self: Writer, now: number): Promise<number> {
   const names = await readdir(folder).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return [];
+    if (systemCode(error) === 'ENOENT') return [];
     throw error;
   });
   let removed = 0;

@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { diskStore } from './disk.js';
-import { type S3Options, s3Store } from './s3.js';
+import type { S3Options } from './s3-bucket.js';
+import { s3Store } from './s3.js';
 import type { Store } from './store.js';
 
 export interface StoreOptions {

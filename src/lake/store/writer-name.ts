@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { systemCode } from '../../core/errors.js';
 
 /** Who writes a temporary file, so that others can distinguish a dead writer's from a living one's. */
 export interface Writer {
@@ -42,7 +43,7 @@ export async function isAlive(writer: Writer): Promise<boolean> {
     process.kill(writer.pid, 0);
   } catch (error) {
     // EPERM: there is such a process, and it is another user's.
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+    if (systemCode(error) !== 'EPERM') return false;
   }
   const [state, start] = await statusOf(writer.pid);
   // What has ended stays a zombie until somebody waits for it, in a container without init for good.

@@ -1,9 +1,11 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { groupBy } from '../../core/group-by.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store, type StoredFile } from '../store/store.js';
 import { symlinkFolder } from '../data-files.js';
+import { type Exported, exportTables, locationOf } from '../table-export.js';
 
 /**
  * Writes the symlink manifests of every table, as Delta's `symlink_format_manifest`: `TABLE/_symlink_format_manifest/` has
@@ -12,19 +14,8 @@ import { symlinkFolder } from '../data-files.js';
  *
  * @throws LedgerlakeError as the store and the log do; called again it goes on from there
  */
-export async function exportSymlinks(
-  lake: Lake,
-): Promise<{ readonly tables: number; readonly changed: number; readonly bytes: number }> {
-  const result = { tables: 0, changed: 0, bytes: 0 };
-  for (const table of lake.tables) {
-    if (table.snapshot.version < 0) continue;
-    result.tables++;
-    const bytes = await exportTable(lake, table);
-    if (bytes === undefined) continue;
-    result.changed++;
-    result.bytes += bytes;
-  }
-  return result;
+export function exportSymlinks(lake: Lake): Promise<Exported> {
+  return exportTables(lake, (table) => exportTable(lake, table));
 }
 
 /** What the manifests were when they were written, so that the next export reads none of them. */
@@ -48,7 +39,7 @@ async function exportTable(lake: Lake, table: DeltaTable): Promise<number | unde
     for await (const file of store.list(folder)) if (file.path !== notePath) stored.set(file.path, file);
     const gone = [...stored.keys()].filter((path) => !wanted.has(path));
     const stale = [...wanted].filter(([path, text]) => {
-      const [file, note, sha256] = [stored.get(path), noted[path], hashOf(text)];
+      const [file, note, sha256] = [stored.get(path), noted[path], hash('sha256', text)];
       if (file === undefined) return true;
       if (written.get(path) === sha256) return file.size !== Buffer.byteLength(text);
       return note?.sha256 !== sha256 || note.size !== file.size || note.modifiedAt !== file.modifiedAt;
@@ -60,7 +51,7 @@ async function exportTable(lake: Lake, table: DeltaTable): Promise<number | unde
     bytes ??= 0;
     for (const [path, text] of stale) {
       await store.write(path, Buffer.from(text));
-      written.set(path, hashOf(text));
+      written.set(path, hash('sha256', text));
       bytes += Buffer.byteLength(text);
     }
     for (const path of gone) await store.remove(path);
@@ -76,36 +67,22 @@ async function writeNote(
   const note: Note = {};
   for (const [manifest, text] of wanted) {
     const { size = 0, modifiedAt = 0 } = stored.get(manifest) ?? {};
-    note[manifest] = { sha256: hashOf(text), size, modifiedAt };
+    note[manifest] = { sha256: hash('sha256', text), size, modifiedAt };
   }
   await store.write(path, Buffer.from(JSON.stringify(note)));
 }
 
 /** The text of each partition's manifest, by its path within the lake. */
 function manifestsOf(lake: Lake, table: DeltaTable, folder: string): ReadonlyMap<string, string> {
-  const addresses = new Map<string, string[]>();
-  for (const { table: of, add } of lake.committedAdds()) {
-    if (of !== table) continue;
-    const path = table.pathOf(add);
+  const paths = lake.committedAddsOf(table).map((add) => table.pathOf(add));
+  const byManifest = groupBy(paths, (path) => {
     const partition = path.slice(table.schema.name.length + 1, path.lastIndexOf('/'));
-    const manifest = `${folder}/${partition}/manifest`;
-    const address = lake.store.address(path);
-    const absolute = lake.store.localPath(path) === undefined ? address : `file://${address}`;
-    const listed = addresses.get(manifest);
-    if (listed === undefined) addresses.set(manifest, [absolute]);
-    else listed.push(absolute);
-  }
+    return `${folder}/${partition}/manifest`;
+  });
   return new Map(
-    [...addresses].map(([path, lines]) => [
-      path,
-      lines
-        .toSorted()
-        .map((line) => `${line}\n`)
-        .join(''),
-    ]),
+    [...byManifest].map(([manifest, listed]) => {
+      const lines = listed.map((path) => locationOf(lake.store, path)).toSorted();
+      return [manifest, lines.map((line) => `${line}\n`).join('')];
+    }),
   );
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -43,10 +43,11 @@ function tableStatement(lake: Lake, table: DeltaTable, schema: string): string {
 }
 
 function partitionStatements(lake: Lake, table: DeltaTable, schema: string): string[] {
-  const partitions = new Map<string, Readonly<Record<string, string | null>>>();
-  for (const { table: of, add } of lake.committedAdds()) {
-    if (of === table) partitions.set(add.path.slice(0, add.path.lastIndexOf('/')), add.partitionValues);
-  }
+  const partitions = new Map(
+    lake
+      .committedAddsOf(table)
+      .map(({ path, partitionValues }) => [path.slice(0, path.lastIndexOf('/')), partitionValues] as const),
+  );
   return [...partitions]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([folder, values]) => {

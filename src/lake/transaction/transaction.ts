@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.js';
+import { groupBy } from '../../core/group-by.js';
 import type { Table } from '../../core/columns/table.js';
 import type { Action, Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
@@ -239,16 +240,15 @@ class OpenTransaction {
   /** The main table's files, each with references to its derived ones; those of lasting tables are pinned instead. */
   async #referencingAdds(derived: readonly CommittedDerived[]): Promise<Add[]> {
     const files = this.#transaction.files.filter(({ table }) => this.#lake.table(table.name) === this.#main);
-    const references = new Map<string, string[]>();
-    for (const { table, add, file } of derived) {
-      if (table.schema.lasting === true) continue;
-      const bundle = bundleOf(file, files);
-      references.set(bundle, [...(references.get(bundle) ?? []), table.pathOf(add)]);
-    }
+    const referenced = groupBy(
+      derived.filter(({ table }) => table.schema.lasting !== true),
+      ({ file }) => bundleOf(file, files),
+    );
     const adds: Add[] = [];
     for (const file of files) {
       const add = await this.#written.ensureWritten(this.#main, file);
-      adds.push({ ...add, tags: { ...add.tags, derived: JSON.stringify(references.get(keyOf(file)) ?? []) } });
+      const paths = (referenced.get(keyOf(file)) ?? []).map((other) => other.table.pathOf(other.add));
+      adds.push({ ...add, tags: { ...add.tags, derived: JSON.stringify(paths) } });
     }
     return adds;
   }

@@ -74,7 +74,7 @@ export async function readAskedRanges(
     const note = parseNote(bytes, (value) => schema.parse(value));
     if (note === undefined || note.account !== whose) passOver(path);
     else {
-      const ranges = note.asked.map(({ from, to, ...of }) => ({ ...of, start: from, end: to }));
+      const ranges = note.asked.map(({ from, to, ...others }) => ({ ...others, start: from, end: to }));
       notes.push({ path, account: whose, ranges });
     }
     if (notes.length === mostNotes) break;

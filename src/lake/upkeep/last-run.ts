@@ -1,6 +1,5 @@
 import type { z } from 'zod';
-import { parseNote } from '../store/store.js';
-import type { Store } from '../store/store.js';
+import { parseNote, type Store } from '../store/store.js';
 
 const path = '_last-run.json';
 

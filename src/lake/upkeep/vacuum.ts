@@ -214,14 +214,11 @@ async function deleteUnreferenced({
   files,
   fenced,
   clock,
-}: {
-  readonly lake: Lake;
+}: Pick<Found, 'lake' | 'fenced' | 'clock'> & {
   /** What removes them. */
   readonly store: Store;
   readonly table: DeltaTable;
   readonly files: readonly string[];
-  readonly fenced: ReadonlySet<string>;
-  readonly clock: Clock;
 }): Promise<readonly string[]> {
   let gone: string[] = [];
   await table.commit('FENCE', async () => {

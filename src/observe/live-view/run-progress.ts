@@ -166,11 +166,11 @@ function inPages(track: Track, bucket: Bucket | undefined, now: number): Figures
   const { pages, pagesLeft, open } = track;
   const all = pagesLeft === undefined ? undefined : pages + pagesLeft;
   const isDone = track.state === 'done';
-  const of = all === undefined || isDone ? '' : ` of ~${formatCount(all)}`;
+  const total = all === undefined || isDone ? '' : ` of ~${formatCount(all)}`;
   const events = Math.round(track.results.at(now));
   return {
     share: isDone ? 1 : all === undefined ? undefined : pages / Math.max(1, all),
-    amount: of === '' ? formatCount(pages, 'page') : `${formatCount(pages)}${of} pages`,
+    amount: total === '' ? formatCount(pages, 'page') : `${formatCount(pages)}${total} pages`,
     leftMs: leftMsOf(track, bucket, now),
     details: [
       `${formatCount(events)} events/s`,
@@ -184,9 +184,9 @@ function inPages(track: Track, bucket: Bucket | undefined, now: number): Figures
 function bucketTexts(bucket: Bucket, now: number): string[] {
   const tokens = Math.floor(tokensAt(bucket, now) + 1e-6);
   const wait = bucket.nextAt - now;
-  const held = `${tokens}/${Math.round(bucket.burst)} tokens`;
-  if (wait <= 0) return [held];
-  return [held, `next in ${wait < 10_000 ? `${(Math.ceil(wait / 100) / 10).toFixed(1)} s` : formatSpan(wait)}`];
+  const level = `${tokens}/${Math.round(bucket.burst)} tokens`;
+  if (wait <= 0) return [level];
+  return [level, `next in ${wait < 10_000 ? `${(Math.ceil(wait / 100) / 10).toFixed(1)} s` : formatSpan(wait)}`];
 }
 
 /**
@@ -196,8 +196,8 @@ function bucketTexts(bucket: Bucket, now: number): string[] {
 function leftMsOf({ pagesLeft, pageRate }: Track, bucket: Bucket | undefined, now: number): number | undefined {
   if (pagesLeft === undefined) return undefined;
   if (bucket !== undefined) {
-    const held = Math.max(0, bucket.nextAt - now);
-    return held + (Math.max(0, pagesLeft - tokensAt(bucket, now)) / bucket.rate) * 1000;
+    const waitMs = Math.max(0, bucket.nextAt - now);
+    return waitMs + (Math.max(0, pagesLeft - tokensAt(bucket, now)) / bucket.rate) * 1000;
   }
   const rate = pageRate.at(now);
   return rate === 0 ? undefined : (pagesLeft / rate) * 1000;
@@ -205,11 +205,11 @@ function leftMsOf({ pagesLeft, pageRate }: Track, bucket: Bucket | undefined, no
 
 function inBytes({ state, bytes, allBytes, files, current, startedAt = 0 }: Track, now: number): Figures {
   const share = state === 'done' ? 1 : allBytes === undefined ? undefined : bytes / Math.max(1, allBytes);
-  const of = allBytes === undefined ? '' : ` of ${formatBytes(allBytes)}`;
+  const total = allBytes === undefined ? '' : ` of ${formatBytes(allBytes)}`;
   const elapsed = now - startedAt;
   return {
     share,
-    amount: allBytes === 0 ? 'nothing to do' : `${formatBytes(bytes)}${of}`,
+    amount: allBytes === 0 ? 'nothing to do' : `${formatBytes(bytes)}${total}`,
     leftMs: share === undefined || share < 0.02 ? undefined : (elapsed * (1 - share)) / share,
     details: [
       ...(files === 0 ? [] : [`${formatCount(files, 'file')} done`]),

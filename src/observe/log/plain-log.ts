@@ -175,9 +175,9 @@ const lines: Handlers<string | undefined> = {
 /** Text of the events that only `--verbose` writes. */
 const verboseLines: Handlers<string | undefined> = {
   'slice-committed': ({ pipeline, slice, rows, left }) => {
-    const held = Object.entries(rows).map(([table, count]) => `${formatCount(count)} ${table}`);
+    const counts = Object.entries(rows).map(([table, count]) => `${formatCount(count)} ${table}`);
     const after = left === '' ? 'nothing left to begin' : `${left} left to begin`;
-    return `${pipeline}: ${slice} committed, ${held.join(', ') || 'empty'}, ${after}`;
+    return `${pipeline}: ${slice} committed, ${counts.join(', ') || 'empty'}, ${after}`;
   },
   'slice-conflict': ({ pipeline, slice }) => `${pipeline}: ${slice} was loaded by another run meanwhile`,
   'request-answered': ({ pipeline, operation, seconds, requestId }) =>

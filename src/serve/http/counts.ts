@@ -55,6 +55,11 @@ export class Tally {
     this.#underWay -= 1;
   }
 
+  /** A request that was refused before anybody was asked for an answer. */
+  refused(status: number): void {
+    this.answered('none', status);
+  }
+
   answered(operation: Counted, status: number): void {
     const statuses = this.#requests.get(operation) ?? new Map<number, number>();
     this.#requests.set(operation, statuses.set(status, (statuses.get(status) ?? 0) + 1));

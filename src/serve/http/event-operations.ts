@@ -1,10 +1,135 @@
-import { limits, type Operation, type OperationName, operations } from '../../sources/finances/api-v0/operations.js';
+import {
+  type DateRange,
+  limits,
+  type Operation,
+  type OperationName,
+  operations,
+} from '../../sources/finances/api-v0/operations.js';
 import { eventLists } from '../../sources/finances/model/records.js';
-import { rangeOf, readEventRequest } from './event-requests.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from './ledger.js';
 import { invalidInput, requestRefusal } from './outcome.js';
-import type { PageContents, ServedOperation } from './served-operation.js';
-import type { Chain } from './signed-tokens.js';
+import { type Bound, boundOf, pairsOf, percentDecoded } from './query-parameters.js';
+import {
+  type AskedPage,
+  type PageContents,
+  type PageRequest,
+  positionOf,
+  type ServedOperation,
+} from './served-operation.js';
+import type { Chain, ChainPosition } from './signed-tokens.js';
+
+/** What a query string says, checked one by one; how the parameters go together is checked elsewhere. */
+interface Parameters {
+  readonly pageSize: number | undefined;
+  /** Lower bound. */
+  readonly after: Bound | undefined;
+  /** Upper bound. */
+  readonly before: Bound | undefined;
+  readonly token: string | undefined;
+}
+
+/** The query parameters of an operation, by the specification's table of operations (section 4). */
+function namesOf(operation: Operation): readonly string[] {
+  const range = operation.range === undefined ? [] : [operation.range.after, operation.range.before];
+  return ['MaxResultsPerPage', ...range, 'NextToken'];
+}
+
+function pageSizeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const size = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
+  if (size >= 1 && size <= limits.pageSize) return size;
+  throw invalidInput(`MaxResultsPerPage must be a whole number from 1 to ${limits.pageSize}.`, text);
+}
+
+/**
+ * Reads an operation's query string (specification, section 4). Names are case-sensitive.
+ * Throws a Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty or malformed.
+ */
+function readParameters(operation: Operation, query: string): Parameters {
+  const pairs = pairsOf({ operation: operation.name, names: namesOf(operation) }, query);
+  const bound = (name: string | undefined) => (name === undefined ? undefined : boundOf(name, pairs.get(name)));
+  return {
+    pageSize: pageSizeOf(pairs.get('MaxResultsPerPage')),
+    after: bound(operation.range?.after),
+    before: bound(operation.range?.before),
+    token: pairs.get('NextToken'),
+  };
+}
+
+function subjectOf({ pathParameter: parameter }: Operation, rawSubject: string | undefined): string | undefined {
+  if (parameter === undefined || rawSubject === undefined) return undefined;
+  const subject = percentDecoded(rawSubject);
+  if (subject === undefined) throw invalidInput(`${parameter.name} is not percent-encoded UTF-8.`, rawSubject);
+  if (subject === '' || parameter.pattern?.test(subject) === false) {
+    throw invalidInput(`${parameter.name} must be ${parameter.format}.`, subject);
+  }
+  return subject;
+}
+
+/** Throws a Refusal for bounds that the specification doesn't allow (sections 4.1 and 4.2). */
+function checkBounds(range: DateRange, { after, before }: Parameters, now: number): void {
+  if (before !== undefined && after === undefined && range.beforeNeedsAfter) {
+    throw invalidInput(`${range.after} must also be specified whenever ${range.before} is specified.`, before.text);
+  }
+  for (const [name, bound] of [
+    [range.after, after],
+    [range.before, before],
+  ] as const) {
+    if (bound !== undefined && bound.at > now - limits.marginMs) {
+      throw invalidInput(`${name} should be no later than ${limits.marginMs / 60_000} minutes from now.`, bound.text);
+    }
+  }
+  if (after !== undefined && before !== undefined && before.at <= after.at) {
+    throw invalidInput(`${range.before} must be later than ${range.after}.`, `${after.text} and ${before.text}`);
+  }
+}
+
+/** A token comes alone or with the bounds of the first request; only the page's size may change on the way. */
+function continued(position: ChainPosition, range: DateRange | undefined, parameters: Parameters): PageRequest {
+  const { chain, cursor, pages, results } = position;
+  const { after, before, pageSize, token } = parameters;
+  const given = [after, before].flatMap((bound) => bound?.text ?? []);
+  if (range !== undefined && given.length > 0 && (after?.at !== chain.after || before?.at !== chain.before)) {
+    throw invalidInput(
+      `NextToken must be sent alone or with the same ${range.after} and ${range.before} as the first request.`,
+      given.join(' and '),
+    );
+  }
+  return { chain: { ...chain, pageSize: pageSize ?? chain.pageSize }, cursor, token, pages, results };
+}
+
+/**
+ * Checks a request to an operation by all rules of the specification (section 4). Throws a Refusal (400) that names the
+ * rule.
+ */
+function readEventRequest(operation: Operation, { rawSubject, query, rules, now }: AskedPage): PageRequest {
+  const subject = subjectOf(operation, rawSubject);
+  const parameters = readParameters(operation, query);
+  const { after, before, pageSize = limits.pageSize, token } = parameters;
+  if (token !== undefined) {
+    return continued(
+      positionOf(token, { parameter: 'NextToken', operation: operation.name, subject }, rules, now),
+      operation.range,
+      parameters,
+    );
+  }
+  if (operation.range !== undefined) checkBounds(operation.range, parameters, now);
+  const chain = { operation: operation.name, subject, after: after?.at, before: before?.at, pageSize, asOf: now };
+  return { chain, cursor: undefined, token: undefined, pages: 0, results: 0 };
+}
+
+/**
+ * The instants that a chain asks for, or undefined where nothing can match: bounds further apart than 180 days, and a
+ * lower bound that meets the default of the upper one. Without a lower bound the range begins in 1970.
+ */
+function rangeOf({ after, before, asOf }: Chain, range: DateRange): InstantRange | undefined {
+  // Groups have no default for the upper bound: all that opened up to the request itself, and no span to check.
+  const upper = before ?? (range.beforeDefaultsToNow ? asOf - limits.marginMs : undefined);
+  if (after !== undefined && upper !== undefined && upper - after > limits.maxSpanMs) return undefined;
+  const from = after ?? 0;
+  const to = upper ?? Math.floor(asOf) + 1;
+  return from < to ? { from, to } : undefined;
+}
 
 /** An empty range. */
 const nothing: InstantRange = { from: 0, to: 0 };

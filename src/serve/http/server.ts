@@ -48,17 +48,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       advice: 'serve --allow-host names others',
     },
     answer: ({ method, target, ...exchange }: HttpRequest) => answerTo(method, target, exchange),
-    watch: {
-      begin: () => {
-        tally.begin();
-      },
-      end: () => {
-        tally.end();
-      },
-      refused: (status) => {
-        tally.answered('none', status);
-      },
-    },
+    watch: tally,
   }).catch((error: unknown) => {
     throw usageError(`cannot listen on ${host}, port ${port}: ${messageOf(error)}; choose another host or port`);
   });

@@ -1,4 +1,5 @@
 import type { Add } from '../../lake/delta/actions.js';
+import { groupBy } from '../../core/group-by.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
@@ -42,7 +43,7 @@ export class CommittedFiles {
   readonly #known = new WeakMap<Add, CommittedFile>();
   #version = -2;
   #files: readonly CommittedFile[] = [];
-  #byLoadKey: ReadonlyMap<string, readonly CommittedFile[]> | undefined;
+  #byLoadKey: ReadonlyMap<string, readonly { readonly file: CommittedFile }[]> | undefined;
 
   /** @param column the instant by which rows are selected */
   constructor(table: DeltaTable, account: string, column: string) {
@@ -67,8 +68,11 @@ export class CommittedFiles {
   /** The files with rows of a load key: of a settlement, or of an order that was requested. */
   of(loadKey: string): readonly CommittedFile[] {
     const { all } = this;
-    this.#byLoadKey ??= byLoadKey(all);
-    return this.#byLoadKey.get(loadKey) ?? [];
+    this.#byLoadKey ??= groupBy(
+      all.flatMap((file) => file.loadKeys.map((key) => ({ key, file }))),
+      ({ key }) => key,
+    );
+    return this.#byLoadKey.get(loadKey)?.map(({ file }) => file) ?? [];
   }
 
   #read(add: Add): CommittedFile {
@@ -80,18 +84,6 @@ export class CommittedFiles {
     this.#known.set(add, read);
     return read;
   }
-}
-
-function byLoadKey(files: readonly CommittedFile[]): Map<string, CommittedFile[]> {
-  const byKey = new Map<string, CommittedFile[]>();
-  for (const file of files) {
-    for (const loadKey of file.loadKeys) {
-      const found = byKey.get(loadKey);
-      if (found === undefined) byKey.set(loadKey, [file]);
-      else found.push(file);
-    }
-  }
-  return byKey;
 }
 
 function boundsOf(add: Add, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
@@ -134,7 +126,8 @@ export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: 
   };
 }
 
-function compare(a: bigint, b: bigint): number {
+/** Below 0, 0 or above 0 as `a` is less than, equal to or greater than `b`. */
+export function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
@@ -147,7 +140,13 @@ const schemas = {
 
 export type MainTable = keyof typeof schemas;
 
-/** On a local disk reading new commits costs next to nothing. */
+/** Something for each of these tables, by name. */
+export function eachTable<T>(make: (name: MainTable) => T): Readonly<Record<MainTable, T>> {
+  const names = Object.keys(schemas) as MainTable[];
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<MainTable, T>;
+}
+
+/** On a disk, to read on costs next to nothing. */
 function usuallyFreshMs(store: Store): number {
   return store.localPath('') === undefined ? 1000 : 0;
 }
@@ -167,17 +166,7 @@ export class MainTables {
   private constructor(store: Store, clock: Clock, freshMs: number) {
     this.store = store;
     this.#clock = clock;
-    const table = (name: MainTable) => new DeltaTable(schemas[name], store, clock);
-    this.#tables = {
-      events: table('events'),
-      groups: table('groups'),
-      group_events: table('group_events'),
-      order_events: table('order_events'),
-      transactions: table('transactions'),
-      order_transactions: table('order_transactions'),
-      payouts: table('payouts'),
-      settlement_summaries: table('settlement_summaries'),
-    };
+    this.#tables = eachTable((name) => new DeltaTable(schemas[name], store, clock));
     this.#freshMs = freshMs;
   }
 

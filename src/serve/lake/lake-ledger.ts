@@ -16,6 +16,8 @@ import type {
 import { invalidInput } from '../http/outcome.js';
 import {
   CommittedFiles,
+  compare,
+  eachTable,
   nearestFiles,
   type CommittedFile,
   type MainTable,
@@ -24,7 +26,6 @@ import {
 import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
 import { OrderFiles } from './order-files.js';
 import * as stored from './stored-rows.js';
-import { payoutsByDate, summariesOf, transactionsByDate, transactionsOfOrder } from './stored-transactions.js';
 import { cursorAfter, cursorText, readCursor, rowsBehind, type RowCursor, type StoredRow } from './stored-rows.js';
 import { Readers } from './readers.js';
 
@@ -45,6 +46,13 @@ const latestMs = Date.parse('9999-12-31');
 
 /** Largest number of attempts at a question whose files are replaced by commits while they are read. */
 const mostAttempts = 5;
+
+/** The instant by which rows are asked for, where it isn't `effective_at`. */
+const instantColumns: Readonly<Partial<Record<MainTable, string>>> = {
+  groups: 'started_at',
+  payouts: 'created_at',
+  settlement_summaries: 'period_start',
+};
 
 interface Question {
   /** Unique to the question and the versions of its tables. */
@@ -72,17 +80,9 @@ export class LakeLedger implements Ledger {
   private constructor(tables: MainTables, account: string, readers: Readers, copies: LocalCopies) {
     this.#tables = tables;
     this.#account = account;
-    const files = (name: MainTable, column = 'effective_at') => new CommittedFiles(tables.table(name), account, column);
-    this.#files = {
-      events: files('events'),
-      groups: files('groups', 'started_at'),
-      group_events: files('group_events'),
-      order_events: files('order_events'),
-      transactions: files('transactions'),
-      order_transactions: files('order_transactions'),
-      payouts: files('payouts', 'created_at'),
-      settlement_summaries: files('settlement_summaries', 'period_start'),
-    };
+    this.#files = eachTable(
+      (name) => new CommittedFiles(tables.table(name), account, instantColumns[name] ?? 'effective_at'),
+    );
     this.#readers = readers;
     this.#copies = copies;
     this.#orders = new OrderFiles(readers, this.#copies);
@@ -140,14 +140,14 @@ export class LakeLedger implements Ledger {
       this.#page(query, () => {
         const within = storable(range);
         if (orderId === undefined) {
-          return this.#byDate('transactions', (rows) => transactionsByDate(rows, filters), within, filters);
+          return this.#byDate('transactions', (rows) => stored.transactionsByDate(rows, filters), within, filters);
         }
         const [dated, asked] = [this.#files.transactions.all, this.#files.order_transactions.of(`order/${orderId}`)];
         const name = JSON.stringify(['order', orderId, within, filters]);
         return this.#whole(name, ['transactions', 'order_transactions'], [...dated, ...asked], async (after, count) => {
           const files = { dated: await this.#addresses(dated), asked: await this.#addresses(asked) };
           const bounds = { from: micros(within.from), to: micros(within.to) };
-          const sql = transactionsOfOrder(orderId, files, bounds, filters, { after, count });
+          const sql = stored.transactionsOfOrder(orderId, files, bounds, filters, { after, count });
           return this.#rows([...files.dated, ...files.asked], sql);
         });
       }),
@@ -158,7 +158,7 @@ export class LakeLedger implements Ledger {
         const files = this.#files.settlement_summaries.all;
         return this.#whole(JSON.stringify(question), ['settlement_summaries'], files, async (after, count) => {
           const addresses = await this.#addresses(files);
-          return this.#rows(addresses, summariesOf(question, addresses, { after, count }));
+          return this.#rows(addresses, stored.summariesOf(question, addresses, { after, count }));
         });
       });
     },
@@ -170,7 +170,7 @@ export class LakeLedger implements Ledger {
         return this.#whole(name, ['payouts'], files, async (after, count) => {
           const addresses = await this.#addresses(files);
           const within = { from: micros(range.from), to: micros(range.to) };
-          return this.#rows(addresses, payoutsByDate(question, addresses, within, { after, count }));
+          return this.#rows(addresses, stored.payoutsByDate(question, addresses, within, { after, count }));
         });
       }),
   };
@@ -298,11 +298,7 @@ function micros(ms: number): bigint {
   return BigInt(Math.ceil(ms * 1000));
 }
 
-function compare(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** Rows after a cursor. */
+/** Rows that follow a cursor. */
 interface RowsAhead {
   readonly rows: readonly StoredRow[];
   /** Whether they are the last ones. */

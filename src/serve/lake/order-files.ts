@@ -1,3 +1,4 @@
+import { Turns } from '../../core/turns.js';
 import type { CommittedFile } from './committed-files.js';
 import type { LocalCopies } from './local-copies.js';
 import type { Readers } from './readers.js';
@@ -25,7 +26,7 @@ export class OrderFiles {
   readonly #numbers = new Map<string, number>();
   #count = 0;
   #isCreated = false;
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(readers: Readers, copies: LocalCopies) {
     this.#readers = readers;
@@ -34,7 +35,7 @@ export class OrderFiles {
 
   /** All rows of an order in the files, with rare extra rows where hashes collide. Calls run one after the other. */
   rowsOf(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
-    const turn = this.#queue.then(async () => {
+    return this.#turns.run(async () => {
       await this.#lookAt(files);
       const found = await this.#readers.rows({
         sql:
@@ -49,8 +50,6 @@ export class OrderFiles {
         return [{ file, rows: rows === null ? undefined : String(rows).split(' ').map(Number) }];
       });
     });
-    this.#queue = turn.catch(() => undefined);
-    return turn;
   }
 
   async #lookAt(files: readonly CommittedFile[]): Promise<void> {

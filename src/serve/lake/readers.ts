@@ -1,5 +1,6 @@
 import type { Database } from '../../core/duckdb/connection.js';
 import { messageOf } from '../../core/errors.js';
+import { Turns } from '../../core/turns.js';
 import type { Query } from './stored-rows.js';
 import type { Cell } from '../../core/text/rows.js';
 
@@ -16,9 +17,8 @@ const largeMemory = '2GB';
 export class Readers {
   readonly #all: readonly Database[];
   readonly #free: Database[];
-  #large: Promise<unknown> = Promise.resolve();
+  readonly #large = new Turns();
   readonly #waiting: ((reader: Database) => void)[] = [];
-
   readonly #folders: readonly string[];
 
   private constructor(readers: readonly Database[], folders: readonly string[]) {
@@ -62,8 +62,8 @@ export class Readers {
    * only, not tables.
    */
   #largeRows({ sql, parameters }: Query): Promise<readonly Readonly<Record<string, Cell>>[]> {
-    const turn = this.#large.then(async () => {
-      // A DuckDB restricted to folders accepts no further settings.
+    return this.#large.run(async () => {
+      // A DuckDB that is confined to its folders takes no other settings any more.
       const large = await opened(this.#folders, largeMemory);
       try {
         return await large.rows(sql, { parameters });
@@ -71,8 +71,6 @@ export class Readers {
         large.close();
       }
     });
-    this.#large = turn.catch(() => undefined);
-    return turn;
   }
 
   #turn(): Promise<Database> {

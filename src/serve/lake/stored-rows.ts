@@ -1,5 +1,6 @@
 import type { Cell } from '../../core/text/rows.js';
 import { readParquet } from '../../core/duckdb/literals.js';
+import type { PayoutQuestion, SummaryQuestion, TransactionQuestion } from '../http/ledger.js';
 import { latest } from './committed-files.js';
 
 /** A row of the lake that is sent. */
@@ -45,8 +46,8 @@ export interface RowRange extends InstantBounds {
   readonly count: number;
 }
 
-/** The selected columns of events or transactions, in SQL. */
-export function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
+/** The columns of a row of events or transactions. */
+function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
   const window = 'coalesce(epoch_us(window_start), -1)';
   return `${instant} AS instant, content_hash AS key, ${list} AS list, ${window} AS "window", position, raw`;
 }
@@ -56,7 +57,7 @@ export function eventsByDate({ files, from, to, after, count }: RowRange): Query
   return rowsInOrder({ files, where: inRange({ from, to }), parameters: [], after, count });
 }
 
-export function inRange({ from, to }: InstantBounds): string {
+function inRange({ from, to }: InstantBounds): string {
   return `effective_at >= ${instant(from)} AND effective_at < ${instant(to)}`;
 }
 
@@ -77,11 +78,8 @@ interface OrderedRows extends Omit<RowRange, 'from' | 'to'> {
   readonly list?: string;
 }
 
-/**
- * Query for events or transactions with an instant, from a cursor on. Bounds and order apply to the column itself, so
- * that DuckDB can skip row groups.
- */
-export function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRows): Query {
+/** Events or transactions that have an instant, from a cursor on: bounds and order on the column itself let DuckDB skip row groups. */
+function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRows): Query {
   const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
   const rows = `SELECT ${eventColumns(undefined, list)} FROM ${read(files)} WHERE ${where}`;
   if (after === undefined) return { sql: `${rows} ${order}`, parameters };
@@ -132,8 +130,8 @@ export function eventsOfOrder(
   return behind(all, [orderId], after, count);
 }
 
-/** Query for the rows of a statement from a cursor on, in order. */
-export function behind(sql: string, parameters: readonly Cell[], after: RowCursor | undefined, count: number): Query {
+/** The rows of a statement from a cursor on, in order. */
+function behind(sql: string, parameters: readonly Cell[], after: RowCursor | undefined, count: number): Query {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
   return {
@@ -167,7 +165,7 @@ export function numberedRows(file: string): string {
 }
 
 /** Files as a table in SQL. */
-export function read(files: readonly string[]): string {
+function read(files: readonly string[]): string {
   return readParquet(files);
 }
 
@@ -175,7 +173,105 @@ function instant(micros: bigint): string {
   return `make_timestamptz(${micros}::BIGINT)`;
 }
 
-/** The sort key of a row. */
+/** A condition in which `?` is its value. */
+type Condition = readonly [sql: string, value: Cell];
+
+/** Conditions in SQL, with their values from `$1` on. */
+function allOf(conditions: readonly Condition[]): { readonly where: string; readonly parameters: readonly Cell[] } {
+  const parts = conditions.map(([sql], index) => ` AND ${sql.replaceAll('?', `$${index + 1}`)}`);
+  return { where: parts.join(''), parameters: conditions.map(([, value]) => value) };
+}
+
+function wanted(sql: string, value: string | undefined): readonly Condition[] {
+  return value === undefined ? [] : [[sql, value]];
+}
+
+type Filters = Omit<TransactionQuestion, 'range' | 'orderId'>;
+
+function filtersOf({ status, marketplaceId, groupId }: Filters): readonly Condition[] {
+  return [
+    ...wanted('status = ?', status),
+    ...wanted('coalesce(marketplace_id, ?) = ?', marketplaceId),
+    ...wanted('group_id = ?', groupId),
+  ];
+}
+
+/** Transactions that were posted within the range. */
+export function transactionsByDate({ files, from, to, after, count }: RowRange, filters: Filters): Query {
+  const { where, parameters } = allOf(filtersOf(filters));
+  return rowsInOrder({ files, where: inRange({ from, to }) + where, parameters, after, count, list: "''" });
+}
+
+/** Files that hold an order's transactions: those that were loaded by date, and when the order was asked for. */
+interface OrderFiles {
+  readonly dated: readonly string[];
+  readonly asked: readonly string[];
+}
+
+/**
+ * The transactions of an order that were posted within the range, and those without a date. Of one that came both by date and
+ * when the order was asked for, what is no longer deferred is the newer one; else it is the same.
+ */
+export function transactionsOfOrder(
+  orderId: string,
+  { dated, asked }: OrderFiles,
+  { from, to }: InstantBounds,
+  filters: Filters,
+  { after, count }: Page,
+): Query {
+  const { where, parameters } = allOf([['? IS NOT NULL', orderId], ...filtersOf(filters)]);
+  const rows = (files: readonly string[], column: string, source: number) =>
+    files.length === 0 ? [] : [`SELECT *, ${source} AS source FROM ${read(files)} WHERE ${column} = $1`];
+  const sources = [...rows(dated, 'amazon_order_id', 0), ...rows(asked, 'requested_order_id', 1)];
+  const one = "coalesce(nullif(transaction_id, ''), regexp_extract(event_id, '[^:]*$'))";
+  const newest =
+    `SELECT * FROM (${sources.join(' UNION ALL BY NAME ')}) ` +
+    `QUALIFY row_number() OVER (PARTITION BY ${one} ORDER BY status IS NOT DISTINCT FROM 'DEFERRED', source) = 1`;
+  const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`, "''");
+  const isWithin = `(effective_at IS NULL OR ${inRange({ from, to })})`;
+  return behind(`SELECT ${columns} FROM (${newest}) WHERE ${isWithin}${where}`, parameters, after, count);
+}
+
+function ofAccounts({ accountType, marketplaceIds }: SummaryQuestion | PayoutQuestion): readonly Condition[] {
+  return [
+    ...wanted('account_type = ?', accountType),
+    ...wanted("marketplace_id IN (SELECT unnest(string_split(?, ',')))", marketplaceIds?.join()),
+  ];
+}
+
+type Page = Pick<RowRange, 'after' | 'count'>;
+
+/** Summaries of a settlement. */
+export function summariesOf(question: SummaryQuestion, files: readonly string[], { after, count }: Page): Query {
+  const { where, parameters } = allOf([['settlement_id = ?', question.settlementId ?? null], ...ofAccounts(question)]);
+  const columns = `coalesce(epoch_us(period_start), 0) AS instant, coalesce(marketplace_id, '') AS key, '' AS list`;
+  return behind(
+    `SELECT ${columns}, 0::BIGINT AS "window", position, raw FROM ${read(files)} WHERE true${where}`,
+    parameters,
+    after,
+    count,
+  );
+}
+
+/** Payouts that were created within the range, the newest first; one without a date is sorted at the start of its window. */
+export function payoutsByDate(
+  question: PayoutQuestion,
+  files: readonly string[],
+  { from, to }: InstantBounds,
+  { after, count }: Page,
+): Query {
+  const { where, parameters } = allOf([...wanted('payout_id = ?', question.payoutId), ...ofAccounts(question)]);
+  const instant = 'epoch_us(coalesce(created_at, window_start))';
+  return behind(
+    `SELECT -${instant} AS instant, coalesce(payout_id, '') AS key, '' AS list, 0::BIGINT AS "window", 0::BIGINT AS position, raw ` +
+      `FROM ${read(files)} WHERE ${instant} >= ${from} AND ${instant} < ${to}${where}`,
+    parameters,
+    after,
+    count,
+  );
+}
+
+/** What rows are ordered by. */
 interface RowPosition {
   /** Microseconds since 1970. */
   readonly at: bigint;

@@ -34,7 +34,7 @@ export interface AddressOptions {
 export function readApiAddress(api: Api, options: AddressOptions): CustomAddress {
   const { address, headers = {}, signIn } = api;
   const { file } = options;
-  const read = (field: string, of: string | Variable) => variableText(field, of, options);
+  const read = (field: string, value: string | Variable) => variableText(field, value, options);
   const base = read('api.address', address);
   if (!isBaseAddress(base)) {
     throw usageError(
@@ -87,7 +87,9 @@ export function readApiAddress(api: Api, options: AddressOptions): CustomAddress
 function refuseFoundAddress({ address, headers = {}, signIn }: Api, options: AddressOptions): void {
   const { file, untrustedVariables } = options;
   const variables = (all: readonly (string | Variable | undefined)[]) =>
-    all.flatMap((of) => (of === undefined || typeof of === 'string' ? [] : variableName(of, options.account)));
+    all.flatMap((value) =>
+      value === undefined || typeof value === 'string' ? [] : variableName(value, options.account),
+    );
   const secrets = variables([...Object.values(headers), signIn?.clientSecret, signIn?.refreshToken]);
   if (untrustedVariables === undefined || secrets.every((name) => untrustedVariables.has(name))) return;
   for (const name of variables([address, signIn?.tokenEndpoint])) {
@@ -106,7 +108,7 @@ function variableName({ env, perAccount = false }: Variable, account: string): s
 
 function readSignIn(definition: SignInDefinition, options: AddressOptions): SignIn {
   const { clientId, clientSecret, refreshToken, scope, authentication = 'basic' } = definition;
-  const read = (field: string, of: string | Variable) => variableText(`api.signIn.${field}`, of, options);
+  const read = (field: string, value: string | Variable) => variableText(`api.signIn.${field}`, value, options);
   const tokenEndpoint = read('tokenEndpoint', definition.tokenEndpoint);
   if (!isTokenAddress(tokenEndpoint)) {
     throw usageError(`${options.file}: api.signIn.tokenEndpoint: expected ${tokenAddress}, got text that is none`);
@@ -122,10 +124,10 @@ function readSignIn(definition: SignInDefinition, options: AddressOptions): Sign
 }
 
 /** A text of the definition's own, or of the environment: of the account's own variable where each account has one. */
-function variableText(field: string, of: string | Variable, { file, account, environment }: AddressOptions): string {
-  if (typeof of === 'string') return of;
-  const { env, perAccount = false } = of;
-  const name = variableName(of, account);
+function variableText(field: string, value: string | Variable, { file, account, environment }: AddressOptions): string {
+  if (typeof value === 'string') return value;
+  const { env, perAccount = false } = value;
+  const name = variableName(value, account);
   const text = variableOf(environment, name);
   if (text !== undefined) return text;
   const todo = perAccount ? `, or \`secrets.${env}\` of the account ${account} in the configuration` : '';

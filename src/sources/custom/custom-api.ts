@@ -1,8 +1,7 @@
-import type { Window } from '../../core/windows.js';
+import { type Window, dayMs } from '../../core/windows.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import { createTransport } from '../../engine/http/transport.js';
-import { dayMs } from '../../core/windows.js';
 import { requestText, type Answer, type ApiPage, type PagedApi, type Query } from '../../engine/paging/paged-api.js';
 import { connectApi, type PagedClient, type PagedClientOptions } from '../../engine/paging/paged-client.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt, isHtml } from '../../engine/retry/api-refusal.js';

@@ -47,8 +47,8 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
     begun: () => connection?.begun(name) ?? [],
     pages: ({ window }, reading) => {
       if (connection === undefined) throw new Error(`${name} is not connected`);
-      const pages = (of: Window) =>
-        connection.pages({ operation: name, window: of, account: reading.account }, reading);
+      const pages = (span: Window) =>
+        connection.pages({ operation: name, window: span, account: reading.account }, reading);
       // A loaded window that is read again may be from a time when longer ones were asked for.
       const isLong = longestDays !== undefined && window.end - window.start > longestDays * dayMs;
       return isLong ? bisectedPages(cut(window, longestDays), judge, pages) : pages(window);
@@ -88,7 +88,9 @@ export function collectorOf(
     finish: () => [...others.finish(), ...records.finish()],
     get warnings() {
       const kinds = Object.entries(records.warnings);
-      return Object.fromEntries(kinds.map(([kind, of]) => [kind, new Map([...of, ...(others.warnings[kind] ?? [])])]));
+      return Object.fromEntries(
+        kinds.map(([kind, counts]) => [kind, new Map([...counts, ...(others.warnings[kind] ?? [])])]),
+      );
     },
   };
 }

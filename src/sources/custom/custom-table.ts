@@ -98,8 +98,8 @@ export function refuseChanged(
 /** Compares one table; `field` is what it is in the definition. */
 function refuseOther(file: string, field: string, table: Table, kept: readonly Table[], lake: string): void {
   const stored = kept.find(({ name }) => name === table.name);
-  const isLines = (of: Table) => of.linesOf !== undefined;
-  const former = kept.find((of) => of.ownPipeline === table.ownPipeline && isLines(of) === isLines(table));
+  const isLines = (one: Table) => one.linesOf !== undefined;
+  const former = kept.find((one) => one.ownPipeline === table.ownPipeline && isLines(one) === isLines(table));
   if (stored !== undefined && stored.ownPipeline !== table.ownPipeline) {
     const by = stored.ownPipeline ?? 'another pipeline';
     throw usageError(`${file}: ${field}.name: expected another name than ${table.name}, which ${by} fills in ${lake}`);

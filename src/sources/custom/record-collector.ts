@@ -53,8 +53,8 @@ export interface RecordTable {
 const commonColumns: ReadonlySet<string> = new Set(['window_start', 'window_end', 'position', 'content_hash', 'raw']);
 
 /** Collects the records of a slice as rows of a table, sorted as it says. `window`: undefined where the slice has none. */
-export function recordCollector(of: RecordTable, window?: Window): Collector<RecordPage> {
-  const { table } = of;
+export function recordCollector(definition: RecordTable, window?: Window): Collector<RecordPage> {
+  const { table } = definition;
   const has = (column: string) => table.columns.some(({ name }) => name === column);
   const keepsRaw = has('raw');
   const keepsHash = has('content_hash');
@@ -69,7 +69,7 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
 
   /** The index of the record's row: that of the row with the same key, which it replaces, or one behind all others. */
   const rowIndexOf = (record: Json): number => {
-    const key = of.key?.(record);
+    const key = definition.key?.(record);
     const rowIndex = rowIndexes.get(key ?? '') ?? rows.length;
     if (key === undefined) return rows.length;
     if (rowIndex < rows.length) warnings.repeated.set(table.name, (warnings.repeated.get(table.name) ?? 0) + 1);
@@ -78,14 +78,14 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
   };
 
   const addRecord = (record: Json): void => {
-    const returned = of.rows(record);
+    const returned = definition.rows(record);
     for (const row of isList(returned) ? returned : [returned]) {
       const rowIndex = rowIndexOf(record);
-      refuseUnknown(of, columns, row);
+      refuseUnknown(definition, columns, row);
       for (const column of columns) {
         const value = readCell(column, row[column.name]);
         if (value instanceof Unfit) {
-          if (!keepsRaw && of.isKept !== true) throw lost(of, column, value, record);
+          if (!keepsRaw && definition.isKept !== true) throw lost(definition, column, value, record);
           const unfit = value.why === 'type' ? warnings.oddFields : warnings.unfitValues;
           const name = `${table.name}.${column.name}`;
           unfit.set(name, (unfit.get(name) ?? 0) + 1);
@@ -128,7 +128,7 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
         arrays['raw'] = textArray(length, (row) => raw[row] ?? '');
         if (keepsHash) arrays['content_hash'] = textArray(length, (row) => hashOf(raw[row] ?? ''));
       }
-      return [{ month: of.month, rows: new TableRows(table, length, arrays), tags: {} }];
+      return [{ month: definition.month, rows: new TableRows(table, length, arrays), tags: {} }];
     },
   };
 }

@@ -7,7 +7,7 @@ import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { WindowSlice } from '../../../src/engine/slicing/window-slices.js';
-import { windowQueue } from '../../../src/engine/slicing/window-queue.js';
+import { WindowQueue } from '../../../src/engine/slicing/window-queue.js';
 import { dayMs, dayStart, months, type Window } from '../../../src/core/windows.js';
 import type { SliceQueue } from '../../../src/engine/run/slice-queue.js';
 import { clock } from '../run/small-run.js';
@@ -23,7 +23,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function workOf(range: Window): SliceQueue<WindowSlice> {
   const job = { account: 'shop', range, lake, refresh: false, orders: [], isPaced: true };
-  return windowQueue(job, { pipeline: 'financial-events', table: 'events', gridDays: 7, probeDays: 10 });
+  return new WindowQueue(job, { pipeline: 'financial-events', table: 'events', gridDays: 7, probeDays: 10 });
 }
 
 const begin = Date.UTC(2026, 0, 1);

@@ -190,12 +190,12 @@ function rowContent(column: Column, data: Data, start: number, end: number): Chu
 /** The rows of runs. Where a dictionary isn't worth its while, each row gets its value. */
 function runContent(column: Column, runs: Runs, start: number, end: number): ChunkContent {
   const { first, last, skipped } = runsWithin(runs.lengths, start, end);
-  const of = columnRows(column, runs.values, first, last, memory);
+  const values = columnRows(column, runs.values, first, last, memory);
   const limits = { skipped, rows: end - start, pageRows };
-  const cut = cutRuns(runs.lengths.subarray(first, last), of.nulls, limits, memory);
+  const cut = cutRuns(runs.lengths.subarray(first, last), values.nulls, limits, memory);
   let nulls = 0;
   for (let run = 0; run < cut.count; run++) if ((cut.values[run] ?? -1) < 0) nulls += cut.lengths[run] ?? 0;
-  const base = valueContent(column, of, end - start - nulls);
+  const base = valueContent(column, values, end - start - nulls);
   const { dictionary } = base.writer;
   if (dictionary === undefined) {
     return rowContent(column, expanded(runs), start, end);

@@ -44,21 +44,25 @@ export function columnRows(column: Column, data: Data, start: number, end: numbe
   return { values: valuesOf(column, data, { start, end, nulls, memory }), nulls };
 }
 
-function isOfType({ type, ...column }: Column, of: DataType): boolean {
+function isOfType({ type, ...column }: Column, dataType: DataType): boolean {
   switch (type) {
     case 'text':
-      return arrow().DataType.isUtf8(arrow().DataType.isDictionary(of) ? of.dictionary : of);
+      return arrow().DataType.isUtf8(arrow().DataType.isDictionary(dataType) ? dataType.dictionary : dataType);
     case 'instant':
-      return arrow().DataType.isTimestamp(of) && of.unit === arrow().TimeUnit.MICROSECOND;
+      return arrow().DataType.isTimestamp(dataType) && dataType.unit === arrow().TimeUnit.MICROSECOND;
     case 'date':
-      return arrow().DataType.isDate(of) && of.unit === arrow().DateUnit.DAY;
+      return arrow().DataType.isDate(dataType) && dataType.unit === arrow().DateUnit.DAY;
     case 'decimal':
-      return arrow().DataType.isDecimal(of) && of.bitWidth === 64 && of.scale === digitsOf(column).scale;
+      return (
+        arrow().DataType.isDecimal(dataType) && dataType.bitWidth === 64 && dataType.scale === digitsOf(column).scale
+      );
     case 'bigint':
     case 'integer':
-      return arrow().DataType.isInt(of) && of.isSigned && of.bitWidth === (type === 'bigint' ? 64 : 32);
+      return (
+        arrow().DataType.isInt(dataType) && dataType.isSigned && dataType.bitWidth === (type === 'bigint' ? 64 : 32)
+      );
     case 'boolean':
-      return arrow().DataType.isBool(of);
+      return arrow().DataType.isBool(dataType);
   }
 }
 

@@ -248,7 +248,9 @@ class Leaf {
         .i32(1, pageType.data)
         .i32(2, content.length)
         .i32(3, bytes.length)
-        .struct(5, (of) => of.i32(1, this.#count).i32(2, encoding.plain).i32(3, encoding.rle).i32(4, encoding.rle)),
+        .struct(5, (header) =>
+          header.i32(1, this.#count).i32(2, encoding.plain).i32(3, encoding.rle).i32(4, encoding.rle),
+        ),
     );
     const chunk: Chunk = {
       path: this.#path,
@@ -302,16 +304,18 @@ function flattened(field: RecordField): readonly RecordField[] {
   return typeof field.type === 'string' ? [field] : [field, ...field.type.flatMap(flattened)];
 }
 
-function schemaElement(to: StructWriter, { name, type, repetition: of = 'optional', converted }: RecordField): void {
+function schemaElement(to: StructWriter, { name, type, repetition: rule = 'optional', converted }: RecordField): void {
   to.i32(1, typeof type === 'string' ? physicalTypes[type] : undefined)
-    .i32(3, repetition[of])
+    .i32(3, repetition[rule])
     .text(4, name)
     .i32(5, typeof type === 'string' ? undefined : type.length)
     .i32(6, converted !== undefined ? convertedType[converted] : type === 'text' ? convertedType.utf8 : undefined);
 }
 
 function rowGroup(to: StructWriter, { rows, chunks }: RowGroup): void {
-  to.structs(1, chunks, (columnChunk, chunk) => columnChunk.i64(2, 0).struct(3, (of) => columnMetadata(of, chunk)))
+  to.structs(1, chunks, (columnChunk, chunk) =>
+    columnChunk.i64(2, 0).struct(3, (metadata) => columnMetadata(metadata, chunk)),
+  )
     .i64(
       2,
       chunks.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0),
@@ -329,5 +333,5 @@ function columnMetadata(to: StructWriter, chunk: Chunk): StructWriter {
     .i64(6, chunk.uncompressedSize)
     .i64(7, chunk.size)
     .i64(9, chunk.offset)
-    .struct(12, (of) => of.i64(3, chunk.nulls));
+    .struct(12, (statistics) => statistics.i64(3, chunk.nulls));
 }

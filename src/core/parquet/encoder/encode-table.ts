@@ -194,12 +194,12 @@ function schemaElement(to: StructWriter, column: Column): void {
   const { precision, scale } = digitsOf(column);
   switch (column.type) {
     case 'text':
-      to.i32(6, convertedType.utf8).struct(10, (of) => of.struct(logicalType.string, () => undefined));
+      to.i32(6, convertedType.utf8).struct(10, (logical) => logical.struct(logicalType.string, () => undefined));
       break;
     case 'instant':
-      to.i32(6, convertedType.timestampMicros).struct(10, (of) =>
+      to.i32(6, convertedType.timestampMicros).struct(10, (logical) =>
         // In UTC, and in the unit's second member: microseconds.
-        of.struct(logicalType.timestamp, (time) =>
+        logical.struct(logicalType.timestamp, (time) =>
           time.boolean(1, true).struct(2, (unit) => unit.struct(2, () => undefined)),
         ),
       );
@@ -208,10 +208,12 @@ function schemaElement(to: StructWriter, column: Column): void {
       to.i32(6, convertedType.decimal)
         .i32(7, scale)
         .i32(8, precision)
-        .struct(10, (of) => of.struct(logicalType.decimal, (digits) => digits.i32(1, scale).i32(2, precision)));
+        .struct(10, (logical) =>
+          logical.struct(logicalType.decimal, (digits) => digits.i32(1, scale).i32(2, precision)),
+        );
       break;
     case 'date':
-      to.i32(6, convertedType.date).struct(10, (of) => of.struct(logicalType.date, () => undefined));
+      to.i32(6, convertedType.date).struct(10, (logical) => logical.struct(logicalType.date, () => undefined));
       break;
     case 'bigint':
     case 'integer':
@@ -236,13 +238,13 @@ function physicalTypeOf({ type }: Column): number {
 }
 
 function rowGroup(to: StructWriter, { rows, chunks }: RowGroup): void {
-  const total = (of: (chunk: ColumnChunk) => number) => chunks.reduce((sum, { chunk }) => sum + of(chunk), 0);
+  const total = (sizeOf: (chunk: ColumnChunk) => number) => chunks.reduce((sum, { chunk }) => sum + sizeOf(chunk), 0);
   to.structs(1, chunks, (element, placed) => {
     const { offsetIndex, columnIndex } = placed;
     element
       .i64(2, 0)
-      .struct(3, (of) => {
-        columnMetadata(of, placed);
+      .struct(3, (metadata) => {
+        columnMetadata(metadata, placed);
       })
       .i64(4, offsetIndex?.offset)
       .i32(5, offsetIndex?.length)
@@ -276,12 +278,12 @@ function columnMetadata(to: StructWriter, { column, chunk, offset, bloom }: Plac
     .i64(7, chunk.size)
     .i64(9, offset + chunk.dataOffset)
     .i64(11, hasDictionary ? offset : undefined)
-    .struct(12, (of) => {
-      of.i64(3, chunk.nulls);
-      if (isShort) of.binary(5, bounds.max).binary(6, bounds.min).boolean(7, true).boolean(8, true);
+    .struct(12, (statistics) => {
+      statistics.i64(3, chunk.nulls);
+      if (isShort) statistics.binary(5, bounds.max).binary(6, bounds.min).boolean(7, true).boolean(8, true);
     })
-    .structs(13, hasDictionary ? [dictionaryPage, dataPages] : [dataPages], (of, pages) =>
-      of.i32(1, pages.type).i32(2, pages.encoding).i32(3, pages.count),
+    .structs(13, hasDictionary ? [dictionaryPage, dataPages] : [dataPages], (pageStatistics, pages) =>
+      pageStatistics.i32(1, pages.type).i32(2, pages.encoding).i32(3, pages.count),
     )
     .i64(14, bloom?.offset)
     .i32(15, bloom?.length);
@@ -307,9 +309,9 @@ function instantStatistics(bounds: readonly Bounds[]): Partial<ColumnStatistics>
 }
 
 function textStatistics(bounds: readonly Bounds[]): Partial<ColumnStatistics> {
-  const [min] = bounds.map((of) => of.min).sort((a, b) => Buffer.compare(a, b));
+  const [min] = bounds.map((bound) => bound.min).sort((a, b) => Buffer.compare(a, b));
   const max = bounds
-    .map((of) => of.max)
+    .map((bound) => bound.max)
     .sort((a, b) => Buffer.compare(a, b))
     .at(-1);
   const text = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString());

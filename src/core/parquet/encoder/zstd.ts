@@ -26,8 +26,8 @@ export function zstd(): Promise<Zstd> {
 let loaded: Promise<Zstd> | undefined;
 
 function ofNode(): Promise<Zstd> | undefined {
-  const of: Readonly<Record<string, unknown>> = { ...zlib };
-  const { zstdCompressSync: compress, zstdDecompressSync: decompress } = of;
+  const functions: Readonly<Record<string, unknown>> = { ...zlib };
+  const { zstdCompressSync: compress, zstdDecompressSync: decompress } = functions;
   const constants: Readonly<Record<string, number>> = { ...zlib.constants };
   const name = constants['ZSTD_c_compressionLevel'];
   if (typeof compress !== 'function' || typeof decompress !== 'function' || name === undefined) return undefined;

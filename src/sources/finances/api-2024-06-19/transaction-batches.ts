@@ -1,22 +1,15 @@
-import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
-import { Dictionary } from '../../../core/columns/dictionary.js';
-import { type ColumnMemory, type Int32List, separateMemory } from '../../../core/columns/memory.js';
+import { Int64Values } from '../../../core/columns/arrays.js';
+import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
-import { entriesOf, firstOf, numberOf } from '../model/event-batches.js';
-import { eventIds, micros, type EventIds } from '../model/event-ids.js';
-import { none, type RowSource } from '../model/slice-rows.js';
-import { type TextName, textColumns, type TransactionAmountPath, type TransactionRows } from './transaction-rows.js';
+import { eventIds, micros } from '../model/event-ids.js';
+import { EntryArrays, EventArrays, type Finished } from '../model/row-arrays.js';
+import { none } from '../model/slice-rows.js';
+import { type TextName, textColumns, type TransactionRows } from './transaction-rows.js';
 
-/** What is known of a slice's transactions once all of its pages are there, in order of receipt. */
-export interface FinishedTransactions {
-  readonly rows: TransactionRows;
-  readonly ids: EventIds;
-  /** Microseconds since 1970. */
-  readonly effective: readonly (bigint | undefined)[];
-}
+export type FinishedTransactions = Finished<TransactionRows>;
 
-/** The same, with the rows that become no transaction, as theirs came again. */
+/** Finished ones, with the rows that become no transaction, as theirs came again. */
 export interface ReceivedTransactions extends FinishedTransactions {
   readonly repeated: ReadonlySet<number>;
 }
@@ -34,43 +27,19 @@ export function finishedTransactions(rows: TransactionRows): ReceivedTransaction
 }
 
 /** The transactions with the given numbers, in that order, as a batch of a table of transactions. */
-export function transactionBatch(
-  table: Table,
-  { rows, ids, effective }: FinishedTransactions,
-  order: readonly number[],
-  memory: ColumnMemory = separateMemory,
-): TableRows {
-  const arrays = new GatheredArrays(memory);
-  const { slice, texts, total } = rows;
-  const { events, entries, sources } = slice;
-  const chosen = Int32Array.from(order);
-  const { length } = chosen;
-  const source = arrays.gathered(events.source.values, chosen);
-  const totals = arrays.gathered(total.values, chosen);
-  const text = (values: Dictionary, numbers: Int32List) =>
-    arrays.numbered(values, arrays.gathered(numbers.values, chosen));
-  const columns = Object.fromEntries(
-    textColumns.map((name: TextName) => [name, text(texts[name].values, texts[name].numbers)]),
-  );
-  const ofSource = (of: (source: RowSource) => number | undefined) =>
-    arrays.instants(new Int64Values(sources.map((each) => micros(of(each)))), source);
-  const orders = new Dictionary();
-  const requested = Int32Array.from(sources, ({ requestedOrderId }) => numberOf(orders, requestedOrderId));
-  return new TableRows(table, length, {
-    ...columns,
-    content_hash: ids.contentHashes(chosen, memory),
-    event_id: ids.eventIds(chosen, memory),
-    posted_at: arrays.instants(new Int64Values(events.postedAt), chosen),
-    effective_at: arrays.instants(new Int64Values(effective), chosen),
+export function transactionBatch(table: Table, finished: FinishedTransactions, order: readonly number[]): TableRows {
+  const { slice, texts, total, maturityAt } = finished.rows;
+  const { entries } = slice;
+  const chosen = new EventArrays(slice, order);
+  const { arrays } = chosen;
+  const totals = chosen.numbers(total);
+  return new TableRows(table, order.length, {
+    ...textsOf(textColumns, (name) => chosen.texts(texts[name].values, texts[name].numbers)),
+    ...chosen.shared(finished),
     total_amount: arrays.decimals(entries, totals),
     total_text: arrays.numbered(slice.amountTexts, arrays.gathered(entries.text, totals)),
     currency: arrays.numbered(slice.currencies, arrays.gathered(entries.currency, totals)),
-    maturity_at: arrays.instants(new Int64Values(rows.maturityAt), chosen),
-    window_start: ofSource(({ windowStart }) => windowStart),
-    window_end: ofSource(({ windowEnd }) => windowEnd),
-    requested_order_id: arrays.numbered(orders, arrays.gathered(requested, source)),
-    position: arrays.positions(arrays.gathered(events.position.values, chosen)),
-    raw: events.raw.array(chosen, memory),
+    maturity_at: chosen.instants(maturityAt),
   });
 }
 
@@ -88,60 +57,33 @@ export const sharedColumns = [
 /** The amounts of the transactions with the given numbers, one transaction after the other, as a batch of an entries table. */
 export function transactionEntryBatch(
   table: Table,
-  { rows, ids, effective }: FinishedTransactions,
+  finished: FinishedTransactions,
   order: readonly number[],
-  memory: ColumnMemory = separateMemory,
+  memory?: ColumnMemory,
 ): TableRows {
-  const arrays = new GatheredArrays(memory);
+  const { rows } = finished;
   const { slice, texts, items, products, paths } = rows;
-  const { entries, events } = slice;
-  const { chosen, entry, ofEvents, ofItems } = entriesOf(slice, order, memory);
-  const { length } = chosen;
-  const { events: event, lengths } = ofEvents;
-  const { items: item, lengths: itemLengths } = ofItems;
-  const pathNumbers = arrays.gathered(entries.path, chosen);
-  const ofPath = (of: (path: TransactionAmountPath) => string | undefined) => {
-    const values = new Dictionary();
-    const numbers = Int32Array.from(paths, (each) => numberOf(values, of(each)));
-    return arrays.numbered(values, arrays.gathered(numbers, pathNumbers));
-  };
-  const product = (values: Dictionary, name: 'sku' | 'asin' | 'network'): Runs => ({
-    values: arrays.numbered(
-      values,
-      firstOf(arrays.gathered(items[name].values, item), arrays.gathered(products[name].values, ofItems.events)),
-    ),
-    lengths: itemLengths,
-  });
+  const chosen = new EntryArrays(slice, order, memory);
+  const { arrays } = chosen;
   const quantities = [...items.quantity, ...products.quantity];
   const known = Int32Array.from(quantities, (quantity, at) => (quantity === undefined ? none : at));
-  const quantity = firstOf(
-    arrays.gathered(known.subarray(0, items.length), item),
-    arrays.gathered(known.subarray(items.length), ofItems.events),
-  );
-  const shared = Object.fromEntries(
-    sharedColumns.map((name) => {
-      const { values, numbers } = texts[name];
-      return [name, { values: arrays.numbered(values, arrays.gathered(numbers.values, event)), lengths }];
-    }),
-  );
-  return new TableRows(table, length, {
-    ...shared,
-    event_id: { values: arrays.distinct(ids.eventIds(event, memory)), lengths },
-    posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
-    effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
-    entry: arrays.integers(entry),
-    path: ofPath(({ path }) => path),
-    breakdown: ofPath(({ breakdown }) => breakdown),
-    item: arrays.integers(arrays.gathered(rows.indexes.values, chosen)),
-    sku: product(rows.skus, 'sku'),
-    asin: product(rows.asins, 'asin'),
-    quantity: { values: arrays.bigints(new Int64Values(quantities), quantity), lengths: itemLengths },
-    fulfillment_network: product(rows.networks, 'network'),
-    kind: ofPath(({ kind }) => kind),
-    name: ofPath(({ name }) => name),
-    role: ofPath(({ role }) => role),
-    amount: arrays.decimals(entries, chosen),
-    amount_text: arrays.runs(slice.amountTexts, entries.text, chosen),
-    currency: arrays.runs(slice.currencies, entries.currency, chosen),
+  const quantity = chosen.itemNumbers(known.subarray(0, items.length), known.subarray(items.length));
+  return new TableRows(table, chosen.length, {
+    ...textsOf(sharedColumns, (name) => chosen.eventTexts(texts[name].values, texts[name].numbers)),
+    ...chosen.shared(finished),
+    path: chosen.pathTexts(paths, ({ path }) => path),
+    breakdown: chosen.pathTexts(paths, ({ breakdown }) => breakdown),
+    item: arrays.integers(chosen.gathered(rows.indexes.values)),
+    sku: chosen.itemTexts(rows.skus, items.sku, products.sku),
+    asin: chosen.itemTexts(rows.asins, items.asin, products.asin),
+    quantity: chosen.perItem(arrays.bigints(new Int64Values(quantities), quantity)),
+    fulfillment_network: chosen.itemTexts(rows.networks, items.network, products.network),
+    kind: chosen.pathTexts(paths, ({ kind }) => kind),
+    name: chosen.pathTexts(paths, ({ name }) => name),
+    role: chosen.pathTexts(paths, ({ role }) => role),
   });
+}
+
+function textsOf<T>(names: readonly TextName[], columnOf: (name: TextName) => T): Record<string, T> {
+  return Object.fromEntries(names.map((name) => [name, columnOf(name)]));
 }

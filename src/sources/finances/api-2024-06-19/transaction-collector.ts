@@ -1,4 +1,3 @@
-import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import type { AnsweredPage } from '../model/answered-pages.js';
@@ -67,15 +66,14 @@ export function transactionCollector(
 /** The chosen transactions of one month as batches: entries first, as transactions name them. Each is built when it is asked for. */
 function* transactionBatches(
   { transactions, entries }: TransactionTables,
-  of: FinishedTransactions,
+  finished: FinishedTransactions,
   month: string,
   chosen: number[],
-  memory?: ColumnMemory,
 ): Generator<Batch> {
-  const order = sortedEvents(of.effective, chosen);
-  const tags = { net: JSON.stringify(netSums(of.rows.slice, chosen)) };
+  const order = sortedEvents(finished.effective, chosen);
+  const tags = { net: JSON.stringify(netSums(finished.rows.slice, chosen)) };
   // Transactions without any amount give no entries, and no file without a row.
-  const rows = transactionEntryBatch(entries, of, order, memory);
+  const rows = transactionEntryBatch(entries, finished, order);
   if (rows.length > 0) yield { month, rows, tags };
-  yield { month, rows: transactionBatch(transactions, of, order, memory), tags };
+  yield { month, rows: transactionBatch(transactions, finished, order), tags };
 }

@@ -1,5 +1,5 @@
-import type { Add } from '../../../lake/delta/actions.js';
-import { isObject, loggedJson } from '../../../lake/delta/file-tags.js';
+import { type Add, isObject } from '../../../lake/delta/actions.js';
+import { loggedJson } from '../../../lake/delta/file-tags.js';
 import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
@@ -80,17 +80,17 @@ export function eventCollector(
 /** The chosen events of one month as batches: entries first, as events name them. Each is made when it is asked for. */
 export function* eventBatches(
   { events, entries }: EventTables,
-  of: FinishedEvents,
+  finished: FinishedEvents,
   month: string,
   chosen: number[],
   memory?: ColumnMemory,
 ): Generator<Batch> {
-  const order = sortedEvents(of.effective, chosen);
-  const tags = { net: JSON.stringify(netSums(of.rows, chosen)) };
+  const order = sortedEvents(finished.effective, chosen);
+  const tags = { net: JSON.stringify(netSums(finished.rows, chosen)) };
   // Events without any amount give no entries, and no file without a row.
-  const rows = entryBatch(entries, of, order, memory);
+  const rows = entryBatch(entries, finished, order, memory);
   if (rows.length > 0) yield { month, rows, tags };
-  yield { month, rows: eventBatch(events, of, order, memory), tags };
+  yield { month, rows: eventBatch(events, finished, order, memory), tags };
 }
 
 /**
@@ -157,10 +157,12 @@ export function groupSpansOf({ tags }: Pick<Add, 'tags'>): readonly GroupSpan[] 
 }
 
 function isGroupSpans(value: unknown): value is readonly GroupSpan[] {
-  const isInstant = (of: unknown) => of === null || Number.isSafeInteger(of);
+  const isInstant = (instant: unknown) => instant === null || Number.isSafeInteger(instant);
   return (
     Array.isArray(value) &&
-    value.every((of) => isObject(of) && typeof of['id'] === 'string' && isInstant(of['start']) && isInstant(of['end']))
+    value.every(
+      (span) => isObject(span) && typeof span['id'] === 'string' && isInstant(span['start']) && isInstant(span['end']),
+    )
   );
 }
 

@@ -1,20 +1,13 @@
-import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
-import { Dictionary } from '../../../core/columns/dictionary.js';
-import type { Int32List } from '../../../core/columns/memory.js';
-import { separateMemory, type ColumnMemory } from '../../../core/columns/memory.js';
+import { Int64Values } from '../../../core/columns/arrays.js';
+import { groupBy } from '../../../core/group-by.js';
+import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
-import { type EventIds, micros } from './event-ids.js';
-import { none, type AmountPath, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
+import { EntryArrays, EventArrays, type Finished } from './row-arrays.js';
+import { none, type EntryRows, type RowSource, type SliceRows } from './slice-rows.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 
-/** What is known of a slice's events once all of its pages are there, in order of receipt. */
-export interface FinishedEvents {
-  readonly rows: SliceRows;
-  readonly ids: EventIds;
-  /** Microseconds since 1970. */
-  readonly effective: readonly (bigint | undefined)[];
-}
+export type FinishedEvents = Finished<SliceRows>;
 
 /** Numbers of events in the tables' sort order: by `effective_at`, then by receipt; those without an instant last. */
 export function sortedEvents(effective: readonly (bigint | undefined)[], chosen: readonly number[]): number[] {
@@ -32,13 +25,7 @@ export function eventsByMonth(
   rows: SliceRows,
   monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
 ): Map<string, number[]> {
-  const bySource = new Map<number, number[]>();
-  for (let event = 0; event < rows.events.length; event++) {
-    const source = rows.events.source.get(event);
-    const events = bySource.get(source) ?? [];
-    events.push(event);
-    bySource.set(source, events);
-  }
+  const bySource = groupBy(rows.events.source.values.keys(), (event) => rows.events.source.get(event));
   const byMonth = new Map<string, number[]>();
   for (const [number, events] of bySource) {
     const source = rows.sources[number];
@@ -53,202 +40,52 @@ export function eventsByMonth(
 /** The events with the given numbers, in that order, as a batch of an events table. */
 export function eventBatch(
   table: Table,
-  { rows, ids, effective }: FinishedEvents,
+  finished: FinishedEvents,
   order: readonly number[],
-  memory: ColumnMemory = separateMemory,
+  memory?: ColumnMemory,
 ): TableRows {
-  const arrays = new GatheredArrays(memory);
-  const { events, sources } = rows;
-  const chosen = Int32Array.from(order);
-  const { length } = chosen;
-  const source = arrays.gathered(events.source.values, chosen);
-  const owners = new Dictionary();
-  const text = (values: Dictionary, column: Int32List) =>
-    arrays.numbered(values, arrays.gathered(column.values, chosen));
-  const owner = (of: (source: RowSource) => string | undefined) =>
-    Int32Array.from(sources, (each) => numberOf(owners, of(each)));
-  const groupIds = owner((of) => of.groupId);
-  const requestedOrderIds = owner((of) => of.requestedOrderId);
-  return new TableRows(table, length, {
-    event_id: ids.eventIds(chosen, memory),
-    content_hash: ids.contentHashes(chosen, memory),
-    event_list: text(rows.lists, events.list),
-    posted_at: arrays.instants(new Int64Values(events.postedAt), chosen),
-    effective_at: arrays.instants(new Int64Values(effective), chosen),
-    amazon_order_id: text(rows.orders, events.amazonOrderId),
-    seller_order_id: text(rows.orders, events.sellerOrderId),
-    marketplace: text(rows.marketplaces, events.marketplace),
-    store: text(rows.marketplaces, events.store),
-    group_id: arrays.numbered(owners, arrays.gathered(groupIds, source)),
-    window_start: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowStart))), source),
-    window_end: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowEnd))), source),
-    requested_order_id: arrays.numbered(owners, arrays.gathered(requestedOrderIds, source)),
-    position: arrays.positions(arrays.gathered(events.position.values, chosen)),
-    raw: events.raw.array(chosen, memory),
+  const { rows } = finished;
+  const { events } = rows;
+  const chosen = new EventArrays(rows, order, memory);
+  return new TableRows(table, order.length, {
+    ...chosen.shared(finished),
+    event_list: chosen.texts(rows.lists, events.list),
+    amazon_order_id: chosen.texts(rows.orders, events.amazonOrderId),
+    seller_order_id: chosen.texts(rows.orders, events.sellerOrderId),
+    marketplace: chosen.texts(rows.marketplaces, events.marketplace),
+    store: chosen.texts(rows.marketplaces, events.store),
+    group_id: chosen.sourceTexts(({ groupId }) => groupId),
   });
 }
 
 /** The amounts of the events with the given numbers, event by event in that order, as a batch of an entries table. */
 export function entryBatch(
   table: Table,
-  { rows, ids, effective }: FinishedEvents,
+  finished: FinishedEvents,
   order: readonly number[],
-  memory: ColumnMemory = separateMemory,
+  memory?: ColumnMemory,
 ): TableRows {
-  const arrays = new GatheredArrays(memory);
-  const { events, entries, items } = rows;
-  const { chosen, entry, ofEvents, ofItems } = entriesOf(rows, order, memory);
-  const { length } = chosen;
-  const { events: event, lengths } = ofEvents;
-  const { items: item, lengths: itemLengths } = ofItems;
-  const ofEvent = (values: Dictionary, column: Int32List): Runs => ({
-    values: arrays.numbered(values, arrays.gathered(column.values, event)),
-    lengths,
+  const { rows } = finished;
+  const { events, entries, items, amountPaths } = rows;
+  const chosen = new EntryArrays(rows, order, memory);
+  const { arrays } = chosen;
+  return new TableRows(table, chosen.length, {
+    ...chosen.shared(finished),
+    event_list: chosen.eventTexts(rows.lists, events.list),
+    amazon_order_id: chosen.eventTexts(rows.orders, events.amazonOrderId),
+    marketplace: chosen.eventTexts(rows.marketplaces, events.marketplace),
+    group_id: chosen.sourceTexts(({ groupId }) => groupId),
+    path: chosen.pathTexts(amountPaths, ({ path }) => path),
+    item: chosen.perItem(arrays.integers(arrays.gathered(items.index.values, chosen.items))),
+    sku: chosen.itemTexts(rows.skus, items.sku, events.sku),
+    fnsku: chosen.itemTexts(rows.fnskus, items.fnsku, events.fnsku),
+    asin: chosen.itemTexts(rows.asins, items.asin, events.asin),
+    order_item_id: chosen.itemTexts(rows.orderItems, items.orderItemId, events.orderItemId),
+    quantity: chosen.perItem(arrays.bigints(new Int64Values(items.quantity), chosen.items)),
+    kind: chosen.pathTexts(amountPaths, ({ kind }) => kind),
+    name: arrays.numbered(rows.names, chosen.gathered(entries.name)),
+    role: chosen.pathTexts(amountPaths, ({ role }) => role),
   });
-  const ofItem = (values: Dictionary, itemColumn: Int32List, eventColumn: Int32List): Runs => ({
-    values: arrays.numbered(
-      values,
-      firstOf(arrays.gathered(itemColumn.values, item), arrays.gathered(eventColumn.values, ofItems.events)),
-    ),
-    lengths: itemLengths,
-  });
-  const path = arrays.gathered(entries.path, chosen);
-  const pathTexts = pathDictionaries(rows);
-  const ofPath = ({ values, numbers }: PathTexts) => arrays.numbered(values, arrays.gathered(numbers, path));
-  const groupIds = new Dictionary();
-  const groupNumbers = Int32Array.from(rows.sources, (source) => numberOf(groupIds, source.groupId));
-  const group = arrays.gathered(groupNumbers, arrays.gathered(events.source.values, event));
-  return new TableRows(table, length, {
-    event_id: { values: arrays.distinct(ids.eventIds(event, memory)), lengths },
-    event_list: ofEvent(rows.lists, events.list),
-    posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
-    effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
-    amazon_order_id: ofEvent(rows.orders, events.amazonOrderId),
-    marketplace: ofEvent(rows.marketplaces, events.marketplace),
-    group_id: { values: arrays.numbered(groupIds, group), lengths },
-    entry: arrays.integers(entry),
-    path: ofPath(pathTexts.paths),
-    item: { values: arrays.integers(arrays.gathered(items.index.values, item)), lengths: itemLengths },
-    sku: ofItem(rows.skus, items.sku, events.sku),
-    fnsku: ofItem(rows.fnskus, items.fnsku, events.fnsku),
-    asin: ofItem(rows.asins, items.asin, events.asin),
-    order_item_id: ofItem(rows.orderItems, items.orderItemId, events.orderItemId),
-    quantity: { values: arrays.bigints(new Int64Values(items.quantity), item), lengths: itemLengths },
-    kind: ofPath(pathTexts.kinds),
-    name: arrays.numbered(rows.names, arrays.gathered(entries.name, chosen)),
-    role: ofPath(pathTexts.roles),
-    amount: arrays.decimals(entries, chosen),
-    amount_text: arrays.runs(rows.amountTexts, entries.text, chosen),
-    currency: arrays.runs(rows.currencies, entries.currency, chosen),
-  });
-}
-
-/** Amounts of some events, event by event. */
-export interface ChosenEntries {
-  /** Of each, its number in `rows.entries`. */
-  readonly chosen: Int32Array;
-  /** Of each, its position in its event. */
-  readonly entry: Int32Array;
-  /** The events that have amounts, and how many each has. */
-  readonly ofEvents: { readonly events: Int32Array; readonly lengths: Int32Array };
-  /** Neighbours of the same item and event: the item or `none`, the event, and how many they are. */
-  readonly ofItems: { readonly items: Int32Array; readonly events: Int32Array; readonly lengths: Int32Array };
-}
-
-/** The amounts of the given events, event by event. */
-export function entriesOf(rows: SliceRows, order: readonly number[], memory: ColumnMemory): ChosenEntries {
-  const { firstEntry } = rows.events;
-  let length = 0;
-  for (const number of order) length += rows.entriesEnd(number) - firstEntry.get(number);
-  const gathering = new EntryGathering(rows.entries.item, length, order.length, memory);
-  for (const owner of order) gathering.add(owner, firstEntry.get(owner), rows.entriesEnd(owner));
-  return gathering.chosen;
-}
-
-/** A method for each event: a loop over all of them would be compiled again each time that it ends. */
-class EntryGathering {
-  readonly #itemOf: Int32Array;
-  readonly #chosen: Int32Array;
-  readonly #entry: Int32Array;
-  readonly #events: Int32Array;
-  readonly #lengths: Int32Array;
-  readonly #items: Int32Array;
-  readonly #itemEvents: Int32Array;
-  readonly #itemLengths: Int32Array;
-  #rows = 0;
-  #withAmounts = 0;
-  #runs = 0;
-
-  constructor(itemOf: Int32Array, length: number, events: number, memory: ColumnMemory) {
-    this.#itemOf = itemOf;
-    this.#chosen = memory.int32s(length);
-    this.#entry = memory.int32s(length);
-    this.#events = memory.int32s(events);
-    this.#lengths = memory.int32s(events);
-    this.#items = memory.int32s(length);
-    this.#itemEvents = memory.int32s(length);
-    this.#itemLengths = memory.int32s(length);
-  }
-
-  /** Adds an event's amounts, by their numbers from `first` to before `end`. */
-  add(owner: number, first: number, end: number): void {
-    if (first === end) return;
-    this.#events[this.#withAmounts] = owner;
-    this.#lengths[this.#withAmounts++] = end - first;
-    let row = this.#rows;
-    let run = this.#runs - 1;
-    for (let number = first; number < end; number++, row++) {
-      this.#chosen[row] = number;
-      this.#entry[row] = number - first;
-      const item = this.#itemOf[number] ?? none;
-      if (number === first || item !== this.#items[run]) {
-        this.#items[++run] = item;
-        this.#itemEvents[run] = owner;
-      }
-      this.#itemLengths[run] = (this.#itemLengths[run] ?? 0) + 1;
-    }
-    this.#rows = row;
-    this.#runs = run + 1;
-  }
-
-  get chosen(): ChosenEntries {
-    return {
-      ...{ chosen: this.#chosen, entry: this.#entry },
-      ofEvents: {
-        events: this.#events.subarray(0, this.#withAmounts),
-        lengths: this.#lengths.subarray(0, this.#withAmounts),
-      },
-      ofItems: {
-        items: this.#items.subarray(0, this.#runs),
-        events: this.#itemEvents.subarray(0, this.#runs),
-        lengths: this.#itemLengths.subarray(0, this.#runs),
-      },
-    };
-  }
-}
-
-/** The first ones, and where there is none the others. */
-export function firstOf(numbers: Int32Array, others: Int32Array): Int32Array {
-  for (let row = 0; row < numbers.length; row++) if (numbers[row] === none) numbers[row] = others[row] ?? none;
-  return numbers;
-}
-
-/** What each amount's path says, as numbers in a dictionary. */
-interface PathTexts {
-  readonly values: Dictionary;
-  readonly numbers: Int32Array;
-}
-
-function pathDictionaries({ amountPaths }: SliceRows): Record<'paths' | 'kinds' | 'roles', PathTexts> {
-  const texts = (of: (amountPath: AmountPath) => string): PathTexts => {
-    const values = new Dictionary();
-    return { values, numbers: Int32Array.from(amountPaths, (amountPath) => values.addString(of(amountPath))) };
-  };
-  return { paths: texts(({ path }) => path), kinds: texts(({ kind }) => kind), roles: texts(({ role }) => role) };
-}
-
-export function numberOf(dictionary: Dictionary, value: string | undefined): number {
-  return value === undefined ? none : dictionary.addString(value);
 }
 
 const noCurrency = '';

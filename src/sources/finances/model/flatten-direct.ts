@@ -403,16 +403,16 @@ export class DirectFlattener {
   }
 
   /** The attributes that both events and items have. */
-  #addShared(of: AttributeRows, slots: ListPaths['slots'], fields: Int32Array, ends: Int32Array): void {
+  #addShared(rows: AttributeRows, slots: ListPaths['slots'], fields: Int32Array, ends: Int32Array): void {
     const { skus, fnskus, asins, orderItems } = this.#rows;
-    of.sku.push(this.#best(fields, ends, slots.sku, skus));
-    of.fnsku.push(this.#best(fields, ends, slots.fnsku, fnskus));
-    of.asin.push(this.#best(fields, ends, slots.asin, asins));
-    of.orderItemId.push(this.#best(fields, ends, slots.orderItemId, orderItems));
+    rows.sku.push(this.#best(fields, ends, slots.sku, skus));
+    rows.fnsku.push(this.#best(fields, ends, slots.fnsku, fnskus));
+    rows.asin.push(this.#best(fields, ends, slots.asin, asins));
+    rows.orderItemId.push(this.#best(fields, ends, slots.orderItemId, orderItems));
   }
 
-  #best(fields: Int32Array, ends: Int32Array, of: Slots, dictionary: Dictionary): number {
-    const slot = bestSlot(fields, of);
+  #best(fields: Int32Array, ends: Int32Array, slots: Slots, dictionary: Dictionary): number {
+    const slot = bestSlot(fields, slots);
     if (slot === none) return none;
     return this.#addText(fields[slot] ?? 0, ends[slot] ?? 0, dictionary);
   }

@@ -8,8 +8,7 @@ import { kind, Tape } from '../../../core/json/tape.js';
 import type { JsonBytes } from '../../../core/json/text.js';
 import { listNumber, amountPath, DirectFlattener } from './flatten-direct.js';
 import { type EventWarnings, countWarning, none, type AttributeRows, type SliceRows } from './slice-rows.js';
-import type { PathNode } from './amount-paths.js';
-import { ListPaths, meaning, type Slots } from './amount-paths.js';
+import { type PathNode, ListPaths, meaning, type Slots } from './amount-paths.js';
 
 /** What an object is: the event, an item of it, or something further in. */
 const level = { event: 0, item: 1, inner: 2 } as const;
@@ -277,12 +276,12 @@ export class Flattener {
   }
 
   /** The attributes that both events and items have. */
-  #addShared(tape: Tape, of: AttributeRows, fields: Int32Array, slots: ListPaths['slots']): void {
+  #addShared(tape: Tape, rows: AttributeRows, fields: Int32Array, slots: ListPaths['slots']): void {
     const { skus, fnskus, asins, orderItems } = this.#rows;
-    of.sku.push(best(tape, fields, slots.sku, skus));
-    of.fnsku.push(best(tape, fields, slots.fnsku, fnskus));
-    of.asin.push(best(tape, fields, slots.asin, asins));
-    of.orderItemId.push(best(tape, fields, slots.orderItemId, orderItems));
+    rows.sku.push(best(tape, fields, slots.sku, skus));
+    rows.fnsku.push(best(tape, fields, slots.fnsku, fnskus));
+    rows.asin.push(best(tape, fields, slots.asin, asins));
+    rows.orderItemId.push(best(tape, fields, slots.orderItemId, orderItems));
   }
 
   /** The first of the event's dates that is one. */
@@ -323,7 +322,7 @@ function bestNode(fields: Int32Array, { first, end }: Slots): number {
   return none;
 }
 
-function best(tape: Tape, fields: Int32Array, of: Slots, dictionary: Dictionary): number {
-  const node = bestNode(fields, of);
+function best(tape: Tape, fields: Int32Array, slots: Slots, dictionary: Dictionary): number {
+  const node = bestNode(fields, slots);
   return node === none ? none : addText(tape, node, dictionary);
 }

@@ -96,16 +96,16 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
     if (found === undefined) throw new Error(`no group ${index}`);
     return found;
   };
-  const text = (of: (group: GroupRow) => string | undefined) => {
+  const text = (textOf: (group: GroupRow) => string | undefined) => {
     const values = new Dictionary();
     return dictionaryArray(values, length, (index) => {
-      const value = of(row(index));
+      const value = textOf(row(index));
       return value === undefined ? none : values.addString(value);
     });
   };
-  const amount = (of: MoneyColumn) =>
+  const amount = (name: MoneyColumn) =>
     decimalArray(length, digitsOf({}), (index) => {
-      const halves = row(index).money[of].amount;
+      const halves = row(index).money[name].amount;
       return halves && (BigInt(halves.high) << 32n) | BigInt(halves.low >>> 0);
     });
   return new TableRows(groups, length, {

@@ -303,12 +303,12 @@ export class SliceRows {
 
   #lists(): readonly Int32List[] {
     const { events, items } = this;
-    const of = ({ sku, fnsku, asin, orderItemId }: AttributeRows) => [sku, fnsku, asin, orderItemId];
+    const attributes = ({ sku, fnsku, asin, orderItemId }: AttributeRows) => [sku, fnsku, asin, orderItemId];
     const { list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry } = events;
     return [
-      ...of(events),
+      ...attributes(events),
       ...[list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry],
-      ...of(items),
+      ...attributes(items),
       items.index,
     ];
   }

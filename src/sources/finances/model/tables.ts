@@ -6,18 +6,18 @@ export function column(name: string, type: ColumnType, encoding: Encoding, about
 }
 
 /** A column that people filter by. */
-export function filtered(of: Column): Column {
-  return { ...of, filtered: true };
+export function filtered(base: Column): Column {
+  return { ...base, filtered: true };
 }
 
 /** A column of which people look for single values. */
-export function sought(of: Column): Column {
-  return { ...of, bloomFilter: true };
+export function sought(base: Column): Column {
+  return { ...base, bloomFilter: true };
 }
 
 /** A column that files of earlier versions lack: null there until `rebuild` makes them again. */
-function later(of: Column): Column {
-  return { ...of, later: true };
+function later(base: Column): Column {
+  return { ...base, later: true };
 }
 
 /** The same for a column that may be null. */
@@ -54,13 +54,13 @@ const unbounded: ReadonlySet<string> = new Set([
   'currency',
 ]);
 
-export function withoutBounds(of: Column): Column {
-  return unbounded.has(of.name) ? { ...of, unbounded: true } : of;
+export function withoutBounds(base: Column): Column {
+  return unbounded.has(base.name) ? { ...base, unbounded: true } : base;
 }
 
 /** What an event has once and its entries often: DuckDB computes with each value of a dictionary once. */
-export function repeated(of: Column): Column {
-  return { ...of, encoding: 'dictionary' };
+export function repeated(base: Column): Column {
+  return { ...base, encoding: 'dictionary' };
 }
 
 const marketplace = nullable(
@@ -189,10 +189,10 @@ export const eventHistory: Table = {
     column('change', 'text', 'dictionary', '`appeared` or `vanished`.'),
     filtered(column('seen_at', 'instant', 'dictionary', 'When the window was read again.')),
     column('source', 'text', 'dictionary', 'The table that held the event, such as `events` or `transactions`.'),
-    ...eventColumns(maybeEffectiveAt).map((of) =>
-      of.name === 'raw'
+    ...eventColumns(maybeEffectiveAt).map((base) =>
+      base.name === 'raw'
         ? nullable('raw', 'text', 'plain', "The vanished event's JSON, byte for byte; null for one that appeared.")
-        : of,
+        : base,
     ),
     nullable('entries', 'text', 'plain', "The vanished event's entries, as a JSON list; null for one that appeared."),
     nullable(

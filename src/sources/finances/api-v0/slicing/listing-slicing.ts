@@ -2,7 +2,7 @@ import type { Lake } from '../../../../lake/lake.js';
 import { dayMs, uncovered, type Window } from '../../../../core/windows.js';
 import type { Job, Warnings } from '../../../../engine/run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/slicing/window-slices.js';
-import { windowQueue, type WindowSource } from '../../../../engine/slicing/window-queue.js';
+import { WindowQueue, type WindowSource } from '../../../../engine/slicing/window-queue.js';
 import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import type { Definition, ForecastQuestion, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
 import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
@@ -68,10 +68,16 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
   const read = new Set<string>();
   const rounds = new Map<string, number>();
   return {
-    ...queue,
     get left() {
       return queue.left;
     },
+    stretches: () => queue.stretches(),
+    expected: (slice) => queue.expected(slice),
+    learn: (slice, progress) => {
+      queue.learn(slice, progress);
+    },
+    putBack: (slice) => queue.putBack?.(slice) === true,
+    split: (slice, reason) => queue.split(slice, reason),
     next: (pages) => {
       const slice = queue.next(pages);
       if (slice !== undefined) read.add(slice.name);
@@ -118,7 +124,7 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
   const { pipeline: listing, table } = options;
   return {
     loadKey: 'window',
-    sliceQueue: (job) => listingQueue(windowQueue(job, options), job, listing),
+    sliceQueue: (job) => listingQueue(new WindowQueue(job, options), job, listing),
     sync: (job) => {
       const starts = listedSettlements(job.lake, listing, job.account)
         .filter((slice) => isOpen(slice) || isAwaited(slice, job.now) || (slice.group.end ?? 0) >= job.lookBackFrom)

@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto';
+import type * as Sdk from '@aws-sdk/client-s3';
+import { type Clock, systemClock } from '../../core/clock.js';
+import { answerOf, isUnclear, s3Unclear } from './s3-failure.js';
+
+/** What is not given comes from the AWS SDK's own environment and files. */
+export interface S3Options {
+  readonly clock?: Clock;
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  /** How often a request is sent before its failure counts; default AWS_MAX_ATTEMPTS or 6. */
+  readonly maxAttempts?: number;
+  /** Called for every request sent, retries too, with the operation's name: `PutObject`. */
+  readonly onCall?: (operation: string) => void;
+}
+
+const mebibyte = 1 << 20;
+/** Bodies above this are sent in parts, so that a broken connection costs one part. */
+const singlePutBytes = 32 * mebibyte;
+const partBytes = 16 * mebibyte;
+const partsAtOnce = 3;
+/** Longest silence on an open connection; completing an upload may take S3 a while. */
+const silenceMs = 60_000;
+const connectMs = 10_000;
+/** Of the metadata by which a put knows its object again. */
+const tokenName = 'ledgerlake-writer';
+/** Further tries after `409 ConditionalRequestConflict`, and for a body that breaks off. */
+const furtherTries = 5;
+
+interface Connection {
+  readonly sdk: typeof Sdk;
+  readonly client: Sdk.S3Client;
+}
+
+interface GetResult {
+  readonly bytes: Uint8Array;
+  /** Whether the service kept to the range; without one, or where it doesn't know ranges, it sends everything. */
+  readonly partial: boolean;
+}
+
+/**
+ * The calls to a bucket; keys are whole ones. The SDK is loaded with the first call, as most commands never touch S3 and it
+ * takes a quarter of a second. Every method throws what the SDK throws, or `BrokenBody`.
+ */
+export class Bucket {
+  readonly #name: string;
+  readonly #endpoint: URL | undefined;
+  readonly #options: S3Options;
+  #connecting: Promise<Connection> | undefined;
+
+  /** `endpoint`: undefined for Amazon's own. */
+  constructor(name: string, endpoint: URL | undefined, options: S3Options) {
+    this.#name = name;
+    this.#endpoint = endpoint;
+    this.#options = options;
+  }
+
+  /** The object, or the bytes of it that an HTTP `Range` names; undefined where there is none. */
+  async get(Key: string, Range?: string): Promise<GetResult | undefined> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const { client, sdk } = await this.#connection();
+        const got = await client.send(new sdk.GetObjectCommand({ Bucket: this.#name, Key, Range }));
+        const bytes = await bytesOf(got.Body);
+        return { bytes, partial: got.ContentRange !== undefined };
+      } catch (error) {
+        if (error instanceof BrokenBody && attempt < furtherTries) continue;
+        const { name, status } = answerOf(error);
+        if (name === 'NoSuchKey') return undefined;
+        // The object is there, but the range holds none of its bytes.
+        if (status === 416) return { bytes: new Uint8Array(0), partial: true };
+        throw error;
+      }
+    }
+  }
+
+  /** Writes the object anew. */
+  async put(Key: string, bytes: Uint8Array): Promise<void> {
+    if (bytes.length > singlePutBytes) return this.#putParts(Key, bytes);
+    const { client, sdk } = await this.#connection();
+    await client.send(new sdk.PutObjectCommand({ Bucket: this.#name, Key, Body: bytes }));
+  }
+
+  /**
+   * Writes the object if there is none; whether this call did.
+   *
+   * @throws LedgerlakeError LAKE_UNCLEAR where S3 doesn't say who did
+   */
+  async putOnce(Key: string, bytes: Uint8Array): Promise<boolean> {
+    const { client, sdk } = await this.#connection();
+    const token = randomUUID();
+    const object = { Bucket: this.#name, Key };
+    const input = { ...object, Body: bytes, IfNoneMatch: '*', Metadata: { [tokenName]: token } };
+    const seen = { doubt: false };
+    for (let conflicts = 0; ; conflicts++) {
+      const command = new sdk.PutObjectCommand(input);
+      // The SDK sends again by itself and shows only the last answer, but any of them leaves the doubt.
+      command.middlewareStack.add(
+        (next) => (args) =>
+          next(args).catch((error: unknown) => {
+            if (isUnclear(answerOf(error))) seen.doubt = true;
+            throw error;
+          }),
+        { step: 'finalizeRequest', priority: 'low' },
+      );
+      try {
+        await client.send(command);
+        return true;
+      } catch (error) {
+        const { status } = answerOf(error);
+        // What stands in the way may be our own first attempt's.
+        const ours = seen.doubt && status === 412 ? await this.#isOurs(Key, token) : false;
+        if (status === 412 && ours !== undefined) return ours;
+        // 409: another put of the same name is under way, and S3 asks to try again.
+        if (status === 409 && conflicts < furtherTries) await this.#clock.sleep(50 * 2 ** conflicts);
+        else if (seen.doubt || status === 409) throw s3Unclear(`s3://${this.#name}/${Key}`, error);
+        else throw error;
+      }
+    }
+  }
+
+  /** The objects below a prefix, those behind the key `StartAfter` only. */
+  async *list(Prefix: string, StartAfter: string | undefined): AsyncIterable<Sdk._Object> {
+    const { client, sdk } = await this.#connection();
+    let ContinuationToken: string | undefined;
+    do {
+      const input = { Bucket: this.#name, Prefix, StartAfter, ContinuationToken };
+      const page = await client.send(new sdk.ListObjectsV2Command(input));
+      yield* page.Contents ?? [];
+      ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+    } while (ContinuationToken !== undefined);
+  }
+
+  /** Removes the object; one that isn't there is fine. */
+  async remove(Key: string): Promise<void> {
+    const { client, sdk } = await this.#connection();
+    try {
+      await client.send(new sdk.DeleteObjectCommand({ Bucket: this.#name, Key }));
+    } catch (error) {
+      if (answerOf(error).name !== 'NoSuchKey') throw error;
+    }
+  }
+
+  /** Aborts the uploads below a prefix that are older than `age` milliseconds; how many. */
+  async abortUploads(Prefix: string, age: number): Promise<number> {
+    const { client, sdk } = await this.#connection();
+    const before = this.#clock.now() - age;
+    let aborted = 0;
+    let marker = {};
+    for (;;) {
+      const page = await client.send(new sdk.ListMultipartUploadsCommand({ Bucket: this.#name, Prefix, ...marker }));
+      for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
+        if (Initiated === undefined || Initiated.getTime() >= before) continue;
+        try {
+          await client.send(new sdk.AbortMultipartUploadCommand({ Bucket: this.#name, Key, UploadId }));
+          aborted++;
+        } catch (error) {
+          // Another vacuum was faster.
+          if (answerOf(error).name !== 'NoSuchUpload') throw error;
+        }
+      }
+      if (page.IsTruncated !== true) return aborted;
+      marker = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
+    }
+  }
+
+  get #clock(): Clock {
+    return this.#options.clock ?? systemClock;
+  }
+
+  #connection(): Promise<Connection> {
+    return (this.#connecting ??= connect(this.#options, this.#endpoint));
+  }
+
+  async #putParts(Key: string, bytes: Uint8Array): Promise<void> {
+    const { client, sdk } = await this.#connection();
+    const token = randomUUID();
+    const object = { Bucket: this.#name, Key };
+    const { UploadId } = await client.send(
+      new sdk.CreateMultipartUploadCommand({ ...object, Metadata: { [tokenName]: token } }),
+    );
+    const upload = { ...object, UploadId };
+    try {
+      const Parts = await uploadParts(bytes, partBytes, partsAtOnce, async (PartNumber, Body) => {
+        const sent = await client.send(new sdk.UploadPartCommand({ ...upload, PartNumber, Body }));
+        const checksum = sent.ChecksumCRC32 === undefined ? {} : { ChecksumCRC32: sent.ChecksumCRC32 };
+        return { PartNumber, ETag: sent.ETag, ...checksum };
+      });
+      await client.send(new sdk.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
+    } catch (error) {
+      // A completion whose answer was lost leaves its retry no upload to complete, but the object.
+      const answer = answerOf(error);
+      if ((answer.attempts > 1 || isUnclear(answer)) && (await this.#isOurs(Key, token)) === true) return;
+      // What can't be aborted now is vacuumed after a day; why the upload failed is what the user must hear.
+      await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * Whether the object is the one of an earlier put of ours whose answer was lost; undefined where S3 doesn't say. Such
+   * puts have a unique token in the metadata, so that two writers of equal bytes are distinguished.
+   */
+  async #isOurs(Key: string, token: string): Promise<boolean | undefined> {
+    const { client, sdk } = await this.#connection();
+    return client.send(new sdk.HeadObjectCommand({ Bucket: this.#name, Key })).then(
+      ({ Metadata }) => Metadata?.[tokenName] === token,
+      () => undefined,
+    );
+  }
+}
+
+async function connect(options: S3Options, endpoint: URL | undefined): Promise<Connection> {
+  // Node 20 is supported here and the SDK's version is pinned, so its call to upgrade only gets between our own lines.
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+  const sdk = await import('@aws-sdk/client-s3');
+  const { region, credentials, maxAttempts, onCall } = options;
+  const config: Sdk.S3ClientConfig = {
+    requestHandler: { connectionTimeout: connectMs, socketTimeout: silenceMs },
+    ...(endpoint === undefined ? {} : { endpoint: endpoint.href, forcePathStyle: true }),
+    ...(credentials === undefined ? {} : { credentials }),
+  };
+  if (maxAttempts !== undefined) config.maxAttempts = maxAttempts;
+  else if (process.env['AWS_MAX_ATTEMPTS'] === undefined) config.maxAttempts = 6;
+  if (region !== undefined) config.region = region;
+  else if (endpoint !== undefined) {
+    // Services other than Amazon's mostly have one region, and people leave it out.
+    config.region = () => new sdk.S3Client({}).config.region().catch(() => 'us-east-1');
+  }
+  const client = new sdk.S3Client(config);
+  if (onCall !== undefined) {
+    client.middlewareStack.add(
+      (next, context) => (args) => {
+        onCall(String(context.commandName).replace(/Command$/, ''));
+        return next(args);
+      },
+      { step: 'finalizeRequest', priority: 'low' },
+    );
+  }
+  return { sdk, client };
+}
+
+/** A body that broke off: the request as a whole is worth another try. */
+export class BrokenBody extends Error {}
+
+async function bytesOf(body: { transformToByteArray(): Promise<Uint8Array> } | undefined): Promise<Uint8Array> {
+  try {
+    return (await body?.transformToByteArray()) ?? new Uint8Array(0);
+  } catch (error) {
+    throw new BrokenBody('The body broke off', { cause: error });
+  }
+}
+
+/**
+ * Sends a body in parts of `size` bytes, `concurrency` at once; resolves to what `send` gave for each, in order. Parts
+ * are numbered from 1. After a failure no further part is begun, and it rejects once those under way have ended, so
+ * that whoever clears up isn't overtaken by one of them.
+ */
+export async function uploadParts<T>(
+  bytes: Uint8Array,
+  size: number,
+  concurrency: number,
+  send: (number: number, part: Uint8Array) => Promise<T>,
+): Promise<T[]> {
+  const count = Math.ceil(bytes.length / size);
+  const sent = new Array<T>(count);
+  let next = 0;
+  let failed = false;
+  const sendInTurn = async (): Promise<void> => {
+    while (next < count && !failed) {
+      const at = next++;
+      try {
+        sent[at] = await send(at + 1, bytes.subarray(at * size, (at + 1) * size));
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(concurrency, count) }, sendInTurn));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  return sent;
+}

@@ -1,0 +1,249 @@
+import type { Data } from 'apache-arrow';
+import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
+import { Dictionary } from '../../../core/columns/dictionary.js';
+import { separateMemory, type ColumnMemory, type Int32List } from '../../../core/columns/memory.js';
+import { type EventIds, micros } from './event-ids.js';
+import { none, type RowSource, type SliceRows } from './slice-rows.js';
+
+/** What is known of a slice's events or transactions once all of its pages are there, in order of receipt. */
+export interface Finished<Rows> {
+  readonly rows: Rows;
+  readonly ids: EventIds;
+  /** Microseconds since 1970. */
+  readonly effective: readonly (bigint | undefined)[];
+}
+
+type Known = Omit<Finished<unknown>, 'rows'>;
+
+/** The columns of chosen events, or transactions, of a slice. */
+export class EventArrays {
+  readonly arrays: GatheredArrays;
+  readonly #rows: SliceRows;
+  readonly #memory: ColumnMemory;
+  /** The numbers of the events, and of their sources. */
+  readonly #chosen: Int32Array;
+  readonly #sources: Int32Array;
+
+  constructor(rows: SliceRows, order: readonly number[], memory: ColumnMemory = separateMemory) {
+    this.arrays = new GatheredArrays(memory);
+    this.#rows = rows;
+    this.#memory = memory;
+    this.#chosen = Int32Array.from(order);
+    this.#sources = this.numbers(rows.events.source);
+  }
+
+  /** The columns that every table of events and of transactions has. */
+  shared({ ids, effective }: Known) {
+    const { events } = this.#rows;
+    return {
+      event_id: ids.eventIds(this.#chosen, this.#memory),
+      content_hash: ids.contentHashes(this.#chosen, this.#memory),
+      posted_at: this.instants(events.postedAt),
+      effective_at: this.instants(effective),
+      window_start: this.#sourceInstants(({ windowStart }) => windowStart),
+      window_end: this.#sourceInstants(({ windowEnd }) => windowEnd),
+      requested_order_id: this.sourceTexts(({ requestedOrderId }) => requestedOrderId),
+      position: this.arrays.positions(this.numbers(events.position)),
+      raw: events.raw.array(this.#chosen, this.#memory),
+    };
+  }
+
+  numbers({ values }: Int32List): Int32Array {
+    return this.arrays.gathered(values, this.#chosen);
+  }
+
+  texts(values: Dictionary, numbers: Int32List): Data {
+    return this.arrays.numbered(values, this.numbers(numbers));
+  }
+
+  /** Microseconds since 1970. */
+  instants(values: readonly (bigint | undefined)[]): Data {
+    return this.arrays.instants(new Int64Values(values), this.#chosen);
+  }
+
+  sourceTexts(textOf: (source: RowSource) => string | undefined): Data {
+    const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
+    return this.arrays.numbered(values, this.arrays.gathered(numbers, this.#sources));
+  }
+
+  #sourceInstants(instantOf: (source: RowSource) => number | undefined): Data {
+    const values = this.#rows.sources.map((source) => micros(instantOf(source)));
+    return this.arrays.instants(new Int64Values(values), this.#sources);
+  }
+}
+
+/** The columns of the amounts of chosen events, or transactions, event by event. */
+export class EntryArrays {
+  readonly arrays: GatheredArrays;
+  readonly length: number;
+  /** The items of neighbouring amounts, and their events. */
+  readonly items: Int32Array;
+  readonly itemEvents: Int32Array;
+  readonly #rows: SliceRows;
+  readonly #memory: ColumnMemory;
+  readonly #chosen: ChosenEntries;
+  readonly #paths: Int32Array;
+
+  constructor(rows: SliceRows, order: readonly number[], memory: ColumnMemory = separateMemory) {
+    this.arrays = new GatheredArrays(memory);
+    this.#rows = rows;
+    this.#memory = memory;
+    this.#chosen = entriesOf(rows, order, memory);
+    this.length = this.#chosen.chosen.length;
+    this.items = this.#chosen.ofItems.items;
+    this.itemEvents = this.#chosen.ofItems.events;
+    this.#paths = this.gathered(rows.entries.path);
+  }
+
+  /** The columns that every table of amounts has. */
+  shared({ ids, effective }: Known) {
+    const { events, entries, amountTexts, currencies } = this.#rows;
+    const { chosen, entry, ofEvents } = this.#chosen;
+    return {
+      event_id: this.perEvent(this.arrays.distinct(ids.eventIds(ofEvents.events, this.#memory))),
+      posted_at: this.perEvent(this.arrays.instants(new Int64Values(events.postedAt), ofEvents.events)),
+      effective_at: this.perEvent(this.arrays.instants(new Int64Values(effective), ofEvents.events)),
+      entry: this.arrays.integers(entry),
+      amount: this.arrays.decimals(entries, chosen),
+      amount_text: this.arrays.runs(amountTexts, entries.text, chosen),
+      currency: this.arrays.runs(currencies, entries.currency, chosen),
+    };
+  }
+
+  /** For each amount the value with its number. */
+  gathered(values: Int32Array): Int32Array {
+    return this.arrays.gathered(values, this.#chosen.chosen);
+  }
+
+  eventTexts(values: Dictionary, { values: numbers }: Int32List): Runs {
+    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, this.#chosen.ofEvents.events)));
+  }
+
+  sourceTexts(textOf: (source: RowSource) => string | undefined): Runs {
+    const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
+    const sources = this.arrays.gathered(this.#rows.events.source.values, this.#chosen.ofEvents.events);
+    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, sources)));
+  }
+
+  /** Of the item, else of the event. */
+  itemTexts(values: Dictionary, items: Int32List, events: Int32List): Runs {
+    return this.perItem(this.arrays.numbered(values, this.itemNumbers(items.values, events.values)));
+  }
+
+  itemNumbers(items: Int32Array, events: Int32Array): Int32Array {
+    return firstOf(this.arrays.gathered(items, this.items), this.arrays.gathered(events, this.itemEvents));
+  }
+
+  pathTexts<Path>(paths: readonly Path[], textOf: (path: Path) => string | undefined): Data {
+    const { values, numbers } = numberedTexts(paths, textOf);
+    return this.arrays.numbered(values, this.arrays.gathered(numbers, this.#paths));
+  }
+
+  perEvent(values: Data): Runs {
+    return { values, lengths: this.#chosen.ofEvents.lengths };
+  }
+
+  perItem(values: Data): Runs {
+    return { values, lengths: this.#chosen.ofItems.lengths };
+  }
+}
+
+/** A text of each, or none, as numbers in a dictionary. */
+function numberedTexts<Of>(all: readonly Of[], textOf: (each: Of) => string | undefined) {
+  const values = new Dictionary();
+  const numbers = Int32Array.from(all, (each) => {
+    const text = textOf(each);
+    return text === undefined ? none : values.addString(text);
+  });
+  return { values, numbers };
+}
+
+/** Amounts of some events, event by event. */
+interface ChosenEntries {
+  /** Of each, its number in `rows.entries`. */
+  readonly chosen: Int32Array;
+  /** Of each, its position in its event. */
+  readonly entry: Int32Array;
+  /** The events that have amounts, and how many each has. */
+  readonly ofEvents: { readonly events: Int32Array; readonly lengths: Int32Array };
+  /** Neighbours of the same item and event: the item or `none`, the event, and how many they are. */
+  readonly ofItems: { readonly items: Int32Array; readonly events: Int32Array; readonly lengths: Int32Array };
+}
+
+/** The amounts of the given events, event by event. */
+function entriesOf(rows: SliceRows, order: readonly number[], memory: ColumnMemory): ChosenEntries {
+  const { firstEntry } = rows.events;
+  let length = 0;
+  for (const number of order) length += rows.entriesEnd(number) - firstEntry.get(number);
+  const gathering = new EntryGathering(rows.entries.item, length, order.length, memory);
+  for (const owner of order) gathering.add(owner, firstEntry.get(owner), rows.entriesEnd(owner));
+  return gathering.chosen;
+}
+
+/** A method for each event: a loop over all of them would be compiled again each time that it ends. */
+class EntryGathering {
+  readonly #itemOf: Int32Array;
+  readonly #chosen: Int32Array;
+  readonly #entry: Int32Array;
+  readonly #events: Int32Array;
+  readonly #lengths: Int32Array;
+  readonly #items: Int32Array;
+  readonly #itemEvents: Int32Array;
+  readonly #itemLengths: Int32Array;
+  #rows = 0;
+  #withAmounts = 0;
+  #runs = 0;
+
+  constructor(itemOf: Int32Array, length: number, events: number, memory: ColumnMemory) {
+    this.#itemOf = itemOf;
+    this.#chosen = memory.int32s(length);
+    this.#entry = memory.int32s(length);
+    this.#events = memory.int32s(events);
+    this.#lengths = memory.int32s(events);
+    this.#items = memory.int32s(length);
+    this.#itemEvents = memory.int32s(length);
+    this.#itemLengths = memory.int32s(length);
+  }
+
+  /** Adds an event's amounts, by their numbers from `first` to before `end`. */
+  add(owner: number, first: number, end: number): void {
+    if (first === end) return;
+    this.#events[this.#withAmounts] = owner;
+    this.#lengths[this.#withAmounts++] = end - first;
+    let row = this.#rows;
+    let run = this.#runs - 1;
+    for (let number = first; number < end; number++, row++) {
+      this.#chosen[row] = number;
+      this.#entry[row] = number - first;
+      const item = this.#itemOf[number] ?? none;
+      if (number === first || item !== this.#items[run]) {
+        this.#items[++run] = item;
+        this.#itemEvents[run] = owner;
+      }
+      this.#itemLengths[run] = (this.#itemLengths[run] ?? 0) + 1;
+    }
+    this.#rows = row;
+    this.#runs = run + 1;
+  }
+
+  get chosen(): ChosenEntries {
+    return {
+      ...{ chosen: this.#chosen, entry: this.#entry },
+      ofEvents: {
+        events: this.#events.subarray(0, this.#withAmounts),
+        lengths: this.#lengths.subarray(0, this.#withAmounts),
+      },
+      ofItems: {
+        items: this.#items.subarray(0, this.#runs),
+        events: this.#itemEvents.subarray(0, this.#runs),
+        lengths: this.#itemLengths.subarray(0, this.#runs),
+      },
+    };
+  }
+}
+
+/** The first ones, and where there is none the others. */
+function firstOf(numbers: Int32Array, others: Int32Array): Int32Array {
+  for (let row = 0; row < numbers.length; row++) if (numbers[row] === none) numbers[row] = others[row] ?? none;
+  return numbers;
+}
