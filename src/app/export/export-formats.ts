@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import type { Lake } from '../../lake/lake.js';
+import type { Exported } from '../../lake/table-export.js';
 
 /** What `ledgerlake export` writes, and runs at their end where `export` says so. */
 export const exportFormats = ['iceberg', 'symlinks'] as const;
@@ -10,16 +11,6 @@ export const exportTitles: Readonly<Record<ExportFormat, string>> = {
   iceberg: 'Iceberg metadata',
   symlinks: 'symlink manifests',
 };
-
-/** What an export came to. */
-interface Exported {
-  /** Tables with a log. */
-  readonly tables: number;
-  /** Of these, those of which something was written. */
-  readonly changed: number;
-  /** Bytes written. */
-  readonly bytes: number;
-}
 
 type Exporter = (lake: Lake, clock: Clock) => Promise<Exported>;
 

@@ -22,7 +22,7 @@ const openFaults: Readonly<Record<string, string>> = {
 
 /** Whether the system refuses to open a file for a reason that another path would solve. */
 export function isOpenFault(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code) in openFaults;
+  return (systemCode(error) ?? '') in openFaults;
 }
 
 /** Why the system opens no file, in words. */

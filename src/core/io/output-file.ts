@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
-import { systemCode, usageError } from '../errors.js';
-import { openFault } from './files.js';
+import { systemCode, usageError, type LedgerlakeError } from '../errors.js';
+import { outputError } from '../text/sink.js';
+import { isOpenFault, openFault } from './files.js';
 
 /** A file that gets its name only when it is whole; until then what had the name stays. */
 export interface OutputFile {
