@@ -1,4 +1,4 @@
-// A range of dates, with a line for each slice that is in the lake.
+// Loads a range of dates, and prints a line for each committed slice.
 //
 //   node backfill-with-progress.mjs FROM TO [LAKE]
 import { backfill } from 'ledgerlake';

@@ -1,8 +1,8 @@
-// A night: loads what is new, reads again what may have changed, and fails where the lake is older than two days.
+// A nightly run: loads what is new, reads again what may have changed, and fails if the lake is older than two days.
 //
 //   node nightly-sync.mjs [LAKE [ACCOUNT …]]
 //
-// Accounts are loaded one after the other; without any it is the one that is configured. Endpoints and secrets come from
+// Accounts are loaded in turn; without any, the configured one is loaded. Endpoints and secrets come from
 // ledgerlake.config.json or the environment, as for the command line.
 import { LedgerlakeError, sync } from 'ledgerlake';
 

@@ -1,4 +1,4 @@
-// What a month came to, by currency and kind, with every digit.
+// The sums of a month by currency and kind, with every digit.
 //
 //   node query-month.mjs [2026-01] [LAKE]
 import { openLake } from 'ledgerlake';

@@ -1,4 +1,4 @@
-// The service's own pages, paced by its quota, into a file that `ledgerlake import` takes. No lake is needed.
+// Writes the pages of the service, paced by its quota, to a file for `ledgerlake import`. No lake is needed.
 //
 //   node read-pages.mjs FROM TO FILE.ndjson
 import { open } from 'node:fs/promises';

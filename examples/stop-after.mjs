@@ -1,4 +1,4 @@
-// A run that is stopped once it has committed so many slices, as a scheduler stops one that takes too long. The next goes on.
+// Stops a run after a number of committed slices, as a scheduler stops a run that takes too long. The next run continues.
 //
 //   node stop-after.mjs SLICES [LAKE]
 import { backfill, RunError } from 'ledgerlake';

@@ -1,4 +1,4 @@
-// Transactions of eBay's Finances API: sign-in with a seller's refresh token, offsets, status 204 where there is nothing.
+// Transactions of eBay's Finances API: sign-in with a seller's refresh token, offsets, status 204 if there is nothing.
 
 function request({ from, to, pageSize }, offset) {
   // Both ends are included.
