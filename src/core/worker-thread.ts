@@ -150,7 +150,7 @@ function settled<Answer>(): Waiting<Answer> & { readonly promise: Promise<Answer
 function ended(why: string): LedgerlakeError {
   return new LedgerlakeError(
     'ENCODER',
-    `expected the thread that writes Parquet to go on to the end, it ended (${why}); run the same command again`,
+    `expected the thread that writes Parquet to finish, it ended early (${why}); run the same command again`,
   );
 }
 

@@ -76,7 +76,8 @@ export async function withUpstream<T>(
   const cursorLifeMs = tokenLifeMinutes * 60_000;
   const common = { clock, cursorLifeMs, random: Math.random, emit };
   if (endpoint === undefined) {
-    if (options.startEmbedded === undefined) throw usageError('expected --endpoint: there is no embedded service here');
+    if (options.startEmbedded === undefined)
+      throw usageError('expected --endpoint, got none; there is no embedded service here');
     const service = await options.startEmbedded(clock);
     const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
     return use(connection.upstream, noUncommittedPages).finally(async () => {

@@ -138,7 +138,7 @@ export async function maintain(
       for (const path of await table.dropWrongCheckpoints()) {
         emit({
           event: 'message',
-          message: `removed ${path}, which said something else than its commits: a new one is there`,
+          message: `removed ${path}, which contradicted its commits; a new one replaces it`,
         });
       }
     }

@@ -82,18 +82,16 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
   const lines: string[] = [];
   for (const of of emptied) {
     const kept = of.accepted
-      ? 'it was taken as it came; event_history has what vanished'
-      : 'the lake keeps what it holds; --accept-empty takes the answer for what it is';
+      ? 'the answer was accepted; event_history has what vanished'
+      : 'the lake keeps its rows; --accept-empty accepts the answer';
     const stored = rowsText(of.rows, of.atMost);
     lines.push(
-      `WARNING: ${of.pipeline}: ${unitsText(of.units)} held ${stored} and came back ${lackText(of) ?? 'empty'}: ${kept}`,
+      `WARNING: ${of.pipeline}: ${unitsText(of.units)} had ${stored}, and the answer is ${lackText(of) ?? 'empty'}; ${kept}`,
     );
   }
   for (const { pipeline, units, reason } of byReason(uncompared)) {
     const were = units.length === 1 ? 'was' : 'were';
-    lines.push(
-      `WARNING: ${pipeline}: ${unitsText(units)} ${were} replaced without being compared: ${printable(reason)}`,
-    );
+    lines.push(`WARNING: ${pipeline}: ${unitsText(units)} ${were} replaced without a comparison: ${printable(reason)}`);
   }
   for (const [pipeline, ofPipeline] of byPipeline(changes)) {
     lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(ofPipeline))}`);
@@ -142,9 +140,9 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
   const advice = isOther ? "check the account's credentials, its region and --endpoint, and run again" : 'run again';
   return new LedgerlakeError(
     'UPSTREAM_EMPTY',
-    `expected results of ${first.pipeline} in ${unitsText(first.units)}${more}, where the lake holds ` +
-      `${rowsText(first.rows, first.atMost)}, got ${lack === undefined ? 'an empty answer' : `an answer ${lack}`}: ` +
-      `the lake keeps what it holds; ${advice}, and if the answer stays as it is and is right, with --accept-empty`,
+    `expected results of ${first.pipeline} in ${unitsText(first.units)}${more}, where the lake has ` +
+      `${rowsText(first.rows, first.atMost)}, got ${lack === undefined ? 'an empty answer' : `an answer ${lack}`}; ` +
+      `the lake keeps its rows: ${advice}, and if the answer stays the same and is right, with --accept-empty`,
   );
 }
 
@@ -170,8 +168,8 @@ export function otherAccountFailure(
 ): LedgerlakeError {
   return new LedgerlakeError(
     'UPSTREAM_ACCOUNT',
-    `expected the orders of ${account} that the lake holds, got ${formatCount(returned)} of ${formatCount(held)} and others instead ` +
-      `(${pipeline}, up to ${unitsText(loadKeys)}): this seems to be the answer for another account. The lake keeps what it holds: check ` +
+    `expected the orders of ${account} that are in the lake, got ${formatCount(returned)} of ${formatCount(held)} and others instead ` +
+      `(${pipeline}, up to ${unitsText(loadKeys)}); this seems to be the answer for another account. The lake keeps its rows: check ` +
       'the credentials, the region and --endpoint of the account, and run again; if the answer is right, with --accept-empty',
   );
 }

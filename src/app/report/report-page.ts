@@ -262,7 +262,7 @@ function dataChapter(
     </section>`;
   return html`${part('coverage', 'Coverage', coverageSection(status, basis, lastRun))}
   ${part('late', 'Late arrivals', lateSection(late, account))}
-  ${part('noticed', 'What was noticed', warningsSection(warnings, lastRun, account))}`;
+  ${part('noticed', 'Warnings', warningsSection(warnings, lastRun, account))}`;
 }
 
 /** How a report is known again, so that a file of somebody else's is never written over. */
@@ -308,7 +308,7 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
         }${currencies.map((of) => html`<li><a href="#${of.id}">${currencyText(of.currency)}</a></li>`)}
         <li><a href="#${id}-coverage">Coverage</a></li>
         <li><a href="#${id}-late">Late arrivals</a></li>
-        <li><a href="#${id}-noticed">Noticed</a></li>
+        <li><a href="#${id}-noticed">Warnings</a></li>
       </ul>`,
   );
   const content = html`<body>
@@ -355,7 +355,7 @@ function rangeText({ id, status: { range, pipelines } }: AccountChapter, isParti
   const lacking = pipelines.filter(({ days }) => days.some(({ state }) => state === 'missing'));
   const dates = `${instantText(range.start)} to ${instantText(range.end)}`;
   return html`<p class="lead">
-      ${isPartial ? `What stands from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
+      ${isPartial ? `Everything from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
     </p>
     ${
       lacking.length === 0

@@ -334,7 +334,7 @@ function behind(of: SettlementFigures, amount: AmountFormat): Html {
     ${
       unknown === 0
         ? undefined
-        : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see what was noticed.</p>`
+        : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see the warnings.</p>`
     }
     ${reckoning(of, amount)} ${entries === undefined ? undefined : entriesHtml(of, entries, amount)}
     ${times === 0 ? undefined : allEntries(settlement.id)}

@@ -25,7 +25,7 @@ export interface ShellOptions {
 
 const prompt = 'ledgerlake> ';
 /** For a command that was typed into a statement. */
-const continuationNotice = 'That is now a part of the statement: ; ends it, Ctrl-C cancels it.\n';
+const continuationNotice = 'This line is now part of the statement: ; ends it, Ctrl-C cancels it.\n';
 
 /** The names of files and columns that a terminal may be shown as they are: the others aren't offered. */
 const isPrintable = (name: string): boolean => printable(name) === name;
@@ -131,7 +131,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     } else if (isLeaving) lines.close();
     else {
       isLeaving = true;
-      screen.write('^C\nCtrl-C again, or Ctrl-D, leaves.\n');
+      screen.write('^C\nPress Ctrl-C again, or Ctrl-D, to leave.\n');
       ask();
     }
   });

@@ -28,7 +28,7 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
   const handle = await open(temporary, 'ax').catch((error: unknown) => {
     const isFolderless = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    const why = isFolderless ? `the folder ${dirname(target)} is missing: make it first` : openFault(error);
+    const why = isFolderless ? `the folder ${dirname(target)} does not exist; create it first` : openFault(error);
     throw usageError(`expected a file that can be written, got ${path} (${why})`);
   });
   let size = 0;
@@ -74,6 +74,6 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
 async function regularFile(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return path;
-  if (!found.isFile()) throw usageError(`expected a file to write, got ${path}, which is none: name another`);
+  if (!found.isFile()) throw usageError(`expected a regular file to write to, got ${path}; name another`);
   return realpath(path);
 }

@@ -112,7 +112,7 @@ describe('opening', () => {
     const error = await failure(opened(store));
     expect([error.code, error.message]).toEqual([
       'LAKE_LOG',
-      `expected version ${missing} in memory/things/_delta_log, it is missing; restore the file from a copy, or run \`ledgerlake rebuild --log\``,
+      `expected version ${missing} in memory/things/_delta_log, got none; restore the file from a copy, or run \`ledgerlake rebuild --log\``,
     ]);
   });
 

@@ -52,7 +52,7 @@ export async function readUnfinished(lake: Lake, emit: Emit): Promise<Unfinished
   return unfinishedRanges(lake, await readAskedRanges(lake.store, undefined, emitPassedOver));
 }
 
-/** Checks that what runs were asked for is loaded. */
+/** Checks that what runs requested is loaded. */
 export function checkRequestedRanges(
   lake: Lake,
   unfinished: readonly UnfinishedRange[],
@@ -71,7 +71,7 @@ export function checkRequestedRanges(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
       { table, file: '', slice: '', account, command },
-      `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} isn't loaded${also}, though a ${asking} was asked for it${hint}`,
+      `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${asking} requested it${hint}`,
     );
   }
 }
