@@ -218,7 +218,7 @@ describe('a lake without anything in it', () => {
     mkdirSync(inside, { recursive: true });
     const before = readdirSync(join(root, '..'));
     const text = await shown({ ...gaps, root }, { lake: inside });
-    expect(text).toContain('holds nothing yet. Load it with\n  ledgerlake backfill --lake ');
+    expect(text).toContain('has nothing yet. Load it with\n  ledgerlake backfill --lake ');
     expect(text).toContain(String.raw`it'\''s here'`);
     expect(text).toContain('\nwhich loads a made-up seller unless an account is configured, or named by ');
     expect(readdirSync(join(root, '..'))).toEqual(before);
@@ -239,7 +239,7 @@ test('an account that the lake lacks is refused with those that it holds, unless
   writeFileSync(join(extra.root, '_last-run.json'), JSON.stringify({ ...note, account: 'other', status: 'failed' }));
   const { root } = extra;
   expect((await shown(extra, { account: 'other' })).replaceAll(root, 'LAKE')).toMatch(
-    /^LAKE holds nothing of other yet. Load it with\n  ledgerlake backfill financial-events --lake LAKE --account other /,
+    /^LAKE has nothing of other yet. Load it with\n  ledgerlake backfill financial-events --lake LAKE --account other /,
   );
 });
 
@@ -364,7 +364,7 @@ describe('a lake whose first run came to nothing', () => {
     await noteAskedRanges(store, 'shop', 'killed', asked, []);
     const text = await suggested({ configured: ['shop'] });
     expect(text).toBe(
-      'LAKE holds nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop --from 2025-01-03 --to 2025-02-01',
+      'LAKE has nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop --from 2025-01-03 --to 2025-02-01',
     );
     rmSync(join(lake.root, '_asked'), { recursive: true });
   });

@@ -188,7 +188,7 @@ test('a listing of other settlements alone is told from an empty one, and is not
   clock.set('2026-03-21T02:00:00Z');
   const { failure, printed } = await synced(given, { clock });
   expect(String(failure)).toMatch(
-    /got an answer without any of them, and with 1 other: .* check the account's credentials/,
+    /got an answer without any of them, and with 1 other; .* check the account's credentials/,
   );
   expect(printed).toContain('had 1 row, and the answer is without any of them, and with 1 other; the lake keeps');
   expect(await rows(lake, clock, "SELECT group_id AS id FROM groups WHERE group_id = 'own'")).toHaveLength(1);
