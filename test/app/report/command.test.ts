@@ -87,7 +87,7 @@ test('its tables are a workbook or a folder of CSV files, which replace earlier 
   );
   writeFileSync(join(tables, 'mine.csv'), 'x');
   await expect(run({ format: 'csv', output: tables })).rejects.toMatchObject({
-    message: expect.stringContaining('has mine.csv') as string,
+    message: expect.stringContaining('which contains mine.csv') as string,
   });
   await expect(run({ format: 'csv' })).rejects.toMatchObject({ code: 'USAGE' });
 });

@@ -281,5 +281,5 @@ test('no currency is added to another', async () => {
     await duckdb()
   ).rows("SELECT sum(amount)::VARCHAR AS all_of_them FROM entries WHERE role = 'net'");
   expect(report.html.replaceAll(',', '')).not.toContain(String(row?.['all_of_them']).replace(/0+$/, ''));
-  expect(report.page.texts('nav a')).toEqual(['USD', 'EUR', 'JPY', 'Coverage', 'Late arrivals', 'Noticed']);
+  expect(report.page.texts('nav a')).toEqual(['USD', 'EUR', 'JPY', 'Coverage', 'Late arrivals', 'Warnings']);
 });
