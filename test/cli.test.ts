@@ -120,7 +120,7 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       /got --form; did you mean --from\? see .* backfill --help/,
     ],
     ['an option cut short', 2, ['report', '--out', 'x'], /got --out; did you mean --output\? see/],
-    ['a list of accounts', 2, ['accounts', 'list'], /got `accounts list`: did you mean `accounts`\?/],
+    ['a list of accounts', 2, ['accounts', 'list'], /got `accounts list`; did you mean `accounts`\?/],
     ['an unknown letter', 2, backfill('-x'), /expected an option, got -x; see/],
     ['a format as an option', 2, ['status', '--csv'], /got --csv; did you mean --format csv\? see/],
     [
@@ -135,12 +135,12 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       'a file of no format',
       2,
       ['sql', '-o', 'x.xlsx', 'SELECT 1'],
-      /with \.csv, .*or \.txt, or its format too .*got x\.xlsx; `.*report --format xlsx` writes a workbook/,
+      /with \.csv, .*or \.txt, or an explicit format .*got x\.xlsx; `.*report --format xlsx` writes a workbook/,
     ],
     ['a report of no format', 2, ['report', '-o', 'z.pdf'], /--output to end with \.html or \.xlsx, .*got z\.pdf/],
-    ['a letter without its value', 2, ['sql', '-o'], /expected a value behind -o, got none/],
-    ['an option without its value', 2, ['status', '--lake'], /expected a value behind --lake, got none/],
-    ['an option before another', 2, ['status', '--lake', '--format', 'json'], /expected a value behind --lake/],
+    ['a letter without its value', 2, ['sql', '-o'], /expected a value after -o, got none/],
+    ['an option without its value', 2, ['status', '--lake'], /expected a value after --lake, got none/],
+    ['an option before another', 2, ['status', '--lake', '--format', 'json'], /expected a value after --lake/],
     [
       'an unknown pipeline',
       2,
@@ -155,7 +155,7 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       /--from.*earlier than --to/,
     ],
     ['a date that is none', 2, backfill('--from', '2025-02-30'), /--from.*ISO 8601.*"2025-02-30"/],
-    ['an action too many', 2, ['accounts', 'chek'], /got `accounts chek`: did you mean `accounts check`\?$/m],
+    ['an action too many', 2, ['accounts', 'chek'], /got `accounts chek`; did you mean `accounts check`\?$/m],
     ['an account without an endpoint', 2, backfill('--account', 'shop'), /--endpoint/],
     ['an endpoint that is none', 2, backfill('--endpoint', 'localhost', '--account', 'shop'), /the endpoint/],
     ['a look-back that is none', 2, ['sync', '--lake', 'LAKE', '--look-back', 'long'], /--look-back.*"long"/],
@@ -165,19 +165,19 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       'a file of orders that is missing',
       2,
       backfill('order-events', '--orders', '/no/such/file', ...endpoint),
-      /expected a file that can be read, got \/no\/such\/file \(there is none\)/,
+      /expected a file that can be read, got \/no\/such\/file \(it does not exist\)/,
     ],
     [
       'a file in the place of the lake',
       2,
       ['plan', '--lake', import.meta.filename],
-      /expected a lake at .*, it is a file/,
+      /expected a lake at .*, got a file/,
     ],
     [
       'a file in the place of the lake of an import',
       2,
       ['import', '--account', 'demo', '--lake', import.meta.filename, import.meta.filename],
-      /expected a lake at .*, it is a file/,
+      /expected a lake at .*, got a file/,
     ],
     ['a port that is none', 2, ['serve', '--port', 'http'], /--port/],
     [
@@ -263,7 +263,7 @@ describe('a first run', () => {
     const lake = join(await temporaryFolder(), 'lake');
     const ran = await ledgerlake(['backfill', '--lake', lake]);
     expect(ran.code).toBe(0);
-    const told = /^loading the made-up seller demo, none of which is real: .*--endpoint/m;
+    const told = /^loading the made-up seller demo, whose data is not real; .*--endpoint/m;
     expect(ran.err).toMatch(told);
     const synced = await ledgerlake(['sync', '--lake', lake, '--look-back', '0']);
     expect(synced.err).toMatch(told);
@@ -295,6 +295,6 @@ test('a file that makes the Parquet reader panic ends a command in one line', as
   const { code, err } = await ledgerlake(['status', '--lake', lake]);
   expect([code, err.trimEnd().split('\n')]).toEqual([
     1,
-    [expect.stringMatching(/^ledgerlake: LAKE_STORE: expected Parquet bytes/)],
+    [expect.stringMatching(/^ledgerlake: LAKE_STORE: expected readable Parquet bytes/)],
   ]);
 });

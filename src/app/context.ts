@@ -52,7 +52,7 @@ export function emitDamage(lake: Lake, emit: Emit, rewritten = false): void {
   emitDamagedCheckpoints(lake, emit, rewritten);
   if (lake.isNoted) return;
   const message =
-    '_versions.json was missing or damaged, and is written again: commits that were lost with it at the end of a log are not missed';
+    '_versions.json was missing or damaged, and is written again; commits that were lost with it at the end of a log are not detected';
   emit({ event: 'message', message });
 }
 
@@ -62,7 +62,7 @@ export function emitOtherRuns({ others }: RunLease, account: string | undefined,
     const whose = other.purpose?.account;
     // Workers load many accounts into one lake side by side.
     if (whose !== undefined && account !== undefined && whose !== account) continue;
-    const message = `another run is at work on the lake (${leaseText(other)}): both go on, and what both load counts once`;
+    const message = `another run is active on the lake (${leaseText(other)}); both continue, and what both load counts once`;
     emit({ event: 'message', message });
   }
 }

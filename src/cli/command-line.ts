@@ -128,7 +128,7 @@ function refuseShared(args: CommandArguments, accounts: readonly string[], { opt
   const file = args.text('metrics-file') ?? variableOf(process.env, 'LEDGERLAKE_METRICS_FILE');
   if (options['metrics-file'] === undefined || file === undefined || file.includes(accountPlaceholder)) return;
   throw usageError(
-    `expected ${accountPlaceholder} in the name of the metrics file of ${accounts.length} accounts, got ${file}: write ` +
+    `expected ${accountPlaceholder} in the name of the metrics file of ${accounts.length} accounts, got ${file}; write ` +
       `ledgerlake-${accountPlaceholder}.prom, for example`,
   );
 }
@@ -298,7 +298,7 @@ function faultOf(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'RuntimeError')) return error;
   return new LedgerlakeError(
     'LAKE_STORE',
-    `expected Parquet bytes that can be read, the reader failed (${error.message}): a file of the lake is damaged, or ` +
+    `expected readable Parquet bytes, the reader failed (${error.message}), because a file of the lake is damaged or ` +
       'memory ran out; restore the file from a copy, what was committed stays',
     { cause: error },
   );

@@ -106,8 +106,8 @@ function refuseSharedFile({ file = '', folder, settings, accounts }: Configurati
   const isTheirs = settings.metricsFile !== undefined && resolve(folder, settings.metricsFile) === metricsFile;
   if (!isTheirs || accounts.size < 2 || metricsFile.includes(accountPlaceholder)) return;
   throw usageError(
-    `expected ${accountPlaceholder} in \`metricsFile\` of ${file}, which has ${accounts.size} accounts, got ${metricsFile}: each run ` +
-      `would replace the metrics of the others; write ledgerlake-${accountPlaceholder}.prom, for example`,
+    `expected ${accountPlaceholder} in \`metricsFile\` of ${file}, which has ${accounts.size} accounts, got ${metricsFile}; each run ` +
+      `would replace the metrics of the others, so write ledgerlake-${accountPlaceholder}.prom, for example`,
   );
 }
 

@@ -48,7 +48,7 @@ export function parserFault(message: string, words: readonly string[]): string {
   }
   const [, valueless] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
   if (valueless === undefined) return `${message}; ${help}`;
-  return `expected a value behind ${valueless.length === 1 ? '-' : '--'}${valueless}, got none; ${help}`;
+  return `expected a value after ${valueless.length === 1 ? '-' : '--'}${valueless}, got none; ${help}`;
 }
 
 /** The command without `--account`, where it takes accounts as arguments behind what it shall do. */

@@ -136,7 +136,7 @@ export class WorkerThread<Question, Answer> {
 function ended(why: string): LedgerlakeError {
   return new LedgerlakeError(
     'ENCODER',
-    `expected the thread that writes Parquet to go on to the end, it ended (${why}); run the same command again`,
+    `expected the thread that writes Parquet to finish, it ended early (${why}); run the same command again`,
   );
 }
 

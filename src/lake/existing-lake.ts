@@ -25,20 +25,20 @@ export async function existingLake(location: string, tables: readonly Table[], c
   );
   if (isEmpty && lakeFolder(location) === undefined) throw missing(location);
   if (isEmpty || isBegun) return lake;
-  throw noLake(location, 'what is there is no lake', lakeBelow);
+  throw noLake(location, 'got something else', lakeBelow);
 }
 
 /** @throws LedgerlakeError USAGE where the lake's folder is a file */
 export async function refuseFile(location: string): Promise<void> {
   const folder = lakeFolder(location);
-  if (folder !== undefined && (await foundAt(folder)) === 'file') throw noLake(location, 'it is a file');
+  if (folder !== undefined && (await foundAt(folder)) === 'file') throw noLake(location, 'got a file');
 }
 
 /** @throws LedgerlakeError USAGE where a lake on disk has no folder */
 export async function refuseWithoutFolder(location: string): Promise<void> {
   const folder = lakeFolder(location);
   const found = folder === undefined ? undefined : await foundAt(folder);
-  if (found === 'file') throw noLake(location, 'it is a file');
+  if (found === 'file') throw noLake(location, 'got a file');
   if (found === 'nothing') throw missing(location);
 }
 
@@ -53,13 +53,11 @@ async function foundAt(path: string): Promise<'folder' | 'file' | 'nothing'> {
 }
 
 function missing(location: string): Error {
-  return usageError(
-    `expected a lake at ${location}, there is none: check --lake, or load one with \`ledgerlake backfill\``,
-  );
+  return usageError(`expected a lake at ${location}, got none; check --lake, or load one with \`ledgerlake backfill\``);
 }
 
 /** Nothing may be loaded there. `meant`: a lake that is near. */
 function noLake(location: string, found: string, meant?: string): Error {
   const advice = meant === undefined ? 'name another with --lake' : `did you mean --lake ${meant}?`;
-  return usageError(`expected a lake at ${location}, ${found}: ${advice}`);
+  return usageError(`expected a lake at ${location}, ${found}; ${advice}`);
 }

@@ -257,8 +257,8 @@ export class Lake {
     if (rows === 0) return;
     throw new LedgerlakeError(
       'UPSTREAM_EMPTY',
-      `expected something of ${slice.loadKeys.join(', ')}, for which imports brought up to ${rows} rows, the service has ` +
-        'none; they stay: --accept-empty takes it that they are no more',
+      `expected results of ${slice.loadKeys.join(', ')}, for which imports stored up to ${rows} rows, got ` +
+        'none from the service; the imported rows stay, --accept-empty removes them',
     );
   }
 
@@ -373,8 +373,8 @@ class MixedFile extends LedgerlakeError {
   constructor(file: string, { loadKeys }: SliceCommit) {
     super(
       'LAKE_CONFLICT',
-      `expected ${file} to hold only what is read again (${loadKeys.join(', ').slice(0, 200)}), it holds more than that: ` +
-        'another run has merged files meanwhile; run the same command again',
+      `expected ${file} to contain only what is read again (${loadKeys.join(', ').slice(0, 200)}), got more; ` +
+        'another run has merged files meanwhile, run the same command again',
     );
   }
 }

@@ -50,5 +50,5 @@ function tableFolder(location: string): Error {
       : isNamed
         ? dirname(trimmed)
         : join(trimmed, '..');
-  return usageError(`expected a lake at ${location}, it is the folder of a table: did you mean --lake ${lake}?`);
+  return usageError(`expected a lake at ${location}, got the folder of a table; did you mean --lake ${lake}?`);
 }

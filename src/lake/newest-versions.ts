@@ -47,7 +47,7 @@ export function checkDescribed(
     if (tables.has(name)) continue;
     throw new LedgerlakeError(
       'LAKE_LOG',
-      `expected the description of the table ${name} in ${location}/${descriptionPath(pipeline)}, it is missing; restore the file ` +
+      `expected the description of the table ${name} in ${location}/${descriptionPath(pipeline)}, got none; restore the file ` +
         `from a copy, or run \`ledgerlake backfill ${pipeline}\` with its definition`,
     );
   }
@@ -88,7 +88,7 @@ export async function firstDataFile(store: Pick<Store, 'list'>, table: string): 
 export function logMissing(location: string, file: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
-    `expected a log in ${location}, there is none, but data files such as ${file}; restore it from a copy, or run ` +
+    `expected a log in ${location}, got only data files such as ${file}; restore it from a copy, or run ` +
       '`ledgerlake rebuild --log`',
   );
 }

@@ -135,7 +135,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       const { parameters } = given;
       return inTurn(() =>
         reading(given.signal, async ({ signal, log }) => {
-          if (closed !== undefined) throw usageError('expected an open lake, it was closed');
+          if (closed !== undefined) throw usageError('expected an open lake, got a closed one');
           await lake.update(signal);
           for (const note of reader.notesOn(query)) log(note);
           return lake.run(query, rowsOf, { signal, ...(parameters && { parameters }) });

@@ -22,7 +22,7 @@ export interface AccountOptions {
   readonly endpoint?: string | undefined;
   /** What the account signs in with; left out: what is set for it. */
   readonly credentials?: Credentials | undefined;
-  /** Requests a second for each operation, until the service names its own rate; default 0.5. */
+  /** Requests per second for each operation, until the service announces its rate rate; default 0.5. */
   readonly rate?: number | undefined;
   /** Requests at once for each operation; default what each API allows. */
   readonly burst?: number | undefined;

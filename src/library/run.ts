@@ -138,7 +138,7 @@ function summaryOf<Summary extends RunSummary>(
   { signal: given, onEvent }: RunOptions,
   run: (context: RunContext) => Promise<void>,
 ): Promise<Summary> {
-  const advice = '; what was committed stays, and the same call goes on from there';
+  const advice = '; what was committed stays, and the same call continues from there';
   return runTask({ signal: given, onEvent, advice }, async ({ signal, emit }) => {
     const printed: Summary[] = [];
     const printJson = (summary: object): void => {

@@ -48,12 +48,12 @@ test.each([
   const account = words[0] === 'forget' ? ' --account shop' : '';
   const load = `\`ledgerlake backfill --lake missing${account}\``;
   await Promise.all([
-    refused('missing', `there is none: check --lake, or load one with ${load}`),
-    refused('file', 'it is a file: name another with --lake'),
-    refused('others', 'what is there is no lake: name another with --lake'),
-    refused('one', 'what is there is no lake: did you mean --lake one/lake?'),
-    refused('one/lake/events', 'it is the folder of a table: did you mean --lake one/lake?'),
-    refused('lost/lake/events/', 'it is the folder of a table: did you mean --lake lost/lake?'),
+    refused('missing', `got none; check --lake, or load one with ${load}`),
+    refused('file', 'got a file; name another with --lake'),
+    refused('others', 'got something else; name another with --lake'),
+    refused('one', 'got something else; did you mean --lake one/lake?'),
+    refused('one/lake/events', 'got the folder of a table; did you mean --lake one/lake?'),
+    refused('lost/lake/events/', 'got the folder of a table; did you mean --lake lost/lake?'),
   ]);
   const empty = await builtCommand([...words, '--lake', 'empty'], { folder });
   expect(empty.code).toBe(['forget', 'serve', 'verify'].includes(words[0] ?? '') ? 2 : 0);
@@ -72,7 +72,7 @@ test.each([
   const { code, err } = await builtCommand([...words, '--lake', 'one/lake/events'], { folder });
   expect({ code, err }).toEqual({
     code: 2,
-    err: 'ledgerlake: USAGE: expected a lake at one/lake/events, it is the folder of a table: did you mean --lake one/lake?\n',
+    err: 'ledgerlake: USAGE: expected a lake at one/lake/events, got the folder of a table; did you mean --lake one/lake?\n',
   });
   expect(await everyHash(folder)).toEqual(before);
 });
@@ -104,6 +104,6 @@ describe('a place without a log', () => {
     await Promise.all(many);
     // Behind the others by name.
     await mkdir(join(folder, 'others', 'zz'));
-    await expect(existingLake(join(folder, 'others'), tables, systemClock)).rejects.toThrow('what is there is no lake');
+    await expect(existingLake(join(folder, 'others'), tables, systemClock)).rejects.toThrow('got something else');
   });
 });

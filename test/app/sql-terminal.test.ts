@@ -53,7 +53,7 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     first.type('SELECT\r');
     await first.shows(/\.\.\.> /);
     first.type('.quit\r');
-    await first.shows(/That is now a part of the statement: ; ends it, Ctrl-C cancels it\.\s.*\.\.\.> /s);
+    await first.shows(/This line is now part of the statement: ; ends it, Ctrl-C cancels it\.\s.*\.\.\.> /s);
     first.type(`half a statement${ctrlC}`);
     await first.shows(/\^C\s.*ledgerlake> /s);
 
@@ -83,7 +83,7 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     second.type('\r');
     await second.shows(/x\s+2\s/);
     second.type(ctrlC);
-    await second.shows(/Ctrl-C again, or Ctrl-D, leaves\.\s.*ledgerlake> /s);
+    await second.shows(/Press Ctrl-C again, or Ctrl-D, to leave\.\s.*ledgerlake> /s);
     second.type('SELECT 3 AS x;\r');
     await second.shows(/x\s+3\s.*ledgerlake> /s);
     second.type(ctrlC);

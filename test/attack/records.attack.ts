@@ -71,7 +71,7 @@ function withMutatedRecords(text: string, kind: ValueKind): string {
   return `{"payload":{${members.join(',')}}}`;
 }
 
-const stopped = '4 others failed before it, and no page has come, so the run stops; run it again later';
+const stopped = '4 others failed before it and no page arrived, so the run stops; run it again later';
 
 /** What is wrong with an error that a command ended with; a run may leave slices open, and no more than that. */
 function errorFault(what: string, error: unknown): string[] {

@@ -109,7 +109,7 @@ test('the metrics of several accounts need a file each, orders are of one, and a
   expect(orders).toMatchObject({ code: 2, out: '' });
   expect(orders.err).toMatch(/expected one account with --orders, got alpine, lima, tokyo; name it with --account/);
   const mistyped = await run(folder, 'sync', '--account', 'alpin', '--metrics-file', '{account}.prom');
-  expect(mistyped.err).toMatch(/got "alpin": did you mean alpine\?/);
+  expect(mistyped.err).toMatch(/got "alpin"; did you mean alpine\?/);
   expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);
 });
 
@@ -127,7 +127,7 @@ test('an account that is configured and was never loaded is behind', async () =>
   const lag = await run(folder, 'status', '--quiet', '--max-lag', '10000d');
   expect(lag).toMatchObject({ code: 1, out: '' });
   expect(lag.err).toMatch(
-    /account lima holds nothing with a date; run `ledgerlake sync --lake data\/lake --account lima`/,
+    /account lima has nothing with a date; run `ledgerlake sync --lake data\/lake --account lima`/,
   );
   expect(await run(folder, 'status', '--quiet', '--max-lag', '10000d', '--account', 'tokyo')).toMatchObject({
     code: 0,
@@ -164,6 +164,6 @@ test('a command that takes one account is not given two', async () => {
   }
   // The same once more is no contradiction, and a flag that is repeated holds.
   const repeated = await run(folder, 'status', '--account', 'a', '--account', 'a', '--quiet', '--quiet');
-  expect(repeated.err).toMatch(/expected a lake at data\/lake, there is none/);
+  expect(repeated.err).toMatch(/expected a lake at data\/lake, got none/);
   expect(await readdir(folder)).toEqual([]);
 });

@@ -135,8 +135,8 @@ test('a port that is taken, or a folder that is not there, ends a run before any
   const taken = await builtCommand(['backfill', '--metrics-port', String(port)], { folder });
   expect(taken).toMatchObject({ code: 2, out: '' });
   expect(taken.err).toBe(
-    `ledgerlake: USAGE: expected an address on which metrics can be served, port ${port} of 127.0.0.1 is taken: ` +
-      'choose another one with --metrics-port, 0 for any\n',
+    `ledgerlake: USAGE: expected an address to serve metrics on, but port ${port} of 127.0.0.1 is in use; ` +
+      'choose another with --metrics-port, 0 for any\n',
   );
   const nowhere = await builtCommand(['sync', '--metrics-file', 'nowhere/m.prom'], {
     folder,

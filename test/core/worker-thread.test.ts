@@ -29,7 +29,7 @@ test('a thread answers each question, in whatever order the answers come, and wh
 });
 
 test.each([
-  ['exits', 'process.exit(3)', /ended \(exit code 3\)/],
+  ['exits', 'process.exit(3)', /ended early \(exit code 3\)/],
   ['throws', "throw new Error('the encoder is on fire')", /the encoder is on fire/],
   ['runs out of memory', 'const held = []; for (;;) held.push(new Array(1e5).fill(job.id));', /memory/],
 ])('a thread that %s fails what is under way, and what comes after it', async (_, script, message) => {

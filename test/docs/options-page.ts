@@ -9,7 +9,7 @@ export async function optionsPage(): Promise<string> {
   return [
     '# Commands and options',
     '',
-    'Generated from the definitions of the commands; `ledgerlake COMMAND --help` says the same.',
+    'Generated from the definitions of the commands; `ledgerlake COMMAND --help` prints the same text.',
     '',
     'Each command takes `--verbose`, `--quiet`, `--log-format` ([logs.md](logs.md)) and `--help` too. Exit codes: 0 done; 1 not',
     'done, what was committed stays; 2 the command line or a file of yours is wrong, and nothing was touched. Results go to',

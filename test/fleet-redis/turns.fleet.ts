@@ -19,7 +19,7 @@ test('a huge account lets a small one have its turn, and a nightly sync comes wh
     account: 'shop-000',
     end: 'over',
     next: 'again',
-    reason: 'others are to have their turn',
+    reason: 'another account has priority',
   });
   expect(begun()[1]).toMatchObject({ account: 'shop-001', work: 'sync' });
   await fleet.close();
@@ -39,7 +39,7 @@ test('a large first sync gives its place back after each turn, and goes on where
   await fleet.close();
 
   const cut = turnsOf(huge);
-  expect(cut[0]).toMatchObject({ work: 'sync', end: 'over', reason: 'others are to have their turn' });
+  expect(cut[0]).toMatchObject({ work: 'sync', end: 'over', reason: 'another account has priority' });
   expect(cut.at(-1)).toMatchObject({ work: 'sync', end: 'done', next: 'rest' });
   // All of them gave way to each other, and none asked for a page twice.
   const order = worker.ended().map(({ account }) => account);

@@ -62,10 +62,10 @@ test.each(['events', 'entries'])(
     const before = dataFiles();
     const missing = (text: RegExp) => ({ code: 'LAKE_LOG', message: expect.stringMatching(text) as string });
     await expect(open()).rejects.toMatchObject(
-      missing(/there is no log: commits are missing; .*`ledgerlake rebuild --log`$/),
+      missing(/got no log; commits are missing, .*`ledgerlake rebuild --log`$/),
     );
     rmSync(note());
-    const unnamed = missing(/there is none, but data files such as .*; .*`ledgerlake rebuild --log`$/);
+    const unnamed = missing(/got only data files such as .*; .*`ledgerlake rebuild --log`$/);
     await expect(open()).rejects.toMatchObject(unnamed);
     await expect(verified(lake)).rejects.toMatchObject(unnamed);
     await expect(compacted({ lake: lake.root }, lake)).rejects.toMatchObject(unnamed);
@@ -76,7 +76,7 @@ test.each(['events', 'entries'])(
 test.each(['events', 'entries'])('the log of %s that goes while a lake is open is missed', async (table) => {
   const opened = await open();
   rmSync(join(lake.root, table, '_delta_log'), { recursive: true });
-  await expect(opened.refresh()).rejects.toThrow(/there is no log: commits are missing/);
+  await expect(opened.refresh()).rejects.toThrow(/got no log; commits are missing/);
 });
 
 test('what commits that are gone may have added is kept, where the note of the versions is gone too', async () => {
@@ -134,7 +134,7 @@ test('a table whose description is gone is missed', () => {
   const newest = { versions: { parcels: 3 }, described: { parcels: 'deliveries' } };
   expect(() => {
     checkDescribed(newest, new Map(), 'lake');
-  }).toThrow(/expected the description of the table parcels in lake\/_pipelines\/deliveries.json, it is missing/);
+  }).toThrow(/expected the description of the table parcels in lake\/_pipelines\/deliveries.json, got none/);
 });
 
 test('what a run that died had committed is noted by the next one as it begins', async () => {

@@ -211,18 +211,18 @@ describe('options', () => {
     [{ rate: 0 }, /expected --rate to be a number greater than 0/],
     [{ burst: 1.5 }, /expected --burst to be a whole number from 1/],
     [{ api: 'v1' }, /expected --api to be one of v0, 2024-06-19, both/],
-    [{ endpoint: 'nowhere' }, /expected --account beside --endpoint/],
+    [{ endpoint: 'nowhere' }, /expected --account with --endpoint/],
     [{ account: 'shop' }, /expected an endpoint for the account shop/],
     [{ account: 'shop', endpoint: 'nowhere' }, /expected the endpoint to be a base address/],
     [{ pipelines: ['order-events'] }, /expected --orders FILE for the pipeline order-events/],
     [{ pipelines: ['order-events'], orders: ['1'] }, /order id of 3-7-7 digits.*in the option orders, line 1/],
     [
       { pipelineFolder: '/nowhere' },
-      /expected a folder for --pipelines, got \/nowhere \(there is none\): check the path/,
+      /expected a folder for --pipelines, got \/nowhere \(it does not exist\); check the path/,
     ],
     [{ config: '/nowhere.json' }, /expected the configuration \/nowhere.json/],
     [{ credentials: { clientId: 'a', clientSecret: 'b' } }, /the option credentials of backfill to be an object with/],
-    [{ credentials: { ...secrets } }, /expected --account beside credentials/],
+    [{ credentials: { ...secrets } }, /expected --account with credentials/],
   ])('%j is refused as the command line refuses it', async (options, message) => {
     const lake = await temporaryFolder();
     const failure = await failureOf(backfill({ lake, ...options }));

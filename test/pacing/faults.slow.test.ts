@@ -135,7 +135,7 @@ test('access tokens that are refused without end stop the run, and it says what 
   const service = { faults: { 'access-token-expired': { share: 1 } } };
   const outcome = await virtualRun({ ...small, signsIn: true, service });
   expect(outcome.failure).toMatchObject({ kind: 'denied' });
-  expect(String(outcome.failure)).toMatch(/check that it and the endpoint belong together/);
+  expect(String(outcome.failure)).toMatch(/check that the sign-in and the endpoint belong together/);
   expect(outcome.signIns).toBeLessThanOrEqual(12);
 });
 

@@ -30,7 +30,7 @@ test.each([
     expect(outcome.told.length).toBeLessThanOrEqual(11);
     for (const line of outcome.told) {
       expect(line).toMatch(
-        /^ListFinancialEvents: waiting until 2026-07-01T12:\d\d:\d\dZ, then it is tried again: the service throttles it \(429\)$/,
+        /^ListFinancialEvents: waiting until 2026-07-01T12:\d\d:\d\dZ before the next attempt: the service throttles it \(429\)$/,
       );
     }
   },

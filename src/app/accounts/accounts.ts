@@ -63,7 +63,7 @@ export async function accounts(options: AccountsOptions, { output, log }: Readin
   }
   if (all.length === 0) {
     log(
-      `No account is configured, as ${config.file === undefined ? withoutFile(config) : `${config.file} names none`}: ${howToName}.`,
+      `No account is configured, because ${config.file === undefined ? withoutFile(config) : `${config.file} names none`}: ${howToName}.`,
     );
   }
 }
@@ -147,7 +147,7 @@ function chosenAccounts({ config, environment, accounts }: AccountsOptions): rea
   const listed = listedAccounts(config, environment);
   if (accounts.length === 0 && listed.length === 0) {
     const location = config.file === undefined ? withoutFile(config) : `${config.file} configures none`;
-    throw usageError(`expected an account to check, got none, and ${location}: ${howToName}`);
+    throw usageError(`expected an account to check, got none, and ${location}; ${howToName}`);
   }
   for (const name of accounts) {
     if (listed.includes(name) || (config.accounts.size === 0 && accountPattern.test(name))) continue;

@@ -64,10 +64,7 @@ export async function init(
       `  3. ${command('plan', '--probe')}`,
       `  4. ${command('backfill')}`,
       ...(existsSync(defaultLake)
-        ? [
-            '',
-            `Commands read the lake data/${chosen.account} from now on; --lake ${defaultLake} is the one from before.`,
-          ]
+        ? ['', `Commands now use the lake data/${chosen.account}; --lake ${defaultLake} is the previous one.`]
         : []),
     ].join('\n'),
   );
@@ -98,7 +95,7 @@ function readRegion(text: string): Region {
   if (known !== undefined) return known;
   const nearest = nearestRegion(text);
   const hint = nearest === undefined ? 'choose one' : `did you mean ${nearest}?`;
-  throw usageError(`expected a region (${regionNames.join(', ')}), got ${JSON.stringify(text)}: ${hint}`);
+  throw usageError(`expected a region (${regionNames.join(', ')}), got ${JSON.stringify(text)}; ${hint}`);
 }
 
 /**
@@ -116,7 +113,7 @@ export async function createFile(
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') {
       throw usageError(
-        `expected no file ${file}, there is one: it is not overwritten; ${instead}, or name another ${option}`,
+        `expected no file ${file}, got an existing one, which is not overwritten; ${instead}, or name another ${option}`,
       );
     }
     // A full disk leaves a part: it is this run's own, as `wx` opened it.
@@ -125,7 +122,7 @@ export async function createFile(
       throw outputError(error);
     }
     throw usageError(
-      `expected a place where ${file} can be written (${messageOf(error)}): name another with ${option}`,
+      `expected a path that can be written, got ${file} (${messageOf(error)}); name another with ${option}`,
     );
   }
 }
@@ -159,54 +156,54 @@ function secretVariables(account: string): readonly string[] {
 export function commentedConfiguration({ account, region, schema }: FirstAccount): string {
   const [clientId = '', clientSecret = '', refreshToken = ''] = secretVariables(account);
   return `{
-  // The command line and the environment (LEDGERLAKE_LAKE, LEDGERLAKE_RATE …) go before this file.
+  // The command line and the environment (LEDGERLAKE_LAKE, LEDGERLAKE_RATE …) override this file.
 ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
   "settings": {
-    // Whose events, where several accounts stand below.
+    // The account of a run, if there are several below.
     // "account": ${JSON.stringify(account)},
-    // First instant to load; left out: 90 days before the end. Upstream keeps two years.
+    // Start of the range to load; default: 90 days before its end. The service keeps two years.
     // "from": "2025-01-01",
-    // The first guess of the quota, for each operation: requests a second, and at once. The service's own word goes before it.
+    // The initial quota of each operation: requests per second, and at once. The rate that the service announces overrides it.
     // "rate": 0.5,
     // "burst": 30,
-    // How many minutes loaded ranges stay behind the present, 2 at least.
+    // How many minutes before the present ranges end, at least 2.
     // "marginMinutes": 5,
-    // How many minutes the service's NextToken is taken to live.
+    // The assumed lifetime of the service's NextToken, in minutes.
     // "tokenLifeMinutes": 3,
-    // Folder for pages of unfinished slices; left out: _journal in the lake's folder, for S3 in your cache.
+    // Folder for pages of unfinished slices; default: _journal in the lake's folder, for S3 in your cache.
     // "journal": "data/journal",
     // Folder with definitions of custom pipelines (docs/pipelines.md).
     // "pipelines": "pipelines",
-    // Format of the log: text, or json, a line for each event (docs/logs.md).
+    // Format of the log: text, or json, one line per event (docs/logs.md).
     // "logFormat": "text",
-    // Metrics for Prometheus, while a run goes on and at its end (docs/metrics.md); left out: none.
+    // Metrics for Prometheus, during a run and at its end (docs/metrics.md); default: none.
     // "metricsPort": 9464,
     // "metricsHost": "127.0.0.1",
     // "metricsFile": "ledgerlake-{account}.prom",
-    // Whose pipelines run where none is named: v0, 2024-06-19, or both (docs/transactions.md).
+    // The API whose pipelines run if none is named: v0, 2024-06-19, or both (docs/transactions.md).
     // "api": "v0",
-    // What sync reads again for what arrived late: the last days, and how many days go by in between (0: on each run).
+    // What sync reads again for late-arriving events: the last days, and the interval in days (0: on each run).
     // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],
-    // How many hours files stay that runs have replaced, for engines that read older versions (docs/engines.md).
+    // How many hours replaced files stay, for engines that read older versions (docs/engines.md).
     // "retentionHours": 0,
     // What runs write for other engines at their end: "iceberg", "symlinks" (docs/engines.md).
     // "export": [],
-    // Where the Delta tables are: a folder, seen from this file, or s3://BUCKET/PREFIX. Not that of the made-up seller (data/lake).
+    // The lake: a folder, relative to this file, or s3://BUCKET/PREFIX. Not the lake of the made-up seller (data/lake).
     "lake": ${JSON.stringify(`data/${account}`)}
   },
 
   "accounts": {
-    // A name of yours: it is the folder account=… in the lake, and what --account takes.
+    // Your name for the account: the folder account=… of the lake, and the value of --account.
     ${JSON.stringify(account)}: {
       // The service's base address, instead of the region's.
       // "endpoint": "https://host",
-      // Where the refresh token is turned into access tokens.
+      // Where the refresh token is exchanged for access tokens.
       // "tokenEndpoint": ${JSON.stringify(defaultTokenEndpoint)},
       // Secrets of custom pipelines, by the variables that their definitions name (docs/pipelines.md).
       // "secrets": { "SHOP_TOKEN": { "file": "secrets/shop-token" } },
-      // Which public endpoint serves it: ${regionNames.join(', ')}.
+      // The region of the public endpoint: ${regionNames.join(', ')}.
       "region": ${JSON.stringify(region)},
-      // Secrets: { "env": "VARIABLE" } or { "file": "PATH" }, seen from this file. A plain text works, too: keep such a file to yourself.
+      // Secrets: { "env": "VARIABLE" } or { "file": "PATH" }, relative to this file. A plain string works too; then restrict access to this file.
       "clientId": { "env": ${JSON.stringify(clientId)} },
       "clientSecret": { "env": ${JSON.stringify(clientSecret)} },
       "refreshToken": { "env": ${JSON.stringify(refreshToken)} }

@@ -27,7 +27,7 @@ export async function initPipeline(
 ): Promise<void> {
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(name)) {
     throw usageError(
-      `expected a name of small letters, digits and - that begins with a letter, got ${JSON.stringify(name)}: name the pipeline so`,
+      `expected a name of small letters, digits and - that begins with a letter, got ${JSON.stringify(name)}; rename the pipeline`,
     );
   }
   const file = join(folder, `${name}.mjs`);
@@ -42,13 +42,11 @@ export async function initPipeline(
     [
       `Wrote ${printable(file)}. Next:`,
       '',
-      '  1. change it: what is asked for, where the records are, and their columns',
+      '  1. adapt it: the requests, the path of the records, and their columns',
       `  2. set ${variablesOf(name).join(' and ')}`,
       `  3. ${run} --dry-run`,
       `  4. ${run}`,
-      ...(account === undefined
-        ? ['', 'No account is configured: my-shop stands for any name for whose data it loads.']
-        : []),
+      ...(account === undefined ? ['', 'No account is configured: my-shop stands for any name of the account.'] : []),
     ].join('\n'),
   );
 }
@@ -62,7 +60,7 @@ function variablesOf(name: string): readonly [string, string] {
 /** A definition that loads as it stands. */
 function definitionTemplate(name: string): string {
   const [url, token] = variablesOf(name);
-  return `// A pipeline of your own: docs/pipelines.md of ledgerlake has every field, and examples of other APIs.
+  return `// A custom pipeline: docs/pipelines.md of ledgerlake describes every field, with examples of other APIs.
 
 /** @satisfies {import('ledgerlake').PipelineDefinition} */
 export default {

@@ -159,17 +159,17 @@ function readRegion(name: string, text: string): Region {
   if (known !== undefined) return known;
   const nearest = nearestRegion(text);
   const hint = nearest === undefined ? 'correct it' : `did you mean ${nearest}?`;
-  throw usageError(`expected ${name} to be one of ${regionNames.join(', ')}, got something else: ${hint}`);
+  throw usageError(`expected ${name} to be one of ${regionNames.join(', ')}, got something else; ${hint}`);
 }
 
 function checkEndpoint(name: string, text: string): void {
   if (isBaseAddress(text)) return;
-  throw usageError(`expected ${name} to be a base address such as https://host, got something else: correct it`);
+  throw usageError(`expected ${name} to be a base address such as https://host, got something else; correct it`);
 }
 
 function checkTokenEndpoint(name: string, text: string): void {
   if (isTokenAddress(text)) return;
-  throw usageError(`expected ${name} to be ${tokenAddress}, got something else: correct it`);
+  throw usageError(`expected ${name} to be ${tokenAddress}, got something else; correct it`);
 }
 
 /** Whether the bare variables can mean no other account. */
@@ -186,7 +186,7 @@ function refuseSharedVariables({ accounts }: Configuration, environment: Environ
   const set = Object.values(accountVariables).find((name) => variableOf(environment, `${name}${suffix}`) !== undefined);
   if (other === undefined || set === undefined) return;
   throw usageError(
-    `expected variables that only one account reads, got ${set}${suffix} for ${account} and ${other}: rename one, or use the file`,
+    `expected variables that only one account reads, got ${set}${suffix} for ${account} and ${other}; rename one, or use the file`,
   );
 }
 

@@ -15,12 +15,12 @@ export function readAccount(account: string | undefined, endpoint: string | unde
   if (account !== undefined) readAccountName(account);
   if (endpoint === undefined && account !== undefined && account !== demoAccount) {
     throw usageError(
-      `expected --endpoint beside --account ${account}: without one the embedded service answers, which serves ` +
-        `the made-up account ${demoAccount} only`,
+      `expected --endpoint with --account ${account}, got none; without it the embedded service answers, which serves ` +
+        `only the made-up account ${demoAccount}`,
     );
   }
   if (endpoint !== undefined && account === undefined) {
-    throw usageError('expected --account beside --endpoint: whose events does it serve? Any name of yours will do');
+    throw usageError('expected --account with --endpoint, got none; choose any name for the account');
   }
   return account ?? demoAccount;
 }
@@ -32,7 +32,7 @@ export function readAccount(account: string | undefined, endpoint: string | unde
 export function readCustomAccount(account: string | undefined): string {
   if (account !== undefined && account !== demoAccount) return readAccountName(account);
   throw usageError(
-    `expected --account beside pipelines of your own: whose data do they load? Any name but ${demoAccount} will do`,
+    `expected --account with custom pipelines, got none; choose any name except ${demoAccount} for the account`,
   );
 }
 
@@ -52,8 +52,8 @@ export function refuseMixing(account: string, lakeAccounts: ReadonlySet<string>,
   const hint =
     account === demoAccount ? `did you mean --account ${real.slice(0, 5).join(' or ')}? Or choose` : 'choose';
   throw usageError(
-    `expected a lake without the account ${other} for the account ${account}, ${lake} holds it: made-up events of ` +
-      `${demoAccount} never stand beside real ones; ${hint} another --lake`,
+    `expected a lake without the account ${other} for the account ${account}, got ${lake}, which has it: made-up events of ` +
+      `${demoAccount} are never stored beside real ones; ${hint} another --lake`,
   );
 }
 
@@ -64,7 +64,7 @@ export function refuseUnknownAccount(
   lake: string,
 ): void {
   if (account === undefined || lakeAccounts.size === 0 || lakeAccounts.has(account)) return;
-  throw unknownName(`--account to be one that ${lake} holds`, account, [...lakeAccounts].toSorted());
+  throw unknownName(`--account to be an account of ${lake}`, account, [...lakeAccounts].toSorted());
 }
 
 const northAmerica = 'https://sellingpartnerapi-na.amazon.com';

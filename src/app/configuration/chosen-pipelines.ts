@@ -27,11 +27,13 @@ export function choosePipelines(
   const byOrder = pipelines.filter(({ loadKey }) => loadKey === 'order');
   const readsOrders = chosen.find((pipeline) => byOrder.includes(pipeline));
   if (readsOrders !== undefined && !hasOrders) {
-    throw usageError(`expected --orders FILE for the pipeline ${readsOrders.name}: which orders shall it read?`);
+    throw usageError(
+      `expected --orders FILE for the pipeline ${readsOrders.name}, got none; name a file with the orders to read`,
+    );
   }
   if (hasOrders && readsOrders === undefined) {
     const known = byOrder.map(({ name }) => name).join(' or ');
-    throw usageError(`expected the pipeline ${known} beside --orders: name it in the command`);
+    throw usageError(`expected the pipeline ${known} with --orders, got other pipelines; name it in the command`);
   }
   return chosen.length === 0 ? defaultPipelines[api] : [...new Set(chosen)];
 }
@@ -49,7 +51,7 @@ export function unknownPipeline(
   const filling = known.find(({ tables }) => tables.some((table) => table.name === name))?.name;
   const nearest = accounts.has(name) ? `--account ${name}` : (filling ?? nearestName(name, names));
   const hint =
-    nearest === undefined ? '; for one of your own name its folder with --pipelines' : `; did you mean ${nearest}?`;
+    nearest === undefined ? '; for a custom pipeline name its folder with --pipelines' : `; did you mean ${nearest}?`;
   return usageError(`expected a pipeline (${names.join(', ')}), got ${JSON.stringify(name)}${hint}`);
 }
 
@@ -79,12 +81,12 @@ export function readOrders(text: string, source: string): string[] {
     if (order === '') continue;
     if (!orderIdPattern.test(order)) {
       throw usageError(
-        `expected an order id of 3-7-7 digits such as 902-1845936-5435065 a line, got ${JSON.stringify(order.slice(0, 100))} in ` +
+        `expected an order id of 3-7-7 digits such as 902-1845936-5435065 per line, got ${JSON.stringify(order.slice(0, 100))} in ` +
           `${source}, line ${index + 1}; correct or remove it`,
       );
     }
     orders.add(order);
   }
-  if (orders.size === 0) throw usageError(`expected order ids, one a line, ${source} holds none`);
+  if (orders.size === 0) throw usageError(`expected order ids, one per line, got none in ${source}`);
   return [...orders];
 }

@@ -43,7 +43,7 @@ export function parseConfiguration(text: Uint8Array, file: string, folder: strin
   const value: unknown = JSON.parse(tape.text(0));
   const parsed = configurationSchema.safeParse(value);
   if (!parsed.success) {
-    const [first = `${file} is no configuration`, ...others] = parsed.error.issues.map(
+    const [first = `${file} is not a configuration`, ...others] = parsed.error.issues.map(
       (issue) => `${file}: ${faultLine(issue, value)}`,
     );
     const more = others.length === 0 ? '' : ` (and ${others.length} more: --verbose shows them)`;
@@ -94,8 +94,8 @@ function secretSource() {
   return z.union(
     [
       text(expected).transform((value) => new Secret(value)),
-      object(expected, { env: text(expected).describe('Name of the environment variable that holds it') }),
-      object(expected, { file: text(expected).describe('File that holds it, seen from the folder of this one') }),
+      object(expected, { env: text(expected).describe('Name of the environment variable that contains it') }),
+      object(expected, { file: text(expected).describe('File that contains it, relative to the folder of this one') }),
     ],
     { error: expected },
   );
@@ -120,7 +120,7 @@ const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/pr
 
 const lookBack = object('an object with `days` and `everyDays`', {
   days: number(days).int(days).min(1, days).describe('How many days back are read again'),
-  everyDays: number(everyDays).min(0, everyDays).describe('How many days go by in between; 0: on each run'),
+  everyDays: number(everyDays).min(0, everyDays).describe('Interval in days; 0: on each run'),
 });
 
 const settings = object('an object of settings', {
@@ -130,15 +130,20 @@ const settings = object('an object of settings', {
     .string({ error: instant })
     .refine((value) => readInstant(value) !== undefined, { error: instant })
     .describe('First instant to load, ISO 8601 in UTC'),
-  rate: number(rate).positive(rate).describe('Requests a second for each operation, until the service names its own'),
-  burst: number(burst).int(burst).min(1, burst).describe('Requests at once for each operation'),
-  marginMinutes: number(margin).min(2, margin).max(1440, margin).describe('How far bounds stay behind the present'),
-  tokenLifeMinutes: number(life).positive(life).describe("How long the service's NextToken is taken to live"),
-  journal: text('a folder').describe('Folder for the pages of slices that are not finished'),
+  rate: number(rate)
+    .positive(rate)
+    .describe('Requests per second for each operation, until the service announces its rate'),
+  burst: number(burst).int(burst).min(1, burst).describe('Requests that each operation may send at once'),
+  marginMinutes: number(margin)
+    .min(2, margin)
+    .max(1440, margin)
+    .describe('How many minutes before the present ranges end'),
+  tokenLifeMinutes: number(life).positive(life).describe("Assumed lifetime of the service's NextToken, in minutes"),
+  journal: text('a folder').describe('Folder for pages of unfinished slices'),
   pipelines: text('a folder').describe('Folder with definitions of custom pipelines'),
   api: z
     .enum(apis, { error: `one of ${apis.join(', ')}` })
-    .describe('Whose pipelines run where none is named: v0 unless it is set'),
+    .describe('API whose pipelines run if none is named: v0 by default'),
   lookBack: z
     .array(lookBack, { error: 'a list of {"days", "everyDays"}' })
     .describe('What `sync` reads again, and how often'),
@@ -146,7 +151,7 @@ const settings = object('an object of settings', {
     .int(retention)
     .min(0, retention)
     .max(mostRetentionHours, retention)
-    .describe('How many hours files stay that runs have replaced; 0: they are deleted at once'),
+    .describe('How many hours replaced files stay; 0: they are deleted at once'),
   export: z
     .array(z.enum(exportFormats, { error: `one of ${exportFormats.join(', ')}` }), {
       error: `a list of ${exportFormats.join(', ')}`,
@@ -157,17 +162,15 @@ const settings = object('an object of settings', {
     .int(port)
     .min(0, port)
     .max(65_535, port)
-    .describe('Serves metrics to Prometheus; 0: any port'),
-  metricsHost: text('an address').describe('Where metrics are served; 127.0.0.1 unless it is set'),
+    .describe('Port of the metrics for Prometheus; 0: any free port'),
+  metricsHost: text('an address').describe('Address of the metrics; 127.0.0.1 by default'),
   metricsFile: text('a file').describe(
-    'Takes the metrics when a run ends, as the node exporter reads them; {account} in its name is the account',
+    'File for the metrics at the end of a run, for the node exporter; {account} in its name stands for the account',
   ),
 }).partial();
 
 const account = object('an object with the settings of an account', {
-  region: z
-    .enum(regionNames, { error: `one of ${regionNames.join(', ')}` })
-    .describe('Which public endpoint serves it'),
+  region: z.enum(regionNames, { error: `one of ${regionNames.join(', ')}` }).describe('Region of the public endpoint'),
   endpoint: z
     .string({ error: base })
     .refine(isBaseAddress, { error: base })
@@ -175,7 +178,7 @@ const account = object('an object with the settings of an account', {
   tokenEndpoint: z
     .string({ error: tokenAddress })
     .refine(isTokenAddress, { error: tokenAddress })
-    .describe('Where the refresh token is turned into access tokens'),
+    .describe('Where the refresh token is exchanged for access tokens'),
   clientId: secret('Client id of the application that the seller authorised'),
   clientSecret: secret('Its client secret'),
   refreshToken: secret("The seller's refresh token for the application"),
@@ -191,10 +194,10 @@ const account = object('an object with the settings of an account', {
 /** `ledgerlake.config.json`. A secret that it has as text becomes a `Secret`. */
 const configurationSchema = object('an object with `settings` and `accounts`', {
   $schema: z.string({ error: 'a text' }).describe('Where the JSON Schema of this file is'),
-  settings: settings.describe('What the command line and the environment leave open'),
+  settings: settings.describe('Settings; the command line and the environment override them'),
   accounts: z
     .record(z.string().regex(accountPattern, accountName), account, 'an object of accounts by name')
-    .describe('Sellers by the name that their part of the lake has'),
+    .describe('Sellers, by the name of their folder in the lake'),
 }).partial();
 
 type ConfigurationFile = z.output<typeof configurationSchema>;

@@ -33,7 +33,7 @@ export function readRange({ from, to, marginMinutes }: RangeOptions, now: number
     const when = start > now ? ', which is in the future' : '';
     throw usageError(
       `expected --from to be at least ${marginMs / 60_000} minutes ago, got ${isoInstant(start)}${when}; ` +
-        `the service answers only for what is older than that`,
+        `the service returns only what is older than that`,
     );
   }
   if (start >= requestedEnd) {

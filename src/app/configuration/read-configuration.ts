@@ -34,14 +34,14 @@ export async function readConfiguration(
     const description = specified === undefined ? file : `${file}, which ${namedBy} names`;
     if (code === 'EACCES' || code === 'EPERM') {
       throw usageError(
-        `expected a configuration that can be read in ${description}, this user may not read ${path} (${code}): run as its owner, ` +
+        `expected a readable configuration in ${description}, got no permission to read ${path} (${code}); run as its owner, ` +
           'or let this user read it and enter its folders',
       );
     }
-    if (code !== 'ENOENT') throw usageError(`expected a configuration that can be read in ${description}, got ${code}`);
+    if (code !== 'ENOENT') throw usageError(`expected a readable configuration in ${description}, got ${code}`);
     const written = `\`ledgerlake init --config ${shellWord(file)}\` writes one`;
     throw usageError(
-      `expected the configuration ${description}, there is no such file in ${dirname(path)}: check it; ${written}`,
+      `expected the configuration ${description}, got no such file in ${dirname(path)}; check the path, or ${written}`,
     );
   }
   // Only now: most runs have no such file, and the schema takes longer to load than all else that reads settings.

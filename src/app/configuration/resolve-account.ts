@@ -56,7 +56,7 @@ export async function resolveAccount(
   const name = accountName(config, environment, options);
   const { credentials } = options;
   if (name === undefined && credentials !== undefined) {
-    throw usageError('expected --account beside credentials: whose are they? Any name of yours will do');
+    throw usageError('expected --account with credentials, got none; choose any name for the account');
   }
   const set = name === undefined ? undefined : accountSettings(config, environment, name);
   const settings = set && credentials ? withCredentials(set, credentials) : set;
@@ -74,8 +74,8 @@ export async function resolveAccount(
   }
   if (signIn !== undefined && URL.canParse(endpoint) && !isSecure(new URL(endpoint))) {
     throw usageError(
-      `expected an endpoint for the account ${account} that begins with https://, got one with http://: its access ` +
-        `tokens would cross the network in the clear (http:// is for loopback)`,
+      `expected an endpoint for the account ${account} that begins with https://, got http://, which would send its access ` +
+        `tokens in the clear; use https:// (http:// is for loopback only)`,
     );
   }
   const isRegions = settings.region !== undefined && settings.region === config.accounts.get(account)?.region;
@@ -90,7 +90,7 @@ function refuseLogin(endpoint: string | undefined): void {
   const { username, password } = new URL(endpoint);
   if (username === '' && password === '') return;
   throw usageError(
-    'expected --endpoint without user and password, which others could read on the command line: put the address in ' +
+    'expected --endpoint without user and password, which others could read on the command line; put the address in ' +
       'LEDGERLAKE_ENDPOINT or the configuration',
   );
 }
@@ -112,7 +112,7 @@ function refuseForeignAddress(config: Configuration, settings: AccountSettings, 
     if (knownHosts.has(url.host) || isLoopback(url)) continue;
     throw usageError(
       `expected --config ${config.file ?? ''}, or ${accountVariables[key]}${variableSuffix(settings.account)}, to say that the ` +
-        `secrets of ${settings.account} may go to ${url.host}, got that address from a file that only lay in the working folder: ` +
+        `secrets of ${settings.account} go to ${url.host}, got that address from a file that was only found in the working folder; ` +
         'say so, or correct the file',
     );
   }
@@ -156,12 +156,12 @@ export function accountName(
   const [only, ...others] = accounts.keys();
   if (others.length > 0) {
     const names = [...accounts.keys()].join(', ');
-    throw usageError(`expected --account to say which account of ${file ?? 'the configuration'}: ${names}`);
+    throw usageError(`expected --account to name an account of ${file ?? 'the configuration'} (${names}), got none`);
   }
   if (only !== undefined) return only;
   const set = Object.values(accountVariables).find((variable) => variableOf(environment, variable) !== undefined);
   if (set === undefined) return undefined;
-  throw usageError(`expected --account or LEDGERLAKE_ACCOUNT beside ${set}: whose events are they? Any name will do`);
+  throw usageError(`expected --account or LEDGERLAKE_ACCOUNT with ${set}, got none; choose any name for the account`);
 }
 
 /** @throws LedgerlakeError USAGE for an account that is set up in part, or that is not one of those configured */
@@ -176,7 +176,7 @@ function refuseWithoutEndpoint(
   if (accounts.has(account) || clientId !== undefined || clientSecret !== undefined || refreshToken !== undefined) {
     const variable = `${accountVariables.region}${variableSuffix(account)}`;
     throw usageError(
-      `expected \`region\` or \`endpoint\` for the account ${account}, got neither: set it, or ${variable}${orOption}`,
+      `expected \`region\` or \`endpoint\` for the account ${account}, got neither; set it, or ${variable}${orOption}`,
     );
   }
   if (account === demoAccount) return;
@@ -185,7 +185,7 @@ function refuseWithoutEndpoint(
     const location = file === undefined ? withoutFile(config) : `${file} configures none`;
     const written = `\`ledgerlake init --account ${account}\` writes one`;
     throw usageError(
-      `expected an endpoint for the account ${account}, ${location}: name its configuration with --config (${written})${orOption}; ` +
+      `expected an endpoint for the account ${account}, but ${location}; name its configuration with --config (${written})${orOption}; ` +
         `without ${takesEndpoint ? 'either' : 'it'} only the made-up account ${demoAccount} can be loaded`,
     );
   }
@@ -193,7 +193,7 @@ function refuseWithoutEndpoint(
   const hint = nearest === undefined ? `configure it${orOption}` : `did you mean ${nearest}?`;
   const known = [...accounts.keys()].join(', ');
   throw usageError(
-    `expected --account to be one of ${file ?? 'the configuration'} (${known}), got ${JSON.stringify(account)}: ${hint}`,
+    `expected --account to be one of ${file ?? 'the configuration'} (${known}), got ${JSON.stringify(account)}; ${hint}`,
   );
 }
 
@@ -244,7 +244,7 @@ async function readSignIn(
   if (unset.length > 1) {
     throw usageError(
       `expected ${unset.map(({ key }) => `\`${key}\``).join(', ')} of the account ${account} in the environment variables ` +
-        `${unset.map(({ variable }) => variable).join(', ')}, which are not set: set them`,
+        `${unset.map(({ variable }) => variable).join(', ')}, which are not set; set them`,
     );
   }
   const read = (key: (typeof secretKeys)[number]) => readSecret(config, environment, settings, key);
@@ -277,7 +277,7 @@ async function readSource(
   if ('env' in source) {
     const text = variableOf(environment, source.env);
     if (text === undefined) {
-      throw usageError(`${expected} in the environment variable ${source.env}, which is not set: set it`);
+      throw usageError(`${expected} in the environment variable ${source.env}, which is not set; set it`);
     }
     return new Secret(text);
   }
@@ -286,9 +286,9 @@ async function readSource(
     text = (await readFile(resolve(config.folder, source.file), 'utf8')).trim();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw usageError(`${expected} in the file ${source.file}, which can't be read (${code}): check the path`);
+    throw usageError(`${expected} in the file ${source.file}, which can't be read (${code}); check the path`);
   }
-  if (text === '') throw usageError(`${expected} in the file ${source.file}, which is empty: put it there`);
+  if (text === '') throw usageError(`${expected} in the file ${source.file}, which is empty; put it there`);
   return new Secret(text);
 }
 
@@ -301,6 +301,6 @@ function incomplete(
   const variables = missing.map((key) => `${accountVariables[key]}${variableSuffix(account)}`);
   return usageError(
     `expected clientId, clientSecret and refreshToken for the account ${account}, ${missing.join(' and ')} ` +
-      `${missing.length === 1 ? 'is' : 'are'} missing: set ${missing.length === 1 ? 'it' : 'them'} in ${location}, or ${variables.join(', ')}`,
+      `${missing.length === 1 ? 'is' : 'are'} missing; set ${missing.length === 1 ? 'it' : 'them'} in ${location}, or ${variables.join(', ')}`,
   );
 }

@@ -163,7 +163,7 @@ export function positiveNumber(option: string, text: string): number {
 function margin(name: string, text: string): number {
   const minutes = positiveNumber(name, text);
   if (minutes >= limits.marginMs / 60_000 && minutes <= 1440) return minutes;
-  throw usageError(`expected ${name} to be a number of minutes from 2 to 1440, got ${minutes}: correct it`);
+  throw usageError(`expected ${name} to be a number of minutes from 2 to 1440, got ${minutes}; correct it`);
 }
 
 function retention(name: string, text: string): number {

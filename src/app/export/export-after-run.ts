@@ -34,8 +34,8 @@ export async function exportAfterRun(
       emit({ event: 'export-failed', format, reason });
       failure ??= new LedgerlakeError(
         'EXPORT',
-        `all rows are committed, but the ${exportTitles[format]} could not be written (${reason}): ` +
-          `repeat it with \`${programCommand(['export', format, '--lake', location])}\``,
+        `all rows are committed, but the ${exportTitles[format]} could not be written (${reason}); ` +
+          `repeat the export with \`${programCommand(['export', format, '--lake', location])}\``,
         { cause: error },
       );
     }

@@ -19,7 +19,7 @@ export async function printRedshiftTables(
   const lake = await existingLake(location, tables, clock);
   if (lake.store.localPath('') !== undefined) {
     throw usageError(
-      `expected --lake s3://BUCKET/PREFIX with --ddl, as Redshift reads nothing else, got ${printable(location)}`,
+      `expected --lake s3://BUCKET/PREFIX with --ddl, because Redshift reads nothing else, got ${printable(location)}`,
     );
   }
   const { redshiftStatements } = await import('../../lake/symlinks/redshift-tables.js');
@@ -49,7 +49,7 @@ export async function exportCommand(
     const what = exportTitles[format];
     print(
       changed === 0
-        ? `\nNothing to do: the ${what} of ${printable(location)} are those of its tables.\n`
+        ? `\nNothing to do: the ${what} of ${printable(location)} are up to date.\n`
         : `\n${what[0]?.toUpperCase() ?? ''}${what.slice(1)} of ${formatCount(changed, 'table')} of ${formatCount(count)} in ${printable(location)}: ${formatBytes(bytes)}\n`,
     );
     printJson({ status: 'done', lake: location, tables: count, changed, bytes });

@@ -46,11 +46,11 @@ export async function enqueue(
     }
     if (action === 'all' || action === 'backfill') {
       for (const account of chosen) await fleet.enqueue(account, { work: 'backfill', from, to }, clock.now());
-      log(`asked for a backfill of ${formatCount(chosen.length, 'account')}`);
+      log(`added a backfill of ${formatCount(chosen.length, 'account')}`);
     }
     if (action === 'sync') {
       for (const account of chosen) await fleet.enqueue(account, { work: 'sync' }, clock.now());
-      log(`asked for a sync of ${formatCount(chosen.length, 'account')}`);
+      log(`added a sync of ${formatCount(chosen.length, 'account')}`);
     }
     if (action === 'all' || action === 'nightly') {
       for (const account of chosen) {
@@ -59,7 +59,7 @@ export async function enqueue(
       const removedAccounts = [...(await fleet.queue.nights()).keys()].filter((account) => !accounts.includes(account));
       for (const account of removedAccounts) await fleet.queue.setNight(account, undefined);
       const set = night === undefined ? 'no nightly sync for' : 'a nightly sync for';
-      const removed = removedAccounts.length === 0 ? '' : `, and none any more for ${removedAccounts.join(', ')}`;
+      const removed = removedAccounts.length === 0 ? '' : `, and no longer for ${removedAccounts.join(', ')}`;
       log(`${set} ${formatCount(chosen.length, 'account')}${removed}`);
     }
     return true;
@@ -78,7 +78,7 @@ async function retry(fleet: Fleet, named: readonly string[], { clock, log }: Rea
     const [first] = await fleet.jobs.of(account);
     await fleet.queue.wake(account, first?.job.work ?? 'sync', clock.now());
   }
-  log(`asked for another turn of ${formatCount(chosen.length, 'account')}`);
+  log(`added another turn for ${formatCount(chosen.length, 'account')}`);
 }
 
 const columns: readonly Column[] = [
@@ -117,8 +117,8 @@ async function writeStatus(
   const count = (state: string): number => rows.filter((row) => row[1] === state).length;
   const dead = count('dead');
   log(
-    `${count('waiting')} waiting, ${count('active')} at work, ${count('delayed')} wait for another try, ` +
-      `${count('resting')} rest, ${formatCount(dead, 'dead letter')}`,
+    `${count('waiting')} waiting, ${count('active')} active, ${count('delayed')} waiting for a retry, ` +
+      `${count('resting')} idle, ${formatCount(dead, 'dead letter')}`,
   );
   return dead === 0;
 }

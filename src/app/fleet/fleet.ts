@@ -63,17 +63,15 @@ async function checkRedis(redis: RedisCommands, shown: string): Promise<readonly
   if (policy !== undefined && policy !== 'noeviction') {
     throw new LedgerlakeError(
       'QUEUE_UNFIT',
-      `expected maxmemory-policy noeviction of the Redis at ${shown}, got ${policy}: it would throw jobs away when its ` +
+      `expected maxmemory-policy noeviction of the Redis at ${shown}, got ${policy}, which drops jobs when the ` +
         'memory is full; set it in redis.conf, or with CONFIG SET maxmemory-policy noeviction',
     );
   }
   const warnings: string[] = [];
   if (policy === undefined)
-    warnings.push(`the Redis at ${shown} doesn't tell its maxmemory-policy: see that it is noeviction`);
+    warnings.push(`the Redis at ${shown} does not report its maxmemory-policy; make sure that it is noeviction`);
   if (fieldOf(await redis.info('persistence'), 'aof_enabled') !== '1') {
-    warnings.push(
-      `the Redis at ${shown} has no append-only file: what was asked for is lost when it restarts; set appendonly yes`,
-    );
+    warnings.push(`the Redis at ${shown} has no append-only file, so a restart loses the queue; set appendonly yes`);
   }
   return warnings;
 }
@@ -89,8 +87,8 @@ async function checkProtocol(redis: RedisCommands, { protocol: key }: FleetKeys,
   if (found === String(protocol)) return;
   throw new LedgerlakeError(
     'QUEUE_UNFIT',
-    `expected the fleet ${fleet} to be of protocol ${protocol}, got ${JSON.stringify(found)}: another version of ledgerlake set it ` +
-      `up; run the same one, or another fleet with --fleet, or end its workers and delete the key ${key}`,
+    `expected the fleet ${fleet} to have protocol ${protocol}, got ${JSON.stringify(found)}, because another version of ledgerlake created ` +
+      `it; run that version, or another fleet with --fleet, or end its workers and delete the key ${key}`,
   );
 }
 

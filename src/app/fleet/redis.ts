@@ -23,7 +23,7 @@ const expected = 'an address such as redis://127.0.0.1:6379 or rediss://host:638
 export function readRedisAddress(given: string | undefined, environment: Environment): RedisAddress {
   const url = given ?? variableOf(environment, 'REDIS_URL');
   if (url === undefined) {
-    throw usageError(`expected REDIS_URL or --redis to say where Redis or Valkey is, ${expected}; got neither`);
+    throw usageError(`expected REDIS_URL or --redis to name Redis or Valkey, ${expected}, got neither`);
   }
   const name = given === undefined ? 'REDIS_URL' : '--redis';
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
@@ -34,10 +34,10 @@ export function readRedisAddress(given: string | undefined, environment: Environ
     /^(\/\d*)?$/.test(parsed.pathname) &&
     parsed.search === '' &&
     parsed.hash === '';
-  if (!isAddress) throw usageError(`expected ${name} to be ${expected}, got something else: correct it`);
+  if (!isAddress) throw usageError(`expected ${name} to be ${expected}, got something else; correct it`);
   if (given !== undefined && parsed.password !== '') {
     throw usageError(
-      'expected --redis without a password, which others could read on the command line: put the address in REDIS_URL',
+      'expected --redis without a password, which others could read on the command line; put the address in REDIS_URL',
     );
   }
   return { url, shown: `${parsed.protocol}//${parsed.host}${parsed.pathname}` };
@@ -88,7 +88,7 @@ export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
     client.disconnect();
     throw new LedgerlakeError(
       'QUEUE_UNREACHABLE',
-      `expected Redis or Valkey at ${shown}, got no connection (${reasonOf(last ?? error)}): check REDIS_URL and the server`,
+      `expected Redis or Valkey at ${shown}, got no connection (${reasonOf(last ?? error)}); check REDIS_URL and the server`,
       { cause: error },
     );
   }
@@ -120,7 +120,7 @@ export async function fleetPackage<T>(name: string, load: () => Promise<T>): Pro
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
     throw usageError(
-      `expected the package ${name}, which \`enqueue\` and \`worker\` need and which isn't installed: npm install --include=optional`,
+      `expected the package ${name} for \`enqueue\` and \`worker\`, got none; run npm install --include=optional`,
     );
   }
 }

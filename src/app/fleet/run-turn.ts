@@ -121,7 +121,7 @@ async function runJob(
       const hasUrgentJob = isBackfill && (await fleet.jobs.of(account)).some((other) => other.job.work === 'sync');
       const running = { kind: job.work, standing, waitedMs, ranMs, firstWaiting, hasUrgentJob };
       if (isTurnOver(running, clock.now(), rules)) {
-        turnOver.abort(new LedgerlakeError('STOPPED', 'others are to have their turn'));
+        turnOver.abort(new LedgerlakeError('STOPPED', 'another account has priority'));
       }
     }
   };
@@ -179,7 +179,7 @@ async function acquireAccount({ redis, keys }: Fleet, account: string): Promise<
     try {
       const holder = await redis.hget(keys.holders, account);
       if (holder === `${turn}-${name}`) return;
-      const message = `the account ${account} is in the hands of another turn (${holder ?? 'none'}): this one commits nothing more`;
+      const message = `another turn (${holder ?? 'none'}) has the account ${account}; this one commits nothing more`;
       throw new LedgerlakeError('STOPPED', message);
     } catch (error) {
       // Also where the queue doesn't say: that is no failure of the account.

@@ -229,7 +229,7 @@ export async function startQueueWorker(
     { ...shared, concurrency: 4 },
   );
   worker.on('lockRenewalFailed', (ids: string[]) => {
-    for (const id of ids) worker.cancelJob(id, 'the queue has taken its turn away');
+    for (const id of ids) worker.cancelJob(id, 'the queue has given its turn to another worker');
   });
   worker.on('completed', ({ data: { account } }) => {
     rested(account).catch(failed);

@@ -84,11 +84,11 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
     for (const account of await accounts()) if (!signal.aborted) await fleet.wakeMissing(account, clock.now());
     await countedUntilAborted(fleet, { clock, signal, emit });
     emit({ event: 'worker-draining', turns, graceSeconds: graceMs / 1000 });
-    closing.abort(new LedgerlakeError('STOPPED', 'the worker is to end'));
+    closing.abort(new LedgerlakeError('STOPPED', 'the worker is stopping'));
     const drained = new AbortController();
     const breakOff = clock.sleep(graceMs * (1 - breakOffShare), drained.signal).then(
       () => {
-        stop.abort(new LedgerlakeError('STOPPED', 'the worker is to end, and its time is up'));
+        stop.abort(new LedgerlakeError('STOPPED', 'the worker is stopping, and its time is up'));
       },
       () => undefined,
     );
@@ -121,8 +121,8 @@ async function countedUntilAborted(
 
 function removed(account: string): Error {
   return usageError(
-    `expected the account ${account} in the configuration, it isn't there any more: configure it again and ` +
-      `\`ledgerlake enqueue retry ${account}\`; what was loaded stays`,
+    `expected the account ${account} in the configuration, got none; configure it again and run ` +
+      `\`ledgerlake enqueue retry ${account}\`, what was loaded stays`,
   );
 }
 
@@ -151,7 +151,11 @@ async function runOnce(
     store: fenced(openStore(settings.lake, { clock })),
     quotas: (name: string) =>
       openSharedQuota(fleet.redis, fleet.keys, { account, name }, (reason) => {
-        emit({ event: 'account-warned', account, message: `the level of its quota is not kept: ${messageOf(reason)}` });
+        emit({
+          event: 'account-warned',
+          account,
+          message: `the state of its quota is not saved: ${messageOf(reason)}`,
+        });
       }),
     pipelines: [],
     orders: undefined,

@@ -54,7 +54,7 @@ export interface ForgetContext extends CommandContext {
  * others too are made anew without them. The windows that were read stay loaded; a group that ended before and an order whose
  * rows all went don't.
  *
- * Killed at any instant it leaves a lake that can be read, and the same command goes on from there.
+ * Killed at any instant it leaves a lake that can be read, and the same command continues from there.
  *
  * @throws LedgerlakeError USAGE before anything is touched: for a date that is none, for an account that the lake
  * doesn't hold; STOPPED when the answer is no; LAKE_CONFLICT while another run
@@ -100,7 +100,7 @@ export async function forgetIn(
         ? await forgetAll(lake, account, clock.now())
         : await removeAged(lake, account, before, clock);
     if (before !== undefined) for (const path of await forgetAskedRanges(store, account, before)) spare.add(path);
-    log(`${account}: out of the tables; erasing what is left of it`);
+    log(`${account}: removed from the tables; erasing the remaining files`);
     // Pages that runs have left may lie elsewhere: a lake on S3 has them on this machine.
     await eraseState({ lake: address, journal }, account, before === undefined);
     const { files, partial } = await eraseTraces(lake, account, forgets, spare, clock.now());
@@ -159,7 +159,7 @@ async function refuseUnknownAccount(lake: Lake, account: string): Promise<void> 
   if (accounts.has(account)) return;
   const names = [...accounts].toSorted().join(', ');
   throw usageError(
-    `expected --account to be one that ${lake.store.location} holds (${names === '' ? 'it holds none' : names}), ` +
+    `expected --account to be an account of ${lake.store.location} (${names === '' ? 'it has none' : names}), ` +
       `got ${JSON.stringify(account)}`,
   );
 }
@@ -211,10 +211,10 @@ function forgottenText({ account, before, lake, tables, leftovers }: Forgotten):
   const lines = grid([['table', 'rows', 'files', 'size'], ...rows]).map((line) => `  ${line}`);
   return [
     '',
-    rows.length === 0 ? `${printable(lake)} held no rows of ${what}` : `Forgotten in ${printable(lake)}: ${what}`,
+    rows.length === 0 ? `${printable(lake)} has no rows of ${what}` : `Forgotten in ${printable(lake)}: ${what}`,
     ...(rows.length === 0 ? [] : ['', ...lines]),
     '',
-    `Erased beside: ${formatCount(leftovers.files, 'file')} that no table named, ${formatBytes(leftovers.bytes)}; the logs begin anew`,
+    `Also erased: ${formatCount(leftovers.files, 'file')} that no table references, ${formatBytes(leftovers.bytes)}; the logs were written anew`,
     '',
   ].join('\n');
 }

@@ -224,7 +224,7 @@ async function fetched({ store }: Lake, path: string, fresh: () => string): Prom
   if (file !== undefined) return file;
   throw new LedgerlakeError(
     'LAKE_STORE',
-    `expected the file ${path} in ${store.location}, the log names it and it is missing; \`ledgerlake verify\` tells what else is`,
+    `expected the file ${path} in ${store.location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
   );
 }
 

@@ -170,6 +170,6 @@ async function newFiles(
 export function busy(what: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_CONFLICT',
-    `expected to add imported rows of ${what}, other runs changed the same days each time; run the same command again`,
+    `expected to add imported rows of ${what}, got conflicts with other runs each time; run the same command again`,
   );
 }

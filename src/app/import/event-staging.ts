@@ -256,7 +256,7 @@ export class EventStaging {
 
   #undatable(): Error {
     const found =
-      'expected an event with a date by here, found none: nobody can tell their days; put a page with a date before them';
+      'expected an event with a date up to here, found none, so the days of the events are unknown; put a page with a date before them';
     return brokenLine(this.#listener.input.name, this.#waiting.at(-1)?.lastLine ?? 0, found);
   }
 

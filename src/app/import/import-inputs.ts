@@ -160,7 +160,7 @@ async function handOutLines(
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
 
   const broken = (line: number, found: string): void => {
-    const remedy = 'correct it, or import with --skip-broken, which leaves out such lines alone';
+    const remedy = 'correct it, or import with --skip-broken, which leaves out only such lines';
     if (!skipBroken) throw brokenLine(input.name, line, `${found}; ${remedy}`);
     counts.skipped++;
     emit({ event: 'line-left-out', reason: brokenLine(input.name, line, found).message });
@@ -211,7 +211,7 @@ async function deduplicate(
     const groups = list.byDay() ?? new Map<number, GroupRow[]>();
     if (groups.size === 0) {
       for (const line of list.lines) {
-        broken(line, 'expected a group of the file to say when it opened, found none that does');
+        broken(line, 'expected a group with an opening date in the file, found none');
         counts.groupPages--;
       }
     }

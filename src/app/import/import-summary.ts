@@ -23,12 +23,12 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
         : `Nothing was imported for ${whose} into ${where}`,
     );
   else if (isNew) lines.push(`Imported for ${whose} into ${where} in ${seconds.toFixed(1)} s`);
-  else lines.push(`Nothing to import: ${where} holds what was given for ${whose} already`);
+  else lines.push(`Nothing to import: ${where} already has everything for ${whose}`);
   if (isNew) lines.push('', ...summaryGrid(summaries.all));
   const { skippedLines, undecided } = summaries;
   const more = summaries.all.flatMap(keptOut);
   if (skippedLines > 0) {
-    const what = skippedLines === 1 ? 'is no response body' : 'are no response bodies';
+    const what = skippedLines === 1 ? 'is not a response body' : 'are not response bodies';
     more.push(`Left out: ${formatCount(skippedLines, 'line')} that ${what}`);
   }
   if (undecided > 0) {
@@ -45,7 +45,7 @@ function keptOut({ pipeline, known, leftOut, leftOutDays }: ImportSummary): stri
   const noun = importedPipelines.find(({ name }) => name === pipeline)?.result ?? 'event';
   const days = formatCount(leftOutDays.size, 'day');
   return [
-    ...(known === 0 ? [] : [`Known: ${formatCount(known, noun)} that the lake holds already`]),
+    ...(known === 0 ? [] : [`Known: ${formatCount(known, noun)} already in the lake`]),
     ...(leftOut === 0 ? [] : [`Left out: ${formatCount(leftOut, noun)} of ${days} that a loaded window touches`]),
   ];
 }

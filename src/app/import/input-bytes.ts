@@ -27,7 +27,8 @@ export interface Input {
 export async function inputsOf(paths: readonly string[], stdin: () => AsyncIterable<Buffer>): Promise<Input[]> {
   if (paths.length === 0)
     throw usageError('expected FILE with saved response bodies, or - for standard input, got none');
-  if (paths.filter((path) => path === '-').length > 1) throw usageError('expected - once, it can be read only once');
+  if (paths.filter((path) => path === '-').length > 1)
+    throw usageError('expected - once, got it several times; standard input can be read only once');
   const inputs: Input[] = [];
   for (const path of paths) {
     if (path === '-') {

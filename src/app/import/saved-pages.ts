@@ -32,7 +32,7 @@ async function* readable(input: Input, line: () => number, signal: AbortSignal):
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (!code.startsWith('Z_')) throw error;
     const what = code === 'Z_BUF_ERROR' ? 'is cut off' : `is damaged (${messageOf(error)})`;
-    const found = `the gzip file ${what} here or behind it; fetch it again, or save what \`gzip -dc\` still gives`;
+    const found = `the gzip file ${what} here or later; fetch it again, or save what \`gzip -dc\` still decompresses`;
     throw brokenLine(input.name, line(), found);
   }
 }

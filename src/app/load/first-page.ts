@@ -106,7 +106,7 @@ const mostShown = 10;
 export async function writePages(pages: readonly FirstPage[], output: ReadingContext['output']): Promise<void> {
   for (const { pipeline, window, records, hasNext, tables, unfit } of pages) {
     const span = `${isoInstant(window.start)} to ${isoInstant(window.end)}`;
-    const advice = records === 0 ? '; for rows choose a --from from which on there are records' : '';
+    const advice = records === 0 ? '; choose a --from that is followed by records to see rows' : '';
     await writeText(output, [
       `\n${pipeline}: the first page of ${span} has ${formatCount(records, 'record')}, ${hasNext ? 'and others follow' : 'and is the only one'}${advice}\n`,
     ]);

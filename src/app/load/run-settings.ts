@@ -89,8 +89,8 @@ export async function readRunSettings(sources: RunSettingSources): Promise<RunSe
   const isTheirs = isOfFile && configured.lake !== undefined && accounts.size > 0 && !accounts.has(account);
   if (isDemo && isTheirs && sendsRequests) {
     throw usageError(
-      `expected --lake beside --account ${demoAccount}, as ${settings.lake} is the lake of the configured accounts, and made-up events ` +
-        `never stand beside real ones: add --lake ${defaultLake}, for example`,
+      `expected --lake with --account ${demoAccount}, got ${settings.lake}, the lake of the configured accounts, and made-up events ` +
+        `are never stored beside real ones; add --lake ${defaultLake}, for example`,
     );
   }
   const resolved = { ...settings, account, signIn, ...resolvedAccount, startEmbedded, customPipelines };

@@ -33,7 +33,7 @@ export function summaryText(report: RunReport): string {
   const loaded = summaries.reduce((slices, summary) => slices + summary.slices, 0);
   const what = `${shortInstant(range.start)} to ${shortInstant(range.end)} for ${printable(account)}`;
   if (failure === undefined && loaded === 0) {
-    return `\n${nothingLoaded(summaries)}: ${printable(lake)} holds ${what} already. --refresh reads it again.\n`;
+    return `\n${nothingLoaded(summaries)}: ${printable(lake)} already has ${what}. --refresh reads it again.\n`;
   }
   const events = summaries.reduce((sum, { rows }) => sum + countsOf(rows).events, 0);
   const lines = [
@@ -53,7 +53,7 @@ function nothingLoaded(summaries: readonly PipelineSummary[]): string {
   if (requests === 0) return 'Nothing to do';
   const sent = `${formatCount(requests, 'request')} ${requests === 1 ? 'was' : 'were'} sent`;
   return summaries.some(({ conflicts }) => conflicts > 0)
-    ? `Nothing new to commit, as another run committed these windows meanwhile; ${sent}`
+    ? `Nothing new to commit, because another run committed these windows meanwhile; ${sent}`
     : `Nothing new to commit; ${sent}`;
 }
 
@@ -71,8 +71,8 @@ export function emptyRunWarning({ account, summaries, failure }: RunReport): str
   const rows = summaries.flatMap((summary) => [...summary.rows.values()]).reduce((sum, count) => sum + count, 0);
   if (failure !== undefined || requests === 0 || rows > 0) return '';
   return (
-    `WARNING: nothing came: ${formatCount(requests, 'request')} in this range brought no row. Please check that ${printable(account)} ` +
-    'had sales then, and that its region or endpoint is the right one.\n'
+    `WARNING: no rows: ${formatCount(requests, 'request')} in this range returned none. Check that ${printable(account)} ` +
+    'had sales then, and that its region or endpoint is correct.\n'
   );
 }
 
@@ -172,13 +172,13 @@ export function summaryGrid(summaries: readonly PipelineSummary[]): string[] {
 export const warningTexts: Readonly<Record<string, string>> = {
   unknownLists: 'events in lists that the model does not know',
   unknownPaths: 'amounts at paths that the model does not know (kind unknown)',
-  unfitValues: 'values that their column cannot hold exactly (null there, whole in raw)',
-  oddFields: 'values of an unexpected type (null in their column, whole in raw)',
+  unfitValues: 'values that do not fit their column exactly (null there, complete in raw)',
+  oddFields: 'values of an unexpected type (null in their column, complete in raw)',
   unknownOrders: 'orders that the service does not know',
   beyondHistory: 'ranges older than two years that came back empty (the service keeps about two years)',
-  missingSettlements: 'places where the listing seems to leave settlements out, also when it was asked again',
+  missingSettlements: 'places where the list seems to omit settlements, also when it was read again',
   unreconciled: 'transactions whose breakdowns do not add up to their total (the total itself is net)',
-  repeated: 'records that came again in one answer (each counts once, as it came last)',
+  repeated: 'records that an answer repeats (each counts once, in its last version)',
   inexactAmounts: 'amounts that DECIMAL(18,6) cannot hold (see amount_text)',
 };
 
@@ -202,7 +202,7 @@ export function warningLines(summaries: readonly PipelineSummary[]): string[] {
     const text = warningTexts[kind] ?? printable(kind);
     // Each begins with a plural.
     const counted = all === 1 ? text.replace(/^(\w+)s\b/, '$1') : text;
-    return [`Noticed: ${formatCount(all)} ${counted}: ${named}${more}`];
+    return [`Warning: ${formatCount(all)} ${counted}: ${named}${more}`];
   });
 }
 

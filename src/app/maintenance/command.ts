@@ -165,7 +165,7 @@ async function runUnderLease(
   emitOtherRuns(lease, account, emit);
   for (const table of lake.tables) {
     for (const path of await table.dropWrongCheckpoints()) {
-      const message = `removed ${path}, which said something else than its commits: a new one is there`;
+      const message = `removed ${path}, which contradicted its commits; a new one replaces it`;
       emit({ event: 'message', message });
     }
   }

@@ -45,7 +45,7 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
     pipelines: [...pipelines, historyFamily],
     limits: defaultLimits,
     title: 'Compacted',
-    nothing: () => `\nNothing to do: ${address} has no small files to merge, and none to write smaller.\n`,
+    nothing: () => `\nNothing to do: ${address} has no small files to merge, and none to recompress.\n`,
     slices: 'merges',
     run: async (run) => {
       const { lake, families, limits } = run;

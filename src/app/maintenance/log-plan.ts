@@ -182,7 +182,7 @@ async function readFiles(
 const refusals = {
   replaced: 'a newer file has its rows',
   repeated: 'another file has the same rows',
-  undecided: 'another file claims its rows, and nothing tells which is newer',
+  undecided: 'another file claims its rows, and it is unknown which is newer',
 } as const;
 
 /** What is left of a log's description of its table, where it can be one. */

@@ -70,7 +70,8 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
     await reportUndefined(options, context);
     return rebuildEntries(options, context);
   }
-  if (options.account !== undefined) throw usageError('expected --log without --account: a log has all accounts');
+  if (options.account !== undefined)
+    throw usageError('expected --log without --account, got both; a log contains all accounts');
   const began = context.clock.now();
   const known = () => ({ lake: options.lake, seconds: (context.clock.now() - began) / 1000, pipelines: {} });
   context.setProvisionalSummary?.(known);
@@ -112,7 +113,7 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
     title: 'Re-derived what has changed in',
     nothing: (summaries) => {
       const files = summaries.reduce((sum, { slices }) => sum + slices, 0);
-      return `\nNothing to do: the entries of ${formatCount(files, 'file')} in ${options.lake} are what this version makes of them.\n`;
+      return `\nNothing to do: the entries of ${formatCount(files, 'file')} in ${options.lake} are what this version derives.\n`;
     },
     slices: 'files read',
     opened: ({ lake, families, account }) => {
@@ -166,11 +167,9 @@ async function reportUndefined(options: RebuildOptions, { clock, emit }: RunCont
   for (const name of [...names].toSorted()) {
     if (customPipelines.some((pipeline) => pipeline.name === name)) continue;
     if (named.includes(name)) {
-      throw usageError(
-        `expected the definition of ${name}, by which its rows are derived again: add --pipelines FOLDER`,
-      );
+      throw usageError(`expected the definition of ${name} to derive its rows again, got none; add --pipelines FOLDER`);
     }
-    const message = `${name}: not derived again, as that needs its definition: add --pipelines FOLDER`;
+    const message = `${name}: not derived again, because its definition is missing; add --pipelines FOLDER`;
     if (named.length === 0) emit({ event: 'message', message });
   }
 }

@@ -67,12 +67,12 @@ export async function storedRows(
   const doubtful = (reason: string, loadKeys = namedKeys(path)): DoubtfulFile => ({ path, reason, loadKeys });
   const [, account = '', month = ''] =
     /^[^/]+\/account=([^/]+)\/month=(\d{4}-\d{2}|unknown)\/[\w.=-]+$/.exec(path) ?? [];
-  if (!isDataFile(path) || !accountPattern.test(account)) return doubtful("its name is none of Ledgerlake's", []);
+  if (!isDataFile(path) || !accountPattern.test(account)) return doubtful("its name is not one of Ledgerlake's", []);
   const bytes = await store.read(path);
   if (bytes === undefined) return doubtful('it is gone');
   const content = contentOf(bytes);
   const names = [...basename(path).matchAll(/-([0-9a-f]{16})(?=-|\.)/g)].map(([, hash]) => hash);
-  if (names.at(-1) !== content.sha256.slice(0, 16)) return doubtful('its bytes are not those that it was written with');
+  if (names.at(-1) !== content.sha256.slice(0, 16)) return doubtful('its bytes have changed');
 
   const relative = path.slice(schema.name.length + 1);
   const known = remains.files.get(relative);

@@ -118,8 +118,8 @@ function notSplit(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
   const file = lake.store.address(lake.table(main.name).pathOf(add));
   return new LedgerlakeError(
     'LAKE_CONFLICT',
-    `expected to part ${file}, which holds more than what is read again, but its rows can't be told apart: ` +
-      '`ledgerlake verify` tells; nothing was replaced',
+    `expected to split ${file}, which contains more than what is read again, but its rows can't be told apart; ` +
+      'run `ledgerlake verify`, nothing was replaced',
   );
 }
 

@@ -54,7 +54,7 @@ export async function moveUndated(rewriting: Rewriting, slice: SliceCommit): Pro
   };
   for (let attempt = 1; !(await isDone()); attempt++) {
     if (attempt === mostAttempts) {
-      const message = `expected to move imported events of ${slice.name}, other runs changed their files each time; run the same command again`;
+      const message = `expected to move imported events of ${slice.name}, got conflicts with other runs each time; run the same command again`;
       throw new LedgerlakeError('LAKE_CONFLICT', message);
     }
     await lake.refresh();

@@ -96,7 +96,7 @@ export function planText(report: PlanReport): string {
   const what = `${instantText(range.start)} to ${instantText(range.end)} for ${printable(account)}`;
   const isDone = isKnown && pipelines.every(({ slices }) => slices === 0);
   const lines = isDone
-    ? [`Nothing to do: ${printable(lake)} holds ${what} already. --refresh reads it again.`]
+    ? [`Nothing to do: ${printable(lake)} already has ${what}. --refresh reads it again.`]
     : [
         `Loading ${what} into ${printable(lake)} would be`,
         '',
@@ -146,7 +146,7 @@ function formatDays(days: number): string {
 
 function totalLine({ requests, seconds, isKnown }: PlanReport): string {
   const all = `${isKnown ? '' : 'at least '}${formatCount(requests, 'request')}`;
-  if (seconds === undefined) return `In all ${all}; without a quota it takes as long as the answers do.`;
+  if (seconds === undefined) return `In all ${all}; without a quota the time depends on the answers.`;
   if (seconds === 0 && !isKnown) return `In all ${all}.`;
   return `In all ${all}, in ${isKnown ? '' : 'at least '}${formatSpan(seconds * 1000)}.`;
 }
@@ -161,34 +161,34 @@ function notes(report: PlanReport): string[] {
     const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
     if (basis === undefined || (basis.emptyBefore === undefined && basis.days * thin >= left)) continue;
     const { days, emptyBefore } = basis;
-    const why = emptyBefore === undefined ? '' : `, as those loaded before ${instantText(emptyBefore)} are empty`;
+    const why = emptyBefore === undefined ? '' : `, because those loaded before ${instantText(emptyBefore)} are empty`;
     lines.push(
       `Rough: ${printable(pipeline)} is estimated from ${formatDays(days)} loaded ${days === 1 ? 'day' : 'days'}${why}, for ${formatDays(left)} days to ` +
-        `load. Load a week near their end${refinedBy === 'probe' && probed === undefined ? ', or run plan --probe,' : ''} to know more.`,
+        `load. Load a week near their end${refinedBy === 'probe' && probed === undefined ? ', or run plan --probe,' : ''} for a better estimate.`,
     );
   }
   for (const { unlisted, slices } of pipelines) {
     if (unlisted === 0) continue;
     const estimated = `${formatCount(unlisted)} of ${formatCount(slices, 'group')}`;
-    lines.push(`Estimated: ${estimated}, as the listed ones follow each other; nobody has listed them yet.`);
+    lines.push(`Estimated: ${estimated}, from the intervals of the listed ones; they are not listed yet.`);
   }
   const unknown = pipelines.filter((plan) => !plan.isKnown);
   const toProbe = probed === undefined ? unknown.filter(({ refinedBy }) => refinedBy === 'probe') : [];
   const toShow = report.showsFirstPages ? [] : unknown.filter(({ refinedBy }) => refinedBy === 'first page');
   if (!isKnown) {
-    const how = toProbe.length > 0 ? ', or have the service asked for a few pages' : '';
+    const how = toProbe.length > 0 ? ', or request a few pages from the service' : '';
     lines.push(
-      `The lake can't tell how much there is of ${listOf(namesOf(unknown))}: ≥ is the least it can be. ` +
-        `To know more, load a week first${how}.`,
+      `The lake has no data to estimate ${listOf(namesOf(unknown))}: ≥ marks a minimum. ` +
+        `For an estimate, load a week first${how}.`,
     );
   } else if (pipelines.some(({ slices, fileBytes }) => slices > 0 && fileBytes === undefined)) {
-    lines.push('? is what the lake has no example of yet: load a week to know it.');
+    lines.push('? marks what the lake has no example of yet; load a week to estimate it.');
   }
   if (probed !== undefined) {
     lines.push(
       probed === 0
-        ? `Nothing was asked of the service${isKnown ? ': the lake could tell' : ''}.`
-        : `${formatCount(probed, 'request')} sent to know this: from one page it is a rough estimate.`,
+        ? `No request was sent${isKnown ? ': the lake was sufficient' : ''}.`
+        : `${formatCount(probed, 'request')} sent for this estimate; from one page it is rough.`,
     );
   }
   for (const [pipeline, windows] of empty) {

@@ -40,7 +40,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
   if (found === undefined) {
     const quoted = wholeCharacters(words, mostQuoted);
     return sqlError(
-      `expected whole files in the lake, DuckDB can not read one (${quoted}): \`${verify}\` names it`,
+      `expected readable files in the lake, DuckDB cannot read one (${quoted}); \`${verify}\` names it`,
       error,
     );
   }

@@ -83,18 +83,16 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
   const lines: string[] = [];
   for (const answer of emptied) {
     const kept = answer.accepted
-      ? 'it was taken as it came; event_history has what vanished'
-      : 'the lake keeps what it holds; --accept-empty takes the answer for what it is';
+      ? 'the answer was accepted; event_history has what vanished'
+      : 'the lake keeps its rows; --accept-empty accepts the answer';
     const stored = rowsText(answer.rows, answer.atMost);
     lines.push(
-      `WARNING: ${answer.pipeline}: ${unitsText(answer.units)} held ${stored} and came back ${lackText(answer) ?? 'empty'}: ${kept}`,
+      `WARNING: ${answer.pipeline}: ${unitsText(answer.units)} had ${stored}, and the answer is ${lackText(answer) ?? 'empty'}; ${kept}`,
     );
   }
   for (const { pipeline, units, reason } of byReason(uncompared)) {
     const were = units.length === 1 ? 'was' : 'were';
-    lines.push(
-      `WARNING: ${pipeline}: ${unitsText(units)} ${were} replaced without being compared: ${printable(reason)}`,
-    );
+    lines.push(`WARNING: ${pipeline}: ${unitsText(units)} ${were} replaced without a comparison: ${printable(reason)}`);
   }
   for (const [pipeline, ofPipeline] of byPipeline(changes)) {
     lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(ofPipeline))}`);
@@ -143,9 +141,9 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
   const advice = isOther ? "check the account's credentials, its region and --endpoint, and run again" : 'run again';
   return new LedgerlakeError(
     'UPSTREAM_EMPTY',
-    `expected results of ${first.pipeline} in ${unitsText(first.units)}${more}, where the lake holds ` +
-      `${rowsText(first.rows, first.atMost)}, got ${lack === undefined ? 'an empty answer' : `an answer ${lack}`}: ` +
-      `the lake keeps what it holds; ${advice}, and if the answer stays as it is and is right, with --accept-empty`,
+    `expected results of ${first.pipeline} in ${unitsText(first.units)}${more}, where the lake has ` +
+      `${rowsText(first.rows, first.atMost)}, got ${lack === undefined ? 'an empty answer' : `an answer ${lack}`}; ` +
+      `the lake keeps its rows: ${advice}, and if the answer stays the same and is right, with --accept-empty`,
   );
 }
 
@@ -171,8 +169,8 @@ export function otherAccountFailure(
 ): LedgerlakeError {
   return new LedgerlakeError(
     'UPSTREAM_ACCOUNT',
-    `expected the orders of ${account} that the lake holds, got ${formatCount(returned)} of ${formatCount(stored)} and others instead ` +
-      `(${pipeline}, up to ${unitsText(loadKeys)}): this seems to be the answer for another account. The lake keeps what it holds: check ` +
+    `expected the orders of ${account} that are in the lake, got ${formatCount(returned)} of ${formatCount(stored)} and others instead ` +
+      `(${pipeline}, up to ${unitsText(loadKeys)}); this seems to be the answer for another account. The lake keeps its rows: check ` +
       'the credentials, the region and --endpoint of the account, and run again; if the answer is right, with --accept-empty',
   );
 }

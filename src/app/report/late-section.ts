@@ -47,7 +47,7 @@ export function lateSection({ runs, months, events }: LateFigures, account: stri
       <summary>The last changes, event by event</summary>
       ${figureTable('Events that appeared or vanished, the newest first', events, [
         textColumn('Change', ({ change }) => change),
-        textColumn('Noticed at, UTC', ({ seenAt }) => minuteText(seenAt)),
+        textColumn('Found at, UTC', ({ seenAt }) => minuteText(seenAt)),
         textColumn('Dated', ({ effectiveAt }) => effectiveAt.slice(0, 10)),
         textColumn('List', ({ eventList }) => lakeText(eventList)),
         textColumn('Order', ({ amazonOrderId }) => (amazonOrderId === null ? '' : lakeText(amazonOrderId))),
@@ -79,7 +79,7 @@ function monthTable(currency: string, months: readonly FigureRow<'lateMonths'>[]
       textColumn('Month', ({ month }) => month),
       ...changeColumns,
       numberColumn('Net changed by', ({ changed }) => amount(changed)),
-      textColumn('Last noticed', ({ lastSeen }) => lastSeen.slice(0, 10)),
+      textColumn('Last found', ({ lastSeen }) => lastSeen.slice(0, 10)),
     ],
   );
 }

@@ -269,7 +269,7 @@ function dataChapter(
     </section>`;
   return html`${part('coverage', 'Coverage', coverageSection(status, basis, lastRun))}
   ${part('late', 'Late arrivals', lateSection(late, account))}
-  ${part('noticed', 'What was noticed', warningsSection(warnings, lastRun, account))}`;
+  ${part('noticed', 'Warnings', warningsSection(warnings, lastRun, account))}`;
 }
 
 /** Marks a file as a report, so that no other file is overwritten. */
@@ -315,7 +315,7 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
         }${currencies.map((chapter) => html`<li><a href="#${chapter.id}">${currencyText(chapter.currency)}</a></li>`)}
         <li><a href="#${id}-coverage">Coverage</a></li>
         <li><a href="#${id}-late">Late arrivals</a></li>
-        <li><a href="#${id}-noticed">Noticed</a></li>
+        <li><a href="#${id}-noticed">Warnings</a></li>
       </ul>`,
   );
   const content = html`<body>
@@ -362,7 +362,7 @@ function rangeText({ id, status: { range, pipelines } }: AccountChapter, isParti
   const lacking = pipelines.filter(({ days }) => days.some(({ state }) => state === 'missing'));
   const dates = `${instantText(range.start)} to ${instantText(range.end)}`;
   return html`<p class="lead">
-      ${isPartial ? `What stands from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
+      ${isPartial ? `Everything from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
     </p>
     ${
       lacking.length === 0

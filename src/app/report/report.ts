@@ -84,13 +84,13 @@ function formatOf({ format, output = '' }: ReportOptions): ReportFormat {
   const byExtension = reportFormats.find((known) => ending === `.${known}` || (known === 'html' && ending === '.htm'));
   if (byExtension === undefined && ending !== '' && format !== 'csv') {
     throw usageError(
-      `expected --output to end with .html or .xlsx, or to be a folder with --format csv, got ${output}: no report is written as ${ending}`,
+      `expected --output to end with .html or .xlsx, or to be a folder with --format csv, got ${output}; no report is written as ${ending}`,
     );
   }
   if (byExtension === undefined || byExtension === format) return format ?? 'html';
   if (byExtension === 'csv') {
     throw usageError(
-      `expected --output to end with .html or .xlsx, got ${output}: --format csv writes a folder of files`,
+      `expected --output to end with .html or .xlsx, got ${output}; --format csv writes a folder of files`,
     );
   }
   if (format === undefined) return byExtension;
@@ -135,7 +135,7 @@ async function writeReport(
 async function refuseOtherFile(path: string, format: ReportFormat): Promise<void> {
   const folder = await stat(dirname(resolve(path))).catch(() => undefined);
   if (folder?.isDirectory() !== true) {
-    throw usageError(`expected --output to name a file in a folder that is there, got ${path}: make the folder first`);
+    throw usageError(`expected --output to name a file in an existing folder, got ${path}; create the folder first`);
   }
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return;
@@ -145,13 +145,13 @@ async function refuseOtherFile(path: string, format: ReportFormat): Promise<void
       : [path];
     if (others.length === 0) return;
     throw usageError(
-      `expected --output to name a new folder or that of an earlier report, ${path} has ${others[0] ?? ''}: choose another name`,
+      `expected --output to name a new folder or the folder of an earlier report, got ${path}, which contains ${others[0] ?? ''}; choose another name`,
     );
   }
   if (found.isFile() && (found.size === 0 || (await hasReportMark(path, format)))) return;
   const what = found.isDirectory() ? 'a folder' : 'a file that is not a report of ledgerlake';
   throw usageError(
-    `expected --output to name a new file or an earlier report, ${path} is ${what}: choose another name`,
+    `expected --output to name a new file or an earlier report, got ${path}, which is ${what}; choose another name`,
   );
 }
 
@@ -159,7 +159,7 @@ async function refuseOtherFile(path: string, format: ReportFormat): Promise<void
 async function hasReportMark(path: string, format: 'html' | 'xlsx'): Promise<boolean> {
   const file = await open(path).catch((cause: unknown) => {
     throw usageError(
-      `expected --output to name a new file or an earlier report, ${path} can't be read: ${messageOf(cause)}`,
+      `expected --output to name a new file or an earlier report, got ${path}, which can't be read: ${messageOf(cause)}`,
     );
   });
   try {
@@ -194,7 +194,7 @@ async function writeReportFile(path: string, text: string | Buffer): Promise<voi
 
 function summaryText(path: string, bytes: number, { accounts, currencies, settlements, differing }: Report): string {
   const size = formatBytes(bytes);
-  if (accounts.length === 0) return `${path}: the lake holds nothing yet, and the report says so (${size})`;
+  if (accounts.length === 0) return `${path}: a report of an empty lake (${size})`;
   const parts = [
     accounts.length === 1 ? (accounts[0] ?? '') : formatCount(accounts.length, 'account'),
     currencies === 1 ? '1 currency' : `${formatCount(currencies)} currencies`,
@@ -247,7 +247,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const loadedAccounts = [...lake.accounts()].toSorted();
   if (account !== undefined && loadedAccounts.length > 0 && !loadedAccounts.includes(account)) {
     throw usageError(
-      `expected --account to be one that ${location} holds (${loadedAccounts.join(', ')}), got ${account}`,
+      `expected --account to be an account of ${location} (${loadedAccounts.join(', ')}), got ${account}`,
     );
   }
   const now = clock.now();

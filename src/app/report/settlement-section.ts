@@ -340,7 +340,7 @@ function entriesDetails(figures: SettlementFigures, amount: AmountFormat): Html 
     ${
       unknown === 0
         ? undefined
-        : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see what was noticed.</p>`
+        : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see the warnings.</p>`
     }
     ${totalTable(figures, amount)} ${entries === undefined ? undefined : entriesHtml(figures, entries, amount)}
     ${times === 0 ? undefined : entriesQuery(settlement.id)}

@@ -98,7 +98,7 @@ function warningTable<T>(title: string, where: string, rows: readonly T[], colum
 
 /** The result and warnings of the last run, where it was one of this account. */
 function lastRunHtml(run: LastRun | undefined): Html {
-  if (run === undefined) return html`<p class="none">The run that ended last left no word about this account.</p>`;
+  if (run === undefined) return html`<p class="none">The last run has no summary of this account.</p>`;
   const { command, status, endedAt, from, to, failure, pipelines } = run;
   const range = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}`;
   const lines = Object.entries(pipelines).flatMap(([pipeline, { warnings = {} }]) =>
@@ -117,7 +117,7 @@ function lastRunHtml(run: LastRun | undefined): Html {
       ${minuteText(endedAt)}
       UTC${
         failure === null ? '' : html`: <span class="fault">${failure}</span>`
-      }.${lines.length === 0 ? ' It noticed nothing unexpected.' : ' It noticed:'}
+      }.${lines.length === 0 ? ' It had no warnings.' : ' Its warnings:'}
     </p>
     ${
       lines.length === 0

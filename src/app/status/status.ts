@@ -108,7 +108,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
         const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
         return `${accountText(of, style)}\n${commandText(of, options, lastRun, { now, isLoading })}\n`;
       };
-      const lakeAccounts = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
+      const lakeAccounts = `${options.lake} has nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
       const emptyText = (of: Suggestion) => `${printable(lakeAccounts)} Load it with\n  ${suggestionText(of)}\n\n`;
       const runsLines = runsText(runs);
       const texts = [
@@ -180,14 +180,14 @@ function atWorkText({ active }: Runs, account: string | undefined): string {
       (purpose?.command === 'sync' || purpose?.command === 'backfill') &&
       (account === undefined || purpose.account === account),
   );
-  return loading === undefined ? '' : `a run is at work (${leaseText(loading)}): wait for it, or `;
+  return loading === undefined ? '' : `a run is active (${leaseText(loading)}): wait for it, or `;
 }
 
 function runsText({ active, died }: Runs): string {
   const lines = [
-    ...active.map((lease) => `At work: ${leaseText(lease)}\n`),
+    ...active.map((lease) => `Active: ${leaseText(lease)}\n`),
     ...died.map(
-      (lease) => `Died: ${leaseText(lease)}; what it committed stays, and the next run that is done clears the rest\n`,
+      (lease) => `Died: ${leaseText(lease)}; what it committed stays, and the next successful run removes the rest\n`,
     ),
   ];
   return lines.map((line) => printableLines(line)).join('');
@@ -209,7 +209,7 @@ function overviewText(statuses: readonly AccountStatus[]): string {
 function notedText({ isNoted }: Lake, { lake, config }: StatusOptions): string {
   if (isNoted) return '';
   const text =
-    '_versions.json is missing or damaged: commits that are lost at the end of a log are not missed; this says what to do:';
+    '_versions.json is missing or damaged: commits that are lost at the end of a log are not detected; this command names the remedy:';
   return `${wrapped(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n\n`;
 }
 
@@ -217,8 +217,8 @@ function notedText({ isNoted }: Lake, { lake, config }: StatusOptions): string {
 function retentionText({ retentionMs }: Lake): string {
   if (retentionMs === 0) return '';
   return (
-    `Replaced files stay for ${formatSpan(retentionMs)}: read the tables through their logs, a plain read_parquet of the ` +
-    'folders has rows twice\n'
+    `Replaced files stay for ${formatSpan(retentionMs)}: read the tables through their logs, because a plain read_parquet of the ` +
+    'folders returns rows twice\n'
   );
 }
 
@@ -259,14 +259,14 @@ function commandText(
   { now, isLoading }: { readonly now: number; readonly isLoading: boolean },
 ): string {
   if (command === undefined) {
-    const what = unused.length === 0 ? 'everything in the range' : 'what it has begun with';
+    const what = unused.length === 0 ? 'everything in the range' : 'every pipeline that has begun';
     return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
   }
   const beside = [
     ...(lackingCustom.length < lacking.length && needsEndpoint(account, lastRun, configured) ? [endpointAddition] : []),
     ...(lackingCustom.length > 0 && pipelineFolder === undefined ? [pipelinesAddition(lackingCustom)] : []),
   ];
-  const after = isLoading ? ', where the run that is at work leaves any' : '';
+  const after = isLoading ? ', if the active run leaves any' : '';
   return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}${after}:\n  ${suggestionText({ command, additions: beside })}\n`;
 }
 
@@ -322,7 +322,7 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
   const isImporting = pipelines.some(({ days }) => days.some(({ state }) => state === 'imported'));
   if (pipelines.some(({ days }) => days.length > 0)) lines.push(...legendLines(options, isImporting), '');
   if (unfinished.length > 0) {
-    lines.push(`Asked for and not begun, as the run ended early: ${printable(unfinished.join(', '))}`, '');
+    lines.push(`Requested and not begun, because the run ended early: ${printable(unfinished.join(', '))}`, '');
   }
   if (unused.length > 0) lines.push(`Nothing loaded yet of: ${printable(unused.join(', '))}`, '');
   const opened = ({ id, start }: { id: string; start: number | null }) =>
@@ -331,7 +331,7 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
   lines.push(...listLines('Groups listed and not loaded by group-events', groupsToLoad.map(opened)));
   lines.push(
     ...listLines(
-      'Settlements that the listing may have left out',
+      'Settlements that the list may have omitted',
       holes.map((hole) => printable(holeText(hole))),
     ),
   );
@@ -341,7 +341,7 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
 
 /** The text about the last run, for one account or all. */
 function lastRunText(run: LastRun | undefined, asked: string | undefined): string {
-  if (run === undefined) return 'Last run: no word of one\n';
+  if (run === undefined) return 'Last run: unknown\n';
   if (asked !== undefined && run.account !== asked) {
     return `Last run: of another account (${printable(run.account)}, ${instantText(Date.parse(run.endedAt))})\n`;
   }

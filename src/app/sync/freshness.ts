@@ -39,7 +39,7 @@ export function readMaxLag(text: string | undefined, marginMinutes = 5): number 
   if (maxLagMs >= marginMinutes * 60_000) return maxLagMs;
   throw usageError(
     `expected --max-lag to be at least the margin of ${marginMinutes} minutes by which a sync stays behind the present ` +
-      `(marginMinutes), got ${JSON.stringify(text)}: no lake is that young`,
+      `(marginMinutes), got ${JSON.stringify(text)}; no lake is that recent`,
   );
 }
 
@@ -95,17 +95,17 @@ function lagOf(
   now: number,
   unfinished: readonly string[],
 ): string | undefined {
-  if (covered === undefined) return 'holds nothing with a date';
+  if (covered === undefined) return 'has nothing with a date';
   if (now - covered > maxLagMs) {
-    return `is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}`;
+    return `is ${formatSpan(now - covered)} old: it is complete up to ${shortInstant(covered)}`;
   }
-  return unfinished.length === 0 ? undefined : `lacks some of ${unfinished.join(', ')}, which a run was asked for`;
+  return unfinished.length === 0 ? undefined : `lacks some of ${unfinished.join(', ')}, which were requested`;
 }
 
 /** How old the lake is, for people. */
 export function lagText(covered: number | undefined, now: number): string {
   if (covered === undefined) return '';
-  return `The lake is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}\n`;
+  return `The lake is ${formatSpan(now - covered)} old: it is complete up to ${shortInstant(covered)}\n`;
 }
 
 /**

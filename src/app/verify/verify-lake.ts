@@ -101,7 +101,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
 }
 
 const notNoted =
-  'expected the newest version of each log, the file is missing or damaged: commits that are lost at the end of a log are not missed; ' +
+  'expected the newest version of each log, the file is missing or damaged, so commits that are lost at the end of a log are not detected; ' +
   'restore it from the copy that the logs are from, or the next run writes it again';
 
 /** Checks the checkpoints and hints beside the commits, and compares checkpoints with the commits. */
@@ -113,16 +113,16 @@ async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
       certificate.add('log-tags', 'lake', command === undefined ? place : { ...place, command }, problem);
     };
     for (const { path, fault } of await table.logFaults()) {
-      add(path, `expected the file as it was written, ${fault ?? ''}; the commits stand`, 'ledgerlake compact');
+      add(path, `expected the file as it was written, ${fault ?? ''}; the commits are valid`, 'ledgerlake compact');
     }
     const { wrong, commits } = await table.replay();
     if (wrong !== undefined) {
       const { path, fault, isCertain } = wrong;
       const whatToDo = isCertain
-        ? 'the commits stand'
+        ? 'the commits are valid'
         : 'its commits have no checksum, so either may be wrong: restore the log from a copy, or write it anew';
       const command = isCertain ? 'ledgerlake compact' : undefined;
-      add(path, `expected the checkpoint to say what its commits say, ${fault}; ${whatToDo}`, command);
+      add(path, `expected the checkpoint to equal its commits, ${fault}; ${whatToDo}`, command);
     }
     for (const { path, fault } of commits) add(path, `${fault}; restore the file from a copy, or write the log anew`);
   }

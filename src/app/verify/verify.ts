@@ -46,7 +46,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   // A lake of which everything was forgotten still has its logs: it is verified.
   if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
     throw usageError(
-      `expected a lake to verify at ${options.lake}, nothing is loaded there: check --lake; \`ledgerlake status\` says what loads it`,
+      `expected a lake to verify at ${options.lake}, got an empty one; check --lake, \`ledgerlake status\` names the command that loads it`,
     );
   }
   refuseUnknownAccount(options.account, lake.accounts(), options.lake);
@@ -205,9 +205,9 @@ function verdictLine(
   const broken = certificate.found('lake');
   const asked = results.find(({ check, result }) => check === 'asked-ranges' && result === 'finding');
   const isOne = asked?.found === 1;
-  const lacking = `${formatCount(asked?.found ?? 0, 'range')} that ${isOne ? 'was' : 'were'} asked for`;
+  const lacking = `${formatCount(asked?.found ?? 0, 'range')} that ${isOne ? 'was' : 'were'} requested`;
   const findings = certificate.found('upstream') - (asked?.found ?? 0);
-  const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about what upstream gave`;
+  const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about the data of the service`;
   const notes = certificate.found('note') === 0 ? '' : `, ${formatCount(certificate.found('note'), 'note')}`;
   if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
   if (asked !== undefined && strict) {
@@ -216,9 +216,9 @@ function verdictLine(
   const [loads] = problems.flatMap(({ check, mend }) => (check === 'asked-ranges' && mend !== null ? [mend] : []));
   const remedy = isOne && loads !== undefined ? `run \`${loads}\`` : 'run the commands above';
   const but = asked === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
-  if (counted('file-bytes') === 0) return `Nothing to verify: ${where} holds no file${but}${notes}`;
+  if (counted('file-bytes') === 0) return `Nothing to verify: ${where} has no file${but}${notes}`;
   const hint = certificate.found('upstream') > 0 && !strict ? '; with --strict the exit code is 1' : '';
-  return `WHOLE${but === '' ? ':' : `${but};`} ${where} holds what was read, exactly${upstream}${hint}${notes} (${what})`;
+  return `WHOLE${but === '' ? ':' : `${but};`} ${where} has exactly what was read${upstream}${hint}${notes} (${what})`;
 }
 
 const flatColumns: readonly Column[] = [

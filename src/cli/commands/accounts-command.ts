@@ -4,20 +4,25 @@ import { readingContext, shared, type CommandDefinition } from '../options/comma
 
 export const accountsCommand: CommandDefinition = {
   name: 'accounts',
-  positional: { name: 'ACTION', many: true, choices: ['check'], about: '`check`, and which accounts [default: all]' },
+  positional: {
+    name: 'ACTION',
+    many: true,
+    choices: ['check'],
+    about: '`check`, and the accounts to check [default: all]',
+  },
   about: 'List the configured accounts, or check that they can sign in',
   more:
-    'Lists the accounts of ledgerlake.config.json and the environment, and what is set for their sign-in, never the\n' +
-    'values. `accounts check` signs each in, sends one small request, and says what to check; exit 1 if one\n' +
-    'fails, 2 if one is configured wrong.',
+    'Lists the accounts of ledgerlake.config.json and the environment, and which of their credentials are set, never the\n' +
+    'values. `accounts check` signs in each account, sends one small request, and reports what to check. The exit code is 1\n' +
+    'if an account fails, 2 if one is misconfigured.',
   options: {
-    account: { type: 'text', about: 'The only account to list or to check' },
+    account: { type: 'text', about: 'Account to list or check [default: all]' },
     ...shared('config'),
-    format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'How it is written' },
+    format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'Output format' },
   },
   examples: [
-    ['accounts', 'which accounts there are'],
-    ['accounts check my-shop', 'whether my-shop can be read'],
+    ['accounts', 'all accounts'],
+    ['accounts check my-shop', 'whether my-shop can sign in and be read'],
   ],
   run: async (args, context) => {
     const [action, ...named] = args.all('ACTION');
@@ -26,7 +31,7 @@ export const accountsCommand: CommandDefinition = {
       const near = nearestName(action, ['check', 'list']);
       const meant = near === 'list' ? 'accounts' : `accounts ${near ?? `check ${action}`}`;
       throw usageError(
-        `expected \`accounts\` or \`accounts check\`, got \`accounts ${action}\`: did you mean \`${meant}\`?`,
+        `expected \`accounts\` or \`accounts check\`, got \`accounts ${action}\`; did you mean \`${meant}\`?`,
       );
     }
     const { readConfiguration } = await import('../../app/configuration/read-configuration.js');

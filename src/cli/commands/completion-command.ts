@@ -15,7 +15,7 @@ export const completionCommand: CommandDefinition = {
   about: "Print a shell's completion script",
   more:
     'Prints a script that completes commands, options, their values, pipelines and configured accounts on Tab. In bash and ' +
-    'zsh, Tab completes file names where none of these fits.\n\n' +
+    'zsh, Tab completes file names if none of these matches.\n\n' +
     '  bash  source <(ledgerlake completion bash)   in ~/.bashrc; bash 4 or later\n' +
     '  zsh   source <(ledgerlake completion zsh)    in ~/.zshrc, after compinit\n' +
     '  fish  ledgerlake completion fish | source    in ~/.config/fish/config.fish',

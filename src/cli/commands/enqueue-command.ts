@@ -7,35 +7,35 @@ const actions = ['all', 'backfill', 'sync', 'nightly', 'status', 'retry'] as con
 
 export const enqueueCommand: CommandDefinition = {
   name: 'enqueue',
-  positional: { name: 'ACTION', many: true, choices: actions, about: 'As above, and which accounts [default: all]' },
-  about: 'Ask a fleet of workers to load accounts, and look after its queue',
+  positional: { name: 'ACTION', many: true, choices: actions, about: 'As above, and the accounts [default: all]' },
+  about: 'Add accounts to the queue of a fleet, and manage the queue',
   more: [
-    'Asks for accounts through a queue in Redis or Valkey (REDIS_URL); `ledgerlake worker` does the work.',
+    'Adds jobs for accounts to a queue in Redis or Valkey (REDIS_URL); `ledgerlake worker` runs them.',
     '',
     '  all       a backfill now, and a sync each night; run it again when accounts are added or removed [default]',
-    '  backfill  what the lake lacks of a date range, now',
-    '  sync      what is new, now',
-    '  nightly   a sync each night, spread over the time of --sync-at; accounts that are gone get none any more',
-    '  status    which accounts wait, are at work, wait for another try, or are dead letters, and why',
-    '  retry     dead letters get another turn',
+    '  backfill  a backfill of a date range, now',
+    '  sync      a sync, now',
+    '  nightly   a sync each night, spread over the time of --sync-at; accounts that were removed get none',
+    '  status    shows which accounts are waiting, active, waiting for a retry, or dead letters, and why',
+    '  retry     a new turn for dead letters',
   ].join('\n'),
   options: {
     ...shared('redis', 'fleet'),
-    from: { type: 'text', about: 'First instant of a backfill, ISO 8601 in UTC [default: 90 days before --to]' },
-    to: { type: 'text', about: 'End of a backfill, exclusive [default: now, less five minutes]' },
+    from: { type: 'text', about: 'Start of a backfill, ISO 8601 in UTC [default: 90 days before --to]' },
+    to: { type: 'text', about: 'End of a backfill, exclusive [default: five minutes ago]' },
     'sync-at': {
       type: 'text',
       default: '01:00-05:00',
-      about: 'When nightly syncs begin, HH:MM-HH:MM in UTC, or never',
+      about: 'Time of the nightly syncs: HH:MM-HH:MM in UTC, or never',
     },
     ...shared('config'),
-    format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'How the status is written' },
+    format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'Format of the status' },
   },
   examples: [
-    ['enqueue', 'all configured accounts: what the lake lacks of 90 days, and a sync each night'],
+    ['enqueue', 'all configured accounts: a backfill of 90 days, and a sync each night'],
     ['enqueue backfill my-shop --from 2024-01-01', 'one account, two years'],
     ['enqueue status --format json', 'for a program that watches the fleet'],
-    ['enqueue retry', 'all dead letters, once what was wrong is mended'],
+    ['enqueue retry', 'all dead letters, once the cause is fixed'],
   ],
   run: async (args, context) => {
     const [action = 'all', ...named] = args.all('ACTION');
@@ -53,9 +53,7 @@ export const enqueueCommand: CommandDefinition = {
     ]);
     const range = { from: args.text('from'), to: args.text('to') };
     if (known !== 'all' && known !== 'backfill' && (range.from ?? range.to) !== undefined) {
-      throw usageError(
-        `expected --from and --to beside \`enqueue backfill\` only, got them beside \`enqueue ${known}\``,
-      );
+      throw usageError(`expected --from and --to with \`enqueue backfill\` only, got them with \`enqueue ${known}\``);
     }
     readRange(range, context.clock.now());
     const options = {

@@ -8,10 +8,10 @@ export const exportCommand: CommandDefinition = {
   positional: { name: 'FORMAT', many: true, about: exportFormats.join(' or '), choices: exportFormats },
   about: 'Write Iceberg metadata or symlink manifests of the tables',
   more:
-    'iceberg writes metadata of Apache Iceberg (version 2) of every table to LAKE/_iceberg/TABLE; symlinks writes a manifest\n' +
-    'of each partition to LAKE/TABLE/_symlink_format_manifest, as Redshift Spectrum, Hive and Presto read them. Both name the\n' +
-    'same data files: nothing is copied, and what has not changed is left alone. The setting `export` has each run do it at\n' +
-    'its end. A lake without a retention deletes replaced files at once.',
+    'iceberg writes Apache Iceberg metadata (version 2) of every table to LAKE/_iceberg/TABLE. symlinks writes a manifest of\n' +
+    'each partition to LAKE/TABLE/_symlink_format_manifest, for Redshift Spectrum, Hive and Presto. Both refer to the same\n' +
+    'data files: nothing is copied, and what has not changed is not rewritten. With the setting `export` each run exports\n' +
+    'at its end. A lake without a retention deletes replaced files at once.',
   options: {
     ...shared('lake', 'config', 'json'),
     ddl: {
@@ -30,7 +30,8 @@ export const exportCommand: CommandDefinition = {
       const described = named === undefined ? 'none' : JSON.stringify(args.all('FORMAT').join(' '));
       throw usageError(`expected \`export ${exportFormats.join('` or `export ')}\`, got ${described}`);
     }
-    if (args.flag('ddl') && format !== 'symlinks') throw usageError('expected --ddl with `export symlinks` only');
+    if (args.flag('ddl') && format !== 'symlinks')
+      throw usageError('expected --ddl with `export symlinks` only, got `export iceberg`');
     const { exportCommand: run, printRedshiftTables } = await import('../../app/export/export-tables.js');
     if (args.flag('ddl')) {
       await printRedshiftTables({ lake: await readLake(args) }, context);

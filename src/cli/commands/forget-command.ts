@@ -7,20 +7,23 @@ export const forgetCommand: CommandDefinition = {
   name: 'forget',
   about: "Remove an account's data for good",
   more:
-    'Removes rows, raw bytes, replaced files and what the log says of them. With --before only what is older goes, and\n' +
-    'its days stay marked as loaded, so that no run requests them again. No other run may use the lake meanwhile.',
+    'Removes rows, raw bytes, replaced files and their entries in the logs. With --before it removes only what is older.\n' +
+    'Those days stay marked as loaded, so that no run requests them again. No other run may use the lake meanwhile.',
   options: {
     ...shared('lake', 'config'),
-    account: { type: 'text', about: 'Whose data' },
+    account: { type: 'text', about: 'Account whose data to remove' },
     ...shared('journal'),
-    before: { type: 'text', about: 'ISO 8601 date or instant in UTC [default: everything]' },
-    yes: { type: 'flag', about: "Don't ask; required without a terminal" },
+    before: {
+      type: 'text',
+      about: 'Remove only what is older: ISO 8601 date or instant in UTC [default: remove everything]',
+    },
+    yes: { type: 'flag', about: 'Do not ask for confirmation; required without a terminal' },
     ...shared('json'),
   },
   examples: [['forget --account my-shop --before 2024-01-01 --yes', 'what is older than 2024']],
   run: async (args, context) => {
     const account = args.text('account');
-    if (account === undefined) throw usageError('expected --account: whose data shall be forgotten?');
+    if (account === undefined) throw usageError('expected --account, got none; name the account whose data to remove');
     const options = {
       ...(await readLakeSettings(args)),
       account,

@@ -6,17 +6,17 @@ export const importCommand: CommandDefinition = {
   positional: {
     name: 'FILE',
     many: true,
-    about: 'Saved response bodies, one a line, gzip or not; - for standard input',
+    about: 'Saved response bodies, one per line, plain or gzip; - for standard input',
   },
   about: 'Load saved response bodies',
   more:
-    'Loads saved answers of the service, one body a line ({"payload":{...}}), without asking it: events into events and\n' +
-    'entries, listings of groups into groups. Rows are kept by whole UTC days; days that are loaded already are left out,\n' +
-    'and days that are loaded later replace imported ones. A second import of the same file changes nothing.',
+    'Loads saved responses of the service, one body per line ({"payload":{...}}), without a request: events into events\n' +
+    'and entries, lists of groups into groups. It stores rows by whole UTC days. It skips days that are already loaded;\n' +
+    'a later load of a day replaces the imported rows. A second import of the same file changes nothing.',
   options: {
     ...shared('lake'),
-    account: { type: 'text', about: 'Whose events [default: the only configured account, else demo]' },
-    'skip-broken': { type: 'flag', about: 'Skip lines that are no response bodies, instead of their whole file' },
+    account: { type: 'text', about: 'Account of the events [default: the only configured account, else demo]' },
+    'skip-broken': { type: 'flag', about: 'Skip only the lines that are not response bodies, not their whole file' },
     ...shared('threads', 'config', 'json'),
   },
   examples: [
@@ -27,7 +27,7 @@ export const importCommand: CommandDefinition = {
     const { importPages } = await import('../../app/import/import-pages.js');
     const { isNamed, ...settings } = await readImportSettings(args);
     const message =
-      'importing for demo, the made-up seller, as no account is named: give pages of your own an --account';
+      'importing for demo, the made-up seller, because no account is named; use --account for pages of your own';
     if (!isNamed) context.emit({ event: 'message', message });
     await importPages(
       {

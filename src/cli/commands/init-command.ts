@@ -9,23 +9,23 @@ export const initCommand: CommandDefinition = {
   positional: {
     name: 'WHAT',
     many: true,
-    about: 'pipeline NAME: a definition of a custom pipeline instead',
+    about: 'pipeline NAME: write the definition of a custom pipeline instead',
     choices: ['pipeline'],
   },
   about: 'Write a first configuration, with every setting explained',
   more:
-    'Writes ledgerlake.config.json with one account, whose secrets come from environment variables, and comments on all that\n' +
-    'can be set. On a terminal it asks for name and region. `init pipeline NAME` writes the definition of a custom pipeline\n' +
-    'to change, PIPELINES/NAME.mjs. It never overwrites a file.',
+    'Writes ledgerlake.config.json with one account, whose secrets come from environment variables, and with a comment on\n' +
+    'every setting. On a terminal it asks for the name and the region. `init pipeline NAME` writes a template of a custom\n' +
+    'pipeline, PIPELINES/NAME.mjs. It never overwrites a file.',
   options: {
     config: { type: 'text', default: configurationFile, about: 'File to write' },
     account: { type: 'text', about: "The account's name [default: my-shop]" },
-    region: { type: 'text', choices: regionNames, about: 'Which public endpoint serves it [default: eu]' },
+    region: { type: 'text', choices: regionNames, about: 'Region of the public endpoint [default: eu]' },
     pipelines: { type: 'text', default: 'pipelines', about: 'Folder for the definition of a custom pipeline' },
   },
   passesConfiguration: true,
   examples: [
-    ['init --account my-shop --region na', 'asks nothing'],
+    ['init --account my-shop --region na', 'without questions'],
     ['init pipeline shipments', "another API's records: pipelines/shipments.mjs"],
   ],
   run: async (args, context) => {
@@ -33,7 +33,7 @@ export const initCommand: CommandDefinition = {
     if (what !== undefined) {
       if (what !== 'pipeline' || name === undefined || others.length > 0) {
         throw usageError(
-          `expected nothing or pipeline NAME behind init, got ${JSON.stringify(args.all('WHAT').join(' '))}`,
+          `expected nothing or pipeline NAME after init, got ${JSON.stringify(args.all('WHAT').join(' '))}`,
         );
       }
       const { initPipeline } = await import('../../app/accounts/pipeline-template.js');

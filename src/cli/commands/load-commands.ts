@@ -14,26 +14,26 @@ import { readSettings } from '../options/command-settings.js';
 import { formats } from '../../core/text/formats.js';
 import { wholeNumber, type Settings } from '../../app/configuration/settings.js';
 
-const backfillPositional = { name: 'PIPELINE', many: true, about: 'What to load' };
+const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to run' };
 
 /** Options that say what is loaded, from where and how fast. */
 const backfillOptions = {
   ...shared('lake'),
-  from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: 90 days before --to]' },
-  to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
+  from: { type: 'text', about: 'Start of the range, ISO 8601 in UTC [default: 90 days before --to]' },
+  to: { type: 'text', about: 'End of the range, exclusive [default: five minutes ago]' },
   account: {
     type: 'text',
-    about: 'Account to load; several, one after the other [default: all that are configured, else demo]',
+    about: 'Account to load; repeat it to load several in turn [default: all configured accounts, else demo]',
   },
   ...shared('endpoint', 'api'),
-  refresh: { type: 'flag', about: 'Read again what the lake holds already, and replace it' },
-  orders: { type: 'text', about: 'File with order ids, one a line; - for standard input' },
+  refresh: { type: 'flag', about: 'Read again what is already loaded, and replace it' },
+  orders: { type: 'text', about: 'File with order ids, one per line; - for standard input' },
   ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
 } as const satisfies CommandDefinition['options'];
 
 const acceptEmptyOption = {
   type: 'flag',
-  about: 'Take it that what held events comes back without any, or with other orders',
+  about: 'Accept an answer that is empty, or has other orders, where the lake has events',
 } as const;
 
 export const backfillCommand: CommandDefinition = {
@@ -43,7 +43,7 @@ export const backfillCommand: CommandDefinition = {
   more: async () => {
     const { pipelines } = await import('../../../pipelines/all-pipelines.js');
     return [
-      'Loads what the lake lacks of a date range. Without a name it runs those of --api: for v0 the first three.',
+      'Loads the parts of a date range that are not loaded yet. Without PIPELINE it runs those of --api: for v0 the first three.',
       '',
       ...pipelines.map(({ name, about }) => `  ${name.padEnd(24)} ${about}`),
       '',
@@ -55,7 +55,7 @@ export const backfillCommand: CommandDefinition = {
     'accept-empty': acceptEmptyOption,
     'dry-run': {
       type: 'flag',
-      about: 'Print what it would do, as ledgerlake plan does, and the first page of custom pipelines; change nothing',
+      about: 'Change nothing: print the plan, as ledgerlake plan does, and the first page of custom pipelines',
     },
     ...metricsOptions,
     ...shared('json'),
@@ -106,22 +106,22 @@ async function readOrdersFile(args: CommandArguments): Promise<{ text: string; s
 
 export const planCommand: CommandDefinition = {
   name: 'plan',
-  positional: { ...backfillPositional, about: 'What would be loaded' },
+  positional: { ...backfillPositional, about: 'Pipelines to estimate' },
   about: 'Estimate what a backfill would do',
   more: [
-    'Estimates what a backfill with the same options would do: slices, requests, time under the quota, bytes and files, and',
-    'what the lake holds already. The estimate comes from the lake, and with --probe from a few requests, three for each',
-    'pipeline at most; a custom pipeline is not probed. Without it no request is sent. Nothing changes.',
+    'Estimates a backfill with the same options: slices, requests, time under the quota, bytes, files, and how much is',
+    'already loaded. It estimates from the lake, and with --probe also from a few requests, at most three for each',
+    'pipeline; it does not probe custom pipelines. Without --probe it sends no request. It changes nothing.',
   ].join('\n'),
   options: {
     ...backfillOptions,
     account: {
       type: 'text',
-      about: 'Account to estimate; several, one after the other [default: all that are configured, else demo]',
+      about: 'Account to estimate; repeat it to estimate several in turn [default: all configured accounts, else demo]',
     },
     probe: {
       type: 'flag',
-      about: 'Ask the service for a few pages where four weeks or more are not loaded, or nothing is',
+      about: 'Request a few pages of each pipeline that has no loaded range, or lacks four weeks or more',
     },
     format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
   },
@@ -144,18 +144,18 @@ export const planCommand: CommandDefinition = {
 
 export const syncCommand: CommandDefinition = {
   name: 'sync',
-  positional: { name: 'PIPELINE', many: true, about: 'What to load [default: those of --api]' },
+  positional: { name: 'PIPELINE', many: true, about: 'Pipelines to run [default: those of --api]' },
   about: 'Load what is new, and look back for what arrived late',
   more: [
-    'Loads from the newest loaded instant to now, less five minutes; an empty lake gets the last 90 days. It reads',
-    'the last 2 days again on each run, the last 14 once a week, the last 35 once a month, and settlements that are open or',
-    'have closed since. event_history keeps what changed.',
+    'Loads from the newest loaded instant until five minutes ago; into an empty lake, the last 90 days. It also reads',
+    'again the last 2 days on each run, the last 14 once a week, the last 35 once a month, and settlements that are open or',
+    'have closed since they were read. event_history records what changed.',
   ].join('\n'),
   options: {
     ...shared('lake'),
     account: backfillOptions.account,
     ...shared('endpoint', 'api'),
-    'look-back': { type: 'text', about: 'Read this many days again, whatever the schedule says' },
+    'look-back': { type: 'text', about: 'Read this many days again, regardless of the schedule' },
     'max-lag': { type: 'text', about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d' },
     'accept-empty': acceptEmptyOption,
     orders: backfillOptions.orders,

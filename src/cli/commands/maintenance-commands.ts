@@ -2,7 +2,7 @@ import { shared, type CommandDefinition, type CommandArguments } from '../option
 import { confirmOnTerminal } from '../options/terminal.js';
 import { readLakeSettings, readCustomPipelines, readThreads } from '../options/command-settings.js';
 
-const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
+const positional = { name: 'PIPELINE', many: true, about: 'Pipelines whose tables to rewrite [default: all]' } as const;
 
 const options = {
   ...shared('lake'),
@@ -24,9 +24,9 @@ export const compactCommand: CommandDefinition = {
   positional,
   about: 'Merge small files, and compress loaded files further',
   more:
-    'Merges the small files of each month into files of about 128 MB with the strongest compression, and compresses larger\n' +
-    'files that a run wrote. Readers see the old files or the new one, never both. It can be stopped at any time; a second\n' +
-    'run changes nothing.',
+    'Merges the small files of each month into files of about 128 MB with the strongest compression, and recompresses\n' +
+    'larger files that a run wrote. Readers see the old files or the new one, never both. It can be stopped at any time; a\n' +
+    'second run changes nothing.',
   options: {
     ...options,
     'drop-damaged-history': {
@@ -36,7 +36,7 @@ export const compactCommand: CommandDefinition = {
   },
   examples: [
     ['compact financial-events', 'the events by date and their entries'],
-    ['compact --drop-damaged-history', 'where `verify` says so, and no copy of the file is left'],
+    ['compact --drop-damaged-history', 'if `verify` recommends it and there is no copy of the file'],
   ],
   run: async (args, context) => {
     const { compact } = await import('../../app/maintenance/compact-lake.js');
@@ -53,21 +53,22 @@ export const rebuildCommand: CommandDefinition = {
     'Re-derives the tables entries, group_entries and order_entries from the raw bytes of their events, without a\n' +
     'request. Files whose content stays the same are not replaced. With --pipelines it also re-derives the rows of custom\n' +
     'pipelines, such as columns that were added to a definition.\n' +
-    'With --log it first writes the logs of tables anew that cannot be read, or those of the named pipelines, from the data\n' +
-    'files. It deletes nothing: the old logs, and files that cannot count, are moved to LAKE/_set-aside. What cannot be\n' +
-    'shown to be loaded is not loaded any more, and the command that loads it is printed. No other run may use the lake.',
+    'With --log it first rewrites logs from the data files: those that cannot be read, or those of the named pipelines.\n' +
+    'It deletes nothing: it moves the old logs, and files that it cannot use, to LAKE/_set-aside. Ranges that it cannot\n' +
+    'prove to be loaded no longer count as loaded, and it prints the command that loads them. No other run may use the\n' +
+    'lake meanwhile.',
   options: {
     ...options,
     ...shared('threads', 'pipelines'),
     log: {
       type: 'flag',
-      about: 'Write the logs anew first: of tables whose log is damaged, or of the named pipelines',
+      about: 'Rewrite logs first: those that are damaged, or those of the named pipelines',
     },
-    yes: { type: 'flag', about: "With --log: don't ask; required without a terminal" },
+    yes: { type: 'flag', about: 'With --log: do not ask for confirmation; required without a terminal' },
   },
   examples: [
-    ['rebuild', 'after a new version reads amounts that the old one did not'],
-    ['rebuild --log', 'where a log is damaged, and there is no backup'],
+    ['rebuild', 'after an upgrade that derives more amounts'],
+    ['rebuild --log', 'if a log is damaged and there is no backup'],
   ],
   run: async (args, context) => {
     const { rebuild } = await import('../../app/maintenance/rebuild-lake.js');

@@ -5,19 +5,19 @@ export const reportCommand: CommandDefinition = {
   name: 'report',
   about: 'Write an HTML report of the lake',
   more:
-    'Writes one HTML file that needs nothing else: what was earned by month, where each 100 of sales goes, settlements and\n' +
-    'their totals with the entries behind them, fees, SKUs, refunds, coverage, late arrivals and warnings. Each currency\n' +
-    'has figures of its own. It replaces no file but an earlier report.',
+    'Writes one self-contained HTML file: earnings by month, where each 100 of sales goes, settlements and their totals\n' +
+    'with the entries behind them, fees, SKUs, refunds, coverage, late arrivals and warnings. Each currency has separate\n' +
+    'figures. It overwrites no file except an earlier report.',
   options: {
     ...shared('lake', 'config'),
-    account: { type: 'text', about: 'Whose part of the lake [default: all, one after the other]' },
-    from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: all that the lake holds]' },
-    to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
+    account: { type: 'text', about: 'Account to report [default: all, one after the other]' },
+    from: { type: 'text', about: 'Start of the range, ISO 8601 in UTC [default: the first instant in the lake]' },
+    to: { type: 'text', about: 'End of the range, exclusive [default: five minutes ago]' },
     format: {
       type: 'text',
       choices: ['html', 'csv', 'xlsx'],
       about:
-        'The page, or its tables with exact amounts: a folder of CSV files, or a workbook [default: by the ending of --output, else html]',
+        'The page, or its tables with exact amounts: a folder of CSV files, or a workbook [default: from the extension of --output, else html]',
     },
     output: {
       type: 'text',

@@ -17,12 +17,12 @@ export function signInOf(environment: Readonly<Record<string, string | undefined
   if (clientId !== '' && clientSecret !== '') {
     if (clientSecret.length >= leastSecret) return { clientId, clientSecret };
     throw usageError(
-      `expected ${secretName} to have at least ${leastSecret} characters, got fewer: choose one at random, such as ` +
-        '`openssl rand -base64 24` gives',
+      `expected ${secretName} to have at least ${leastSecret} characters, got fewer; choose one at random, for example with ` +
+        '`openssl rand -base64 24`',
     );
   }
   const [missing, present] = clientId === '' ? [idName, secretName] : [secretName, idName];
-  throw usageError(`expected ${missing} in the environment beside ${present}, got none: set both or neither`);
+  throw usageError(`expected ${missing} in the environment with ${present}, got none; set both or neither`);
 }
 
 /** Characters of a client secret: who guesses has eight attempts in four seconds. */
@@ -57,7 +57,7 @@ const ledgerOptions = { lake: ['account'], seller: ['events', 'profile', 'seed']
 
 function refuseOtherLedgersOptions(args: CommandArguments, served: keyof typeof ledgerOptions): void {
   const [other, reason] =
-    served === 'lake' ? (['seller', 'without --lake'] as const) : (['lake', 'beside --lake'] as const);
+    served === 'lake' ? (['seller', 'without --lake'] as const) : (['lake', 'with --lake'] as const);
   // Faults of a lake's answers are drawn by the seed, too.
   const isMeant = (option: string): boolean => option === 'seed' && args.text('faults') !== undefined;
   const name = ledgerOptions[other].find((option) => args.text(option) !== undefined && !isMeant(option));
@@ -68,8 +68,8 @@ function refuseOtherLedgersOptions(args: CommandArguments, served: keyof typeof 
 function refuseWithoutSignIn(host: string, isMeant: boolean): void {
   if (isMeant || isLoopback(host)) return;
   throw usageError(
-    `expected a sign-in for --host ${quoted(host)}, which others reach, got none: set ${idName} and ${secretName}, ` +
-      'leave out --host to listen on loopback, or give --allow-open to let everybody read all of it',
+    `expected a sign-in for --host ${quoted(host)}, which other machines can reach, got none; set ${idName} and ${secretName}, ` +
+      'leave out --host to listen on loopback, or use --allow-open to let everybody read everything',
   );
 }
 
@@ -78,9 +78,7 @@ function hostsOf(text: string): readonly string[] {
   const names = text.toLowerCase().split(',');
   const wrong = names.find((name) => !/^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/.test(name));
   if (wrong === undefined) return names;
-  throw usageError(
-    `expected --allow-host to be names with commas between, without ports, got ${JSON.stringify(wrong)}`,
-  );
+  throw usageError(`expected --allow-host to be comma-separated names without ports, got ${JSON.stringify(wrong)}`);
 }
 
 export const serveCommand: CommandDefinition = {
@@ -89,53 +87,54 @@ export const serveCommand: CommandDefinition = {
   more: async () => {
     const { faultLines } = await import('../../emulator/faults/fault-settings.js');
     return (
-      'Serves the Financial Events Service from the stored bytes of the lake that --lake names; without it, from a\n' +
-      'made-up seller, the same for the same seed. The first line of standard output is the address; standard error\n' +
-      'has a line for each request. GET /healthz reports its health, and GET / shows the report of the lake,\n' +
-      `unless there is a sign-in. With ${idName} and ${secretName}\n` +
-      'in the environment, POST /auth/o2/token issues access tokens, which every operation then asks for.\n\n' +
-      '--faults makes it fail as the live service does: a list of KIND, KIND=SHARE or KIND:N=SHARE with commas\n' +
-      'between, SHARE from 0 to 1. all=SHARE draws evenly among the kinds marked *, which hit one request and let the\n' +
-      'next one pass. The same seed makes the same chances. The kinds, with the N that each has unless one is given:\n\n' +
+      'Serves the Financial Events Service from the stored bytes of the lake --lake, or without --lake from a made-up\n' +
+      'seller; the same seed produces the same seller. The first line of standard output is the address. Standard error\n' +
+      'has one line per request. GET /healthz reports the health, and GET / shows the report of the lake, unless a\n' +
+      `sign-in is required. With ${idName} and ${secretName} in the\n` +
+      'environment, POST /auth/o2/token issues access tokens, and every operation requires one.\n\n' +
+      '--faults injects faults of the live service: a comma-separated list of KIND, KIND=SHARE or KIND:N=SHARE, with\n' +
+      'SHARE from 0 to 1. all=SHARE chooses evenly among the kinds marked *, which fail one request and let the next one\n' +
+      'pass. The same seed injects the same faults. The kinds, each with its default N:\n\n' +
       faultLines().join('\n')
     );
   },
   options: {
-    lake: { type: 'text', about: 'Serve this lake: a folder, or s3://BUCKET/PREFIX; left out: a made-up seller' },
-    account: { type: 'text', about: 'Whose events of the lake [default: the only account that it holds]' },
+    lake: { type: 'text', about: 'Lake to serve: a folder, or s3://BUCKET/PREFIX [default: none, a made-up seller]' },
+    account: { type: 'text', about: 'Account of the lake to serve [default: its only account]' },
     host: { type: 'text', default: '127.0.0.1', about: 'Address to listen on' },
     port: { type: 'text', default: '8080', about: 'Port to listen on; 0 picks a free one' },
     'allow-host': {
       type: 'text',
       about:
-        'Names beside localhost and *.amazon.com that requests may be for, with commas between [default: none on loopback, ' +
+        'Host names to accept besides localhost and *.amazon.com, comma-separated [default: none on loopback, ' +
         'any with another --host]',
     },
     'allow-open': {
       type: 'flag',
-      about: 'Let anybody who reaches another --host than loopback read all of it, without a sign-in',
+      about: 'Allow a --host other than loopback without a sign-in: everybody who reaches it can read everything',
     },
-    seed: { type: 'text', about: 'Which made-up seller, and which chances of faults [default: 1]' },
-    events: { type: 'text', about: "The made-up seller's events in 90 days [default: 20000]" },
+    seed: { type: 'text', about: 'Seed of the made-up seller and of the faults [default: 1]' },
+    events: { type: 'text', about: 'Events of the made-up seller in 90 days [default: 20000]' },
     profile: {
       type: 'text',
       about:
-        'plausible: a seller as there are many; edge-cases: a seller for tests, with everything that a client has to survive ' +
+        'plausible: a typical seller; edge-cases: a seller for tests, with everything that a client has to handle ' +
         '[default: plausible]',
     },
-    rate: { type: 'text', default: '0.5', about: 'Requests a second for each operation' },
+    rate: { type: 'text', default: '0.5', about: 'Requests per second for each operation' },
     burst: {
       type: 'text',
-      about: 'Requests at once for each operation [default: 30; 10 for operations of 2024-06-19, and for payouts]',
+      about:
+        'Requests that each operation accepts at once [default: 30; 10 for operations of 2024-06-19, and for payouts]',
     },
-    'token-life': { type: 'text', about: 'Minutes for which a NextToken is taken; left out: for ever' },
-    latency: { type: 'text', about: 'Milliseconds that an answer takes: MS, or MIN-MAX; left out: none' },
-    faults: { type: 'text', about: 'Faults of the live service to show, as above' },
+    'token-life': { type: 'text', about: 'Minutes for which a NextToken is valid [default: for ever]' },
+    latency: { type: 'text', about: 'Latency of an answer in milliseconds: MS, or MIN-MAX [default: none]' },
+    faults: { type: 'text', about: 'Faults to inject, as above' },
   },
   examples: [
-    ['serve --lake data/lake --rate 100 --burst 1000', 'what the lake holds, faster than the original'],
+    ['serve --lake data/lake --rate 100 --burst 1000', 'a lake, faster than the original service'],
     ['serve --port 0 --seed 7 --events 1000', 'a small seller on a free port'],
-    ['serve --token-life 3 --latency 400 --faults all=0.1,window-limit:14', 'the same on a bad day'],
+    ['serve --token-life 3 --latency 400 --faults all=0.1,window-limit:14', 'a service on a bad day'],
   ],
   run: async (args, { clock, signal, log }) => {
     const lake = args.text('lake');

@@ -5,29 +5,29 @@ import { readLake } from '../options/command-settings.js';
 
 export const sqlCommand: CommandDefinition = {
   name: 'sql',
-  positional: { name: 'QUERY', many: false, about: "One statement or more; the last one's result is written" },
+  positional: { name: 'QUERY', many: false, about: 'One or more statements; the result of the last one is written' },
   about: 'Query the lake with DuckDB, or open a shell',
   more:
-    'Runs DuckDB over the committed files of the lake: a view for each table. Without a query it is a shell, with history,\n' +
-    'completion of tables, columns and keywords on Tab, and Ctrl-C to cancel a statement; .help lists its commands.\n' +
-    'On a terminal a table ends after 500 rows; a pipe, -o and every other format have all of them.',
+    'Runs DuckDB over the committed files of the lake, with a view for each table. Without a query it opens a shell with a\n' +
+    'history: Tab completes tables, columns and keywords, Ctrl-C cancels a statement, and .help lists the commands. On a\n' +
+    'terminal a table ends after 500 rows; a pipe, -o and every other format get all rows.',
   options: {
     ...shared('lake', 'config'),
     format: {
       type: 'text',
       choices: formats,
-      about: 'Format of the results [default: by the ending of --output, else table]',
+      about: 'Format of the results [default: from the extension of --output, else table]',
     },
     output: {
       type: 'text',
       short: 'o',
-      about: 'File to write the results to, whole or not at all; - for standard output',
+      about: 'File for the results, written completely or not at all; - for standard output',
     },
   },
   examples: [
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
-    ['sql --format vertical "FROM groups LIMIT 1"', 'a line for each column'],
-    [`sql --format csv -o fees.csv "FROM entries WHERE kind = 'fee'"`, 'into a file'],
+    ['sql --format vertical "FROM groups LIMIT 1"', 'one line per column'],
+    [`sql --format csv -o fees.csv "FROM entries WHERE kind = 'fee'"`, 'to a file'],
   ],
   run: async (args, { clock, signal, log }) => {
     const output = args.text('output');

@@ -6,19 +6,21 @@ import { readConfigured, readLakeSettings } from '../options/command-settings.js
 export const statusCommand: CommandDefinition = {
   name: 'status',
   about: 'Show what the lake holds and what is missing',
-  more: 'Reads the log alone, and shows which days are loaded, which settlements are open, which runs are at work or died, and the command that closes the gaps.',
+  more:
+    'Shows which days are loaded, which settlements are open, which runs are active or have died, and the command that\n' +
+    'loads the gaps. It reads only the logs of the tables.',
   options: {
     ...shared('lake', 'config'),
     account: { type: 'text', about: 'Account to show [default: all]' },
-    from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: the first one loaded]' },
+    from: { type: 'text', about: 'Start of the range, ISO 8601 in UTC [default: the first loaded instant]' },
     ...shared('pipelines'),
-    to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
+    to: { type: 'text', about: 'End of the range, exclusive [default: five minutes ago]' },
     'max-lag': { type: 'text', about: 'Exit with 1 if an account has nothing newer than this: 90m, 2h, 1d' },
     format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
   },
   examples: [
     ['status --format json', 'for a program that watches the lake'],
-    ['status --quiet --max-lag 1d', 'for monitoring: the exit code says it'],
+    ['status --quiet --max-lag 1d', 'for monitoring, by the exit code'],
   ],
   run: async (args, context) => {
     const { status } = await import('../../app/status/status.js');

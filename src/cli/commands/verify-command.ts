@@ -7,12 +7,12 @@ export const verifyCommand: CommandDefinition = {
   about: 'Prove the lake: files, counts, hashes, money, settlements',
   more:
     'Compares every file with the log, the entries with the events they are derived from, and the settlements with their\n' +
-    'totals. Exit code 1 if anything is wrong with the lake. Where the service contradicts itself, it reports a finding,\n' +
-    'which fails only with --strict.',
+    'totals. The exit code is 1 if anything is wrong with the lake. If the service contradicts itself, verify reports a\n' +
+    'finding, which makes the exit code 1 only with --strict.',
   options: {
     ...shared('lake', 'config'),
     account: { type: 'text', about: 'Account to verify [default: all]' },
-    strict: { type: 'flag', about: 'Exit with 1 also where the service contradicts itself' },
+    strict: { type: 'flag', about: 'Exit with 1 also if the service contradicts itself' },
     format: { type: 'text', default: 'table', choices: formats, about: 'Format of the certificate' },
   },
   examples: [['verify --strict --format json', 'for a nightly job']],

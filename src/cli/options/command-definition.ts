@@ -149,7 +149,7 @@ export interface CommandDefinition {
 /** Options of every command. */
 export const everyOption = {
   verbose: { type: 'flag', about: 'Log more, and every detail of an error' },
-  quiet: { type: 'flag', about: 'Print errors only, and what is asked for: by sql, --json, --format json' },
+  quiet: { type: 'flag', about: 'Print only errors, and requested data: the results of sql, --json and --format json' },
   'log-format': { type: 'text', choices: logFormats, about: 'Format of the log [default: text]' },
   help: { type: 'flag', short: 'h', about: 'Show help' },
 } as const satisfies Record<string, OptionDefinition>;
@@ -160,7 +160,7 @@ export const metricsOptions = {
   'metrics-host': { type: 'text', about: 'Address to serve metrics on [default: 127.0.0.1]' },
   'metrics-file': {
     type: 'text',
-    about: 'Write the metrics to a file at the end (textfile collector); {account} is the account',
+    about: 'File to write the metrics to at the end of the run (textfile collector); {account} stands for the account',
   },
 } as const satisfies Record<string, OptionDefinition>;
 
@@ -176,18 +176,24 @@ const sharedOptions = {
     about: 'Account to load [default: the only configured one, else demo, with the embedded service]',
   },
   endpoint: { type: 'text', about: "The service's base address [default: the account's, else the embedded service]" },
-  api: { type: 'text', choices: apis, about: 'Whose pipelines run where none is named [default: v0]' },
-  rate: { type: 'text', about: 'Requests a second for each operation, until the service names its own [default: 0.5]' },
-  burst: { type: 'text', about: 'Requests at once for each operation [default: 30; 10 for 2024-06-19]' },
-  journal: { type: 'text', about: 'Folder for pages of unfinished slices [default: LAKE/_journal; on S3 your cache]' },
+  api: { type: 'text', choices: apis, about: 'API whose pipelines run if none is named [default: v0]' },
+  rate: {
+    type: 'text',
+    about: 'Requests per second for each operation, until the service announces its rate [default: 0.5]',
+  },
+  burst: { type: 'text', about: 'Requests that each operation may send at once [default: 30; 10 for 2024-06-19]' },
+  journal: {
+    type: 'text',
+    about: 'Folder for pages of unfinished slices [default: LAKE/_journal; for S3 your cache folder]',
+  },
   pipelines: { type: 'text', about: 'Folder with definitions of custom pipelines' },
   redis: { type: 'text', about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
-  fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share a Redis' },
+  fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share one Redis' },
   threads: {
     type: 'text',
-    about: 'Threads that work side by side on a large input [default: one a core]',
+    about: 'Number of threads for a large input [default: one per core]',
   },
-  json: { type: 'flag', about: 'Print one JSON object to standard output in the place of text' },
+  json: { type: 'flag', about: 'Print one JSON object to standard output instead of text' },
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Shared options by their names. */

@@ -32,10 +32,10 @@ export function stopOnSignals(): Stopping {
   const stop = new AbortController();
   const stopFor = (what: string): void => {
     if (stop.signal.aborted) process.exit(1);
-    const message = `stopped by ${what}; what was committed stays, and the same command goes on from there`;
+    const message = `stopped by ${what}; what was committed stays, and the same command continues from there`;
     stop.abort(new LedgerlakeError('STOPPED', message));
     setTimeout(() => {
-      process.stderr.write(`ledgerlake: STOPPED: ${message}; what was open did not come to its end in time\n`);
+      process.stderr.write(`ledgerlake: STOPPED: ${message}; what was open did not finish in time\n`);
       process.exit(1);
     }, graceMs).unref();
   };

@@ -85,7 +85,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
 
 function openWarning(host: string): string {
   return (
-    `anyone who reaches ${host} can read all of this: there is no sign-in. Set LEDGERLAKE_SERVE_CLIENT_ID and ` +
+    `everybody who reaches ${host} can read everything, because there is no sign-in; set LEDGERLAKE_SERVE_CLIENT_ID and ` +
     'LEDGERLAKE_SERVE_CLIENT_SECRET, or leave out --host to listen on loopback'
   );
 }

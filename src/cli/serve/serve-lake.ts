@@ -97,12 +97,10 @@ function reportCache(location: string, account: string, clock: Clock, tables: Ma
 function servedAccount(location: string, account: string | undefined, accounts: readonly string[]): string {
   const [first, ...others] = accounts;
   if (first === undefined) {
-    throw usageError(
-      `expected a lake with events in ${location}, it holds none yet: \`ledgerlake backfill\` loads them`,
-    );
+    throw usageError(`expected a lake with events in ${location}, got none; \`ledgerlake backfill\` loads them`);
   }
   if (account === undefined && others.length === 0) return first;
   if (account !== undefined && accounts.includes(account)) return account;
-  const expected = account === undefined ? 'which account to serve' : `an account that the lake holds, got ${account}`;
-  throw usageError(`expected --account to say ${expected}: ${location} holds ${accounts.join(', ')}`);
+  const expected = account === undefined ? 'the account to serve, got none' : `an account of the lake, got ${account}`;
+  throw usageError(`expected --account to name ${expected}; ${location} has ${accounts.join(', ')}`);
 }

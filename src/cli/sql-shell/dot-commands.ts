@@ -21,15 +21,15 @@ const otherShells: ReadonlyMap<string, string> = new Map([
 
 const help = `Statements end with a semicolon and may take several lines. Commands take one line:
 
-.format [NAME]    how results are printed: ${formats.join(', ')}
+.format [NAME]    format of the results: ${formats.join(', ')}
 .help             this text
-.output [FILE]    results go to the file, which is there once they go elsewhere; left out: back here. Where no .format was named, the file's ending says it
-.quit             leaves, as Ctrl-D does
-.schema [TABLE]   columns and their types; left out: the columns of every table
+.output [FILE]    writes results to the file, which appears when the next .output or .quit closes it; without FILE, back to here. Without a .format, the extension of the file selects it
+.quit             leaves the shell, as Ctrl-D does
+.schema [TABLE]   columns and their types; without TABLE, those of every table
 .tables           the tables
 
-On a terminal Tab completes names, the arrows bring back whole statements (but for those that begin with a blank, and
-secrets), a table ends after 500 rows, and Ctrl-C cancels the statement that runs or is typed, and leaves where there is none, typed twice.`;
+On a terminal Tab completes names, and the arrow keys recall whole statements (except those that begin with a space, and
+secrets). A table ends after 500 rows. Ctrl-C cancels the statement that is running or being typed; without one, pressing it twice leaves the shell.`;
 
 interface DotCommandContext {
   readonly session: Session;

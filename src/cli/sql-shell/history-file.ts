@@ -43,7 +43,7 @@ export async function openHistory(path: string | undefined, warn: (line: string)
       return kept === undefined ? undefined : await use(kept);
     } catch (error) {
       kept = undefined;
-      await warn(`What is typed is not kept (${messageOf(error)}).`);
+      await warn(`The history is not saved (${messageOf(error)}).`);
       return undefined;
     }
   };

@@ -39,7 +39,7 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
   }
   if (query?.startsWith('.')) {
     throw usageError(
-      `expected SQL, got ${query}: commands that begin with a point are the shell's, \`ledgerlake sql\` opens it`,
+      `expected SQL, got ${query}; commands that begin with a dot work only in the shell, which \`ledgerlake sql\` opens`,
     );
   }
 

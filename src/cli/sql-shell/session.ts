@@ -93,7 +93,7 @@ export class Session {
       const isRead = await writeRows(output, this.format, columns, chunksOf(rows), { footer: !isCut });
       if (!isRead || !isCut) return isRead;
       return writeText(errorOutput, [
-        `the first ${formatCount(mostOnTerminal, 'row')}: a LIMIT chooses others, a pipe, -o FILE or another format has all\n`,
+        `the first ${formatCount(mostOnTerminal, 'row')}: LIMIT selects others, and a pipe, -o FILE or another format writes all\n`,
       ]);
     }
     let count: unknown;

@@ -27,7 +27,7 @@ export interface ShellOptions {
 const prompt = 'ledgerlake> ';
 const greeting = 'DuckDB over the lake: .help for commands, .quit to leave.\n';
 /** For a command that was typed into a statement. */
-const continuationNotice = 'That is now a part of the statement: ; ends it, Ctrl-C cancels it.\n';
+const continuationNotice = 'This line is now part of the statement: ; ends it, Ctrl-C cancels it.\n';
 
 /** The names of files and columns that a terminal may be shown as they are: the others aren't offered. */
 const isPrintable = (name: string): boolean => printable(name) === name;
@@ -165,7 +165,7 @@ class Shell {
     } else if (this.#isLeaving) this.close();
     else {
       this.#isLeaving = true;
-      this.#screen.write('^C\nCtrl-C again, or Ctrl-D, leaves.\n');
+      this.#screen.write('^C\nPress Ctrl-C again, or Ctrl-D, to leave.\n');
       this.#prompt();
     }
   }

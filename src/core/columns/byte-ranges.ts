@@ -39,7 +39,7 @@ export class ByteRanges {
   /** @param before how many of the bytes before them come with them */
   bytes(row: number, before = 0): Uint8Array {
     const page = this.#pages[row];
-    if (page === undefined) throw new Error(`expected the bytes of row ${row}, they aren't kept`);
+    if (page === undefined) throw new Error(`expected the bytes of row ${row}, got none`);
     // A buffer's own `subarray` takes several times as long.
     return new Uint8Array(page.buffer, page.byteOffset + this.start(row) - before, this.size(row) + before);
   }
@@ -56,7 +56,7 @@ export class ByteRanges {
     const ends = new Int32Array(length);
     for (let row = 0; row < length; row++) {
       const page = this.#pages[row];
-      if (page?.buffer !== all.buffer) throw new Error(`expected text ${row} among the bytes, it isn't`);
+      if (page?.buffer !== all.buffer) throw new Error(`expected text ${row} among the bytes, got none`);
       const before = page.byteOffset - all.byteOffset;
       starts[row] = this.#starts.get(row) + before;
       ends[row] = this.#ends.get(row) + before;

@@ -119,5 +119,5 @@ function columnOf(batch: RecordBatch, name: string): Data {
 }
 
 function odd(name: string, expected: string, { typeId }: Data): Error {
-  return new Error(`expected ${name} to hold ${expected}, found ${arrow().Type[typeId]}`);
+  return new Error(`expected ${name} to be ${expected}, got ${arrow().Type[typeId]}`);
 }

@@ -48,7 +48,7 @@ function instants(vector: Vector): ColumnStatistics {
   const [data] = vector.data;
   const values: unknown = data?.values;
   if (data === undefined || !(values instanceof BigInt64Array))
-    throw new Error('an instant column holds no 64-bit integers');
+    throw new Error('expected 64-bit integers in an instant column, got others');
   // By their halves, so that no value becomes an object: the high ones are signed, the low ones aren't.
   const halves = new Int32Array(values.buffer, values.byteOffset, values.length * 2);
   const isLess = (a: number, b: number): boolean => {

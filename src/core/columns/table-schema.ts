@@ -69,6 +69,6 @@ export const tableSchema = object('an object with `name`, `columns` and `ownPipe
 }).superRefine((table, context) => {
   checkNames(table, context);
   if (table.lines?.name === table.name) {
-    context.addIssue({ code: 'custom', path: ['lines', 'name'], message: 'another name than that of the table' });
+    context.addIssue({ code: 'custom', path: ['lines', 'name'], message: 'a name other than the name of the table' });
   }
 }) satisfies z.ZodType<Table>;

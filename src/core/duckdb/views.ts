@@ -82,7 +82,7 @@ function foldersOf(table: LakeTable, files: readonly string[]): readonly [accoun
   if (odd !== undefined) {
     throw new LedgerlakeError(
       'LAKE_LOG',
-      `expected files of ${table.name} below account=ID/month=YYYY-MM, the log names ${odd}: another program has written to it`,
+      `expected files of ${table.name} below account=ID/month=YYYY-MM, got ${odd} in the log; another program has written to it`,
     );
   }
   // DuckDB counts characters, whatever they are.
@@ -102,7 +102,7 @@ async function loadHttpfs(database: Database, address: string): Promise<void> {
   } catch (cause) {
     throw new LedgerlakeError(
       'SQL',
-      `DuckDB needs its extension httpfs to read ${address} and it is not installed: ` +
+      `expected DuckDB's extension httpfs, which reads ${address}, got none; ` +
         'run `ledgerlake sql --lake "$(mktemp -d)" "INSTALL httpfs"` once where extensions.duckdb.org can be reached',
       { cause },
     );

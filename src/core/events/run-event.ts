@@ -433,5 +433,5 @@ export function emittingStop(emit: Emit, signal: AbortSignal): Emit {
 
 /** What is said of a file with secrets that others can read. */
 export function exposedText(file: string): string {
-  return `${file} holds secrets, and everybody on this machine can read it: chmod 600 it`;
+  return `${file} contains secrets, and every user of this machine can read it; run chmod 600 on it`;
 }

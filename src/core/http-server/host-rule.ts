@@ -44,7 +44,7 @@ export function hostRefusal(
     return !localNames.test(name) && !answered.isAllowed(name);
   });
   if (foreign === undefined) return undefined;
-  return new Refusal(421, `This service does not answer to that name; ${answered.advice}.`, foreign);
+  return new Refusal(421, `This service does not accept that host name; ${answered.advice}.`, foreign);
 }
 
 export interface Target {

@@ -14,8 +14,8 @@ export async function fileNames(typed: string): Promise<readonly string[]> {
 }
 
 const openFaults: Readonly<Record<string, string>> = {
-  ENOENT: 'there is none',
-  EACCES: 'this user may not',
+  ENOENT: 'it does not exist',
+  EACCES: 'permission denied',
   ENOTDIR: 'a part of its path is a file',
   EISDIR: 'it is a folder',
 };

@@ -29,7 +29,7 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
   const handle = await open(temporary, 'ax').catch((error: unknown) => {
     const why =
-      systemCode(error) === 'ENOENT' ? `the folder ${dirname(target)} is missing: make it first` : openFault(error);
+      systemCode(error) === 'ENOENT' ? `the folder ${dirname(target)} does not exist; create it first` : openFault(error);
     throw usageError(`expected a file that can be written, got ${path} (${why})`);
   });
   let size = 0;
@@ -86,6 +86,6 @@ async function regularFile(path: string): Promise<string> {
   if (path === '') throw usageError('expected a file to write, got an empty name: name one');
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return path;
-  if (!found.isFile()) throw usageError(`expected a file to write, got ${path}, which is none: name another`);
+  if (!found.isFile()) throw usageError(`expected a regular file to write to, got ${path}; name another`);
   return realpath(path);
 }

@@ -17,10 +17,7 @@ const end = 0xff;
 export function scan(source: Uint8Array, tape: Tape): void {
   const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength);
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
-    throw new LedgerlakeError(
-      'JSON_SYNTAX',
-      'expected JSON, found a byte order mark at byte 0; JSON has none: remove it',
-    );
+    throw new LedgerlakeError('JSON_SYNTAX', 'expected JSON, found a byte order mark at byte 0; remove it');
   }
   if (!isUtf8(bytes)) throw new LedgerlakeError('JSON_SYNTAX', invalidUtf8(bytes));
   tape.bytes = bytes;

@@ -19,7 +19,7 @@ export function expectRows(bytes: Uint8Array, rows: number, what: string, outcom
   if (written === rows) return;
   throw new LedgerlakeError(
     'PARQUET_MISMATCH',
-    `expected ${rows} rows in the Parquet file for ${what}, its footer says ${written}; ${outcome}`,
+    `expected ${rows} rows in the Parquet file for ${what}, got ${written} in its footer; ${outcome}`,
   );
 }
 

@@ -53,7 +53,7 @@ export async function guardedGroups(bytes: Uint8Array): Promise<readonly ArrowTa
 function answerOf(worker: Worker): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(new Error(`the decoder did not come to an end within ${deadlineMs / 1000} s`));
+      reject(new Error(`the decoder did not finish within ${deadlineMs / 1000} s`));
     }, deadlineMs);
     const fail = (reason: string): void => {
       clearTimeout(timer);

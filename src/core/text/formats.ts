@@ -34,9 +34,11 @@ export function formatOfFile(path: string): Format {
   if (format !== undefined) return format;
   const known = Object.keys(endings).map((name) => `.${name}`);
   const workbook =
-    ending === 'xlsx' ? '; `ledgerlake report --format xlsx` writes a workbook, of its tables alone' : '';
+    ending === 'xlsx'
+      ? '; `ledgerlake report --format xlsx` writes a workbook, but only of the tables of the report'
+      : '';
   throw usageError(
-    `expected a file that ends with ${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}, or its format too (--format, in the ` +
+    `expected a file that ends with ${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}, or an explicit format (--format, in the ` +
       `shell .format), got ${path}${workbook}`,
   );
 }

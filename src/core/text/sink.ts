@@ -33,7 +33,7 @@ export function isUnread(error: unknown): boolean {
 /** What a write fails with else. */
 export function outputError(cause: unknown): LedgerlakeError {
   const found = messageOf(cause);
-  return new LedgerlakeError('OUTPUT', `expected the output to take what is written, got ${found}; send it elsewhere`, {
+  return new LedgerlakeError('OUTPUT', `expected an output that accepts data, got ${found}; write it elsewhere`, {
     cause,
   });
 }

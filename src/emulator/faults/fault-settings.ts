@@ -44,7 +44,7 @@ function checkKind(kind: string, settings: FaultSettings): void {
     throw usageError(`expected a spell of ${kind} longer than 0 ms, got ${forMs}`);
   }
   if (shareOf === 'none' && share !== undefined) {
-    throw usageError(`${kind} holds for the whole service and takes no share`);
+    throw usageError(`${kind} applies to the whole service and takes no share`);
   }
   if (shareOf !== 'requests' && (when ?? times ?? forMs) !== undefined) {
     throw usageError(`${kind} doesn't hit single requests: it takes no when, times or forMs`);
@@ -67,7 +67,7 @@ const shape = new RegExp(`^(?<kind>[a-z\\d-]+)(?::(?<amount>${decimal}))?(?:=(?<
 
 function wrong(entry: string, why: string): Error {
   return usageError(
-    `expected --faults to be a list of KIND, KIND=SHARE or KIND:N=SHARE with commas between, got ` +
+    `expected --faults to be a comma-separated list of KIND, KIND=SHARE or KIND:N=SHARE, got ` +
       `${JSON.stringify(entry.slice(0, 80))} (${why}); the kinds are ${[...faultKinds, 'all'].join(', ')}`,
   );
 }
@@ -148,14 +148,14 @@ const table = {
     ...requests,
     amount: some(5, 'minutes'),
     spellMs: (minutes) => minutes * 60_000,
-    about: '429 for N minutes on end, for one operation',
+    about: '429 for N minutes, for one operation',
   },
-  'rate-missing': { ...passing, about: 'no x-amzn-RateLimit-Limit on the answer' },
+  'rate-missing': { ...passing, about: 'an answer without x-amzn-RateLimit-Limit' },
   'rate-changed': {
     ...requests,
-    amount: some(0.25, 'requests a second'),
+    amount: some(0.25, 'requests per second'),
     spellMs: () => Infinity,
-    about: 'another rate of N a second, counted and announced, from the first hit on',
+    about: 'a new rate of N per second, applied and announced from the first hit on',
   },
   'invalid-input': { ...passing, about: '400 InvalidInput; the identical request then succeeds' },
   'page-limit': {
@@ -163,12 +163,12 @@ const table = {
     // Other operations have no parameter for the page size.
     only: Object.keys(eventOperations) as EventOperation[],
     amount: whole(50, 'results'),
-    about: '400 InvalidInput where the page asked for is larger than N results',
+    about: '400 InvalidInput if the requested page size is larger than N results',
   },
   'body-limit': {
     ...requests,
     amount: whole(10_000_000, 'bytes'),
-    about: '400 InvalidInput where the body would be larger than N bytes',
+    about: '400 InvalidInput if the body would be larger than N bytes',
   },
   'window-limit': {
     ...requests,
@@ -184,24 +184,24 @@ const table = {
   'token-expired': {
     ...requests,
     amount: some(25, 'minutes'),
-    about: '400 "token duration is N minutes" for a younger NextToken, which stays dead',
+    about: '400 "token duration is N minutes" for a younger NextToken, which stays invalid',
   },
   'access-token-expired': {
     ...passing,
-    about: '403 Unauthorized, the access token has expired; with sign-in it stays dead',
+    about: '403 Unauthorized, the access token has expired; with a sign-in it stays invalid',
   },
   'access-denied': { ...requests, about: '403 Unauthorized, without a reason' },
   'server-error': { ...passing, signIn: true, about: '500 InternalFailure' },
   unavailable: { ...passing, signIn: true, about: '503 ServiceUnavailable' },
-  'unavailable-html': { ...passing, signIn: true, about: '503 with a web page in place of JSON' },
-  html: { ...passing, signIn: true, about: '200 with a web page in place of JSON' },
+  'unavailable-html': { ...passing, signIn: true, about: '503 with a web page instead of JSON' },
+  html: { ...passing, signIn: true, about: '200 with a web page instead of JSON' },
   'cut-body': { ...passing, signIn: true, about: 'the connection closes in the middle of the body' },
-  'wrong-length': { ...passing, signIn: true, about: 'Content-Length says less than the body has' },
+  'wrong-length': { ...passing, signIn: true, about: 'a Content-Length shorter than the body' },
   reset: { ...passing, signIn: true, about: 'the connection is reset before any byte of the answer' },
-  'no-answer': { ...passing, signIn: true, about: 'an answer that never comes' },
-  'no-body': { ...passing, signIn: true, about: 'headers that come, and a body that never does' },
+  'no-answer': { ...passing, signIn: true, about: 'an answer that never arrives' },
+  'no-body': { ...passing, signIn: true, about: 'headers, and a body that never arrives' },
   'empty-page': { ...passing, about: 'a page without results that has a NextToken' },
-  'token-loop': { ...passing, about: 'a page whose NextToken is the one that asked for it' },
+  'token-loop': { ...passing, about: 'a page whose NextToken is the one of its request' },
   'clock-fast': { ...service, amount: some(5, 'minutes'), about: "the service's clock is N minutes fast" },
   'clock-slow': { ...service, amount: some(5, 'minutes'), about: "the service's clock is N minutes slow" },
   'deferred-events': {
@@ -214,25 +214,25 @@ const table = {
     shareOf: 'events',
     share: 0.5,
     amount: some(48, 'hours'),
-    about: 'events of the last N hours that appear late, each at an hour of its own',
+    about: 'events of the last N hours that appear late, each after a different delay',
   },
   'groups-missing': {
     ...requests,
     amount: whole(2, 'groups'),
-    about: 'a listing that leaves out about one group in N, other ones each time',
+    about: 'a list that omits about one group in N, different ones each time',
   },
   'total-missing': {
     shareOf: 'groups',
     share: 1,
     amount: some(24, 'hours'),
-    about: 'groups without OriginalTotal for N hours after they closed',
+    about: 'groups without OriginalTotal for N hours after they close',
   },
   'unknown-list': {
     shareOf: 'events',
     share: 0,
     about: 'PerformanceBondRefundEventList in every body, empty or with a SHARE of events',
   },
-  'page-twice': { ...newer, share: 0.2, about: '2024-06-19: a page that comes once more with its NextToken' },
+  'page-twice': { ...newer, share: 0.2, about: '2024-06-19: a page that its NextToken returns once more' },
   'null-token': { ...newer, about: '2024-06-19: a last page with "nextToken":null' },
   'no-list': { ...newer, about: '2024-06-19: 200 without the list of results' },
   'deep-500': {
@@ -243,7 +243,7 @@ const table = {
   },
   'token-without-arguments': {
     ...newer,
-    about: "2024-06-19: a nextToken that is taken without the first request's parameters",
+    about: '2024-06-19: a nextToken that is valid without the parameters of the first request',
   },
   'null-lists': { ...transactions, about: '2024-06-19: lists that are null or absent where they are empty' },
   'breakdown-object': { ...transactions, about: '2024-06-19: breakdowns as an object {"breakdowns":[…]}' },
@@ -252,16 +252,16 @@ const table = {
     ...transactions,
     share: 0.2,
     amount: some(3, 'days'),
-    about: '2024-06-19: sales released N days before the maturity that they name',
+    about: '2024-06-19: sales released N days before their maturity date',
   },
   withdrawn: {
     ...transactions,
     share: 0.2,
     amount: some(2, 'days'),
-    about: '2024-06-19: deferred sales gone N days before they mature, for good',
+    about: '2024-06-19: deferred sales that disappear for good N days before they mature',
   },
-  'no-transactions': { ...service, about: '2024-06-19: an account that all of it answers nothing for' },
-  'history-limit': { ...service, amount: some(730, 'days'), about: 'nothing that is older than N days' },
+  'no-transactions': { ...service, about: '2024-06-19: an account without any results' },
+  'history-limit': { ...service, amount: some(730, 'days'), about: 'no results older than N days' },
 } as const satisfies Record<string, FaultRule>;
 
 export type FaultKind = keyof typeof table;

@@ -72,7 +72,7 @@ const errorShape = z.object({
 const checks: Readonly<Record<string, string>> = {
   invalid_client: 'check the client id and the client secret, which may have been rotated',
   invalid_grant: 'check the refresh token: it may be revoked, expired, or issued to another client id',
-  unauthorized_client: 'check that the client id is that of the application which the seller authorised',
+  unauthorized_client: 'check that the client id belongs to the application that the seller authorised',
 };
 const checkAll = 'check client id, client secret and refresh token, and the token endpoint';
 
@@ -110,11 +110,11 @@ export async function requestToken(
   if (status === 200) {
     const issued = answerShape.safeParse(body);
     if (issued.success) return { token: issued.data.access_token, lifeMs: issued.data.expires_in * 1000 };
-    const todo = 'check the token endpoint, and for a proxy in between';
+    const todo = 'check the token endpoint, and whether a proxy answers';
     return unreachable(`${expected}, got an answer without \`access_token\` and \`expires_in\`: ${todo}`, { status });
   }
   if (status === 408 || status === 429 || status >= 500) {
-    const what = status === 429 ? 'it is asked too often' : 'it has a fault';
+    const what = status === 429 ? 'it throttles requests' : 'it has a fault';
     const waitMs = retryAfterMs(answer.headers.get('retry-after'));
     return unreachable(`${expected}, got status ${status}: ${what}; try again later`, { status, details }, waitMs);
   }

@@ -58,15 +58,15 @@ export function readEndpoint(address: string | URL): Endpoint {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw refuse(`one that begins with \`${url.protocol}\`; check the endpoint`);
   }
-  if (url.search !== '' || url.hash !== '') throw refuse('one with `?` or `#` behind it; leave that out');
+  if (url.search !== '' || url.hash !== '') throw refuse('one with `?` or `#`; remove that part');
   const { origin, username, password } = url;
   const prefix = url.pathname.replace(/\/+$/, '');
   if (username === '' && password === '') return { origin, prefix, authorization: undefined, login: [] };
   const [user = '', secret = ''] = [username, password].map(decoded);
   if (!isSecure(url)) {
     throw usageError(
-      'expected an endpoint with a user and a password to begin with https://, got one with http://: they would cross the ' +
-        'network in the clear (http:// is for loopback)',
+      'expected an endpoint with a user and a password to begin with https://, got http://, which would send them in the ' +
+        'clear; use https:// (http:// is for loopback only)',
     );
   }
   const login = `${user}:${secret}`;

@@ -8,17 +8,17 @@ const failures: Readonly<Record<string, readonly [what: string, todo: string]>> 
   ECONNREFUSED: ['it refuses connections', 'check the endpoint, and that the service runs there'],
   ENOTFOUND: ['there is no such host (DNS)', 'check the endpoint and the network'],
   EAI_AGAIN: ['the host name could not be looked up (DNS)', 'check the network'],
-  EHOSTUNREACH: ['there is no way to the host', 'check the endpoint and the network'],
-  ENETUNREACH: ['there is no way to the network', 'check the endpoint and the network'],
+  EHOSTUNREACH: ['there is no route to the host', 'check the endpoint and the network'],
+  ENETUNREACH: ['the network is unreachable', 'check the endpoint and the network'],
   ETIMEDOUT: ['the connection timed out', 'check the endpoint and the network'],
-  UND_ERR_CONNECT_TIMEOUT: ['no connection stood in time', 'check the endpoint and the network'],
+  UND_ERR_CONNECT_TIMEOUT: ['the connection was not established in time', 'check the endpoint and the network'],
   UND_ERR_HEADERS_TIMEOUT: ['it took too long to answer', 'try again later'],
-  UND_ERR_BODY_TIMEOUT: ['its answer stopped midway for too long', 'try again later'],
-  [answerTimeout]: ['its answer took too long as a whole', 'try again later'],
+  UND_ERR_BODY_TIMEOUT: ['its answer stalled for too long', 'try again later'],
+  [answerTimeout]: ['its whole answer took too long', 'try again later'],
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['its answer was cut off', 'try again'],
-  UND_ERR_SOCKET: ['it broke off the connection', 'try again; if it stays so, check the endpoint'],
-  ECONNRESET: ['it broke off the connection', 'try again; if it stays so, check the endpoint'],
-  EPIPE: ['it broke off the connection', 'try again; if it stays so, check the endpoint'],
+  UND_ERR_SOCKET: ['it closed the connection', 'try again; if it persists, check the endpoint'],
+  ECONNRESET: ['it closed the connection', 'try again; if it persists, check the endpoint'],
+  EPIPE: ['it closed the connection', 'try again; if it persists, check the endpoint'],
   ERR_SSL_WRONG_VERSION_NUMBER: ['it does not speak TLS', 'check whether the endpoint should begin with http://'],
 };
 
@@ -49,7 +49,7 @@ export function failureOf(error: unknown, { origin, path, method, addressOf }: F
 
 function unknownFailure(code: string, error: unknown): readonly [string, string] {
   if (code.startsWith('HPE_') || code === 'HTTPParserError')
-    return ['what answers there does not speak HTTP', 'check the endpoint'];
+    return ['the server there does not speak HTTP', 'check the endpoint'];
   return [`${messageOf(error)} (${code})`, 'check the endpoint and the network'];
 }
 

@@ -151,7 +151,7 @@ function answerCheck(clock: Clock, timeoutMs: number, onSlow: GetRequest['onSlow
   return (bytes) => {
     const now = clock.now();
     if (now - since > timeoutMs) {
-      const message = `no whole answer after ${Math.round(timeoutMs / 1000)} s, ${bytes} bytes so far`;
+      const message = `no complete answer after ${Math.round(timeoutMs / 1000)} s, ${bytes} bytes so far`;
       throw Object.assign(new Error(message), { code: answerTimeout });
     }
     if (now < reportAt) return;

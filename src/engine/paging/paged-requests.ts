@@ -150,7 +150,7 @@ function refuseLongCursor({ length }: string): void {
 function repeatedSecret(operation: string, setting: string): LedgerlakeError {
   return new LedgerlakeError(
     'UPSTREAM_BODY',
-    `expected a page from ${operation}, got an answer that repeats our own credentials, so this is not the API; check ${setting}`,
+    `expected a page from ${operation}, got an answer that contains our credentials, so it is not the API; check ${setting}`,
     { status: 200 },
   );
 }

@@ -74,7 +74,7 @@ function refuseLongWindow<Q extends Query, P extends ApiPage>(api: PagedApi<Q, P
   if (end - start <= longestWindowMs) return;
   const [most, days] = [longestWindowMs / dayMs, Math.ceil((end - start) / dayMs)];
   const { code, message } = usageError(
-    `expected dates of ${query.operation} that are at most ${most} days apart, got ${days} days: the API returns nothing for them; use a shorter range`,
+    `expected dates of ${query.operation} that are at most ${most} days apart, got ${days} days, for which the API returns nothing; use a shorter range`,
   );
   throw new ReadFailure('mistake', code, message);
 }
@@ -257,8 +257,8 @@ class Paginator<Q extends Query, P extends ApiPage> {
 
   #lost(failure: ReadFailure | undefined): ReadFailure {
     const message =
-      `expected ${this.#query.operation} to continue after page ${this.#pages}, but its cursor has expired, ` +
-      `and the rest of the pages cannot be found with certainty; run it again${this.#orShorter()}`;
+      `expected ${this.#query.operation} to continue after page ${this.#pages}, got an expired cursor, ` +
+      `and the remaining pages cannot be found with certainty; run it again${this.#orShorter()}`;
     const { code = 'UPSTREAM_STATUS', tries = 0, status, details } = failure ?? {};
     return new ReadFailure('cursor-expired', code, message, {
       cause: failure,

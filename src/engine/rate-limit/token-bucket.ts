@@ -48,9 +48,9 @@ export class TokenBucket {
 
   /** @throws LedgerlakeError USAGE for a rate, burst or state that isn't one */
   constructor({ rate, burst, clock, state, changed, reserve = 0 }: TokenBucketOptions) {
-    if (!(Number.isSafeInteger(burst) && burst >= 1)) throw unexpected('burst', 'a whole number from 1 and up', burst);
+    if (!(Number.isSafeInteger(burst) && burst >= 1)) throw unexpected('burst', 'a whole number from 1', burst);
     if (state !== undefined && !Number.isFinite(state)) throw unexpected('state', 'a finite number', state);
-    if (!(reserve >= 0)) throw unexpected('reserve', 'a number from 0 on', reserve);
+    if (!(reserve >= 0)) throw unexpected('reserve', 'a number from 0', reserve);
     this.burst = Math.max(1, burst - reserve);
     this.clock = clock;
     this.#changed = changed ?? (() => undefined);

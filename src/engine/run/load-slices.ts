@@ -188,7 +188,7 @@ const firstPages = 3;
 /** A slice that turns out to be too large for one chain of pages, and is back in the queue. */
 class OversizedSlice extends LedgerlakeError {
   constructor() {
-    super('STOPPED', 'it holds far more than was expected');
+    super('STOPPED', 'it has far more results than expected');
   }
 }
 
@@ -315,7 +315,7 @@ function fruitless<Upstream>(error: unknown, { label }: Slice, { pipeline, signa
   if (!(error instanceof LedgerlakeError) || signal.aborted) return error;
   const { code, status, details } = error;
   const message =
-    `${pipeline.name} ${label}: ${error.message.replace(/\.?$/, '.')} ${maxSkipped} others failed before it, and no page has come, so ` +
+    `${pipeline.name} ${label}: ${error.message.replace(/\.?$/, '.')} ${maxSkipped} others failed before it and no page arrived, so ` +
     'the run stops; run it again later';
   return new LedgerlakeError(code, message, {
     cause: error,

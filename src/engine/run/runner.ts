@@ -150,8 +150,8 @@ function widened(job: Job, { loadKeys, damaged }: MissingLoads): Job {
     return { ...job, refresh: true, onlyLoadKeys: new Set(loadKeys) };
   const why =
     loadKeys.length === 0
-      ? 'another run has changed it meanwhile: run the same command again'
-      : `it holds what could not be read again as well (${loadKeys.join(', ').slice(0, 200)}): restore the file from a copy`;
-  const message = `${damaged.found}; nothing took its place, as ${why}`;
+      ? 'another run has changed it meanwhile; run the same command again'
+      : `it also contains what could not be read again (${loadKeys.join(', ').slice(0, 200)}); restore the file from a copy`;
+  const message = `${damaged.found}; it was not replaced, because ${why}`;
   throw new LedgerlakeError('LAKE_STORE', message, { cause: damaged });
 }

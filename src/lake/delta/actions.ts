@@ -171,7 +171,7 @@ export function readAction(value: unknown, file: string, at: number): Action {
 function damaged(file: string, line: number, found: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
-    `expected Delta actions in ${file}, number ${line + 1} isn't one (${found}); ${restoreLog}`,
+    `expected Delta actions in ${file}, got something else in line ${line + 1} (${found}); ${restoreLog}`,
   );
 }
 

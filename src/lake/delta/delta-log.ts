@@ -207,7 +207,7 @@ export class DeltaLog {
     if (!isReadable(await this.checkpoint(version))) {
       throw new LedgerlakeError(
         'LAKE_LOG',
-        `expected a checkpoint of version ${version} in ${this.location}, it can't be read; its older versions stay, run again`,
+        `expected a checkpoint of version ${version} in ${this.location}, got one that can't be read; older versions stay, run the same command again`,
       );
     }
     const older = (await this.#files()).filter((file) => file.version < version);
@@ -347,7 +347,7 @@ export class DeltaLog {
         if (actions === undefined) {
           throw new LedgerlakeError(
             'LAKE_LOG',
-            `expected version ${next + at} in ${this.location}, it is missing; ${restoreLog}`,
+            `expected version ${next + at} in ${this.location}, got none; ${restoreLog}`,
           );
         }
         commits.push(actions);
@@ -363,10 +363,10 @@ export function isReadable(checkpoint: Checkpoint): checkpoint is { readonly act
 
 /** Commits that a log has had by all that is known, and has no more: `newest` is -1 where there is none at all. */
 export function commitsMissing(location: string, expected: number, newest: number): LedgerlakeError {
-  const found = newest < 0 ? 'there is no log' : `its newest is ${newest}`;
+  const found = newest < 0 ? 'got no log' : `got ${newest} as the newest`;
   return new LedgerlakeError(
     'LAKE_LOG',
-    `expected version ${expected} of ${location}, ${found}: commits are missing; restore them from a copy, or run ` +
+    `expected version ${expected} of ${location}, ${found}; commits are missing, restore them from a copy or run ` +
       '`ledgerlake rebuild --log`',
   );
 }
@@ -378,7 +378,7 @@ function withFaults(error: unknown, location: string, skipped: readonly SkippedC
   return new LedgerlakeError(
     'LAKE_LOG',
     `expected the checkpoint ${location}/${damaged.path} as it was written, ${damaged.fault ?? ''}, and its commits ` +
-      `can't stand in for it (${logFault(error)}); ${restoreLog}`,
+      `can't replace it (${logFault(error)}); ${restoreLog}`,
   );
 }
 

@@ -248,8 +248,8 @@ export class DeltaTable {
     if (path === undefined) return;
     throw new LedgerlakeError(
       'LAKE_LOG',
-      `expected ${this.pathOf({ path })} of ${this.#store.location} in its table, as a commit adds it and none removes it, ` +
-        'it is not there: a checkpoint is wrong; nothing was deleted: run `ledgerlake compact`, which removes a checkpoint ' +
+      `expected ${this.pathOf({ path })} of ${this.#store.location} in its table, because a commit adds it and none removes it, ` +
+        'got none; a checkpoint is wrong, and nothing was deleted: run `ledgerlake compact`, which removes a checkpoint ' +
         'that contradicts the commits, or restore the log from a copy',
     );
   }
@@ -320,10 +320,7 @@ export class DeltaTable {
       await this.#writeCheckpoint();
       const path = this.#log.commitPath(version);
       if (!(await this.#claim(path, encodeActions(all, { table: this.schema.name, version })))) {
-        throw new LedgerlakeError(
-          'LAKE_CONFLICT',
-          `expected ${path} to be free, another run has written it; run again`,
-        );
+        throw new LedgerlakeError('LAKE_CONFLICT', `expected ${path} to be free, got a file of another run; run again`);
       }
       return [path, this.#log.checkpointPath(version), this.#log.hintPath];
     });
@@ -427,7 +424,7 @@ export class DeltaTable {
     if (add === undefined) return;
     throw new LedgerlakeError(
       'LAKE_CONFLICT',
-      `expected a new name for ${this.pathOf(add)} of ${this.#store.location}, it was removed less than a day ago and ` +
+      `expected a new name for ${this.pathOf(add)} of ${this.#store.location}, got one that was removed less than a day ago and ` +
         'may be deleted at any time; run the same command again',
     );
   }
@@ -478,7 +475,7 @@ export class DeltaTable {
   }
 
   async #writeCheckpoint(): Promise<void> {
-    if (this.#metaData === undefined) throw new Error(`${this.#log.location} has no metaData`);
+    if (this.#metaData === undefined) throw new Error(`expected metaData in ${this.#log.location}, got none`);
     const state = {
       protocol: this.#protocol,
       metaData: this.#metaData,

@@ -153,7 +153,7 @@ export class DamagedFile extends LedgerlakeError {
 
   constructor(address: string, fault: string, advice: string) {
     const found = `expected ${address} as its commit has it, ${fault}`;
-    super('LAKE_STORE', `${found}; nothing of it was touched: ${advice}`);
+    super('LAKE_STORE', `${found}; it was not changed: ${advice}`);
     this.found = found;
     this.fault = fault;
   }

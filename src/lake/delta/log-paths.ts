@@ -51,7 +51,7 @@ function accountFault(path: string, account: string | null | undefined): string 
     const [, folder] = /^account=(.*)$/s.exec(name) ?? [];
     // Other writers escape values in the names of folders as well.
     if (folder === undefined || folder === account || decodedPath(folder) === account) continue;
-    return `its entry says account=${account.slice(0, 60)}`;
+    return `its entry has account=${account.slice(0, 60)}`;
   }
   return undefined;
 }

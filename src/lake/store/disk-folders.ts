@@ -143,13 +143,13 @@ function statsNow(path: string): Stats | undefined {
 function linked(path: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_STORE',
-    `expected files and folders in the lake, ${path} is a link, and none is followed there: put what it leads to in its place`,
+    `expected files and folders in the lake, got the symbolic link ${path}, which is not followed; replace it with its target`,
   );
 }
 
 function notPlain(path: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_STORE',
-    `expected files and folders in the lake, ${path} is a FIFO, a socket or a device: move it away`,
+    `expected files and folders in the lake, got ${path}, which is a FIFO, a socket or a device; move it away`,
   );
 }

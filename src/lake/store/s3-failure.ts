@@ -77,7 +77,7 @@ export function s3Failure(verb: string, address: string, error: unknown, target:
 export function s3Unclear(address: string, error: unknown): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_UNCLEAR',
-    `cannot tell whether ${address} was written: S3 closed the connection before it answered; run the command again, it finds out`,
+    `cannot tell whether ${address} was written: S3 closed the connection before it answered; run the command again, which checks it`,
     { cause: causeOf(error), details: `${answerOf(error).name}: ${messageOf(error)}` },
   );
 }
@@ -91,30 +91,30 @@ function reasonOf(answer: S3Answer, error: unknown, { bucket, endpoint }: S3Targ
   const { name, code, status } = answer;
   const service = endpoint ?? 'Amazon S3';
   if (name === 'NoSuchBucket') {
-    return `there is no bucket \`${bucket}\` at ${service}: make it, or check --lake and AWS_ENDPOINT_URL_S3`;
+    return `there is no bucket \`${bucket}\` at ${service}; create it, or check --lake and AWS_ENDPOINT_URL_S3`;
   }
   if (badCredentials.has(name)) {
-    return `S3 credentials are missing, wrong or expired (${name}): check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN or AWS_PROFILE`;
+    return `S3 credentials are missing, wrong or expired (${name}); check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN or AWS_PROFILE`;
   }
   if (messageOf(error).includes('Region is missing')) {
-    return 'no region is configured: set AWS_REGION to the one of the bucket';
+    return 'no region is configured; set AWS_REGION to the region of the bucket';
   }
   if (otherRegion.has(name) || status === 301) {
-    return `bucket \`${bucket}\` is in another region (${name}): set AWS_REGION to the one of the bucket`;
+    return `bucket \`${bucket}\` is in another region (${name}); set AWS_REGION to the region of the bucket`;
   }
-  if (name === 'RequestTimeTooSkewed') return "this machine's clock differs too much from S3's: set it right";
+  if (name === 'RequestTimeTooSkewed') return "this machine's clock differs too much from the clock of S3; correct it";
   if (status === 403) {
-    return `bucket \`${bucket}\` refuses these credentials (${name}): they need s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads on it`;
+    return `bucket \`${bucket}\` refuses these credentials (${name}); they need s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads on it`;
   }
   if (status === 501 || status === 411) {
-    return `${service} does not support what a lake needs (${name}): use a service with conditional writes`;
+    return `${service} does not support what a lake needs (${name}); use a service with conditional writes`;
   }
   if (status !== undefined && status >= 500) {
-    return `${service} keeps answering ${status} ${name}: try again later`;
+    return `${service} keeps answering ${status} ${name}; try again later`;
   }
-  if (status !== undefined && status !== 200) return `${service} answered ${status} ${name}: see --verbose`;
+  if (status !== undefined && status !== 200) return `${service} answered ${status} ${name}; see --verbose`;
   if (code !== undefined || name === 'TimeoutError') {
-    return `${service} can't be reached or broke off (${code ?? name}): check the network, AWS_ENDPOINT_URL_S3 and AWS_REGION`;
+    return `${service} can't be reached or closed the connection (${code ?? name}); check the network, AWS_ENDPOINT_URL_S3 and AWS_REGION`;
   }
-  return `${service} gave no usable answer (${name}): see --verbose`;
+  return `${service} returned no usable answer (${name}); see --verbose`;
 }

@@ -108,7 +108,9 @@ function endpointOf(endpoint: string | undefined): URL | undefined {
   if (given === undefined) return undefined;
   // The text itself may hold a password, so it isn't repeated.
   if (!/^https?:\/\//.test(given) || !URL.canParse(given)) {
-    throw usageError('expected a URL such as http://localhost:9000 as S3 endpoint: check AWS_ENDPOINT_URL_S3');
+    throw usageError(
+      'expected a URL such as http://localhost:9000 as S3 endpoint, got something else; check AWS_ENDPOINT_URL_S3',
+    );
   }
   return new URL(given);
 }

@@ -72,7 +72,7 @@ export const temporaryFolder = '_tmp';
 export function checkPath(path: string): void {
   const fault =
     pathFault(path) ??
-    (path.split('/', 1)[0] === temporaryFolder ? `\`${temporaryFolder}\` is the store's own` : undefined);
+    (path.split('/', 1)[0] === temporaryFolder ? `\`${temporaryFolder}\` is reserved for the store` : undefined);
   if (fault !== undefined) {
     throw new LedgerlakeError(
       'LAKE_STORE',

@@ -124,7 +124,7 @@ export async function restoreSwapped(tables: readonly DeltaTable[], before: numb
 function namesItself(table: DeltaTable, path: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
-    `expected the log of ${table.schema.name} to name derived files of other tables, it names its own ` +
+    `expected the log of ${table.schema.name} to name derived files of other tables, got its own ` +
       `${JSON.stringify(path.slice(0, 200))}; restore the log from a copy`,
   );
 }

@@ -143,8 +143,8 @@ function conflict(store: Store, lease: Lease): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_CONFLICT',
     alone === true
-      ? `expected ${store.location} to be free, a run that must be alone on it is at work (${leaseText(lease)}); run again when it is done`
-      : `expected no other run on ${store.location}, one is at work (${leaseText(lease)}); run again when it is done`,
+      ? `expected ${store.location} to be free, got a run that needs exclusive access (${leaseText(lease)}); run again when it has ended`
+      : `expected no other run on ${store.location}, got one (${leaseText(lease)}); run again when it has ended`,
   );
 }
 

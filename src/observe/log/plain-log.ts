@@ -66,7 +66,7 @@ class Repeats {
   end(): string[] {
     const lines = [...this.#counts].flatMap(([cause, { open, written }]) => {
       const slices = `${formatCount(open, 'slice')} ${open === 1 ? 'is' : 'are'} left open`;
-      return open === written ? [] : [`${slices} for this reason (${cause}): --verbose names each`];
+      return open === written ? [] : [`${slices} for this reason (${cause}); --verbose lists them`];
     });
     this.#counts.clear();
     return lines;
@@ -84,13 +84,13 @@ const failureTexts = {
 
 const awaitedTexts: Readonly<Record<string, string>> = {
   throttled: 'the service throttles it (429)',
-  'bound-too-late': 'the date bounds are too near to the present by the clock of the service',
+  'bound-too-late': 'the range ends too close to the present by the clock of the service',
 };
 
 const noteTexts = {
   'last-run': 'the note for `ledgerlake status`',
-  'look-back': 'the note of how far back was read',
-  asked: 'the note of what runs were asked for',
+  'look-back': 'the note of the look-back',
+  asked: 'the note of the requested ranges',
 } as const;
 
 const endTexts = {
@@ -104,7 +104,7 @@ const endTexts = {
 /** Text of the events that are always written. */
 const lines: Handlers<string | undefined> = {
   message: ({ message }) => message,
-  stopping: () => 'stopping: what is whole is still committed; the same signal again ends it at once',
+  stopping: () => 'stopping: complete slices are still committed; the same signal again stops at once',
   'metrics-served': ({ address }) => `metrics on ${address}`,
   'metrics-not-written': ({ file, reason }) => `metrics could not be written to ${file}: ${reason}`,
   'metrics-not-served': ({ reason }) => `a request for metrics failed: ${reason}`,
@@ -113,26 +113,25 @@ const lines: Handlers<string | undefined> = {
     slices > 0 ? `${pipeline}: done in ${seconds.toFixed(1)} s` : undefined,
   'slice-failed': ({ pipeline, slice, verdict, reason }) => `${pipeline}: ${slice} ${failureTexts[verdict]}: ${reason}`,
   'refresh-widened': ({ pipeline, slices, reason }) =>
-    `${pipeline}: ${formatCount(slices, 'slice')} more read again, as a damaged file holds them too: ${reason}`,
+    `${pipeline}: ${formatCount(slices, 'slice')} more read again, because a damaged file contains them too: ${reason}`,
   'service-awaited': ({ operation, cause, reason, until }) =>
-    `${operation}: waiting until ${until.slice(0, 19)}Z, then it is tried again: ${awaitedTexts[cause] ?? reason}`,
+    `${operation}: waiting until ${until.slice(0, 19)}Z before the next attempt: ${awaitedTexts[cause] ?? reason}`,
   'secret-exposed': ({ file }) => exposedText(file),
   'answer-slow': ({ pipeline, operation, seconds, bytes }) =>
-    `${pipeline}: ${operation} is slow: ${formatBytes(bytes)} in ${formatSpan(seconds * 1000)}, and its answer goes on`,
+    `${pipeline}: ${operation} is slow: ${formatBytes(bytes)} in ${formatSpan(seconds * 1000)}, and the answer is not complete`,
   'rate-unfit': ({ operation, named, rate }) =>
-    `${operation}: expected a rate of requests a second from the service, got ${named}: ${rate} a second are sent`,
+    `${operation}: expected a plausible rate in requests per second from the service, got ${named}; sending ${rate} per second`,
   'lake-lags': ({ reason }) => reason,
   'gap-left': ({ pipeline, from, to }) =>
-    `${pipeline}: ${from} to ${to} isn't loaded: \`ledgerlake backfill ${pipeline} --from ${from} --to ${to}\` loads it`,
+    `${pipeline}: ${from} to ${to} is not loaded; \`ledgerlake backfill ${pipeline} --from ${from} --to ${to}\` loads it`,
   'api-left': ({ account, pipelines, api }) =>
-    `the lake holds ${pipelines.join(', ')} of ${account}, too, and this sync does not load that: --api ${api} does, and so do ` +
-    'the setting `api` and LEDGERLAKE_API; --api v0 says that it is meant so',
+    `the lake also has ${pipelines.join(', ')} of ${account}, which this sync does not load; --api ${api} loads them, and so do ` +
+    'the setting `api` and LEDGERLAKE_API; --api v0 confirms that this is intended',
   'days-left-out': ({ reason }) => `WARNING: ${reason}`,
   'state-not-kept': ({ folder, reason }) =>
-    `pages and quota aren't kept for the next run, as ${folder} can't be written: ${reason}`,
+    `pages and quota are not kept for the next run, because ${folder} cannot be written: ${reason}`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
-  'note-passed-over': ({ file }) =>
-    `passed over ${file}, which is no note of what a run was asked for: it may be deleted`,
+  'note-passed-over': ({ file }) => `ignored ${file}, which is not a note of a requested range; it may be deleted`,
   'checkpoint-damaged': ({ file, reason, rewritten }) =>
     `the checkpoint ${file} is damaged (${reason}): the commits were read instead` +
     (rewritten ? ', and a new one is written' : '; `ledgerlake compact` writes a new one'),
@@ -141,9 +140,9 @@ const lines: Handlers<string | undefined> = {
   'orphans-deleted': ({ table, files }) =>
     `${table}: deleted ${formatCount(files, 'file')} that no commit references, left by a run that did not finish`,
   'orphans-set-aside': ({ table, files, folder }) =>
-    `${table}: moved ${formatCount(files, 'file')} that no commit references to ${folder}, as _versions.json was missing or damaged`,
+    `${table}: moved ${formatCount(files, 'file')} that no commit references to ${folder}, because _versions.json was missing or damaged`,
   'orphans-left': () =>
-    'files that no commit references stay, as a log names files that are missing: `ledgerlake verify` says what mends it',
+    'files that no commit references are not deleted, because a log names files that are missing; `ledgerlake verify` names the remedy',
   'lake-exported': ({ format, tables, changed, bytes }) =>
     changed === 0
       ? undefined
@@ -155,7 +154,7 @@ const lines: Handlers<string | undefined> = {
   'worker-started': ({ fleet, redis, concurrency }) =>
     `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,
   'worker-draining': ({ turns, graceSeconds }) =>
-    `draining: ${formatCount(turns, 'turn')} under way, ${graceSeconds} s to come to an end; the same signal again ends it at once`,
+    `draining: ${formatCount(turns, 'turn')} active, ${graceSeconds} s to finish; the same signal again stops at once`,
   'turn-started': ({ account, work, turn }) => `${account}: ${work}, turn ${turn}`,
   'turn-ended': ({ account, work, turn, end, reason, next, delaySeconds, seconds }) => {
     const after = next === 'again' && delaySeconds > 0 ? `, again in ${formatSpan(delaySeconds * 1000)}` : '';

@@ -41,11 +41,11 @@ export async function serveMetrics(
     hosts: isLoopback(host) ? { isAllowed: () => false, advice: 'ask for localhost' } : undefined,
     answer: (request) => answerTo(metrics, clock, request),
   }).catch((error: unknown) => {
-    const taken = `port ${port} of ${host} is taken: choose another one with --metrics-port, 0 for any`;
+    const taken = `port ${port} of ${host} is in use; choose another with --metrics-port, 0 for any`;
     const { code = messageOf(error) } = error as NodeJS.ErrnoException;
-    const other = `${host} port ${port} gives ${code}: check --metrics-host and --metrics-port`;
+    const other = `${host} port ${port} fails with ${code}; check --metrics-host and --metrics-port`;
     const found = code === 'EADDRINUSE' ? taken : other;
-    throw usageError(`expected an address on which metrics can be served, ${found}`);
+    throw usageError(`expected an address to serve metrics on, but ${found}`);
   });
   server.unref();
   return {

@@ -30,41 +30,43 @@ export function createRunMetrics(clock: Clock, run?: { account: string; command:
     });
 
   const requests = counter('requests_total', 'Requests sent to the service', ['pipeline', 'operation']);
-  const retries = counter('retries_total', 'Requests that were sent again, by why', ['pipeline', 'operation', 'cause']);
+  const retries = counter('retries_total', 'Requests that were sent again, by cause', [
+    'pipeline',
+    'operation',
+    'cause',
+  ]);
   const throttles = counter('throttles_total', 'Requests that the service throttled', ['pipeline', 'operation']);
-  const failures = counter('request_failures_total', 'Requests that gave no page, by why', [
+  const failures = counter('request_failures_total', 'Requests that returned no page, by cause', [
     ...['pipeline', 'operation', 'cause'],
   ]);
   const received = counter('received_bytes_total', 'Bytes of pages received', ['pipeline', 'operation']);
   const duration = new Histogram({
     name: 'ledgerlake_request_duration_seconds',
-    help: 'From a request to its whole page',
+    help: 'Time from a request to its complete page',
     labelNames: ['account', 'operation'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60],
     registers,
   });
-  const pages = counter('pages_total', 'Pages read, those that an earlier run had kept included', ['pipeline']);
+  const pages = counter('pages_total', 'Pages read, including those that an earlier run had kept', ['pipeline']);
   const commits = counter('commits_total', 'Slices committed', ['pipeline']);
   const rows = counter('rows_total', 'Rows of the slices committed', ['pipeline', 'table']);
   const files = counter('written_files_total', 'Files written and committed', ['pipeline']);
   const bytes = counter('written_bytes_total', 'Bytes of the files written and committed', ['pipeline']);
-  const sliceFailures = counter(
-    'slice_failures_total',
-    'Slices that could not be read as they were, by what became of them',
-    [...['pipeline', 'verdict']],
-  );
+  const sliceFailures = counter('slice_failures_total', 'Slices that could not be read as they were, by outcome', [
+    ...['pipeline', 'verdict'],
+  ]);
   const openSlices = gauge('open_slices', 'Slices that are being read', ['pipeline']);
-  const pagesLeft = gauge('pages_left', 'Pages that are expected to be left to read', ['pipeline']);
-  const succeeded = gauge('run_succeeded', '1 for a run that came to its end, 0 for one that did not', ['command']);
+  const pagesLeft = gauge('pages_left', 'Expected number of pages left to read', ['pipeline']);
+  const succeeded = gauge('run_succeeded', '1 for a run that succeeded, 0 for one that failed', ['command']);
   const ended = gauge('run_ended_timestamp_seconds', 'When the run ended, in seconds since 1970', ['command']);
 
   const buckets = new Map<string, BucketLevel>();
   const tokens = gauge('bucket_tokens', 'Requests that could be sent at once', ['operation'], () => {
     for (const [operation, bucket] of buckets) tokens.set({ account, operation }, tokensAt(bucket, clock.now()));
   });
-  const rate = gauge('bucket_rate', 'Requests a second that are handed out', ['operation']);
+  const rate = gauge('bucket_rate', 'Requests per second that the quota allows', ['operation']);
   const watermarks = new Map<string, number>();
-  const lag = gauge('lag_seconds', 'How far behind now the lake is', ['pipeline'], () => {
+  const lag = gauge('lag_seconds', 'Age of the lake', ['pipeline'], () => {
     for (const [pipeline, until] of watermarks) lag.set({ account, pipeline }, (clock.now() - until) / 1000);
   });
 
@@ -159,12 +161,12 @@ function turnMetrics(registers: Registry[]): Handlers<void> {
   });
   const counter = (...named: Parameters<typeof metric>) => new Counter(metric(...named));
   const gauge = (...named: Parameters<typeof metric>) => new Gauge(metric(...named));
-  const turns = counter('turns_total', 'Turns that have ended, by how', ['work', 'end']);
+  const turns = counter('turns_total', 'Turns that have ended, by result', ['work', 'end']);
   const requests = counter('turn_requests_total', 'Requests that turns have sent to the service');
   const throttles = counter('turn_throttles_total', 'Requests of turns that the service throttled');
   const slices = counter('turn_slices_total', 'Slices that turns have committed');
-  const seconds = counter('turn_seconds_total', 'How long turns lasted', ['work']);
-  const openTurns = gauge('open_turns', 'Turns under way in this worker');
+  const seconds = counter('turn_seconds_total', 'Duration of turns', ['work']);
+  const openTurns = gauge('open_turns', 'Active turns of this worker');
   const queue = gauge('queue_accounts', 'Accounts in the queue of the fleet, all workers together', ['state']);
   const connected = gauge('queue_connected', '1 while there is a connection to Redis, else 0');
   let openCount = 0;

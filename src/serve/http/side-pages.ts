@@ -37,7 +37,7 @@ export function frontPage(what: string, more = ''): SidePage {
  * `onFault`.
  */
 export function reportPage(make: () => Promise<string>, what: string, onFault: (fault: unknown) => void): SidePage {
-  const plain = frontPage(what, "\nThe report can't be shown: the service's log says why.\n");
+  const plain = frontPage(what, "\nThe report can't be shown: see the log of the service.\n");
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',

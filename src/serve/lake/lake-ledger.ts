@@ -283,7 +283,7 @@ function rowsOf(files: readonly CommittedFile[]): number {
 function noPeriods({ days }: SummaryQuestion): Refusal {
   const period = [days?.first, days?.last].map((day) => (day === undefined ? '' : isoDate(day * dayMs)));
   return invalidInput(
-    'A lake has summaries of settlements only: ask with relatedIdentifierName=SETTLEMENT_ID, or add up the transactions of the period.',
+    'A lake has summaries of settlements only: use relatedIdentifierName=SETTLEMENT_ID, or add up the transactions of the period.',
     period.join(' to ').trim(),
   );
 }

@@ -26,7 +26,7 @@ export class MissingFile extends LedgerlakeError {
   constructor(path: string, { location }: Store) {
     super(
       'LAKE_STORE',
-      `expected the file ${path} in ${location}, the log names it and it is missing; \`ledgerlake verify\` tells what else is`,
+      `expected the file ${path} in ${location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
     );
   }
 }

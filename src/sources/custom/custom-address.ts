@@ -37,14 +37,12 @@ export function readApiAddress(api: Api, options: AddressOptions): CustomAddress
   const read = (field: string, value: string | Variable) => variableText(field, value, options);
   const base = read('api.address', address);
   if (!isBaseAddress(base)) {
-    throw usageError(
-      `${file}: api.address: expected a base address such as "https://host/prefix", got text that is none`,
-    );
+    throw usageError(`${file}: api.address: expected a base address such as "https://host/prefix", got something else`);
   }
   const url = new URL(base);
   if (url.username !== '' || url.password !== '') {
     throw usageError(
-      `${file}: api.address: expected no user and password in it: put them into a header from the environment`,
+      `${file}: api.address: expected no user and password in it, got them; put them into a header from the environment`,
     );
   }
   refuseFoundAddress(api, options);
@@ -66,7 +64,7 @@ export function readApiAddress(api: Api, options: AddressOptions): CustomAddress
     if (/^[\t\u0020-\u007e]*$/.test(text)) continue;
     // A variable may end in the line end of the file that it was read from.
     throw usageError(
-      `${file}: expected the header ${name} to be visible ASCII on one line, got other characters (its text is not shown): ` +
+      `${file}: expected the header ${name} to be visible ASCII on one line, got other characters (its text is not shown); ` +
         'correct it, or the variable that it comes from',
     );
   }
@@ -96,8 +94,8 @@ function refuseFoundAddress({ address, headers = {}, signIn }: Api, options: Add
     const text = options.environment[name] ?? '';
     if (!untrustedVariables.has(name) || !URL.canParse(text) || isLoopback(new URL(text))) continue;
     throw usageError(
-      `${file}: expected --config, or the variable ${name}, to say that the secrets of ${options.account} may go to ` +
-        `${new URL(text).host}, got that address from a file that only lay in the working folder: say so, or correct the file`,
+      `${file}: expected --config, or the variable ${name}, to permit that the secrets of ${options.account} go to ` +
+        `${new URL(text).host}, got that address from a file that was only found in the working folder; set one of them, or correct the file`,
     );
   }
 }
@@ -111,7 +109,7 @@ function readSignIn(definition: SignInDefinition, options: AddressOptions): Sign
   const read = (field: string, value: string | Variable) => variableText(`api.signIn.${field}`, value, options);
   const tokenEndpoint = read('tokenEndpoint', definition.tokenEndpoint);
   if (!isTokenAddress(tokenEndpoint)) {
-    throw usageError(`${options.file}: api.signIn.tokenEndpoint: expected ${tokenAddress}, got text that is none`);
+    throw usageError(`${options.file}: api.signIn.tokenEndpoint: expected ${tokenAddress}, got something else`);
   }
   return {
     account: options.account,
@@ -131,13 +129,13 @@ function variableText(field: string, value: string | Variable, { file, account, 
   const text = variableOf(environment, name);
   if (text !== undefined) return text;
   const todo = perAccount ? `, or \`secrets.${env}\` of the account ${account} in the configuration` : '';
-  throw usageError(`${file}: ${field}: expected the environment variable ${name}, which is not set: set it${todo}`);
+  throw usageError(`${file}: ${field}: expected the environment variable ${name}, got none; set it${todo}`);
 }
 
 function refuseInTheClear(address: URL, file: string, what: string): void {
   if (isSecure(address)) return;
   throw usageError(
-    `${file}: api.address: expected one that begins with https://, as ${what} would cross the network in the clear ` +
-      '(http:// is for loopback)',
+    `${file}: api.address: expected an address that begins with https://, got http://, which would send ${what} in the clear ` +
+      '(http:// is for loopback only)',
   );
 }

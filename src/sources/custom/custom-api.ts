@@ -132,7 +132,7 @@ function lookingIn(file: string, mostMisses: number): <T>(read: () => T) => T {
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
       if (--left <= 0) throw definitionError(file, 'records', error.message);
-      const hint = `where that is the API's usual answer, correct records of ${file}: backfill --dry-run tries it`;
+      const hint = `if that is a usual answer of the API, correct records of ${file}; backfill --dry-run tests it`;
       throw new LedgerlakeError(error.code, `${error.message}; ${hint}`, { cause: error });
     }
   };
@@ -144,9 +144,9 @@ type RefusalCause = (typeof refusalCauses)[number];
 const remedies: Readonly<Partial<Record<Cause, string>>> = {
   throttled: 'The quota is used up: try again later, or lower api.quota',
   fault: 'The API has a fault: try again later',
-  denied: 'Check the headers that sign in, and what they give access to',
-  'access-expired': 'Check api.signIn, and what its client and scope give access to',
-  stranger: 'It may not be the API that answers: check api.address',
+  denied: 'Check the headers that sign in, and their permissions',
+  'access-expired': 'Check api.signIn, and the permissions of its client and scope',
+  stranger: 'The answer may not come from the API: check api.address',
 };
 
 /**
@@ -193,7 +193,7 @@ function customRefusal(
   const refusalCause = cause === undefined || cause === 'empty' ? usualCause(answer) : cause;
   const said = json && callDefinition(file, 'api.messageOf', () => api.messageOf?.(json));
   const text = excerpt(said ?? new TextDecoder().decode(body.subarray(0, 2048)), 500).replace(/\.$/, '');
-  const remedy = remedies[refusalCause] ?? 'Check what the definition asks for';
+  const remedy = remedies[refusalCause] ?? 'Check the requests of the definition';
   const message = `${name} got status ${status}: ${text === '' ? 'an empty body' : text}. ${remedy}.`;
   return new ApiRefusal({ refusalCause, message }, answer);
 }

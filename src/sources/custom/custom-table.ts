@@ -90,8 +90,8 @@ export function refuseChanged(
   if (!isKnown || (lines === undefined) === (formerly === undefined)) return;
   const expected = formerly === undefined ? 'no lines' : `the table ${formerly.name}`;
   throw usageError(
-    `${file}: lines: expected ${expected}, as ${table.ownPipeline ?? ''} has it in ${lake}: give the pipeline and its tables ` +
-      'other names, or take another --lake',
+    `${file}: lines: expected ${expected}, as ${table.ownPipeline ?? ''} has it in ${lake}; give the pipeline and its tables ` +
+      'other names, or use another --lake',
   );
 }
 
@@ -102,19 +102,19 @@ function refuseOther(file: string, field: string, table: Table, kept: readonly T
   const former = kept.find((one) => one.ownPipeline === table.ownPipeline && isLines(one) === isLines(table));
   if (stored !== undefined && stored.ownPipeline !== table.ownPipeline) {
     const by = stored.ownPipeline ?? 'another pipeline';
-    throw usageError(`${file}: ${field}.name: expected another name than ${table.name}, which ${by} fills in ${lake}`);
+    throw usageError(`${file}: ${field}.name: expected a name other than ${table.name}, which ${by} fills in ${lake}`);
   }
   if (former !== undefined && former.name !== table.name) {
     throw usageError(
-      `${file}: ${field}.name: expected ${former.name}, which ${table.ownPipeline ?? ''} fills in ${lake}, got ${table.name}: ` +
+      `${file}: ${field}.name: expected ${former.name}, which ${table.ownPipeline ?? ''} fills in ${lake}, got ${table.name}; ` +
         'a pipeline with another table needs another name',
     );
   }
   const what = stored && difference(stored, table);
   if (what === undefined) return;
   throw usageError(
-    `${file}: ${field}: expected ${what}, as ${table.name} has it in ${lake}: give the pipeline and its table other names, or ` +
-      'take another --lake',
+    `${file}: ${field}: expected ${what}, as ${table.name} has it in ${lake}; give the pipeline and its table other names, or ` +
+      'use another --lake',
   );
 }
 

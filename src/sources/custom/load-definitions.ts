@@ -18,7 +18,7 @@ export interface LoadedDefinition {
   readonly lines?: Table;
 }
 
-/** Names that definitions can't use: those of this program's pipelines and tables. */
+/** Names that definitions can't use: the names of this program's pipelines and tables. */
 export interface ReservedNames {
   readonly pipelines: readonly string[];
   readonly tables: readonly string[];
@@ -38,9 +38,7 @@ export async function loadDefinitions(folder: string, reserved: ReservedNames): 
   refuseProgramsFolder(folder, files);
   const names = files.filter((name) => extensions.test(name) && !/\.d\.m?ts$/.test(name));
   if (names.length === 0) {
-    throw usageError(
-      `expected definitions of pipelines (.js, .mjs, .ts or .mts) in --pipelines ${folder}, it has none`,
-    );
+    throw usageError(`expected definitions of pipelines (.js, .mjs, .ts or .mts) in --pipelines ${folder}, got none`);
   }
   const loaded: LoadedDefinition[] = [];
   for (const name of names.toSorted()) {
@@ -55,7 +53,7 @@ export async function loadDefinitions(folder: string, reserved: ReservedNames): 
 export function refuseProgramsFolder(folder: string, files: readonly string[]): void {
   if (!files.some((name) => /^all-pipelines\.[jt]s$/.test(name))) return;
   throw usageError(
-    `expected a folder of your own for --pipelines, got ${folder}, which has the program's pipelines: name another, such as ` +
+    `expected a folder of your own for --pipelines, got ${folder}, which contains the program's pipelines; name another, such as ` +
       '--pipelines my-pipelines',
   );
 }
@@ -64,14 +62,14 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    throw usageError(`expected a folder for --pipelines, got ${folder} (${openFault(error)}): check the path`);
+    throw usageError(`expected a folder for --pipelines, got ${folder} (${openFault(error)}); check the path`);
   }
 }
 
 async function loadDefinition(file: string): Promise<LoadedDefinition> {
   if (/\.m?ts$/.test(file) && !runsTypeScript()) {
     throw usageError(
-      `${file}: expected Node 22.18 or later for a definition in TypeScript, this is ${process.versions.node}: use a ` +
+      `${file}: expected Node 22.18 or later for a definition in TypeScript, got ${process.versions.node}; use a ` +
         `newer Node, or compile it (npx --yes -p typescript tsc --module preserve --target es2023 --outDir built ${file}) and ` +
         'name the output folder: --pipelines built',
     );
@@ -101,12 +99,12 @@ async function defaultExport(file: string): Promise<unknown> {
       : error instanceof SyntaxError
         ? `; \`node ${file}\` shows the line`
         : '';
-    throw usageError(`${file}: expected a module that loads, it threw ${JSON.stringify(messageOf(error))}${hint}`);
+    throw usageError(`${file}: expected a module that loads, got the error ${JSON.stringify(messageOf(error))}${hint}`);
   } finally {
     shown();
   }
   if ('default' in module) return module.default;
-  throw usageError(`${file}: expected the definition as the default export (export default {…}), it has none`);
+  throw usageError(`${file}: expected the definition as the default export (export default {…}), got none`);
 }
 
 /** Node's warning that a `.js` or `.ts` file doesn't say that it is a module: here it is one. Returns what ends the silence. */
@@ -132,13 +130,13 @@ function refuseUsedNames(
   others: readonly LoadedDefinition[],
 ): void {
   const refuse = (field: string, other: string, got: string) =>
-    usageError(`${file}: ${field}: expected another name than ${other}, got ${JSON.stringify(got)}`);
-  if (reserved.pipelines.includes(name)) throw refuse('name', "those of this program's pipelines", name);
+    usageError(`${file}: ${field}: expected a name other than ${other}, got ${JSON.stringify(got)}`);
+  if (reserved.pipelines.includes(name)) throw refuse('name', "the names of this program's pipelines", name);
   const names = new Map([['table.name', table.name]]);
-  if (lines?.table.name === table.name) throw refuse('lines.table.name', 'that of the table', table.name);
+  if (lines?.table.name === table.name) throw refuse('lines.table.name', 'the name of the table', table.name);
   if (lines !== undefined) names.set('lines.table.name', lines.table.name);
   for (const [field, tableName] of names) {
-    if (reserved.tables.includes(tableName)) throw refuse(field, "those of this program's tables", tableName);
+    if (reserved.tables.includes(tableName)) throw refuse(field, "the names of this program's tables", tableName);
   }
   for (const { file: otherFile, definition } of others) {
     if (definition.name === name) throw refuse('name', `in ${otherFile}`, name);

@@ -151,7 +151,7 @@ function lost({ file, table }: RecordTable, column: Column, { why }: Unfit, reco
   return definitionError(
     file,
     'rows',
-    `${what} (it would be lost, as the table keeps no raw): ${record.raw.slice(0, 200)}`,
+    `${what} (it would be lost, because the table has no raw): ${record.raw.slice(0, 200)}`,
   );
 }
 

@@ -105,15 +105,15 @@ describe('accounts', () => {
     const ended = await builtCommand(['accounts'], { folder: await temporaryFolder() });
     expect(ended).toMatchObject({ code: 0 });
     expect(ended.err).toMatch(
-      /^No account is configured, as there is no ledgerlake\.config\.json in \/\S+: name its file with --config, write one with `ledgerlake init`/,
+      /^No account is configured, because there is no ledgerlake\.config\.json in \/\S+: name its file with --config, write one with `ledgerlake init`/,
     );
   });
 
   test.each([
-    [['accounts', 'chek'], /expected `accounts` or `accounts check`, .*: did you mean `accounts check`\?/],
+    [['accounts', 'chek'], /expected `accounts` or `accounts check`, .*; did you mean `accounts check`\?/],
     [['accounts', 'shop'], /did you mean `accounts check shop`\?/],
-    [['accounts', 'check'], /got none, and there is no ledgerlake\.config\.json in \/\S+: name its file with --config/],
-    [['accounts', '--config', 'none.json'], /none\.json, which --config names, there is no such file in \//],
+    [['accounts', 'check'], /got none, and there is no ledgerlake\.config\.json in \/\S+; name its file with --config/],
+    [['accounts', '--config', 'none.json'], /none\.json, which --config names, got no such file in \//],
     [['accounts', '--client-secret', 'x'], /client-secret/],
     [['enqueue', 'retry', '--account=a'], /did you mean `ledgerlake enqueue retry a`\?/],
   ])('%j is refused', async (words, message) => {
@@ -125,9 +125,9 @@ describe('accounts', () => {
 });
 
 test.each([
-  ['LEDGERLAKE_REGION', 'xx', /expected LEDGERLAKE_REGION to be one of na, eu, fe, .*got something else: correct it$/],
-  ['LEDGERLAKE_REGION', 'sandbox-e', /expected LEDGERLAKE_REGION to be .*: did you mean sandbox-eu\?$/],
-  ['LEDGERLAKE_REGION_SHOP', 'EU', /expected LEDGERLAKE_REGION_SHOP to be .*: did you mean eu\?$/],
+  ['LEDGERLAKE_REGION', 'xx', /expected LEDGERLAKE_REGION to be one of na, eu, fe, .*got something else; correct it$/],
+  ['LEDGERLAKE_REGION', 'sandbox-e', /expected LEDGERLAKE_REGION to be .*; did you mean sandbox-eu\?$/],
+  ['LEDGERLAKE_REGION_SHOP', 'EU', /expected LEDGERLAKE_REGION_SHOP to be .*; did you mean eu\?$/],
   ['LEDGERLAKE_ENDPOINT', 'localhost', /expected LEDGERLAKE_ENDPOINT to be a base address/],
   ['LEDGERLAKE_TOKEN_ENDPOINT_SHOP', 'there', /expected LEDGERLAKE_TOKEN_ENDPOINT_SHOP to be/],
 ])('accounts refuses %s=%s though no account is named yet', async (name, value, message) => {

@@ -27,7 +27,7 @@ test('it says that commands no longer read the lake of the made-up seller, where
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'data/lake'), { recursive: true });
   const { out } = await builtCommand(['init', '--account', 'acme'], { folder });
-  expect(out).toMatch(/^Commands read the lake data\/acme from now on; --lake data\/lake is the one from before\.$/m);
+  expect(out).toMatch(/^Commands now use the lake data\/acme; --lake data\/lake is the previous one\.$/m);
 });
 
 test('the next steps call the program as it was started', async () => {
@@ -63,7 +63,7 @@ test('a wrong date, lag or file is reported before credentials that are missing'
     [['sync', '--max-lag', '1m'], /at least the margin of 5 minutes/],
     [['sync', '--look-back', 'x'], /expected --look-back to be/],
     [['sync'], /expected `clientId`/],
-    [['backfill', '--account', 'demo'], /expected --lake beside --account demo, as \S+my-shop is the lake of the conf/],
+    [['backfill', '--account', 'demo'], /expected --lake with --account demo, got \S+my-shop, the lake of the conf/],
   ] as const) {
     const { code, err } = await builtCommand(words, { folder });
     expect([code, err]).toEqual([2, expect.stringMatching(expected)]);
@@ -92,7 +92,7 @@ test('what it writes is taken by every command, and never overwritten', async ()
   const again = await run('init');
   expect(again).toMatchObject({ code: 2, out: '' });
   expect(again.err).toMatch(
-    /^ledgerlake: USAGE: expected no file ledgerlake\.config\.json, there is one: .*add a further account to its "accounts".*\n$/,
+    /^ledgerlake: USAGE: expected no file ledgerlake\.config\.json, got an existing one, .*add a further account to its "accounts".*\n$/,
   );
   expect(await readFile(join(folder, 'ledgerlake.config.json'), 'utf8')).toBe(before);
 
@@ -158,7 +158,7 @@ test('asks where there is somebody, and keeps to the example where there is no a
   await writeFile(file, 'mine');
   await expect(
     init({ file, account: 'a', region: 'eu' }, { print: () => undefined, log: () => undefined }),
-  ).rejects.toThrow(/there is one/);
+  ).rejects.toThrow(/got an existing one/);
 });
 
 test.each([
@@ -181,7 +181,7 @@ test('asks again where an answer is refused', async () => {
   await init({ file, account: undefined, region: undefined, ask }, context);
   expect(logged).toEqual([
     expect.stringMatching(/^expected --account .*, got "my shop"$/),
-    expect.stringMatching(/^expected a region .*, got "uk": did you mean eu\?$/),
+    expect.stringMatching(/^expected a region .*, got "uk"; did you mean eu\?$/),
   ]);
   expect(await readFile(file, 'utf8')).toBe(commentedConfiguration({ account: 'north', region: 'eu' }));
 });

@@ -49,7 +49,7 @@ describe('order ids', () => {
   });
 
   test('a file without any is refused', () => {
-    expect(() => readOrders('\n\n', 'ids.txt')).toThrow(usage(/ids.txt holds none/));
+    expect(() => readOrders('\n\n', 'ids.txt')).toThrow(usage(/got none in ids.txt/));
   });
 });
 

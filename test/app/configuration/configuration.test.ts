@@ -270,14 +270,14 @@ describe('which file', () => {
     await expect(readConfiguration('none.json', {}, folder)).rejects.toMatchObject({
       code: 'USAGE',
       message:
-        `expected the configuration none.json, which --config names, there is no such file in ${folder}: check it; ` +
+        `expected the configuration none.json, which --config names, got no such file in ${folder}; check the path, or ` +
         '`ledgerlake init --config none.json` writes one',
     });
     await expect(readConfiguration(undefined, { LEDGERLAKE_CONFIG: 'none.json' }, folder)).rejects.toThrow(
-      'none.json, which LEDGERLAKE_CONFIG names, there is no such file',
+      'none.json, which LEDGERLAKE_CONFIG names, got no such file',
     );
     await expect(readConfiguration(undefined, { LEDGERLAKE_CONFIG: '.' }, folder)).rejects.toThrow(
-      'expected a configuration that can be read in ., which LEDGERLAKE_CONFIG names, got EISDIR',
+      'expected a readable configuration in ., which LEDGERLAKE_CONFIG names, got EISDIR',
     );
   });
 
@@ -292,8 +292,8 @@ describe('which file', () => {
     await expect(readConfiguration('c.json', {}, '/home/other')).rejects.toMatchObject({
       code: 'USAGE',
       message:
-        'expected a configuration that can be read in c.json, which --config names, this user may not read ' +
-        '/home/other/c.json (EACCES): run as its owner, or let this user read it and enter its folders',
+        'expected a readable configuration in c.json, which --config names, got no permission to read ' +
+        '/home/other/c.json (EACCES); run as its owner, or let this user read it and enter its folders',
     });
   });
 });

@@ -49,12 +49,12 @@ describe('without a configuration', () => {
 
   test('an account without an endpoint, and the other way round, are refused', async () => {
     await expect(resolved({ ...none, file: undefined }, {}, { account: 'shop' })).rejects.toThrow(
-      /expected an endpoint for the account shop, there is no ledgerlake\.config\.json in \/\S*: name its .*`ledgerlake init --account shop`/,
+      /expected an endpoint for the account shop, but there is no ledgerlake\.config\.json in \/\S*; name its .*`ledgerlake init --account shop`/,
     );
     await expect(resolved(none, {}, { account: 'shop' })).rejects.toThrow(
-      /expected an endpoint for the account shop, \S+ configures none: /,
+      /expected an endpoint for the account shop, but \S+ configures none; /,
     );
-    await expect(resolved(none, {}, { endpoint: 'http://x' })).rejects.toThrow(/expected --account beside --endpoint/);
+    await expect(resolved(none, {}, { endpoint: 'http://x' })).rejects.toThrow(/expected --account with --endpoint/);
   });
 });
 
@@ -87,7 +87,7 @@ describe('an account of the file', () => {
 
   test('of several one must be named: by option, variable or setting', async () => {
     await expect(resolved(config)).rejects.toThrow(
-      /expected --account to say which account of c\.json: my-shop, other$/,
+      /expected --account to name an account of c\.json \(my-shop, other\), got none$/,
     );
     expect(await resolved(config, { LEDGERLAKE_ACCOUNT: 'other' })).toMatchObject({ account: 'other' });
     const preset = { ...config, settings: { account: 'my-shop' } };
@@ -102,7 +102,7 @@ describe('an account of the file', () => {
 
   test('one that is mistyped is refused with the one that was meant', async () => {
     await expect(resolved(config, {}, { account: 'my-shp' })).rejects.toThrow(
-      'expected --account to be one of c.json (my-shop, other), got "my-shp": did you mean my-shop?',
+      'expected --account to be one of c.json (my-shop, other), got "my-shp"; did you mean my-shop?',
     );
   });
 
@@ -110,7 +110,7 @@ describe('an account of the file', () => {
     const of = (account: object) => resolved(configured({ accounts: { a: account } }));
     await expect(of({ region: 'na' })).rejects.toThrow(/clientId and clientSecret and refreshToken are missing/);
     await expect(of({ region: 'na', clientId: 'id', clientSecret: 'cs' })).rejects.toThrow(
-      /refreshToken is missing: set it in c.json, or LEDGERLAKE_REFRESH_TOKEN_A$/,
+      /refreshToken is missing; set it in c.json, or LEDGERLAKE_REFRESH_TOKEN_A$/,
     );
     await expect(of({ endpoint: 'https://h', refreshToken: 'rt' })).rejects.toThrow(/clientId and clientSecret are/);
     await expect(of({ ...three })).rejects.toThrow(/expected `region` or `endpoint` for the account a/);
@@ -140,13 +140,13 @@ describe('an account of the file', () => {
       signIn: ['id', 'cs', 'from-env', amazon],
     });
     await expect(of({ env: 'T' })).rejects.toThrow(
-      'expected `refreshToken` of the account a in the environment variable T, which is not set: set it',
+      'expected `refreshToken` of the account a in the environment variable T, which is not set; set it',
     );
     const unset = {
       a: { region: 'na', clientId: { env: 'I' }, clientSecret: { env: 'S' }, refreshToken: { env: 'T' } },
     };
     await expect(resolved(configured({ accounts: unset }, folder), { S: 'set' })).rejects.toThrow(
-      'expected `clientId`, `refreshToken` of the account a in the environment variables I, T, which are not set: set them',
+      'expected `clientId`, `refreshToken` of the account a in the environment variables I, T, which are not set; set them',
     );
     await expect(of({ file: 'none' })).rejects.toThrow(/in the file none, which can't be read \(ENOENT\)/);
     await expect(of({ file: 'empty' })).rejects.toThrow(/which is empty/);
@@ -174,7 +174,7 @@ describe('variables', () => {
 
   test('without a name they are nobody’s', async () => {
     await expect(resolved(none, variables)).rejects.toThrow(
-      /expected --account or LEDGERLAKE_ACCOUNT beside LEDGERLAKE_CLIENT_ID/,
+      /expected --account or LEDGERLAKE_ACCOUNT with LEDGERLAKE_CLIENT_ID/,
     );
   });
 

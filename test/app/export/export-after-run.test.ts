@@ -74,7 +74,7 @@ test('an export that fails ends each command with exit code 1 and what repeats i
     const { code, out, err } = await builtCommand([...words, '--json'], { folder });
     expect(code, words.join(' ')).toBe(1);
     expect(err).toMatch(
-      /EXPORT: all rows are committed, but the Iceberg metadata could not be written \(.+\): repeat it with `ledgerlake export iceberg --lake .+`/,
+      /EXPORT: all rows are committed, but the Iceberg metadata could not be written \(.+\); repeat the export with `ledgerlake export iceberg --lake .+`/,
     );
     expect(err).toMatch(/the export of iceberg failed, the rows are committed: /);
     expect(JSON.parse(out)).toMatchObject({ status: 'failed', error: { code: 'EXPORT' } });
@@ -84,7 +84,7 @@ test('an export that fails ends each command with exit code 1 and what repeats i
     rows = now;
 
     await rm(join(lake, '_iceberg'));
-    const repeat = /repeat it with `ledgerlake ([^`]+)`/.exec(err)?.[1]?.split(' ') ?? [];
+    const repeat = /repeat the export with `ledgerlake ([^`]+)`/.exec(err)?.[1]?.split(' ') ?? [];
     expect((await builtCommand(repeat, { folder })).code).toBe(0);
     expect(await exportIceberg(await open(lake, systemClock), systemClock)).toMatchObject({ changed: 0 });
     await rm(join(lake, '_iceberg'), { recursive: true });

@@ -26,7 +26,7 @@ test.each([
   [['worker', '--redis', 'redis://x', '--fleet', 'a b'], 'expected --fleet to be 1 to 64 letters'],
   [['enqueue', 'everything'], 'expected `enqueue all`, `enqueue backfill`'],
   [['enqueue', '--redis', 'redis://x', '--sync-at', '25:00-26:00'], 'expected --sync-at to be HH:MM-HH:MM'],
-  [['enqueue', 'sync', '--from', '2025-01-01'], 'expected --from and --to beside `enqueue backfill` only'],
+  [['enqueue', 'sync', '--from', '2025-01-01'], 'expected --from and --to with `enqueue backfill` only'],
   [['enqueue', 'backfill', '--from', 'soon'], 'expected --from to be'],
   [['enqueue', 'backfill', 'no-such-shop', '--redis', 'redis://x'], 'expected an account that is configured (demo)'],
 ])('%j exits with 2', async (words, message) => {
@@ -56,7 +56,7 @@ test('a single process runs without the packages of a fleet, and a fleet says th
     const { code, err } = await builtCommand(words, { folder, environment });
     expect(code).toBe(2);
     expect(err).toMatch(
-      /^ledgerlake: USAGE: expected the package ioredis, .* isn't installed: npm install --include=optional\n$/,
+      /^ledgerlake: USAGE: expected the package ioredis, .* got none; run npm install --include=optional\n$/,
     );
   }
 });

@@ -129,7 +129,7 @@ test('events of which none has a date can have no day', async () => {
   const lake = await emptyLake();
   const fee = { list: 'ServiceFeeEventList', json: '{"FeeReason":"subscription"}' };
   const ran = await imported(lake, [await fileOf([eventsBody([fee]), eventsBody([fee])])], { skipBroken: true });
-  expect(String(ran.failure)).toMatch(/line 2: expected an event with a date by here/);
+  expect(String(ran.failure)).toMatch(/line 2: expected an event with a date up to here/);
   expect((await fileHashes(lake.root)).size).toBe(0);
 });
 

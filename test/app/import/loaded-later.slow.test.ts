@@ -204,7 +204,7 @@ test('imported days of which the service has nothing stay, unless they are given
   const range = { from: '2025-03-01', to: '2025-03-17' };
   await expect(ran({ ...options, ...range }, { clock })).rejects.toMatchObject({
     code: 'INCOMPLETE',
-    message: expect.stringMatching(/2025-03-08.*imports brought up to 29 rows.*--accept-empty/) as string,
+    message: expect.stringMatching(/2025-03-08.*imports stored up to 29 rows.*--accept-empty/) as string,
   });
   // The window of the first week held something, and so takes the place of all of it.
   expect(await days(lake)).toMatch(/^01:4x2 02:4x2 03:4x2 04:4x2 08:4x1 .* 16:4x1$/);

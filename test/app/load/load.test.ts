@@ -26,7 +26,7 @@ test('a run beside another one of its account says so first; beside one of anoth
     const lease = await acquireLease(diskStore(lake), clock, { ...purpose, account });
     const { logged } = await ran(options, { clock });
     await lease.release();
-    const expected = `another run is at work on the lake (sync of shop, process ${process.pid} on `;
+    const expected = `another run is active on the lake (sync of shop, process ${process.pid} on `;
     expect(logged.startsWith(expected)).toBe(account === 'shop');
     expect(logged.includes('another run')).toBe(account === 'shop');
   }

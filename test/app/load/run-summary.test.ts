@@ -50,17 +50,17 @@ test('what was read again and is what the lake holds is unchanged, and no size',
 test.each(Object.keys(warningTexts))('what was noticed once is one: %s', (kind) => {
   const noticed = (times: number) =>
     warningLines([{ ...summary, warnings: new Map([[kind, new Map([['x', times]])]]) }]);
-  expect(noticed(1)[0]).toMatch(/^Noticed: 1 (?:event|amount|value|order|range|place|transaction|record) /);
-  expect(noticed(2)[0]).toMatch(/^Noticed: 2 (?:event|amount|value|order|range|place|transaction|record)s /);
+  expect(noticed(1)[0]).toMatch(/^Warning: 1 (?:event|amount|value|order|range|place|transaction|record) /);
+  expect(noticed(2)[0]).toMatch(/^Warning: 2 (?:event|amount|value|order|range|place|transaction|record)s /);
 });
 
 test.each([
-  [0, 0, 'Nothing to do: data/lake holds'],
-  [1, 0, 'Nothing new to commit; 1 request was sent: data/lake holds'],
+  [0, 0, 'Nothing to do: data/lake already has'],
+  [1, 0, 'Nothing new to commit; 1 request was sent: data/lake already has'],
   [
     9,
     2,
-    'Nothing new to commit, as another run committed these windows meanwhile; 9 requests were sent: data/lake holds',
+    'Nothing new to commit, because another run committed these windows meanwhile; 9 requests were sent: data/lake already has',
   ],
 ])(
   'a run that loads nothing says what its %i requests came to, %i slices of another run',
@@ -71,7 +71,7 @@ test.each([
       range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     };
     expect(summaryText(report).trim()).toBe(
-      `${text} 2026-01-01T00:00:00Z to 2026-02-01T00:00:00Z for shop already. --refresh reads it again.`,
+      `${text} 2026-01-01T00:00:00Z to 2026-02-01T00:00:00Z for shop. --refresh reads it again.`,
     );
   },
 );

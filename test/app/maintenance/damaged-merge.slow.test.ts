@@ -63,10 +63,12 @@ describe('a merged file that is damaged', () => {
           : february;
     const { summary, logged, printed } = await loaded(lake, made.endpoint, clock, { pipelines: [pipeline], ...what });
     expect(summary.status).toBe('done');
-    expect(printed).toMatch(/ were replaced without being compared: expected .* as its commit has it, it/);
-    expect(printed.match(/without being compared/g)).toHaveLength(1);
-    expect(printed).not.toContain('nothing of it was touched');
-    expect(logged).toMatch(new RegExp(`${pipeline}: \\d+ slices? more read again, as a damaged file holds them too: `));
+    expect(printed).toMatch(/ were replaced without a comparison: expected .* as its commit has it, it/);
+    expect(printed.match(/without a comparison/g)).toHaveLength(1);
+    expect(printed).not.toContain('it was not changed');
+    expect(logged).toMatch(
+      new RegExp(`${pipeline}: \\d+ slices? more read again, because a damaged file contains them too: `),
+    );
     expect(await contents.differences()).toEqual({});
     expect(await verified({ root: lake, clock })).toMatchObject({ code: 0, problems: [] });
   });
@@ -96,7 +98,7 @@ describe('a merged file that is damaged', () => {
     return Promise.all(
       tables.map(async (table) => {
         const message = String(await messageOf(table));
-        expect(message).toContain('it is missing; nothing of it was touched: restore the file from a copy');
+        expect(message).toContain('it is missing; it was not changed: restore the file from a copy');
         expect(message.includes('run the command that `ledgerlake verify` names')).toBe(table !== history);
       }),
     );

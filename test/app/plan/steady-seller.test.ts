@@ -122,7 +122,7 @@ test('a lake in a folder whose name is a pattern is read as it is named', async 
 test('a range that is loaded already is nothing to do', async () => {
   const text = await planText({ ...common, ...spring, format: 'table' }, clock);
   expect(text).toBe(
-    `Nothing to do: ${lake} holds 2026-03-01 to 2026-06-01 for shop already. --refresh reads it again.\n`,
+    `Nothing to do: ${lake} already has 2026-03-01 to 2026-06-01 for shop. --refresh reads it again.\n`,
   );
   const plan = await planned({ ...common, ...spring }, clock);
   expect(plan).toMatchObject({ known: true, requests: 0, seconds: 0, probe_requests: 0 });
@@ -157,7 +157,7 @@ test('an empty lake: the least it can be, and with a probe what a page or two le
     const text = await planText({ ...common, ...spring, lake: empty, format: 'table' }, clock);
     expect(text).toMatch(/^requests +≥ \d +≥ \d +≥ 0$/m);
     expect(text.replaceAll('\n', ' ')).toContain(
-      'load a week first, or have the service asked for a few pages.   ledgerlake plan --probe --lake ',
+      'load a week first, or request a few pages from the service.   ledgerlake plan --probe --lake ',
     );
     for (const line of text
       .split('\n')

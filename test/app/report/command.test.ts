@@ -49,10 +49,10 @@ test('leaves alone what is no report, and says so before anything is read', asyn
   expect(readFileSync(file, 'utf8')).toBe('<!doctype html><p>Dear accountant');
   mkdirSync(join(folder, 'sub'));
   await expect(run({ output: join(folder, 'sub'), ...nowhere })).rejects.toMatchObject({
-    message: expect.stringContaining('is a folder: choose another name') as string,
+    message: expect.stringContaining(', which is a folder; choose another name') as string,
   });
   await expect(run({ output: join(folder, 'none', 'report.html'), ...nowhere })).rejects.toMatchObject({
-    message: expect.stringContaining('make the folder first') as string,
+    message: expect.stringContaining('create the folder first') as string,
   });
   writeFileSync(file, '');
   await run({ output: file });
@@ -87,7 +87,7 @@ test('its tables are a workbook or a folder of CSV files, which replace earlier 
   );
   writeFileSync(join(tables, 'mine.csv'), 'x');
   await expect(run({ format: 'csv', output: tables })).rejects.toMatchObject({
-    message: expect.stringContaining('has mine.csv') as string,
+    message: expect.stringContaining('which contains mine.csv') as string,
   });
   await expect(run({ format: 'csv' })).rejects.toMatchObject({ code: 'USAGE' });
 });
@@ -113,9 +113,7 @@ test('an empty lake is a report too', async () => {
   const folder = await temporaryFolder();
   const output = join(folder, 'report.html');
   mkdirSync(join(folder, 'lake'));
-  expect(await run({ lake: join(folder, 'lake'), output })).toContain(
-    'the lake holds nothing yet, and the report says so',
-  );
+  expect(await run({ lake: join(folder, 'lake'), output })).toContain('a report of an empty lake');
   expect(readdirSync(folder)).toEqual(['lake', 'report.html']);
   await expect(run({ lake: join(folder, 'none'), output })).rejects.toMatchObject({ code: 'USAGE' });
 });

@@ -96,7 +96,7 @@ test('accounts stand one after the other, and one of them alone', async () => {
   expect(one.page.texts('header .lead')).toHaveLength(1);
   await expect(reported(lake, { account: 'third' })).rejects.toMatchObject({
     code: 'USAGE',
-    message: 'expected --account to be one that data/lake holds (other, shop), got third',
+    message: 'expected --account to be an account of data/lake (other, shop), got third',
   });
 });
 
@@ -133,8 +133,8 @@ describe('what was read again', () => {
     const { page } = await reported({ root, clock });
     const months = page.table('a1-late');
     expect(months).toEqual([
-      { Month: '2025-03', Appeared: '0', Vanished: '1', 'Net changed by': '-21.34', 'Last noticed': '2025-03-09' },
-      { Month: '2025-02', Appeared: '1', Vanished: '0', 'Net changed by': '7.10', 'Last noticed': '2025-03-09' },
+      { Month: '2025-03', Appeared: '0', Vanished: '1', 'Net changed by': '-21.34', 'Last found': '2025-03-09' },
+      { Month: '2025-02', Appeared: '1', Vanished: '0', 'Net changed by': '7.10', 'Last found': '2025-03-09' },
     ]);
     expect(page.table('a1-late', 1)).toEqual([
       {

@@ -271,7 +271,7 @@ test('the same lake at the same instant gives the same bytes', async () => {
 test('a range bounds every figure, and settlements by when they opened', async () => {
   const { page } = await reported(lake, { from: '2025-03-01', to: '2025-03-05' });
   expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', Sales: '100.40' }]);
-  expect(page.texts('#a1 > .lead')).toEqual(['What stands from 2025-03-01 to 2025-03-05, the end excluded.']);
+  expect(page.texts('#a1 > .lead')).toEqual(['Everything from 2025-03-01 to 2025-03-05, the end excluded.']);
   expect(page.texts('.verdict').filter((text) => text.startsWith('✗') || text.startsWith('✓'))).toHaveLength(1);
   expect(() => page.chapter('JPY')).toThrow();
 });
@@ -281,5 +281,5 @@ test('no currency is added to another', async () => {
     await duckdb()
   ).rows("SELECT sum(amount)::VARCHAR AS all_of_them FROM entries WHERE role = 'net'");
   expect(report.html.replaceAll(',', '')).not.toContain(String(row?.['all_of_them']).replace(/0+$/, ''));
-  expect(report.page.texts('nav a')).toEqual(['USD', 'EUR', 'JPY', 'Coverage', 'Late arrivals', 'Noticed']);
+  expect(report.page.texts('nav a')).toEqual(['USD', 'EUR', 'JPY', 'Coverage', 'Late arrivals', 'Warnings']);
 });

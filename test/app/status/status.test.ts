@@ -133,7 +133,7 @@ test('says which pipelines have loaded nothing yet', async () => {
   extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
   const text = await shown(extra);
   expect(text).toContain('Nothing loaded yet of: financial-event-groups, group-events\n');
-  expect(text).toContain('No gap: what it has begun with is loaded');
+  expect(text).toContain('No gap: every pipeline that has begun is loaded');
 });
 
 describe('json', () => {
@@ -218,7 +218,7 @@ describe('a lake without anything in it', () => {
     mkdirSync(inside, { recursive: true });
     const before = readdirSync(join(root, '..'));
     const text = await shown({ ...gaps, root }, { lake: inside });
-    expect(text).toContain('holds nothing yet. Load it with\n  ledgerlake backfill --lake ');
+    expect(text).toContain('has nothing yet. Load it with\n  ledgerlake backfill --lake ');
     expect(text).toContain(String.raw`it'\''s here'`);
     expect(text).toContain('\nwhich loads a made-up seller unless an account is configured, or named by ');
     expect(readdirSync(join(root, '..'))).toEqual(before);
@@ -231,7 +231,7 @@ describe('a lake without anything in it', () => {
 test('an account that the lake lacks is refused with those that it holds, unless a run for it has begun', async () => {
   await expect(shown(gaps, { account: 'shpo' })).rejects.toMatchObject({
     exitCode: 2,
-    message: `expected --account to be one that ${gaps.root} holds (shop), got "shpo"; did you mean shop?`,
+    message: `expected --account to be an account of ${gaps.root} (shop), got "shpo"; did you mean shop?`,
   });
   expect(await shown(gaps, { account: 'shop' })).toBe(await shown(gaps));
   extra = gaps.copy();
@@ -239,17 +239,17 @@ test('an account that the lake lacks is refused with those that it holds, unless
   writeFileSync(join(extra.root, '_last-run.json'), JSON.stringify({ ...note, account: 'other', status: 'failed' }));
   const { root } = extra;
   expect((await shown(extra, { account: 'other' })).replaceAll(root, 'LAKE')).toMatch(
-    /^LAKE holds nothing of other yet. Load it with\n  ledgerlake backfill financial-events --lake LAKE --account other /,
+    /^LAKE has nothing of other yet. Load it with\n  ledgerlake backfill financial-events --lake LAKE --account other /,
   );
 });
 
 test('a note of the last run that cannot be understood is as good as none', async () => {
   extra = gaps.copy();
   writeFileSync(join(extra.root, '_last-run.json'), '{"status":"done"');
-  expect(await shown(extra)).toContain('Last run: no word of one\n');
+  expect(await shown(extra)).toContain('Last run: unknown\n');
   writeFileSync(join(extra.root, '_last-run.json'), '{"status":"done","pipelines":{}}');
   const text = await shown(extra);
-  expect(text).toContain('Last run: no word of one\n');
+  expect(text).toContain('Last run: unknown\n');
   expect(text).toContain('beside the --endpoint that serves the account\n');
   expect(await shown(extra, { configured: ['shop'] })).not.toContain('--endpoint');
   expect(await shown(extra, { configured: ['other'] })).toContain('--endpoint');
@@ -271,15 +271,13 @@ describe('runs', () => {
     writeFileSync(path, JSON.stringify({ ...lease, pid: 0x7fff_fff0 }));
     const text = await shown(extra);
     expect(text).toMatch(/^Died: .*\n\nLast run: /m);
-    expect(text).toContain(`At work: backfill of shop, process ${process.pid} on ${hostname()}, since 2025-03-08T`);
-    expect(text).toContain(
-      '\nTo load the gaps, where the run that is at work leaves any:\n  ledgerlake backfill --lake ',
-    );
+    expect(text).toContain(`Active: backfill of shop, process ${process.pid} on ${hostname()}, since 2025-03-08T`);
+    expect(text).toContain('\nTo load the gaps, if the active run leaves any:\n  ledgerlake backfill --lake ');
     expect(text).toMatch(
-      /^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next run that is done clears the rest$/m,
+      /^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next successful run removes the rest$/m,
     );
     await expect(shown(extra, { maxLag: '1h' })).rejects.toThrow(
-      /; a run is at work \(backfill of shop, .*\): wait for it, or run `?ledgerlake sync /,
+      /; a run is active \(backfill of shop, .*\): wait for it, or run `?ledgerlake sync /,
     );
     const json = JSON.parse(await shown(extra, { format: 'json' })) as { runs: object[] };
     expect(json.runs).toMatchObject([
@@ -291,14 +289,16 @@ describe('runs', () => {
 
   test('that ended early leave no word of "no gap": the command has every pipeline that was asked for', async () => {
     extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
-    expect(await shown(extra)).toContain('No gap: what it has begun with is loaded');
+    expect(await shown(extra)).toContain('No gap: every pipeline that has begun is loaded');
     const path = join(extra.root, '_last-run.json');
     const run = JSON.parse(readFileSync(path, 'utf8')) as object;
     const asked = ['financial-event-groups', 'financial-events', 'group-events'];
     writeFileSync(path, JSON.stringify({ ...run, status: 'failed', failure: 'stopped', asked }));
     const text = await shown(extra);
     expect(text).not.toContain('No gap:');
-    expect(text).toContain('Asked for and not begun, as the run ended early: financial-event-groups, group-events\n');
+    expect(text).toContain(
+      'Requested and not begun, because the run ended early: financial-event-groups, group-events\n',
+    );
     expect(text).toMatch(/^ {2}ledgerlake backfill financial-event-groups group-events --lake .* --from 2025-02-20 /m);
     // A run that was killed leaves no word but its lease.
     writeFileSync(path, JSON.stringify(run));
@@ -339,7 +339,7 @@ describe('a lake whose first run came to nothing', () => {
   ])('as it was killed: the command has its account and its pipelines, %s', async (_, pipelines, command, more) => {
     await die({ command: 'backfill', account: 'shop', pipelines });
     expect(await suggested()).toBe(
-      `LAKE holds nothing yet. Load it with\n  ledgerlake ${command}\nbeside the --endpoint that serves the account\n` +
+      `LAKE has nothing yet. Load it with\n  ledgerlake ${command}\nbeside the --endpoint that serves the account\n` +
         `${more}beside its --from and --to, if it had any`,
     );
     const text = await shown(lake);
@@ -364,7 +364,7 @@ describe('a lake whose first run came to nothing', () => {
     await noteAskedRanges(store, 'shop', 'killed', asked, []);
     const text = await suggested({ configured: ['shop'] });
     expect(text).toBe(
-      'LAKE holds nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop --from 2025-01-03 --to 2025-02-01',
+      'LAKE has nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop --from 2025-01-03 --to 2025-02-01',
     );
     rmSync(join(lake.root, '_asked'), { recursive: true });
   });
@@ -373,7 +373,7 @@ describe('a lake whose first run came to nothing', () => {
     await die({ command: 'sync', account: 'depot', pipelines: ['shipments'] });
     const command = '  ledgerlake sync shipments --lake LAKE --account depot';
     expect(await suggested()).toBe(
-      `LAKE holds nothing yet. Load it with\n${command}\nbeside the --pipelines that defines shipments, unless it is configured`,
+      `LAKE has nothing yet. Load it with\n${command}\nbeside the --pipelines that defines shipments, unless it is configured`,
     );
     expect(await suggested({ pipelineFolder: 'mine' })).toContain(`${command} --pipelines mine`);
   });
@@ -387,16 +387,16 @@ describe('a lake whose first run came to nothing', () => {
     leave({ asked: both.slice(0, 3) });
     const command = '  ledgerlake backfill --lake LAKE --account shop --endpoint https://h';
     const range = '--from 2025-02-27T06:00:00Z --to 2025-03-08';
-    expect(await suggested()).toBe(`LAKE holds nothing yet. Load it with\n${command} ${range}`);
+    expect(await suggested()).toBe(`LAKE has nothing yet. Load it with\n${command} ${range}`);
     leave({ asked: both.slice(0, 3), endpointConfigured: true });
-    const unnamed = `LAKE holds nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop ${range}`;
+    const unnamed = `LAKE has nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop ${range}`;
     expect(await suggested({ configured: ['shop'] })).toBe(unnamed);
     expect(await suggested()).toBe(`${unnamed}\nbeside the --endpoint that serves the account`);
     leave({ asked: both.slice(0, 3), code: 'UPSTREAM_STATUS' });
     expect(await shown(lake)).toContain('\n  UPSTREAM_STATUS: away\n');
     leave({ command: 'sync', asked: ['financial-event-groups', 'transactions'] });
     expect(await suggested()).toBe(
-      `LAKE holds nothing yet. Load it with\n${command.replace('backfill', 'sync').replace(' --end', ' --api 2024-06-19 --end')}`,
+      `LAKE has nothing yet. Load it with\n${command.replace('backfill', 'sync').replace(' --end', ' --api 2024-06-19 --end')}`,
     );
     expect(await suggested({ account: 'other' })).toContain(
       '  ledgerlake backfill --lake LAKE --account other\nbeside',
@@ -410,9 +410,7 @@ describe('a lake whose first run came to nothing', () => {
 
   test('is not told to run again by --max-lag where nothing is known', async () => {
     await expect(shown(lake, { maxLag: '1d' })).rejects.toMatchObject({
-      message: expect.stringMatching(
-        /holds nothing with a date; load it first, or allow more with --max-lag$/,
-      ) as string,
+      message: expect.stringMatching(/has nothing with a date; load it first, or allow more with --max-lag$/) as string,
     });
   });
 });
@@ -453,7 +451,7 @@ test('--max-lag fails where a run was asked for settlements that are not loaded,
   await expect(shown(extra, { maxLag: '100d' })).rejects.toMatchObject({
     code: 'LAKE_LAG',
     message: expect.stringMatching(
-      /old, account shop lacks some of group-events, which a run was asked for; run `ledgerlake sync --lake \S+ --account shop --endpoint/,
+      /old, account shop lacks some of group-events, which were requested; run `ledgerlake sync --lake \S+ --account shop --endpoint/,
     ) as string,
   });
 });

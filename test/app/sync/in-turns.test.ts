@@ -50,7 +50,7 @@ async function shop() {
       // The open settlement is read as it is by then: within so little time nothing more comes into it.
       clock.set(began + turn * 1000);
       const closing = new AbortController();
-      const over = new LedgerlakeError('STOPPED', 'others are to have their turn');
+      const over = new LedgerlakeError('STOPPED', 'another account has priority');
       service.onRequest = () => {
         closing.abort(over);
       };

@@ -162,7 +162,7 @@ test('what held events and comes back empty stays, and the run says so and fails
   const { failure, printed, summary } = await synced(given, { clock });
   expect(failure).toMatchObject({ code: 'UPSTREAM_EMPTY', exitCode: 1 });
   expect(printed).toContain(
-    'WARNING: financial-events: 2026-03-19T00:00:00Z to 2026-03-20T00:00:00Z held 1 row and came back empty',
+    'WARNING: financial-events: 2026-03-19T00:00:00Z to 2026-03-20T00:00:00Z had 1 row, and the answer is empty',
   );
   expect(summary).toMatchObject({ status: 'failed', emptied: [{ accepted: false }] });
   // What is new is loaded all the same, and what was there stays.
@@ -174,7 +174,7 @@ test('what held events and comes back empty stays, and the run says so and fails
 
   const accepted = await synced({ ...given, acceptEmpty: true }, { clock });
   expect(accepted.failure).toBeUndefined();
-  expect(accepted.printed).toContain('it was taken as it came');
+  expect(accepted.printed).toContain('the answer was accepted');
   expect(await orders(lake, clock)).not.toContain('order-19');
   expect(await rows(lake, clock, 'SELECT change FROM event_history')).toEqual([{ change: 'vanished' }]);
 });
@@ -188,9 +188,9 @@ test('a listing of other settlements alone is told from an empty one, and is not
   clock.set('2026-03-21T02:00:00Z');
   const { failure, printed } = await synced(given, { clock });
   expect(String(failure)).toMatch(
-    /got an answer without any of them, and with 1 other: .* check the account's credentials/,
+    /got an answer without any of them, and with 1 other; .* check the account's credentials/,
   );
-  expect(printed).toContain('held 1 row and came back without any of them, and with 1 other: the lake keeps');
+  expect(printed).toContain('had 1 row, and the answer is without any of them, and with 1 other; the lake keeps');
   expect(await rows(lake, clock, "SELECT group_id AS id FROM groups WHERE group_id = 'own'")).toHaveLength(1);
 });
 
@@ -208,7 +208,7 @@ test('settlements that a listing leaves out stay, and the run says so and fails,
   clock.set('2026-03-21T02:00:00Z');
   const { failure, printed, summary } = await synced(given, { clock });
   expect(failure).toMatchObject({ code: 'UPSTREAM_EMPTY', exitCode: 1 });
-  expect(printed).toContain('held 2 rows and came back without 1 of them: the lake keeps what it holds');
+  expect(printed).toContain('had 2 rows, and the answer is without 1 of them; the lake keeps its rows');
   expect(summary).toMatchObject({ status: 'failed', emptied: [{ lacking: 1, accepted: false }] });
   expect(await ids()).toEqual(['first', 'second']);
 
@@ -271,7 +271,7 @@ describe('--max-lag', () => {
     const late = await synced({ ...given, maxLag: '5m' }, { clock: passing });
     expect(late.failure).toMatchObject({ code: 'LAKE_LAG', exitCode: 1 });
     expect(String(late.failure)).toMatch(/; run again, or allow more with --max-lag$/);
-    expect(String(late.failure)).toContain('it is 6 min old: it holds everything up to 2026-03-20T01:55:00Z');
+    expect(String(late.failure)).toContain('it is 6 min old: it is complete up to 2026-03-20T01:55:00Z');
     expect(late.summary).toMatchObject({ status: 'failed', lag_seconds: 360 });
   });
 
@@ -283,14 +283,14 @@ describe('--max-lag', () => {
     const signal = AbortSignal.timeout(300);
     const broken = await synced({ ...given, endpoint: 'http://127.0.0.1:9', maxLag: '1d' }, { clock, signal });
     expect(broken.failure).toBeInstanceOf(Error);
-    expect(broken.printed).toContain('The lake is 1 d 3 h old: it holds everything up to 2026-03-20T01:55:00Z');
+    expect(broken.printed).toContain('The lake is 1 d 3 h old: it is complete up to 2026-03-20T01:55:00Z');
     expect(broken.summary.lag_seconds).toBe(27 * 3600 + 300);
     // Who watches the log alone must see it, too.
-    expect(broken.logged).toContain('expected the lake to be at most 1 d old, it is 1 d 3 h old: it holds everything');
+    expect(broken.logged).toContain('expected the lake to be at most 1 d old, it is 1 d 3 h old: it is complete');
     expect(broken.logged).not.toContain('allow more');
     const none = { ...given, lake: await temporaryFolder(), endpoint: 'http://127.0.0.1:9', maxLag: '1d' };
     const empty = await synced(none, { clock, signal: AbortSignal.timeout(300) });
-    expect(empty.logged).toContain('expected the lake to be at most 1 d old, it holds nothing with a date');
+    expect(empty.logged).toContain('expected the lake to be at most 1 d old, it has nothing with a date');
     const young = await synced({ ...given, endpoint: 'http://127.0.0.1:9', maxLag: '9d' }, { clock, signal });
     expect(young.failure).toBeInstanceOf(Error);
     expect(young.logged).not.toContain('expected the lake to be');

@@ -182,7 +182,7 @@ describe.each(['v0', '2024-06-19'] as const)('a first sync of %s that leaves its
     expect(await verdictOf(given.lake, clock, true)).toContain(`NOT WHOLE: ${lacking}`);
     await openStore(given.lake).remove('_asked/shop.other.json');
     expect(await verdictOf(given.lake, clock, false)).toMatch(
-      /^WHOLE, but \d ranges that were asked for are not loaded: run the commands above; .* with --strict the exit code is 1/,
+      /^WHOLE, but \d ranges that were requested are not loaded: run the commands above; .* with --strict the exit code is 1/,
     );
 
     // As long as the service refuses them the sync fails, however many days go by.
@@ -323,10 +323,10 @@ test.each([
   await writeFile(join(folder, 'shop.note.json'), written);
   const lines: string[] = [];
   expect((await statusOf(given.lake, clock, (line) => lines.push(line))).accounts[0]).toMatchObject({ command: null });
-  expect(lines).toEqual([expect.stringContaining('passed over _asked/shop.note.json')]);
+  expect(lines).toEqual([expect.stringContaining('ignored _asked/shop.note.json')]);
   const { logged, failure } = await synced({ ...given, pipelines }, { clock });
   expect(failure).toBeUndefined();
-  expect(logged.split('\n').filter((line) => line.includes('passed over'))).toHaveLength(1);
+  expect(logged.split('\n').filter((line) => line.includes('ignored'))).toHaveLength(1);
   expect(await readdir(folder)).toEqual(['shop.note.json']);
 });
 

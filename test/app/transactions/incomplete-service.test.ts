@@ -79,7 +79,7 @@ test('history-limit: a range that begins before the history is loaded as far as 
   expect(kept.length).toBeGreaterThan(20);
   expect(await texts(lake, clock, 'transactions')).toEqual(kept);
   expect(printed).toMatch(
-    /Noticed: 1 range older than two years that came back empty \(the service keeps about two years\): transactions 2024-01-01/,
+    /Warning: 1 range older than two years that came back empty \(the service keeps about two years\): transactions 2024-01-01/,
   );
   // What the service keeps says nothing of the sort, and summaries are of settlements that loaded transactions name.
   const more = await ran({ ...given, pipelines, from: '2024-05-01', to: '2024-06-01' }, { clock });

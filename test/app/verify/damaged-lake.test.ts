@@ -265,8 +265,13 @@ describe('the log', () => {
 
   test.each([
     ['rows', '8', 'row-counts', /expected 8 rows, found 7/],
-    ['net', '{"USD":"149.345001"}', 'net-sums', /USD: the log says 149.345001, the rows give 149.345000/],
-    ['net', '{"USD":"149.345000","EUR":"1.000000"}', 'net-sums', /EUR: the log says 1.000000, the rows give 0.000000/],
+    ['net', '{"USD":"149.345001"}', 'net-sums', /USD: the log has 149.345001, the rows add up to 149.345000/],
+    [
+      'net',
+      '{"USD":"149.345000","EUR":"1.000000"}',
+      'net-sums',
+      /EUR: the log has 1.000000, the rows add up to 0.000000/,
+    ],
     ['sha256', '0'.repeat(64), 'file-bytes', /SHA-256/],
     ['units', '["window/2025-03-01T00:00:00.000Z/', 'log-tags', /expected the tag units to be a list/],
     ['account', 'other', 'log-tags', /expected the tag account to be shop, got "other"/],
@@ -295,7 +300,7 @@ describe('the log', () => {
     const add = weekOf('events');
     const stats = JSON.stringify({ ...(JSON.parse(add.stats ?? '{}') as object), ...change });
     changeAdd(lake.root, 'events', add.path, (old) => ({ ...old, stats }));
-    await expectFailure('statistics', 'events', `events/${add.path}`, week, /does not hold|numRecords/);
+    await expectFailure('statistics', 'events', `events/${add.path}`, week, /is wrong|numRecords/);
   });
 
   test('with a window that overlaps another is told', async () => {
@@ -355,7 +360,7 @@ describe('rows that are not what was received', () => {
       'entries',
       'amounts',
       "SELECT * REPLACE (path || 'x' AS path) FROM rows",
-      /the entry says/,
+      /the entry has/,
     ],
     [
       'an amount that became text',
@@ -369,7 +374,7 @@ describe('rows that are not what was received', () => {
       'entries',
       'amounts',
       'SELECT * REPLACE (1 - entry AS entry) FROM rows',
-      /the entry says/,
+      /the entry has/,
     ],
     [
       'entries of another event',
@@ -397,7 +402,7 @@ describe('rows that are not what was received', () => {
       'events',
       'positions',
       'SELECT * REPLACE (0::BIGINT AS position) FROM rows',
-      /1 places of a slice are none or come twice, such as 0/,
+      /1 positions of a slice are missing or occur twice, such as 0/,
     ],
     [
       'another window',
@@ -455,7 +460,7 @@ describe('rows that are not what was received', () => {
     expect(result.problems.find(({ check }) => check === 'unique-ids')).toMatchObject({
       table: 'entries',
       slice: week,
-      problem: expect.stringMatching(/come 2 times/) as string,
+      problem: expect.stringMatching(/occur 2 times/) as string,
     });
   });
 

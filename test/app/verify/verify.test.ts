@@ -36,7 +36,7 @@ async function shown(more: Partial<VerifyOptions> = {}, columns?: number): Promi
 test('the certificate has a line for each check, a paragraph for each problem, and the verdict last', async () => {
   const { code, text } = await shown();
   expect(code).toBe(1);
-  expect(text).toMatch(/│ file-bytes +│ each file is there .* │ +12 │ files +│ failed: 1 +│/);
+  expect(text).toMatch(/│ file-bytes +│ each file has the size .* │ +12 │ files +│ failed: 1 +│/);
   expect(text).toMatch(/│ group-totals +│ .* │ +1 │ groups +│ finding: 1 +│/);
   expect(text).toContain(
     `\nlake file-bytes: the file is missing\n  events  window/2025-03-01T00:00:00.000Z/2025-03-08T00:00:00.000Z  ${missing}\n`,
@@ -45,19 +45,19 @@ test('the certificate has a line for each check, a paragraph for each problem, a
     /\nupstream group-totals: net is 218\.710000 USD, .*217\.710000 apart\n  groups {2}group\/GROUP-1 /,
   );
   expect(text.trimEnd().split('\n').at(-1)).toBe(
-    `NOT WHOLE: ${lake.root} has 1 problem, 1 finding about what upstream gave (12 files, 29 events, 54 amounts, 1 closed group)`,
+    `NOT WHOLE: ${lake.root} has 1 problem, 1 finding about the data of the service (12 files, 29 events, 54 amounts, 1 closed group)`,
   );
 });
 
 test('a terminal that is too narrow for the table gets two lines for each check, and words are not cut', async () => {
   const { text } = await shown({}, 80);
   expect(text).toContain(
-    '\nfailed: 1   file-bytes          12 files\n            each file is there with the size and SHA-256',
+    '\nfailed: 1   file-bytes          12 files\n            each file has the size and SHA-256 of the log',
   );
   for (const line of text.split('\n')) if (!line.includes('/')) expect(line.length, line).toBeLessThanOrEqual(80);
   const words = (of: string) => of.replaceAll(/\s+/g, ' ').trim();
   const wide = (await shown({}, 200)).text;
-  expect(wide).toContain('│ each file is there with the size and SHA-256 that the log says');
+  expect(wide).toContain('│ each file has the size and SHA-256 of the log');
   expect(words(text)).toContain(words(wide.slice(wide.lastIndexOf('┘') + 1)));
 });
 
@@ -84,7 +84,7 @@ test('rows have a line for each problem and for each check without any, in ndjso
 test('an account that the lake does not hold is refused', async () => {
   await expect(shown({ account: 'other' })).rejects.toMatchObject({
     exitCode: 2,
-    message: `expected --account to be one that ${lake.root} holds (shop), got "other"`,
+    message: `expected --account to be an account of ${lake.root} (shop), got "other"`,
   });
 });
 
@@ -127,7 +127,7 @@ test('a lake that does not say which versions its logs had come to is noted, and
     const { text } = await shown({ lake: copy.root });
     expect(text).toMatch(/\nnote log-tags: expected the newest version of each log, the file is missing or damaged/);
     expect(text).toContain('\n  _versions.json\n');
-    expect(text).toMatch(/ has 1 problem, 1 finding about what upstream gave, 1 note /);
+    expect(text).toMatch(/ has 1 problem, 1 finding about the data of the service, 1 note /);
   } finally {
     copy.remove();
   }

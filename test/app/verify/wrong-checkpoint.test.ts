@@ -40,8 +40,8 @@ test('a checkpoint with a right checksum that lacks a file is found by verify, a
     check: 'log-tags',
     kind: 'lake',
     problem:
-      `expected the checkpoint to say what its commits say, it lacks 1 file (${adds[0]?.path ?? ''}); ` +
-      'the commits stand',
+      `expected the checkpoint to equal its commits, it lacks 1 file (${adds[0]?.path ?? ''}); ` +
+      'the commits are valid',
     mend: `ledgerlake compact --lake ${root}`,
   });
   // A file that is missing comes first, as compact fails at it.
@@ -54,7 +54,7 @@ test('a checkpoint with a right checksum that lacks a file is found by verify, a
 
   const logged: string[] = [];
   await compacted({ lake: root }, { clock, log: (line) => logged.push(line) });
-  expect(logged).toContain(`removed ${checkpoint}, which said something else than its commits: a new one is there`);
+  expect(logged).toContain(`removed ${checkpoint}, which contradicted its commits; a new one replaces it`);
   const after = await verified({ root, clock });
   expect([found(after), after.code]).toEqual([[], 0]);
   expect(after.checks.find(({ check }) => check === 'unique-ids')).toMatchObject({ checked: events });

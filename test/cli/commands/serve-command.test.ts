@@ -119,7 +119,7 @@ describe('serve', () => {
     child.kill('SIGTERM');
     await once(child, 'close');
     expect(child.exitCode).toBe(0);
-    expect(said.err).toMatch(/^anyone who reaches 0\.0\.0\.0 can read all of this: there is no sign-in/);
+    expect(said.err).toMatch(/^everybody who reaches 0\.0\.0\.0 can read everything, because there is no sign-in/);
     const id = first.headers.get('x-amzn-requestid') ?? 'none';
     expect(said.err).toMatch(new RegExp(`Z GET ${events}\\?MaxResultsPerPage=1 200 \\d+ms \\d+B ${id}\n`));
     expect(said.err).toContain(`${events}?NextToken=… 200 `);
@@ -211,7 +211,7 @@ describe('serve', () => {
       for (const words of [[], ['--account', 'shop-c']]) {
         const { code, out, err } = await ended(['--lake', lake, ...words]);
         expect({ code, out }).toEqual({ code: 2, out: '' });
-        expect(err).toMatch(/^ledgerlake: USAGE: expected --account to say .* holds shop-a, shop-b\n$/);
+        expect(err).toMatch(/^ledgerlake: USAGE: expected --account to name .* has shop-a, shop-b\n$/);
       }
     });
 
@@ -225,7 +225,7 @@ describe('serve', () => {
   });
 
   test.each<[string, string[], Readonly<Record<string, string>>, RegExp]>([
-    ['an account of a made-up seller', ['--account', 'shop'], {}, /--account only beside --lake/],
+    ['an account of a made-up seller', ['--account', 'shop'], {}, /--account only with --lake/],
     ['events of a lake', ['--lake', 'nowhere', '--events', '5'], {}, /--events only without --lake/],
     ['a host with a port', ['--allow-host', 'a.example,b.example:80'], {}, /--allow-host.*"b.example:80"/],
     ['a fault that is none', ['--faults', 'throtled'], {}, /--faults.*"throtled".*throttled-spell/],

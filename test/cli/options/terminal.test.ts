@@ -56,7 +56,7 @@ test('an output on a full disk is one line and exit code 1, and what was committ
     await once(child, 'close');
     expect([words[0], child.exitCode]).toEqual([words[0], 1]);
     expect(err).toMatch(
-      /^ledgerlake: OUTPUT: expected the output to take what is written, got ENOSPC.*; send it elsewhere\n$/m,
+      /^ledgerlake: OUTPUT: expected an output that accepts data, got ENOSPC.*; write it elsewhere\n$/m,
     );
     expect(err).not.toContain('\n    at ');
   }

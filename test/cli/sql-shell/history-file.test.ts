@@ -63,5 +63,5 @@ test('that can’t be written is told once, and nothing else happens', async () 
   const history = await openHistory(path, (line) => told.push(line));
   await history.add('SELECT 1;', true);
   expect(history.newestFirst).toEqual([]);
-  expect(told).toEqual([expect.stringMatching(/^What is typed is not kept \(EISDIR.*\)\.$/)]);
+  expect(told).toEqual([expect.stringMatching(/^The history is not saved \(EISDIR.*\)\.$/)]);
 });

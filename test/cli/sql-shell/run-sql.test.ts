@@ -139,7 +139,10 @@ describe('a query', () => {
   test('without a statement is the user’s mistake', async () => {
     expect((await failure(sql({ query: ' ; -- ' }))).exitCode).toBe(2);
     const { exitCode, message } = await failure(sql({ query: '.tables' }));
-    expect([exitCode, message]).toEqual([2, expect.stringMatching(/^expected SQL, got \.tables: .* the shell's/)]);
+    expect([exitCode, message]).toEqual([
+      2,
+      expect.stringMatching(/^expected SQL, got \.tables; .* only in the shell/),
+    ]);
   });
 
   test('can write files; what it wrote stands on stderr', async () => {
@@ -303,7 +306,7 @@ describe('the shell', () => {
     const { code, out, err } = await sql({ typed });
     expect([code, out]).toEqual([1, 'x\n4\nx\n5\n']);
     expect(err).toMatch(
-      /late.*wrote .*a file\.csv, 2 rows\nwrote .*other\.csv, 1 row\nexpected a file that can be written, got .* \(the folder .*no\/such is missing: make it first\)/s,
+      /late.*wrote .*a file\.csv, 2 rows\nwrote .*other\.csv, 1 row\nexpected a file that can be written, got .* \(the folder .*no\/such does not exist; create it first\)/s,
     );
     expect(readFileSync(join(own, 'a file.csv'), 'utf8')).toBe('x\n1\nx\n2\n');
     expect(readFileSync(join(own, 'other.csv'), 'utf8')).toBe('x\n3\n');
@@ -321,7 +324,7 @@ describe('the shell', () => {
     const { code, err } = await sql({ typed: typed('c.xls'), format: undefined });
     expect([code, err]).toEqual([
       1,
-      `expected a file that ends with .csv, .json, .ndjson, .jsonl or .txt, or its format too (--format, in the shell .format), got ${own}/c.xls\n`,
+      `expected a file that ends with .csv, .json, .ndjson, .jsonl or .txt, or an explicit format (--format, in the shell .format), got ${own}/c.xls\n`,
     ]);
     expect(readFileSync(join(own, 'a.ndjson'), 'utf8')).toBe('{"x":1}\n');
     expect(readFileSync(join(own, 'b.json'), 'utf8')).toBe('x\n1\n');

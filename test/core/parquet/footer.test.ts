@@ -52,7 +52,7 @@ test('a footer is read whoever has written it, and other rows than expected are 
       expect(() => {
         check(bytes, length + 1);
       }).toThrow(
-        `expected ${length + 1} rows in the Parquet file for samples, its footer says ${length}; nothing was committed`,
+        `expected ${length + 1} rows in the Parquet file for samples, got ${length} in its footer; nothing was committed`,
       );
     }
   }

@@ -100,7 +100,7 @@ test('an answer that drips is told of, and given up when its time is over', asyn
   });
   const failure = await failureOf(get(server.origin, { onSlow: (one) => slow.push(one) }, clock));
   expect(failure.code).toBe('UPSTREAM_UNREACHABLE');
-  expect(failure.message).toContain('its answer took too long as a whole; try again later');
+  expect(failure.message).toContain('its whole answer took too long; try again later');
   expect(causeOf(failure)).toBe('fault');
   expect(slow.length).toBeGreaterThan(3);
   for (const { seconds, bytes } of slow) expect([seconds <= 300, bytes > 0]).toEqual([true, true]);

@@ -44,10 +44,7 @@ test('a failure names what has the address, and nothing of the body', async () =
     (error: unknown) => error,
   );
   expect(failure).toMatchObject({ code: 'UPSTREAM_UNREACHABLE', retryable: true });
-  expect(failure).toHaveProperty(
-    'message',
-    expect.stringMatching(/broke off the connection.*check the token endpoint/),
-  );
+  expect(failure).toHaveProperty('message', expect.stringMatching(/closed the connection.*check the token endpoint/));
   expect(failure).toHaveProperty('details', expect.stringMatching(/^POST \/t\n/));
   expect(JSON.stringify(failure)).not.toContain('secret');
 });

@@ -51,7 +51,7 @@ describe('an error of the service', () => {
     const error = await refusal(400, body, { 'x-amzn-RequestId': 'id-7', 'x-amzn-RateLimit-Limit': '0.5' });
     expect(error.message).toBe(
       'ListFinancialEventsByGroupId got status 400: InvalidInput: Token is not valid. (token duration is 25 minutes). ' +
-        'Check what was asked for; the service answers transient faults like this too.',
+        'Check the request; the service also answers transient faults like this.',
     );
     expect(error).toMatchObject({
       code: 'UPSTREAM_STATUS',
@@ -69,7 +69,7 @@ describe('an error of the service', () => {
   test.each([
     [401, "Check the account's credentials"],
     [403, 'the application lacks the role Finance and Accounting'],
-    [404, 'Check the id that was asked for'],
+    [404, 'Check the requested id'],
     [429, 'or at a lower rate'],
     [500, 'try again later'],
     [503, 'try again later'],

@@ -431,7 +431,7 @@ describe('options', () => {
     [{ rate: -1 }, 'got `-1` (number)'],
     [{ rate: NaN }, 'got `NaN` (number)'],
     [{ rate: Infinity }, 'got `Infinity` (number)'],
-    [{ burst: 0 }, 'expected `burst` to be a whole number from 1 and up, got `0` (number)'],
+    [{ burst: 0 }, 'expected `burst` to be a whole number from 1, got `0` (number)'],
     [{ burst: 1.5 }, 'got `1.5` (number)'],
     [{ burst: Infinity }, 'got `Infinity` (number)'],
     [{ state: NaN }, 'expected `state` to be a finite number, got `NaN` (number)'],

@@ -43,7 +43,7 @@ async function failureOf(exit: number, lake: string, upstream: WatchedService, .
 }
 
 test.each([
-  ['is a file', '', 2, /USAGE: expected a lake at \S+, it is a file: name another with --lake$/],
+  ['is a file', '', 2, /USAGE: expected a lake at \S+, got a file; name another with --lake$/],
   ['lies below a file', '/below', 1, /expected (a )?folder|a part of the path is a file/],
 ])('a lake that %s is refused before anything is asked for', async (_what, below, code, message) => {
   const { lake, upstream } = await place();

@@ -43,7 +43,7 @@ test.each([
     // One line says why, and one how many more.
     const [told, ...others] = logged.filter((line) => line.includes('left open'));
     expect(told).toMatch(
-      /^group-events: group GROUP-\d is left open: Too large, most likely: the service refused to go on /,
+      /^group-events: group GROUP-\d is left open: Most likely too large: the service refused to continue /,
     );
     expect(others).toEqual([expect.stringMatching(`^${tooLarge.length} slices are left open for this reason`)]);
     const open = emitted.flatMap((event) => (event.event === 'slice-failed' ? [event.slice] : []));
@@ -84,15 +84,15 @@ test('a settlement that is refused behind more than 10,000 events is told as too
   expect(first.failure).toMatchObject({ code: 'INCOMPLETE', exitCode: 1 });
   expect(first.asked).toBeGreaterThan(100);
   expect(first.text).toMatch(
-    /: Too large, most likely: the service refused to go on after 10,100 events of the settlement, .*InvalidInput/,
+    /: Most likely too large: the service refused to continue after 10,100 events of the settlement. .*InvalidInput/,
   );
-  expect(first.text).toContain('Its events are in the lake by date, where financial-events is loaded for its time');
+  expect(first.text).toContain('Its events are in the lake by date, if financial-events is loaded for its dates');
 
   clock.set('2026-03-22T12:00:00Z');
   const second = await attempt();
   expect(second.failure).toMatchObject({ code: 'INCOMPLETE', exitCode: 1 });
   expect(second.asked).toBe(0);
-  expect(second.text).toContain('on 2026-03-20 it was refused behind 10,100 events');
+  expect(second.text).toContain('on 2026-03-20 it was refused after 10,100 events');
   expect(second.text).toContain('from 2026-03-27 on, or with `backfill --refresh`');
 
   expect((await attempt({ refresh: true })).asked).toBeGreaterThan(100);
@@ -126,7 +126,7 @@ test('settlements that are known to be too large keep none of the others from be
   const logged: string[] = [];
   const failure: unknown = await ran(given, { clock, logged }).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: 'INCOMPLETE' });
-  expect(logged.filter((line) => line.includes('Not asked for again'))).toHaveLength(1);
+  expect(logged.filter((line) => line.includes('Not requested again'))).toHaveLength(1);
   expect(logged).toContainEqual(expect.stringMatching(/^5 slices are left open for this reason \(known\)/));
   const [row] = await (await database(lake, clock)).rows('SELECT count(DISTINCT group_id) AS n FROM group_events');
   expect(row).toEqual({ n: 1n });

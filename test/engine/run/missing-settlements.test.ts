@@ -43,7 +43,7 @@ test('the settlements of a seller that are all listed are listed once, and nothi
   expect(requestsOf(service)).toBe(4);
   expect(printed).not.toContain('Noticed');
   clock.set('2026-04-21T12:00:00Z');
-  expect((await synced(given, { clock })).printed).not.toContain('leave settlements out');
+  expect((await synced(given, { clock })).printed).not.toContain('omit settlements');
 });
 
 test('settlements that a first listing leaves out are found, as the row of them has holes', async () => {
@@ -128,8 +128,7 @@ test('settlements that stay away are told, by each run and by status, and sync l
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   const given = { lake, endpoint: service.url, account: 'shop', pipelines };
-  const told =
-    /Noticed: \d places where the listing seems to leave settlements out.*: after group \S+, which ended 2026-03-/;
+  const told = /Warning: \d places where the list seems to omit settlements.*: after group \S+, which ended 2026-03-/;
 
   const { summary, printed } = await ran({ ...given, from }, { clock });
   expect(summary.status).toBe('done');
@@ -141,7 +140,7 @@ test('settlements that stay away are told, by each run and by status, and sync l
     { lake, account: undefined, format: 'table', color: false, from: undefined, to: undefined },
     { clock, signal: new AbortController().signal, log: () => undefined, output },
   );
-  expect(output.text).toMatch(/Settlements that the listing may have left out:\n {2}after group/);
+  expect(output.text).toMatch(/Settlements that the list may have omitted:\n {2}after group/);
 
   clock.set('2026-04-21T12:00:00Z');
   const night = await synced(given, { clock });

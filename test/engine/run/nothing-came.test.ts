@@ -35,7 +35,7 @@ function daysAsked({ asked }: WatchedService): number[] {
   });
 }
 
-describe('nothing came', () => {
+describe('no rows', () => {
   test.each([
     ['where requests are worth saving', 100],
     ['where they are not', 1000],
@@ -61,14 +61,12 @@ describe('nothing came', () => {
     const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-01', to: '2026-03-10' };
     const first = await ran(given, { clock: runningClock(now) });
     expect(first.summary.status).toBe('done');
-    expect(first.printed).toMatch(
-      /WARNING: nothing came: \d requests in this range brought no row\. .*region or endpoint/,
-    );
+    expect(first.printed).toMatch(/WARNING: no rows: \d requests in this range returned none\. .*region or endpoint/);
     // DuckDB fails where there is no file to read.
     expect(first.printed).not.toContain('read_parquet');
     const second = await ran(given, { clock: runningClock(now) });
     expect(second.printed).toContain('Nothing to do');
-    expect(second.printed).not.toContain('nothing came');
+    expect(second.printed).not.toContain('no rows');
   });
 
   test('in the minutes since the last run: no warning, since the lake shows that the account has sales', async () => {
@@ -80,7 +78,7 @@ describe('nothing came', () => {
     expect(second.printed).toContain('Loaded 2026-03-01T00:00:00Z to 2026-03-10T00:01:00Z');
     // What to try next is for who has a new lake.
     expect([first, second].map(({ printed }) => printed.includes('Next, what was earned'))).toEqual([true, false]);
-    for (const { printed } of [first, second]) expect(printed).not.toContain('nothing came');
+    for (const { printed } of [first, second]) expect(printed).not.toContain('no rows');
   });
 
   test.each([
@@ -130,7 +128,7 @@ describe('nothing came', () => {
     isEmpty = true;
     const refused = await ran({ ...given, refresh: true }, { clock }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: 'UPSTREAM_EMPTY', exitCode: 1 });
-    expect(String(refused)).toMatch(/where the lake holds \d+ rows?, got an empty answer/);
+    expect(String(refused)).toMatch(/where the lake has \d+ rows?, got an empty answer/);
     for (const [table, rows] of [
       ['groups', 1n],
       ['events', 20n],
@@ -141,7 +139,9 @@ describe('nothing came', () => {
     expect(await column(lake, 'SELECT * FROM event_history')).toEqual([]);
 
     const accepted = await ran({ ...given, refresh: true, acceptEmpty: true }, { clock });
-    expect(accepted.printed).toMatch(/WARNING: financial-events: 2026-02-.* held .* and came back empty: it was taken/);
+    expect(accepted.printed).toMatch(
+      /WARNING: financial-events: 2026-02-.* had .* and the answer is empty; the answer was accepted/,
+    );
     expect(await column(lake, 'SELECT count(*) FROM events')).toEqual([0n]);
     const vanished = "SELECT count(*) FROM event_history WHERE change = 'vanished' AND source = 'events'";
     expect(await column(lake, vanished)).toEqual([20n]);

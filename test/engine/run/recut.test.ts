@@ -45,7 +45,7 @@ test('a first slice that holds far more than a chain of pages may have is given 
   });
   expect(failure).toBeUndefined();
   expect(told).toEqual([
-    '2026-03-10T00:00:00.000Z/2026-03-20T00:00:00.000Z split: it holds far more than was expected',
+    '2026-03-10T00:00:00.000Z/2026-03-20T00:00:00.000Z split: it has far more results than expected',
   ]);
   const [summary] = summaries;
   expect(summary?.slices).toBeGreaterThan(1);

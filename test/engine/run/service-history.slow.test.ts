@@ -77,7 +77,7 @@ test('history-limit: a range that begins before the history is loaded as far as 
   expect(summary.status).toBe('done');
   expect(await differences(lake, seller, clock, oldest, Date.parse('2024-06-01'))).toEqual({ lacking: 0, tooMany: 0 });
   expect(printed).toMatch(
-    /Noticed: 2 ranges older than two years that came back empty \(the service keeps about two years\): .*financial-events 2024-01-01/,
+    /Warning: 2 ranges older than two years that came back empty \(the service keeps about two years\): .*financial-events 2024-01-01/,
   );
   // What the service keeps says nothing of the sort.
   const more = await ran({ ...given, from: '2024-06-01', to: '2024-07-01' }, { clock });

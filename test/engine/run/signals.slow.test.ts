@@ -55,7 +55,7 @@ test.each([
       const { code, errors } = await stopped(child, signal);
       expect(code, errors).toBe(1);
       const [line = ''] = errors.split('\n').filter((text) => text.startsWith('ledgerlake: '));
-      expect(line).toMatch(new RegExp(`stopped by ${signal}.*the same command goes on`));
+      expect(line).toMatch(new RegExp(`stopped by ${signal}.*the same command continues`));
 
       const before = await filesOf(lake);
       const committed = new Set(unitsIn(before));
@@ -112,7 +112,7 @@ test.concurrent('a disk that never answers again holds up nobody who stops the r
     await logged(child, /standing still/);
     const { code, errors } = await stopped(child, 'SIGTERM');
     expect(code, errors).toBe(1);
-    expect(errors).toMatch(/stopped by SIGTERM.*goes on from there; what was open did not come to its end/);
+    expect(errors).toMatch(/stopped by SIGTERM.*continues from there; what was open did not finish/);
     expect(truthOf(await filesOf(lake)).faults).toEqual([]);
     const next = await childRun(words(lake, upstream)).ended;
     expect(next.code, next.errors).toBe(0);

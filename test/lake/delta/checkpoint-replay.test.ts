@@ -121,7 +121,7 @@ test('a commit below a checkpoint that can’t be read is found', async () => {
   const { wrong, commits } = await (await opened(store)).replay();
   expect(wrong).toBeUndefined();
   expect(commits).toMatchObject([
-    { path: commitFile(3), fault: expect.stringMatching(/number 1 isn't one \(.*\)$/) as string },
+    { path: commitFile(3), fault: expect.stringMatching(/got something else in line 1 \(.*\)$/) as string },
   ]);
 });
 

@@ -108,7 +108,7 @@ describe('a path of the log', () => {
       refusalOf(() => {
         checkLoggedPaths({ add: { ...good, partitionValues } }, place);
       });
-    expect(check({ account: 'other', month: '2025-06' })?.message).toMatch(/its entry says account=other/);
+    expect(check({ account: 'other', month: '2025-06' })?.message).toMatch(/its entry has account=other/);
     expect(check({ account: 'shop', month: '2025-07' })).toBeUndefined();
   });
 
@@ -121,9 +121,9 @@ describe('a path of the log', () => {
         );
       });
     const theirs = 'entries/account=other/month=2025-06/x.parquet';
-    expect(check(theirs, 'shop', { account: 'shop' })?.message).toMatch(/account=other.*its entry says account=shop/);
-    expect(check(theirs, 'shop', {})?.message).toMatch(/its entry says account=shop/);
-    expect(check(theirs.replace('x.', '%.'), 'shop', {})?.message).toMatch(/its entry says account=shop/);
+    expect(check(theirs, 'shop', { account: 'shop' })?.message).toMatch(/account=other.*its entry has account=shop/);
+    expect(check(theirs, 'shop', {})?.message).toMatch(/its entry has account=shop/);
+    expect(check(theirs.replace('x.', '%.'), 'shop', {})?.message).toMatch(/its entry has account=shop/);
     expect(check(theirs, 'other', {})).toBeUndefined();
     expect(check('entries/account=a%3Ab/month=2025-06/x.parquet', 'a:b', {})).toBeUndefined();
   });

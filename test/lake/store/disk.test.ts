@@ -123,7 +123,7 @@ describe('A lake on disk', () => {
       expect(await readFile(join(outside, 'canary'), 'utf8')).toBe('canary');
       await rm(outside, { recursive: true });
     });
-    const refusal = { code: 'LAKE_STORE', message: expect.stringMatching(/is a link/) as unknown };
+    const refusal = { code: 'LAKE_STORE', message: expect.stringMatching(/got the symbolic link/) as unknown };
 
     test('neither reads, lists, writes nor removes through a folder', async () => {
       const store = diskStore(lake);
@@ -135,8 +135,8 @@ describe('A lake on disk', () => {
       await expect(store.write('events/month/deeper/new', bytes)).rejects.toMatchObject(refusal);
       await expect(store.create('events/month/new', bytes)).rejects.toMatchObject(refusal);
       await expect(store.remove('events/month/canary')).rejects.toMatchObject(refusal);
-      expect(() => store.list('events/month')).toThrow(/is a link/);
-      expect(() => store.address('events/month/canary')).toThrow(/is a link/);
+      expect(() => store.list('events/month')).toThrow(/got the symbolic link/);
+      expect(() => store.address('events/month/canary')).toThrow(/got the symbolic link/);
       expect(await pathsOf(store.list(''))).toEqual(['events/x']);
     });
 
@@ -145,7 +145,7 @@ describe('A lake on disk', () => {
       await store.write('events/x', bytes);
       await symlink(join(outside, 'canary'), join(lake, 'events/y'));
       await expect(store.read('events/y')).rejects.toMatchObject(refusal);
-      expect(() => store.address('events/y')).toThrow(/is a link/);
+      expect(() => store.address('events/y')).toThrow(/got the symbolic link/);
       expect(await store.create('events/y', bytes)).toBe(false);
       await store.write('events/y', bytes);
       expect(await store.read('events/y')).toEqual(bytes);
@@ -168,10 +168,10 @@ describe('A lake on disk', () => {
 
   test('names a FIFO instead of waiting for it', async () => {
     execFileSync('mkfifo', [join(lake, 'pipe')]);
-    const refusal = { code: 'LAKE_STORE', message: expect.stringMatching(/pipe is a FIFO/) as unknown };
+    const refusal = { code: 'LAKE_STORE', message: expect.stringMatching(/pipe, which is a FIFO/) as unknown };
     await expect(diskStore(lake).read('pipe')).rejects.toMatchObject(refusal);
     await expect(diskStore(lake).readRange('pipe', 0, 1)).rejects.toMatchObject(refusal);
-    expect(() => diskStore(lake).address('pipe')).toThrow(/pipe is a FIFO/);
+    expect(() => diskStore(lake).address('pipe')).toThrow(/pipe, which is a FIFO/);
   });
 
   test('lists on while files and folders vanish', async () => {
@@ -339,7 +339,7 @@ describe('A lake on disk', () => {
     test.runIf(process.platform === 'linux')('says what to do when the disk is full', async () => {
       const full: unknown = await writeFile('/dev/full', 'x').catch((error: unknown) => error);
       expect(diskFailure('write', '/lake/a', full).message).toBe(
-        'cannot write /lake/a: the disk is full: free space and run again, what was committed stays (ENOSPC)',
+        'cannot write /lake/a: the disk is full; free space and run again, what was committed stays (ENOSPC)',
       );
     });
 

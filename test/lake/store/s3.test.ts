@@ -284,7 +284,7 @@ describe('A lake on S3', () => {
 
     test('names a bucket that is not there', async () => {
       const store = s3Store('s3://nowhere/lake', optionsOf(server));
-      const expected = /there is no bucket `nowhere` at 127\.0\.0\.1:\d+: make it, or check --lake/;
+      const expected = /there is no bucket `nowhere` at 127\.0\.0\.1:\d+; create it, or check --lake/;
       expect(await messageOf(store.read('a'))).toMatch(expected);
       expect(await messageOf(store.write('a', bytes))).toMatch(expected);
       expect(await messageOf(store.create('a', bytes))).toMatch(expected);

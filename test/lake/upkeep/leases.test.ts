@@ -31,7 +31,7 @@ describe('a run that must be alone on the lake', () => {
   test('keeps every other from beginning until it ends', async () => {
     const store = memoryStore();
     const lease = await acquireExclusiveLease(store, clock());
-    await expect(acquireLease(store, clock())).rejects.toThrow(/a run that must be alone on it is at work/);
+    await expect(acquireLease(store, clock())).rejects.toThrow(/got a run that needs exclusive access/);
     await expect(acquireExclusiveLease(store, clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
     await lease.release();
     await (await acquireLease(store, clock())).release();

@@ -40,8 +40,8 @@ test('a cause that many slices share is written once, with how many it leaves op
     'group-events: F is read in parts: why of F',
     'group-events: I is left open: why of I',
     'group-events: J is left open: why of J',
-    '3 slices are left open for this reason (too-large): --verbose names each',
-    '1 slice is left open for this reason (bound-too-late): --verbose names each',
+    '3 slices are left open for this reason (too-large); --verbose lists them',
+    '1 slice is left open for this reason (bound-too-late); --verbose lists them',
   ]);
   // The next run begins anew.
   expect(lines.slice(lines.length / 2)).toEqual(lines.slice(0, lines.length / 2));

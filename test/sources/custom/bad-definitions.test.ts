@@ -45,9 +45,9 @@ describe('a definition that is wrong is refused in one line that names the file 
     [
       'it throws while it loads',
       'throw new Error("at the\\nstart");',
-      'expected a module that loads, it threw "at the\\nstart"',
+      'expected a module that loads, got the error "at the\\nstart"',
     ],
-    ['no JavaScript', 'export default {', 'expected a module that loads, it threw'],
+    ['no JavaScript', 'export default {', 'expected a module that loads, got the error'],
     [
       'a field is missing',
       changed('  records: ({ body })', '  other: ({ body })'),
@@ -62,12 +62,12 @@ describe('a definition that is wrong is refused in one line that names the file 
     [
       'a name of ours',
       changed("name: 'shipments'", "name: 'financial-events'"),
-      'name: expected another name than those of this program',
+      'name: expected a name other than the names of this program',
     ],
     [
       'a table of ours',
       changed("    name: 'shipments'", "    name: 'events'"),
-      'table.name: expected another name than those of this program',
+      'table.name: expected a name other than the names of this program',
     ],
     [
       'a table that is no folder',
@@ -124,11 +124,11 @@ describe('a definition that is wrong is refused in one line that names the file 
   test('two of one name, two of one table, none at all, no folder', async () => {
     const other = changed("name: 'shipments'", "name: 'parcels'");
     expect(await refusal({ 'a.mjs': good, 'b.mjs': good })).toContain(
-      'DIR/b.mjs: name: expected another name than in DIR/a.mjs',
+      'DIR/b.mjs: name: expected a name other than in DIR/a.mjs',
     );
-    expect(await refusal({ 'a.mjs': good, 'b.mjs': other })).toContain('DIR/b.mjs: table.name: expected another name');
+    expect(await refusal({ 'a.mjs': good, 'b.mjs': other })).toContain('DIR/b.mjs: table.name: expected a name other');
     expect(await refusal({ 'types.d.ts': '' })).toContain('expected definitions of pipelines');
-    await expect(loadDefinitions('/no/such/folder', taken)).rejects.toThrow('got /no/such/folder (there is none)');
+    await expect(loadDefinitions('/no/such/folder', taken)).rejects.toThrow('got /no/such/folder (it does not exist)');
   });
 
   test('TypeScript runs where Node runs it, and is refused with a way out where it doesn’t', async () => {
@@ -174,7 +174,7 @@ test('the command exits with 2 and touches nothing', async () => {
   const account = ['--account', 'depot'];
   const environment = { PARCELS_URL: 'http://127.0.0.1:9' };
   for (const [more, expected] of [
-    [[...words], /^ledgerlake: USAGE: expected --account beside pipelines of your own/],
+    [[...words], /^ledgerlake: USAGE: expected --account with custom pipelines/],
     [
       [...words, ...account],
       /^ledgerlake: USAGE: mine\/shipments\.mjs: api\.headers\.authorization: expected the environment variable PARCELS_TOKEN/,

@@ -23,7 +23,10 @@ test('init writes a definition that loads, a dry run shows its first page and le
   const file = join(folder, 'mine/small-shop.mjs');
   const text = await readFile(file, 'utf8');
   const again = await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
-  expect([again.code, again.err]).toEqual([2, expect.stringContaining('there is one: it is not overwritten')]);
+  expect([again.code, again.err]).toEqual([
+    2,
+    expect.stringContaining('got an existing one, which is not overwritten'),
+  ]);
   expect(await readFile(file, 'utf8')).toBe(text);
 
   const { url, asked } = await exampleService(({ headers, query }) => {
@@ -59,10 +62,10 @@ test('a plan of a custom pipeline names the dry run that shows its first page, a
   expect(asked).toHaveLength(0);
   for (const { code, err, out } of [plan, probe]) {
     expect([code, err]).toEqual([0, '']);
-    expect(out).not.toMatch(/could tell|plan --probe/);
+    expect(out).not.toMatch(/was sufficient|plan --probe/);
     expect(out).toContain('A custom pipeline cannot be probed; this shows the first page of small-shop:\n');
   }
-  expect(probe.out).toContain('Nothing was asked of the service.\n');
+  expect(probe.out).toContain('No request was sent.\n');
   const command = / {2}(?:npx )?ledgerlake (.+)\n$/.exec(plan.out)?.[1] ?? '';
   expect(command).toMatch(/^backfill --dry-run small-shop --lake data\/lake --account my-shop --pipelines mine --from/);
   const dry = await builtCommand(command.split(' '), run);
@@ -132,7 +135,7 @@ test('the folder of the program’s own pipelines is none of the user’s', asyn
     expect(await builtCommand(words.split(' '), { folder })).toMatchObject({
       code: 2,
       err:
-        "ledgerlake: USAGE: expected a folder of your own for --pipelines, got pipelines, which has the program's pipelines: " +
+        "ledgerlake: USAGE: expected a folder of your own for --pipelines, got pipelines, which contains the program's pipelines; " +
         'name another, such as --pipelines my-pipelines\n',
     });
   }
@@ -143,8 +146,8 @@ test('the folder of the program’s own pipelines is none of the user’s', asyn
 
 test.each([
   ['a name that is none', ['init', 'pipeline', 'Small Shop'], /expected a name of small letters, digits and -/],
-  ['no name', ['init', 'pipeline'], /expected nothing or pipeline NAME behind init, got "pipeline"/],
-  ['another word', ['init', 'shop'], /expected nothing or pipeline NAME behind init, got "shop"/],
+  ['no name', ['init', 'pipeline'], /expected nothing or pipeline NAME after init, got "pipeline"/],
+  ['another word', ['init', 'shop'], /expected nothing or pipeline NAME after init, got "shop"/],
 ])('%s is refused, and nothing is written', async (_what, words, expected) => {
   const folder = await temporaryFolder();
   const { code, err } = await builtCommand(words, { folder });

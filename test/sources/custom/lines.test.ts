@@ -111,13 +111,15 @@ describe('lines of records', () => {
     const all = { lake, pipelines: [], account: undefined };
     await expect(rebuild({ ...all, pipelines: ['shipments'] }, context())).rejects.toMatchObject({
       code: 'USAGE',
-      message: expect.stringMatching(/^expected the definition of shipments, .* add --pipelines FOLDER$/) as string,
+      message: expect.stringMatching(
+        /^expected the definition of shipments to derive .*; add --pipelines FOLDER$/,
+      ) as string,
     });
     const emitted: RunEvent[] = [];
     await rebuild(all, { ...context(), emit: (event) => emitted.push(event) });
     expect(emitted).toContainEqual({
       event: 'message',
-      message: 'shipments: not derived again, as that needs its definition: add --pipelines FOLDER',
+      message: 'shipments: not derived again, because its definition is missing; add --pipelines FOLDER',
     });
   });
 
@@ -136,7 +138,7 @@ describe('lines of records', () => {
     });
     const lake = await temporaryFolder();
     const { printed } = await loaded(odd, { lake, ...fortnight });
-    expect(printed).toContain('3 values of an unexpected type (null in their column, whole in raw): parcels.parcel');
+    expect(printed).toContain('3 values of an unexpected type (null in their column, complete in raw): parcels.parcel');
     expect(await rowOf(lake, counted)).toEqual({ shipments: 3n, parcels: 3n, lost: 0n });
   });
 });

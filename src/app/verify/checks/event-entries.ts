@@ -88,9 +88,9 @@ function unmatchedFault(
   last: string | undefined,
   times: number,
 ): [CheckName, LogFile, string | undefined] {
-  if (eventId !== last) return ['amounts', file, `entries of ${eventId}, which is no event of the slice`];
+  if (eventId !== last) return ['amounts', file, `entries of ${eventId}, which is not an event of the slice`];
   // An event that the service returned twice has its entries twice. The check `unique-ids` reports it.
-  return ['unique-ids', file, copies > times ? `entries of ${eventId} come ${copies} times` : undefined];
+  return ['unique-ids', file, copies > times ? `entries of ${eventId} occur ${copies} times` : undefined];
 }
 
 /** Entries event by event, those of one event in their order. */
@@ -182,7 +182,7 @@ function text(cell: Cell | undefined): string {
 function idFault(event: EventRow): string | undefined {
   const hash = createHash('sha256').update(event.list).update('\0').update(event.raw);
   const content = hash.copy().digest('hex').slice(0, 32);
-  if (content !== event.contentHash) return `content_hash is ${event.contentHash}, raw gives ${content}`;
+  if (content !== event.contentHash) return `content_hash is ${event.contentHash}, raw hashes to ${content}`;
   const owner = event.requestedOrderId ?? event.groupId;
   const isPlain = event.isDated || event.windowStart === null;
   if (!isPlain) hash.update(`\0${isoInstant(event.windowStart)}`);
@@ -190,7 +190,7 @@ function idFault(event: EventRow): string | undefined {
   const id = owner === null ? identity : `${owner}:${identity}`;
   const rest = event.eventId.startsWith(id) ? event.eventId.slice(id.length) : undefined;
   if (rest === '' || (rest !== undefined && suffix(rest) >= 2)) return undefined;
-  return `event_id is ${event.eventId}, raw gives ${id}`;
+  return `event_id is ${event.eventId}, raw hashes to ${id}`;
 }
 
 /** The number at the end of the `event_id` of a second, third … identical event; NaN where there is none. */
@@ -203,7 +203,7 @@ function walkedOf(raw: string, money: MoneyKeys): Walked | string {
   try {
     return walkMoney(raw, money);
   } catch (error) {
-    return `raw is no JSON: ${(error as SyntaxError).message}`;
+    return `raw is not JSON: ${(error as SyntaxError).message}`;
   }
 }
 
@@ -228,7 +228,7 @@ function entriesFault({ amounts, isOrdered, numbers }: Walked, entries: readonly
 
 function amountFault(amount: WalkedAmount, row: EntryRow | undefined): string | undefined {
   if (row === undefined) return 'no entry';
-  if (row.path !== amount.path) return `the entry says ${row.path}`;
+  if (row.path !== amount.path) return `the entry has ${row.path}`;
   if (row.currency !== amount.currency) return `currency ${String(amount.currency)}, entry ${String(row.currency)}`;
   if (amount.amount === null) {
     return row.amount === null && row.amountText === null ? undefined : `no number, entry ${String(row.amount)}`;

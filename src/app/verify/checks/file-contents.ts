@@ -84,8 +84,8 @@ async function checkStatistics({ file, path }: ReadableFile, context: CheckConte
   certificate.count('statistics');
   const wrong = tests.filter((_, index) => row?.[`t${index}`] !== true);
   const faults = [
-    ...(found === numRecords ? [] : [`numRecords says ${numRecords}, the file has ${formatCount(found, 'row')}`]),
-    ...wrong.map(({ what }) => `the ${what} does not hold`),
+    ...(found === numRecords ? [] : [`numRecords is ${numRecords}, the file has ${formatCount(found, 'row')}`]),
+    ...wrong.map(({ what }) => `the ${what} is wrong`),
   ];
   if (faults.length > 0) certificate.add('statistics', 'lake', file, faults.join('; '));
 }
@@ -173,7 +173,7 @@ async function checkPositions(
     'HAVING count(*) > 1 OR position IS NULL OR position < 0';
   const [row] = await events.rows(`SELECT count(*) AS found, min(position) AS first FROM (${twice})`, { signal });
   if (Number(row?.['found']) === 0) return;
-  const text = `${String(row?.['found'])} places of a slice are none or come twice, such as ${String(row?.['first'])}`;
+  const text = `${String(row?.['found'])} positions of a slice are missing or occur twice, such as ${String(row?.['first'])}`;
   certificate.add('positions', 'lake', file, text);
 }
 
@@ -209,7 +209,7 @@ export async function checkNetSums(
     const texts = [...new Set([...found.keys(), ...expected.keys()])].flatMap((currency) => {
       const [log, net] = [expected.get(currency) ?? zero, found.get(currency) ?? zero];
       const name = currency === '' ? 'no currency' : currency;
-      return log === net ? [] : [`${name}: the log says ${log}, the rows give ${net}`];
+      return log === net ? [] : [`${name}: the log has ${log}, the rows add up to ${net}`];
     });
     if (texts.length > 0) certificate.add('net-sums', 'lake', file, texts.join('; '));
   }

@@ -62,7 +62,7 @@ export function checkWindows(
       for (const window of windows.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
         if (!isWithinMonth(window)) add(at(window.loadKey), `the window of ${account} crosses the end of a month`);
         if (before !== undefined && window.start < before.end) {
-          add(at(window.loadKey), `the window of ${account} overlaps ${before.loadKey}: rows may stand twice`);
+          add(at(window.loadKey), `the window of ${account} overlaps ${before.loadKey}: rows may occur twice`);
         }
         if (before === undefined || window.end > before.end) before = window;
       }
@@ -76,6 +76,6 @@ export function checkWindows(
     const loaded = read.get(key) ?? new Set(lake.loadKeys(pipeline, table, account).keys());
     read.set(key, loaded);
     const unread = file.loadKeys.find((loadKey) => !loaded.has(loadKey));
-    if (unread !== undefined) add(file, `the log does not say that ${unread} was read`);
+    if (unread !== undefined) add(file, `the log does not record that ${unread} was read`);
   }
 }

@@ -103,7 +103,7 @@ async function checkBothApis(
   const found = Number(row?.['events']);
   if (found === 0 || Number(row?.['transactions']) > 0) return;
   const problem =
-    `Finances 2024-06-19 gave no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
-    'go on with --api v0, and ask the API\u2019s support';
+    `Finances 2024-06-19 returned no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
+    'continue with --api v0, and ask the API\u2019s support';
   certificate.add('both-apis', 'upstream', place, problem);
 }

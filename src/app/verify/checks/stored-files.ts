@@ -83,17 +83,17 @@ async function readWhole(
 const maybeRunning = 'the log does not name it; it may belong to a running run';
 const orphanText = 'the log does not name it: left by a dead run, the next run or compact deletes it';
 const maybeLost =
-  'the log does not name it: left by a dead run, or of a commit that is lost, which nothing says without _versions.json; the next run ' +
+  'the log does not name it: left by a dead run, or of a lost commit, which is not detected without _versions.json; the next run ' +
   'moves it to _set-aside';
 const foreign =
-  "a foreign file: the log does not name it, and by its name it is none of Ledgerlake's, so no run deletes it; move it " +
-  "away, as whoever reads the folders takes its rows for the lake's";
+  "a foreign file: the log does not name it, and its name is not one of Ledgerlake's, so no run deletes it; move it " +
+  'away, because readers of the folders count its rows';
 
 /** Files that readers of the log do not see, and readers of the folders do. */
 function retainedText(files: number, retentionMs: number): string {
   return (
-    `${formatCount(files, 'replaced file')} stay for readers of older versions, for ${formatSpan(retentionMs)}: read the tables ` +
-    'through their logs, a plain read_parquet of the folders has these rows too'
+    `${formatCount(files, 'replaced file')} stay for readers of older versions, for ${formatSpan(retentionMs)}; read the tables ` +
+    'through their logs, because a plain read_parquet of the folders returns these rows too'
   );
 }
 
@@ -110,7 +110,7 @@ async function setAsideByRuns(store: Pick<Store, 'list'>): Promise<ReadonlyMap<s
 
 function setAsideText(files: number): string {
   return (
-    `a run moved ${formatCount(files, 'data file')} here, as commits that name them may have been lost with _versions.json: their days ` +
+    `a run moved ${formatCount(files, 'data file')} here, because commits that name them may have been lost with _versions.json; their days ` +
     'may be missing, which status shows with the command that loads them; remove the folder once they are loaded'
   );
 }

@@ -74,7 +74,7 @@ export function checkRequestedRanges(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
       { table, file: '', slice: '', account, command },
-      `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} isn't loaded${also}, though a ${asking} was asked for it${hint}`,
+      `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${asking} requested it${hint}`,
     );
   }
 }

@@ -135,7 +135,7 @@ export async function* summaryPages(
 ): AsyncGenerator<RecordPage> {
   const why = unaskable(settlement, { inPath: false });
   if (why !== undefined) {
-    const message = `expected a settlement's id that can be asked for, but ${why}: a transaction names it so`;
+    const message = `expected a settlement id that can be requested, but ${why}; a transaction has it`;
     throw new ReadFailure('unaskable', 'UPSTREAM_BODY', message);
   }
   try {

@@ -65,12 +65,12 @@ export async function* groupPages(
 }
 
 function unaskableText(why: string): string {
-  return `expected a settlement's id that can be asked for, but ${why}: the service gave it so. ${byDate}`;
+  return `expected a settlement id that can be requested, but ${why}; the service returned it. ${byDate}`;
 }
 
 function sizeText(events: number): string {
   return (
-    `Too large, most likely: the service refused to go on after ${formatCount(events, 'event')} of the settlement, and gives none of ` +
+    `Most likely too large: the service refused to continue after ${formatCount(events, 'event')} of the settlement. It returns none of ` +
     `more than about 15,300 events or 150 pages. ${byDate}`
   );
 }
@@ -78,9 +78,9 @@ function sizeText(events: number): string {
 function knownText({ events, at }: LargeGroup): string {
   const [then, next] = [at, at + patienceMs].map(isoDate);
   return (
-    `Not asked for again: on ${then ?? ''} it was refused behind ${formatCount(events, 'event')}, and its size is the likely reason. ` +
+    `Not requested again: on ${then ?? ''} it was refused after ${formatCount(events, 'event')}, most likely for its size. ` +
     `${byDate} It is tried again when its end changes, from ${next ?? ''} on, or with \`backfill --refresh\`.`
   );
 }
 
-const byDate = 'Its events are in the lake by date, where financial-events is loaded for its time.';
+const byDate = 'Its events are in the lake by date, if financial-events is loaded for its dates.';

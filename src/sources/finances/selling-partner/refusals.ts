@@ -50,13 +50,13 @@ function reasonText(reason: Reason | undefined, text: string): string {
 }
 
 function remedy(status: number, reason: Reason | undefined): string {
-  if (status === 401) return "Check the account's credentials and what they give access to.";
+  if (status === 401) return "Check the account's credentials and their permissions.";
   if (status === 403) return isExpired(reason) ? "Check the account's credentials." : deniedText;
-  if (status === 404) return 'Check the id that was asked for, and the endpoint.';
+  if (status === 404) return 'Check the requested id, and the endpoint.';
   if (status === 429) return 'The quota is used up: try again later, or at a lower rate.';
   if (status >= 500) return 'The service has a fault: try again later.';
-  if (status >= 400) return 'Check what was asked for; the service answers transient faults like this too.';
-  return 'The service does not answer like this: check the endpoint.';
+  if (status >= 400) return 'Check the request; the service also answers transient faults like this.';
+  return 'This is not an answer of the service: check the endpoint.';
 }
 
 const deniedText =
@@ -157,8 +157,8 @@ function untilBoundsAreAccepted({ bounds, marginMs }: AskedFor, now: number): nu
 function adviceFor(refusalCause: Cause): string {
   if (refusalCause === 'access-expired') {
     return (
-      'Access tokens that the sign-in has only just issued are refused as well: check that it and the endpoint belong ' +
-      "together (region, sandbox), and that the seller's authorization still holds."
+      'The service also refuses access tokens that were issued just now: check that the sign-in and the endpoint belong ' +
+      "together (region, sandbox), and that the seller's authorization is still valid."
     );
   }
   return '';

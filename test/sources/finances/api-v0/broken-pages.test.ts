@@ -61,6 +61,6 @@ test('a run whose first four windows and the next one are no pages stops, and sa
   const { failure } = await backfilled((path) => path.includes('/financialEvents?'), ['financial-events']);
   expect(failure).toMatchObject({ code: 'UPSTREAM_BODY', exitCode: 1 });
   expect(messageOf(failure)).toMatch(
-    /^financial-events 2025-\S+.*: ListFinancialEvents: expected a body with a "payload" object, .* Tried 8 times\. 4 others failed before it, and no page has come, so the run stops; run it again later$/,
+    /^financial-events 2025-\S+.*: ListFinancialEvents: expected a body with a "payload" object, .* Tried 8 times\. 4 others failed before it and no page arrived, so the run stops; run it again later$/,
   );
 });
