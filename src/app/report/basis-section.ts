@@ -4,7 +4,7 @@ import { commandIn, loadingCommand, spansText } from '../command-text.js';
 import type { ComparedDays } from '../verify/checks/compared-days.js';
 import { byTransaction } from '../verify/checks/main-tables.js';
 import type { LeftOutDays } from '../query/left-out-days.js';
-import { html, type Html } from './html.js';
+import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
@@ -69,7 +69,7 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
                 html`<li>
                   Deferred: <b>${shownIn(row.currency)(row.total)} ${currencyText(row.currency)}</b> of
                   ${formatCount(row.times, 'transaction')} is not paid yet, and in no other
-                  figure.${row.matures === null ? undefined : html` The last of it matures on <span class="date">${row.matures.slice(0, 10)}</span>.`}
+                  figure.${row.matures === null ? undefined : html` The last of it matures on ${dayText(row.matures)}.`}
                 </li>`,
             )}
           </ul>`

@@ -1,4 +1,5 @@
 import { printable } from '../../core/printable.js';
+import { formatCount } from '../../core/text/amounts.js';
 
 /** Text that is markup and isn't escaped. */
 export class Html {
@@ -51,6 +52,10 @@ export function textColumn<T>(label: HtmlValue, cell: (row: T) => HtmlValue, isE
 
 export function numberColumn<T>(label: HtmlValue, cell: (row: T) => HtmlValue, isExtra = false): TableColumn<T> {
   return { label, cell, isExtra, isNumber: true };
+}
+
+export function countColumn<T>(label: HtmlValue, count: (row: T) => number): TableColumn<T> {
+  return numberColumn(label, (row) => formatCount(count(row)));
 }
 
 /**
@@ -111,6 +116,21 @@ export function scrolling(content: Html): Html {
 function classOf<T>({ isNumber, isExtra }: TableColumn<T>): Html | undefined {
   if (isNumber) return isExtra ? html` class="n x"` : html` class="n"`;
   return isExtra ? html` class="x"` : undefined;
+}
+
+/** Parts with commas between them. */
+export function separated(parts: readonly HtmlValue[]): Html[] {
+  return parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`);
+}
+
+/** A sign that a screen reader skips, as the text next to it has the same meaning. */
+export function signMark(sign: string): Html {
+  return html`<span class="sign" aria-hidden="true">${sign}</span>`;
+}
+
+/** The UTC day of an ISO 8601 instant, on one line. */
+export function dayText(instant: string): Html {
+  return html`<span class="date">${instant.slice(0, 10)}</span>`;
 }
 
 /** A text from the lake, isolated from the writing direction of the text around it. */

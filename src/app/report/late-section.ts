@@ -1,7 +1,16 @@
 import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { figureTable, html, lakeText, numberColumn, textColumn, type Html, type TableColumn } from './html.js';
-import { shownIn, currencyText, minuteText } from './report-amounts.js';
+import {
+  countColumn,
+  figureTable,
+  html,
+  lakeText,
+  numberColumn,
+  textColumn,
+  type Html,
+  type TableColumn,
+} from './html.js';
+import { shownIn, currencyText, minuteText, moneyText } from './report-amounts.js';
 import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
 
 /** Events that arrived late or vanished, from `event_history`: runs, months by currency, and events, newest first. */
@@ -52,7 +61,7 @@ export function lateSection({ runs, months, events }: LateFigures, account: stri
         textColumn('List', ({ eventList }) => lakeText(eventList)),
         textColumn('Order', ({ amazonOrderId }) => (amazonOrderId === null ? '' : lakeText(amazonOrderId))),
         numberColumn('Net', ({ net, currency }) =>
-          net === null || currency === null ? '–' : html`${shownIn(currency)(net)} ${currencyText(currency)}`,
+          net === null || currency === null ? '–' : moneyText(net, currency),
         ),
       ])}
       <p class="note">
@@ -63,8 +72,8 @@ export function lateSection({ runs, months, events }: LateFigures, account: stri
 }
 
 const changeColumns: readonly TableColumn<{ readonly appeared: number; readonly vanished: number }>[] = [
-  numberColumn('Appeared', ({ appeared }) => formatCount(appeared)),
-  numberColumn('Vanished', ({ vanished }) => formatCount(vanished)),
+  countColumn('Appeared', ({ appeared }) => appeared),
+  countColumn('Vanished', ({ vanished }) => vanished),
 ];
 
 function monthTable(currency: string, months: readonly FigureRow<'lateMonths'>[]): Html {

@@ -2,8 +2,8 @@ import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
 import { categories, tradeCategories, type Category, type CategoryId } from '../query/categories.js';
 import { rateChart, stackedChart, stepsChart, type Step } from './charts.js';
-import { figureTable, html, lakeName, lakeText, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, difference, perHundred, shownIn, signOf, sumOf } from './report-amounts.js';
+import { countColumn, figureTable, html, lakeName, lakeText, numberColumn, textColumn, type Html } from './html.js';
+import { amountsIn, currencyText, difference, perHundred, shownIn, signOf, sumOf, timesOf } from './report-amounts.js';
 import { groupedBy, skuColumns, type FigureReader, type FigureRow } from './report-statements.js';
 
 /** Amounts by category, as decimal texts. */
@@ -211,14 +211,11 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
       [
         textColumn('Fee', (row) => (row.fee === null ? nameOf(row) : lakeName(row.fee))),
         textColumn('List', ({ list }) => (list === null ? '' : lakeText(list)), true),
-        numberColumn('Times', ({ times }) => formatCount(times)),
+        countColumn('Times', ({ times }) => times),
         numberColumn('Amount', ({ total }) => amount(total)),
         numberColumn('Of each 100 of sales', ({ total }) => share(total)),
       ],
-      [
-        ...['All fees', '', formatCount(fees.reduce((sum, { times }) => sum + times, 0))],
-        ...[amount(totals.fees), share(totals.fees)],
-      ],
+      [...['All fees', '', formatCount(timesOf(fees))], ...[amount(totals.fees), share(totals.fees)]],
     )}`;
 }
 
@@ -270,8 +267,8 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
       months,
       [
         textColumn('Month', ({ month }) => month),
-        numberColumn('Shipped', ({ shipped }) => formatCount(shipped)),
-        numberColumn('Refunded', ({ refunded }) => formatCount(refunded)),
+        countColumn('Shipped', ({ shipped }) => shipped),
+        countColumn('Refunded', ({ refunded }) => refunded),
         numberColumn('Refund rate', (row) => percentText(rateText(row))),
       ],
       months.length < 2

@@ -1,4 +1,4 @@
-import { html, type HtmlValue } from './html.js';
+import { html, type Html, type HtmlValue } from './html.js';
 import { currencyPlaces, roundedDecimal, trimmedDecimal } from '../../core/text/money.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
@@ -73,6 +73,21 @@ export function perHundred(part: string, whole: string): string | undefined {
 /** A currency's code, or `no currency`. */
 export function currencyText(currency: string): string {
   return currency === '' ? 'no currency' : currency;
+}
+
+/** A rounded amount with its currency. */
+export function moneyText(amount: string, currency: string): Html {
+  return html`${shownIn(currency)(amount)} ${currencyText(currency)}`;
+}
+
+/** The absolute value of an exact difference: `0.01 apart`. */
+export function apartText(difference: string, currency: string): string {
+  return `${amountsIn(currency)(difference.replace('-', ''))} apart`;
+}
+
+/** Total number of the amounts that rows sum up. */
+export function timesOf(rows: readonly { readonly times: number }[]): number {
+  return rows.reduce((sum, { times }) => sum + times, 0);
 }
 
 /** An ISO 8601 instant to the minute: `2025-03-08 00:05`. */

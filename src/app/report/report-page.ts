@@ -5,10 +5,20 @@ import { version } from '../../core/version.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { instantText, programCommand } from '../command-text.js';
 import { coverageText, type AccountStatus } from '../status/lake-status.js';
-import { categories } from '../query/categories.js';
+import { categories, type CategoryId } from '../query/categories.js';
 import { basisSection, type BasisFigures } from './basis-section.js';
 import { coverageSection } from './coverage-section.js';
-import { figureTable, html, Html, lakeText, numberColumn, textColumn, type HtmlValue } from './html.js';
+import {
+  dayText,
+  figureTable,
+  html,
+  Html,
+  lakeText,
+  numberColumn,
+  separated,
+  textColumn,
+  type TableColumn,
+} from './html.js';
 import { lateSection, type LateFigures } from './late-section.js';
 import {
   feeSection,
@@ -20,7 +30,7 @@ import {
   skuSection,
   type CurrencyFigures,
 } from './money-section.js';
-import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
+import { currencyName, currencyText, minuteText, moneyText, shownIn, signOf, timesOf } from './report-amounts.js';
 import { noReconciliation, reconciliationSection, type ReconciliationLine } from './reconciliation-section.js';
 import { groupedBy } from './report-statements.js';
 import { isUnpaid, laterPaymentText, settlementSection, type SettlementFigures } from './settlement-section.js';
@@ -54,9 +64,9 @@ function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
   const table = figureTable('Each currency by itself', chapters, [
     textColumn('Currency', (chapter) => html`<a href="#${chapter.id}">${currencyText(chapter.currency)}</a>`),
     numberColumn('Earned', (chapter) => html`<b>${money(chapter, chapter.figures?.earned)}</b>`),
-    numberColumn('Sales', (chapter) => money(chapter, chapter.figures?.totals.charges), true),
-    numberColumn('Fees', (chapter) => money(chapter, chapter.figures?.totals.fees), true),
-    numberColumn('Refunds', (chapter) => money(chapter, chapter.figures?.totals.refunds), true),
+    totalColumn('Sales', 'charges'),
+    totalColumn('Fees', 'fees'),
+    totalColumn('Refunds', 'refunds'),
     numberColumn(
       'Refund rate',
       ({ figures }) => {
@@ -65,15 +75,7 @@ function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
       },
       true,
     ),
-    ...(hasTransfers
-      ? [
-          numberColumn<CurrencyChapter>(
-            'Loans and transfers',
-            (chapter) => money(chapter, chapter.figures?.totals.transfers),
-            true,
-          ),
-        ]
-      : []),
+    ...(hasTransfers ? [totalColumn('Loans and transfers', 'transfers')] : []),
     textColumn('Settlements', ({ settlements }) => settlementsText(settlements)),
   ]);
   return html`${chapters.length === 0 ? html`<p class="none">No amounts and no settlements in this time.</p>` : table}
@@ -90,6 +92,10 @@ function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
           </ul>
         </div>`
   }`;
+}
+
+function totalColumn(label: string, category: CategoryId): TableColumn<CurrencyChapter> {
+  return numberColumn(label, (chapter) => money(chapter, chapter.figures?.totals[category]), true);
 }
 
 function money({ currency }: CurrencyChapter, amount: string | undefined) {
@@ -111,11 +117,6 @@ function settlementsText(settlements: readonly SettlementFigures[]): Html {
   return html`${parts.length === 0 ? 'none' : separated(parts)}`;
 }
 
-/** Joins parts with commas. */
-function separated(parts: readonly HtmlValue[]): Html[] {
-  return parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`);
-}
-
 /** What an accountant should check before trusting the figures. */
 function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, lastRun: LastRun | undefined): Html[] {
   const concerns: Html[] = [];
@@ -132,8 +133,8 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
     if (newest !== undefined) {
       const { total, paidAt } = newest.settlement;
       const details = [
-        paidAt !== null && html`of <span class="date">${instantText(paidAt).slice(0, 10)}</span>`,
-        total !== null && html`over ${shownIn(currency)(total)} ${code}`,
+        paidAt !== null && html`of ${dayText(instantText(paidAt))}`,
+        total !== null && html`over ${moneyText(total, currency)}`,
       ].filter((part) => part !== false);
       concerns.push(
         html`<a href="#${link}-settlements">${formatCount(unpaid.length, 'payout')} in ${code} failed</a>: the bank did
@@ -156,14 +157,14 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
   if (status.unused.length > 0) {
     concerns.push(html`<a href="#${id}-coverage">Nothing was loaded yet</a> of ${status.unused.join(', ')}.`);
   }
-  const unknown = warnings.unknownAmounts.reduce((sum, { times }) => sum + times, 0);
+  const unknown = timesOf(warnings.unknownAmounts);
   if (unknown > 0) {
     concerns.push(
       html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of a role that nobody knows,
         and in no figure.`,
     );
   }
-  const kinds = warnings.unknownKinds.reduce((sum, { times }) => sum + times, 0);
+  const kinds = timesOf(warnings.unknownKinds);
   if (kinds > 0) {
     concerns.push(
       html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of a kind that is not known,

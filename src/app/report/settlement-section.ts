@@ -12,12 +12,15 @@ import {
   type Settlement,
 } from '../verify/checks/settlements.js';
 import {
+  countColumn,
+  dayText,
   figureTable,
   html,
   lakeCode,
   lakeText,
   numberColumn,
   scrolling,
+  signMark,
   tableHead,
   tableRow,
   textColumn,
@@ -27,12 +30,15 @@ import {
 } from './html.js';
 import {
   amountsIn,
+  apartText,
   currencyText,
   difference,
   minuteText,
+  moneyText,
   shownIn,
   signOf,
   sumOf,
+  timesOf,
   type AmountFormat,
 } from './report-amounts.js';
 import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
@@ -145,7 +151,7 @@ function figuresOf(
     net,
     sum,
     discrepancy: discrepancy !== undefined && signOf(discrepancy) !== 0 ? discrepancy : undefined,
-    times: nets.reduce((all, { times }) => all + times, 0),
+    times: timesOf(nets),
     unknown: nets.reduce((all, { unknown }) => all + unknown, 0),
     laterPayment,
     entries: undefined,
@@ -196,16 +202,16 @@ export function isUnpaid({ settlement: { payoutStatus } }: SettlementFigures): b
 }
 
 /** Replaces the column of payouts where the page is too narrow for it. */
-const unpaidMark = html` <span class="narrow bad"><span class="sign" aria-hidden="true">✗</span> payout failed</span>`;
+const unpaidMark = html` <span class="narrow bad">${signMark('✗')} payout failed</span>`;
 
 /** The status of a payout, in the service's word, with its date: `Failed 2026-09-21`. */
 function payoutText(figures: SettlementFigures): Html {
   const { payoutStatus, paidAt } = figures.settlement;
   if (payoutStatus === null) return html`–`;
-  const date = paidAt === null ? undefined : html` <span class="date">${instantText(paidAt).slice(0, 10)}</span>`;
+  const date = paidAt === null ? undefined : html` ${dayText(instantText(paidAt))}`;
   const text = html`${lakeText(payoutStatus)}${date}`;
   return isUnpaid(figures)
-    ? html`<span class="payout bad"><span class="sign" aria-hidden="true">✗</span> ${text}</span>`
+    ? html`<span class="payout bad">${signMark('✗')} ${text}</span>`
     : html`<span class="payout">${text}</span>`;
 }
 
@@ -213,7 +219,7 @@ function payoutText(figures: SettlementFigures): Html {
 export function laterPaymentText({ laterPayment }: SettlementFigures): Html | undefined {
   if (laterPayment === undefined) return undefined;
   const { paidBy, paidAt } = laterPayment;
-  const on = paidAt === null ? undefined : html` on <span class="date">${paidAt.slice(0, 10)}</span>`;
+  const on = paidAt === null ? undefined : html` on ${dayText(paidAt)}`;
   return html`, which was paid${on} with the settlement ${lakeCode(paidBy)}`;
 }
 
@@ -305,7 +311,7 @@ function comparedTotals(
       amount(sumOver(({ settlement }) => settlement.beginning)),
       amount(sumOver(({ net }) => net)),
       amount(total),
-      signOf(discrepancy) === 0 ? 'to the cent' : html`${amountsIn(currency)(discrepancy.replace('-', ''))} apart`,
+      signOf(discrepancy) === 0 ? 'to the cent' : apartText(discrepancy, currency),
       html`${amount(paid)} at the bank`,
     ])}
   </tfoot>`;
@@ -313,15 +319,15 @@ function comparedTotals(
 
 /** The period of a settlement in UTC days: `2025-02-20 to 2025-03-06`. */
 function periodText({ settlement: { start, end } }: SettlementFigures): Html {
-  const date = (at: number) => html`<span class="date">${instantText(at).slice(0, 10)}</span>`;
+  const date = (at: number) => dayText(instantText(at));
   const from = start === null ? '?' : date(start);
   return end === null ? html`${from}, open` : html`${from} to ${date(end)}`;
 }
 
 function verdictText({ verdict, discrepancy, currency }: SettlementFigures): Html {
   const { sign, text } = verdicts[verdict];
-  const by = discrepancy === undefined ? undefined : `, ${amountsIn(currency)(discrepancy.replace('-', ''))} apart`;
-  return html`<span class="verdict"><span class="sign" aria-hidden="true">${sign}</span> ${text}${by}</span>`;
+  const by = discrepancy === undefined ? undefined : `, ${apartText(discrepancy, currency)}`;
+  return html`<span class="verdict">${signMark(sign)} ${text}${by}</span>`;
 }
 
 /** The entries of a settlement, shown on a click. */
@@ -369,8 +375,7 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
   const { lines, largest } = entries;
   const optional = (text: string | null) => (text === null ? '' : lakeText(text));
   // An amount in another currency is in no sum.
-  const money = (text: string, code: string) =>
-    code === currency ? amount(text) : html`${shownIn(code)(text)} ${currencyText(code)}`;
+  const money = (text: string, code: string) => (code === currency ? amount(text) : moneyText(text, code));
   return html`${figureTable(
     html`Net entries by list, kind and name, in ${currencyText(currency)}`,
     lines,
@@ -378,7 +383,7 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
       textColumn('List', ({ eventList, lines: count }) => eventList ?? `${formatCount(count)} smaller sums`),
       textColumn('Kind', ({ kind }) => kind ?? ''),
       textColumn('Name', ({ name }) => optional(name)),
-      numberColumn('Times', ({ times }) => formatCount(times)),
+      countColumn('Times', ({ times }) => times),
       numberColumn('Amount', ({ total, currency: code }) => money(total, code)),
     ],
     ['Net', '', '', '', amount(net ?? '0')],

@@ -3,16 +3,18 @@ import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { warningTexts } from '../load/run-summary.js';
 import { instantText } from '../command-text.js';
 import {
+  countColumn,
   figureTable,
   html,
   lakeCode,
   lakeText,
   numberColumn,
+  separated,
   textColumn,
   type Html,
   type TableColumn,
 } from './html.js';
-import { shownIn, currencyText, minuteText } from './report-amounts.js';
+import { currencyText, minuteText, moneyText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
 /** Unexpected data in the lake: it is in no figure, or in none that is certain. */
@@ -46,19 +48,14 @@ export function warningsSection(warnings: WarningFigures, lastRun: LastRun | und
   }
   ${warningTable('Lists of events that the model does not know', 'their amounts are in no figure', unknownLists, [
     listColumn,
-    numberColumn('Events by date', ({ events }) => formatCount(events)),
-    numberColumn('By settlement', ({ groupEvents }) => formatCount(groupEvents)),
+    countColumn('Events by date', ({ events }) => events),
+    countColumn('By settlement', ({ groupEvents }) => groupEvents),
   ])}
   ${warningTable(
     'Amounts at paths that the model does not know (role unknown)',
     'they are in no figure',
     unknownAmounts,
-    [
-      listColumn,
-      textColumn('Path', ({ path }) => lakeCode(path)),
-      numberColumn('Times', ({ times }) => formatCount(times)),
-      numberColumn('Sum', ({ total, currency }) => html`${shownIn(currency)(total)} ${currencyText(currency)}`),
-    ],
+    [listColumn, pathColumn, timesColumn, sumColumn],
   )}
   ${warningTable(
     'Amounts whose kind is not known',
@@ -67,8 +64,8 @@ export function warningsSection(warnings: WarningFigures, lastRun: LastRun | und
     [
       textColumn('Type', ({ eventList }) => lakeText(eventList)),
       textColumn('Name', ({ name, path }) => (name === '' ? lakeCode(path) : lakeText(name))),
-      numberColumn('Times', ({ times }) => formatCount(times)),
-      numberColumn('Sum', ({ total, currency }) => html`${shownIn(currency)(total)} ${currencyText(currency)}`),
+      timesColumn,
+      sumColumn,
     ],
   )}
   ${warningTable(
@@ -77,9 +74,9 @@ export function warningsSection(warnings: WarningFigures, lastRun: LastRun | und
     inexactAmounts,
     [
       listColumn,
-      textColumn('Path', ({ path }) => lakeCode(path)),
+      pathColumn,
       textColumn('Role', ({ role }) => role),
-      numberColumn('Times', ({ times }) => formatCount(times)),
+      timesColumn,
       numberColumn('For example', ({ example, currency }) =>
         example === null ? 'no number' : html`${lakeText(example)} ${currencyText(currency)}`,
       ),
@@ -89,6 +86,11 @@ export function warningsSection(warnings: WarningFigures, lastRun: LastRun | und
 }
 
 const listColumn = textColumn<{ readonly eventList: string }>('List', ({ eventList }) => lakeText(eventList));
+const pathColumn = textColumn<{ readonly path: string }>('Path', ({ path }) => lakeCode(path));
+const timesColumn = countColumn<{ readonly times: number }>('Times', ({ times }) => times);
+const sumColumn = numberColumn<{ readonly total: string; readonly currency: string }>('Sum', ({ total, currency }) =>
+  moneyText(total, currency),
+);
 
 function warningTable<T>(title: string, where: string, rows: readonly T[], columns: readonly TableColumn<T>[]): Html {
   const more = rows.length > mostRows ? `, the first ${mostRows} of ${formatCount(rows.length)}` : '';
@@ -108,7 +110,7 @@ function lastRunHtml(run: LastRun | undefined): Html {
       const unnamed = Object.keys(places).length - shownPlaces.length;
       return html`<li>
         ${lakeText(pipeline)}: ${formatCount(times)} ${warningTexts[kind] ?? kind}:
-        ${shownPlaces.map((place, at) => html`${at === 0 ? '' : ', '}${place}`)}${unnamed > 0 ? ` and ${unnamed} more` : ''}
+        ${separated(shownPlaces)}${unnamed > 0 ? ` and ${unnamed} more` : ''}
       </li>`;
     }),
   );
