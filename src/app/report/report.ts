@@ -133,7 +133,7 @@ async function writeReport(
 async function refuseOtherFile(path: string, format: ReportFormat): Promise<void> {
   const folder = await stat(dirname(resolve(path))).catch(() => undefined);
   if (folder?.isDirectory() !== true) {
-    throw usageError(`expected --output to name a file in a folder that is there, got ${path}: make the folder first`);
+    throw usageError(`expected --output to name a file in an existing folder, got ${path}: make the folder first`);
   }
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return;
