@@ -192,3 +192,34 @@ test('forget without a terminal and without --yes is refused, and forgets nothin
   expect(refused.err).toContain('expected --yes or a terminal, got neither');
   expect(await counted()).toMatchObject({ code: 0, out: before.out });
 });
+
+describe('words of the command line', () => {
+  test.each([
+    ['behind two dashes', ['sql', '--format', 'csv', '--', 'SELECT 42 AS x']],
+    ['behind two dashes, with a dash', ['sql', '--format', 'csv', '--', '-- a comment\nSELECT 42 AS x']],
+    ['with a blank, and a dash at its beginning', ['sql', '--format', 'csv', '-- a comment\nSELECT 42 AS x']],
+  ])('%s are arguments', async (_where, words) => {
+    expect(await builtCommand(words, { folder: shared })).toMatchObject({ code: 0, out: 'x\n42\n' });
+  });
+
+  test.each([
+    ['compact', ['compact', '--', 'nosuch'], 'got "nosuch"'],
+    ['compact, with a dash', ['compact', '--', '--yes'], 'got "--yes"'],
+    ['a flag with a value', ['plan', '--refresh=maybe'], 'expected --refresh without a value, got "--refresh=maybe"'],
+    ['no name of a file', ['sql', 'SELECT 1', '-o', ''], 'expected a file to write, got an empty name'],
+    ['a folder for metrics', ['sync', '--metrics-file', '.'], 'expected --metrics-file to be a file, got the folder .'],
+    ['a seed of a lake', ['serve', '--lake', 'data/lake', '--seed', '3'], 'expected --seed only without --lake'],
+  ])('that are wrong change nothing: %s', async (_what, words, expected) => {
+    const before = await readdir(shared);
+    const { code, err } = await builtCommand(words, { folder: shared });
+    expect(code).toBe(2);
+    expect(err).toContain(expected);
+    expect(await readdir(shared)).toEqual(before);
+  });
+
+  test('a variable that is wrong is named', async () => {
+    const { code, err } = await builtCommand(['plan'], { folder: shared, environment: { LEDGERLAKE_FROM: 'x' } });
+    expect(code).toBe(2);
+    expect(err).toContain('expected LEDGERLAKE_FROM to be an ISO 8601 date');
+  });
+});

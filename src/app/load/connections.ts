@@ -70,7 +70,8 @@ export async function openUpstream(
   const cursorLifeMs = tokenLifeMinutes * 60_000;
   const common = { clock, cursorLifeMs, random: Math.random, emit };
   if (endpoint === undefined) {
-    if (startEmbedded === undefined) throw usageError('expected --endpoint, got none; there is no embedded service here');
+    if (startEmbedded === undefined)
+      throw usageError('expected --endpoint, got none; there is no embedded service here');
     const service = await startEmbedded(clock);
     const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
     const close = async () => {

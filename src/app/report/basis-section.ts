@@ -47,7 +47,7 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
         compared === undefined || compared.both.length + compared.v0Only.length === 0
           ? undefined
           : compared.both.length === 0
-            ? 'No day is loaded from both services, so that nothing compares them.'
+            ? 'No day is loaded from both services, so that they cannot be compared.'
             : `Both services are loaded for ${spansText(compared.both)}: only there can they be compared.`
       }
     </p>
@@ -56,7 +56,7 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
         ? undefined
         : html`<p class="look">
             <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
-            ${spansText(leftOut.loaded)}. This loads what is left out:
+            ${spansText(leftOut.loaded)}. This loads the missing ones:
             <code>${commandIn({ lake }, loadingCommand(byTransaction.pipeline, leftOut))}</code>
           </p>`
     }

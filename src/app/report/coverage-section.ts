@@ -27,7 +27,7 @@ const stateTexts: Readonly<Record<DayState, string>> = {
 export function coverageSection(status: AccountStatus, basis: BasisFigures, lastRun: LastRun | undefined): Html {
   const { pipelines, range, command, account, unused } = status;
   const dated = pipelines.filter(({ days }) => days.length > 0);
-  if (dated.length === 0) return html`<p class="none">Nothing of this account was read by date.</p>`;
+  if (dated.length === 0) return html`<p class="none">No data of this account was loaded by date.</p>`;
   const states = (Object.keys(stateTexts) as DayState[]).filter((state) =>
     dated.some(({ days }) => days.some((day) => day.state === state)),
   );
@@ -44,7 +44,7 @@ export function coverageSection(status: AccountStatus, basis: BasisFigures, last
       command === undefined
         ? html`<p>
             No gap:
-            ${unused.length === 0 ? 'everything in this time is loaded' : `what was begun with is loaded; nothing yet of ${unused.join(', ')}`}.
+            ${unused.length === 0 ? 'everything in this period is loaded' : `the pipelines in use are loaded; nothing yet of ${unused.join(', ')}`}.
           </p>`
         : html`<p>This loads the gaps${hint}:</p>
             <pre tabindex="0"><code>${command}</code></pre>`

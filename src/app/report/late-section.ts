@@ -37,7 +37,7 @@ const mostMonths = 24;
 export function lateSection({ runs, months, events }: LateFigures, account: string): Html {
   const [first] = runs;
   if (first === undefined) {
-    return html`<p class="none">Nothing that was read again had changed, or nothing was read again yet.</p>`;
+    return html`<p class="none">No re-read event had changed, or none has been re-read yet.</p>`;
   }
   return html`${[...months].map(([currency, rows]) => monthTable(currency, rows))}
     ${figureTable(
@@ -46,7 +46,7 @@ export function lateSection({ runs, months, events }: LateFigures, account: stri
         : 'Runs that found changes',
       runs,
       [
-        textColumn('Read again at, UTC', ({ seenAt }) => minuteText(seenAt)),
+        textColumn('Re-read at, UTC', ({ seenAt }) => minuteText(seenAt)),
         ...changeColumns,
         textColumn('Events from', ({ earliest }) => earliest.slice(0, 10)),
         textColumn('to', ({ latest }) => latest.slice(0, 10)),
@@ -65,7 +65,7 @@ export function lateSection({ runs, months, events }: LateFigures, account: stri
         ),
       ])}
       <p class="note">
-        ${formatCount(first.changes)} changes in all. Every one of the account:
+        ${formatCount(first.changes)} changes in all. Every change of the account:
         <code>SELECT * FROM event_history WHERE account = ${literal(account)} AND source = 'events'</code>
       </p>
     </details>`;

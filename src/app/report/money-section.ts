@@ -151,7 +151,7 @@ function withEmptyMonths(months: readonly string[]): readonly string[] {
 export function salesBreakdownSection({ currency, totals, net }: CurrencyFigures): Html {
   const charges = totals.charges;
   if (signOf(charges) <= 0)
-    return html`<p class="none">Nothing was charged in this time, so there is nothing to part.</p>`;
+    return html`<p class="none">Nothing was charged in this period, so there are no shares.</p>`;
   const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
   const used = tradeCategories.filter(({ id }) => signOf(totals[id]) !== 0);
   const earned = sumOf(used.map(({ id }) => totals[id]));
@@ -193,7 +193,7 @@ export function salesBreakdownSection({ currency, totals, net }: CurrencyFigures
 
 /** Fees by name. */
 export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
-  if (fees.length === 0) return html`<p class="none">No fees in this time.</p>`;
+  if (fees.length === 0) return html`<p class="none">No fees in this period.</p>`;
   const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
   const nameOf = ({ fee, fees: count }: FigureRow<'fees'>) => fee ?? `${formatCount(count)} other fees`;
   const share = (part: string) => perHundred(part, totals.charges) ?? '–';
@@ -221,7 +221,7 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
 
 /** The SKUs with the highest charges, and the share of their fees. */
 export function skuSection({ currency, skus, months }: CurrencyFigures): Html {
-  if (skus.length === 0) return html`<p class="none">No amount of this time names a SKU.</p>`;
+  if (skus.length === 0) return html`<p class="none">No amount in this period names a SKU.</p>`;
   const unnamed = difference(sumOf(months.map(({ net }) => net)), sumOf(skus.map(({ net }) => net)));
   const amount = shownIn(currency);
   const used = skuColumns.filter((id) => skus.some((row) => signOf(row[id]) !== 0));
@@ -252,7 +252,7 @@ function labelOf(id: CategoryId): string {
 /** The rate of refunded orders to orders shipped in the same month. */
 export function refundSection({ currency, refunds, totals }: CurrencyFigures): Html {
   const all = refunds.find(({ ofMonth }) => ofMonth === null);
-  if (all === undefined) return html`<p class="none">No order was shipped or refunded in this time.</p>`;
+  if (all === undefined) return html`<p class="none">No order was shipped or refunded in this period.</p>`;
   const months = refunds.flatMap((row) => (row.ofMonth === null ? [] : [{ ...row, month: row.ofMonth }]));
   const points = months.flatMap((row) => {
     const rate = rateText(row);
@@ -263,7 +263,7 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
   const chart = rateChart('Line chart of the refund rate by month; the table below it has the figures.', points);
   return html`${points.length < 2 ? undefined : html`<figure>${chart}</figure>`}
     ${figureTable(
-      html`Orders with amounts in ${currencyText(currency)} that were shipped, and that were refunded, by month`,
+      html`Shipped and refunded orders with amounts in ${currencyText(currency)}, by month`,
       months,
       [
         textColumn('Month', ({ month }) => month),

@@ -3,7 +3,7 @@ import { bankLines, type BankLine } from '../query/money-views.js';
 import { programCommand } from '../command-text.js';
 import { byDate, byGroup } from '../verify/checks/main-tables.js';
 import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';
+import { apartText, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
 export type ReconciliationLine = FigureRow<'reconciliation'>;
@@ -29,12 +29,17 @@ const meanings: Readonly<Record<BankLine, string>> = {
   'in no loaded settlement': 'Events whose settlement is not loaded',
   'in a settlement, not by date':
     'Events of settlements that are not loaded by date, or are newer than the last one that is',
+<<<<<<< HEAD
   'in open settlements': 'The bank gets them when these close',
   'beginning balances': 'What earlier settlements were not paid',
   'settlements without events':
     'Totals of closed settlements of which no event is loaded, less their beginning balances',
+=======
+  'in open settlements': 'They are paid out when these settlements close',
+  'beginning balances': 'Amounts of earlier settlements that were not paid out',
+>>>>>>> prose2
   'closed, not paid out': 'The transfer failed or is on its way, or there was nothing to pay',
-  total: 'What the bank got',
+  total: 'Amount received by the bank',
 };
 
 /** The text instead of the reconciliation in a report on a part of the lake at `location`. */
@@ -56,12 +61,12 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
   const steps = bankLines.filter((line) => line !== 'total').map((line) => ({ line, amount: amountOf(line) }));
   const total = amountOf('total');
   const sum = sumOf(steps.map((step) => step.amount));
-  const apart = difference(sum, total);
+  const discrepancy = difference(sum, total);
   return html`${figureTable(
-    html`From the net amounts by date to what the bank got, in ${currencyText(currency)}`,
+    html`From the net amounts by date to the amount received by the bank, in ${currencyText(currency)}`,
     [
       ...steps.map((step) => ({ ...step, about: meanings[step.line] })),
-      { line: 'together', amount: sum, about: 'What the bank should have got' },
+      { line: 'together', amount: sum, about: 'Amount expected at the bank' },
       { line: 'at the bank', amount: total, about: 'Totals of the settlements whose transfer succeeded' },
     ],
     [
@@ -69,13 +74,17 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
       numberColumn('Amount', (row) => amount(row.amount)),
       textColumn('What it is', ({ about }) => about, true),
     ],
-    ['Difference', amount(apart), ''],
+    ['Difference', amount(discrepancy), ''],
   )}
   ${
-    signOf(apart) === 0
+    signOf(discrepancy) === 0
       ? undefined
       : html`<p class="fault">
+<<<<<<< HEAD
           ${amountsIn(currency)(apart.replace('-', ''))} apart: a closed settlement does not add up.
+=======
+          ${apartText(discrepancy, currency)}: a closed settlement does not add up, or its entries are not loaded.
+>>>>>>> prose2
         </p>`
   }`;
 }

@@ -78,12 +78,12 @@ function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
     ...(hasTransfers ? [totalColumn('Loans and transfers', 'transfers')] : []),
     textColumn('Settlements', ({ settlements }) => settlementsText(settlements)),
   ]);
-  return html`${chapters.length === 0 ? html`<p class="none">No amounts and no settlements in this time.</p>` : table}
+  return html`${chapters.length === 0 ? html`<p class="none">No amounts and no settlements in this period.</p>` : table}
   ${
     concerns.length === 0
       ? html`<p class="well">
-          <span class="sign" aria-hidden="true">✓</span> Nothing asks for a second look: every closed settlement adds up
-          to the cent, no day is missing, and no amount was left out.
+          <span class="sign" aria-hidden="true">✓</span> Nothing needs attention: every closed settlement adds up to the
+          cent, no day is missing, and no amount was left out.
         </p>`
       : html`<div class="look">
           <h3>Worth a look</h3>
@@ -160,15 +160,15 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
   const unknown = timesOf(warnings.unknownAmounts);
   if (unknown > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of a role that nobody knows,
-        and in no figure.`,
+      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of an unknown role and in no
+        figure.`,
     );
   }
   const kinds = timesOf(warnings.unknownKinds);
   if (kinds > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of a kind that is not known,
-        and not in what was earned.`,
+      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of an unknown kind and not
+        in the earned amounts.`,
     );
   }
   const lists = warnings.unknownLists.length;
@@ -181,7 +181,7 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
   if (lateRun !== undefined) {
     concerns.push(
       html`<a href="#${id}-late">Events arrived late or vanished</a>: ${formatCount(lateRun.runs, 'run')} found changes
-        in what they read again.`,
+        in what they re-read.`,
     );
   }
   if (lastRun?.account === status.account && lastRun.status === 'failed') {
@@ -235,7 +235,7 @@ function currencyChapter(
     <h3 id="${id}-h">${code}${name === undefined ? undefined : html` <small>${name}</small>`}</h3>
     ${
       figures === undefined
-        ? html`<p class="none">No amount in ${code} was read by date in this time.</p>`
+        ? html`<p class="none">No amount in ${code} was loaded by date in this period.</p>`
         : html`${part('months', 'Earned by month', monthSection(figures))}
           ${part('hundred', 'Where each 100 of sales goes', salesBreakdownSection(figures))}`
     }
@@ -332,7 +332,7 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
     </header>
     <main id="content">${accounts.length === 0 ? emptyLake(location) : bodies}</main>
     ${accounts.length === 0 ? undefined : glossary()}
-    <footer>Made by Ledgerlake ${version} from what the lake holds; nothing was asked of the service.</footer>
+    <footer>Made by Ledgerlake ${version} from the data in the lake, without requests to the service.</footer>
   </body>`;
   return `<!doctype html>\n${new Html(`<html lang="en">${head(location)}${content.text}</html>`).text}\n`;
 }
@@ -363,7 +363,8 @@ function rangeText({ id, status: { range, pipelines } }: AccountChapter, isParti
   const lacking = pipelines.filter(({ days }) => days.some(({ state }) => state === 'missing'));
   const dates = `${instantText(range.start)} to ${instantText(range.end)}`;
   return html`<p class="lead">
-      ${isPartial ? `Everything from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
+      <<<<<<< HEAD ${isPartial ? `Everything from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
+      ======= ${isPartial ? `Data from ${dates}, the end excluded.` : `All data of the lake: ${dates}.`} >>>>>>> prose2
     </p>
     ${
       lacking.length === 0
@@ -392,13 +393,12 @@ function glossary(): Html {
     <dl>
       <dt>Earned</dt>
       <dd>
-        Sales, promotions, fees, taxes, refunds and reimbursements together: what selling brought and cost. Tax that you
-        remit yourself is still in it.
+        Sales, promotions, fees, taxes, refunds and reimbursements together: income and costs of selling. Tax that you
+        remit yourself is included.
       </dd>
       <dt>Net proceeds</dt>
       <dd>
-        The sum of all amounts whose role is net, in the month in which their event stands: what was earned, and loans
-        and transfers.
+        The sum of all amounts with the role net, by the month of their event: earned amounts, and loans and transfers.
       </dd>
       ${meanings}
       <dt>Deferred, paid basis</dt>
@@ -408,21 +408,22 @@ function glossary(): Html {
       </dd>
       <dt>Refund rate</dt>
       <dd>
-        Orders that were refunded in a time, for each 100 that were shipped in it. Refunds of earlier sales are among
-        them, so the first months of a lake have more than their own.
+        Orders that were refunded in a period, for each 100 that were shipped in it. Refunds of earlier sales are
+        included, so the first months of a lake also have refunds of sales before it.
       </dd>
       <dt>Settlement</dt>
       <dd>
-        What the marketplace pays out at once, mostly for two weeks: the balance that it begins with and the net of its
-        entries are its total. A payout moves that total to the bank: it earns nothing.
+        A period, mostly of two weeks, whose money the marketplace pays out together: its total is its beginning balance
+        plus the net of its entries. A payout moves that total to the bank and is no income.
       </dd>
       <dt>Rounded</dt>
       <dd>
-        Amounts stand in the digits of their currency, rounded half to even. One with more digits is underlined with
-        dots, and its title, in print the brackets behind it, has it exactly. Sums are of the exact amounts.
+        Amounts have the decimal places of their currency, rounded half to even. An amount with more of them has a
+        dotted underline, and its title (in print, the brackets after it) has the exact amount. Sums are of exact
+        amounts.
       </dd>
       <dt>Entry</dt>
-      <dd>One amount of one event. An amount of the role memo repeats what others count, and is in no sum.</dd>
+      <dd>One amount of one event. An amount of the role memo repeats other amounts and is in no sum.</dd>
     </dl>
   </section>`;
 }

@@ -247,7 +247,7 @@ export function settlementSection(
   isPartial: boolean,
 ): Html {
   if (settlements.length === 0)
-    return html`<p class="none">No settlement in ${currencyText(currency)} opened in this time.</p>`;
+    return html`<p class="none">No settlement in ${currencyText(currency)} opened in this period.</p>`;
   const amount = shownIn(currency);
   const shown = settlements.filter(({ verdict }, at) => at < mostSettlements || verdict === 'differs');
   const left = settlements.slice(mostSettlements).filter(({ verdict }) => verdict !== 'differs').length;
@@ -268,8 +268,8 @@ export function settlementSection(
   return html`${scrolling(
       html`<table class="settlements">
         <caption>
-          ${isPartial ? 'Settlements that opened in this time' : 'Settlements by their beginning'}, the newest first, in
-          ${currencyText(currency)}
+          ${isPartial ? 'Settlements that opened in this period' : 'Settlements by their beginning'}, the newest first,
+          in ${currencyText(currency)}
         </caption>
         ${tableHead(columns)}${bodies}${comparedTotals(columns, settlements, currency, isPartial)}
       </table>`,
@@ -281,7 +281,7 @@ export function settlementSection(
       ${
         withoutEntries === 0
           ? undefined
-          : `What the entries of ${formatCount(withoutEntries)} older ones come to is left out of this file.`
+          : `The entries of ${formatCount(withoutEntries)} older ones are left out of this file.`
       }
     </p>`;
 }
@@ -307,7 +307,7 @@ function comparedTotals(
   const paid = sumOver(({ settlement }) => (isPaid(settlement) ? settlement.total : undefined));
   return html`<tfoot>
     ${tableRow(columns, [
-      `${isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`}${isPartial ? ' that opened in this time' : ''}`,
+      `${isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`}${isPartial ? ' that opened in this period' : ''}`,
       amount(sumOver(({ settlement }) => settlement.beginning)),
       amount(sumOver(({ net }) => net)),
       amount(total),
@@ -360,7 +360,7 @@ function totalTable({ settlement, net, sum, currency, discrepancy }: SettlementF
     { label: 'Beginning balance', text: orDash(beginning, amount) },
     { label: 'Net of its entries', text: net === undefined ? 'not loaded' : amount(net) },
     net !== undefined && { label: 'Together', text: amount(sum) },
-    { label: 'Total as the service tells it', text: orDash(total, amount) },
+    { label: 'Total reported by the service', text: orDash(total, amount) },
     discrepancy !== undefined &&
       total !== null && { label: 'Apart', text: amountsIn(currency)(difference(sum, total)) },
   ];

@@ -29,7 +29,9 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
   const handle = await open(temporary, 'ax').catch((error: unknown) => {
     const why =
-      systemCode(error) === 'ENOENT' ? `the folder ${dirname(target)} does not exist; create it first` : openFault(error);
+      systemCode(error) === 'ENOENT'
+        ? `the folder ${dirname(target)} does not exist; create it first`
+        : openFault(error);
     throw usageError(`expected a file that can be written, got ${path} (${why})`);
   });
   let size = 0;

@@ -27,7 +27,7 @@ test('without a settlement that was listed, there is nothing to hold against', a
   lake = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
   const { page } = await reported(lake);
   expect(page.texts(`#${page.chapter('USD')}-settlements`)).toEqual([
-    'Settlements, USD No settlement in USD opened in this time.',
+    'Settlements, USD No settlement in USD opened in this period.',
   ]);
   expect(page.texts('.look li')).toEqual(['Nothing was loaded yet of financial-event-groups, group-events.']);
 });
@@ -43,7 +43,9 @@ test('a settlement whose entries are not loaded is told, not judged', async () =
 test('settlements alone make a chapter of their currency', async () => {
   lake = await loadedLake(smallLedger(), [{ pipelines: ['financial-event-groups'] }]);
   const { page } = await reported(lake);
-  expect(page.texts(`#${page.chapter('USD')} > .none`)).toEqual(['No amount in USD was read by date in this time.']);
+  expect(page.texts(`#${page.chapter('USD')} > .none`)).toEqual([
+    'No amount in USD was loaded by date in this period.',
+  ]);
 });
 
 test('one day is a report too, and gaps stand in the calendar and as a list', async () => {
@@ -112,7 +114,7 @@ test('twenty currencies have a chapter each, and a month that lost money is belo
   // 20 × (−5 + 1).
   expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', Earned: '-80.00' }]);
   expect(page.texts(`#${page.chapter('USD')}-hundred .none`)).toEqual([
-    'Nothing was charged in this time, so there is nothing to part.',
+    'Nothing was charged in this period, so there are no shares.',
   ]);
 });
 
@@ -138,7 +140,7 @@ describe('what was read again', () => {
     ]);
     expect(page.table('a1-late', 1)).toEqual([
       {
-        'Read again at, UTC': '2025-03-09 01:02',
+        'Re-read at, UTC': '2025-03-09 01:02',
         Appeared: '1',
         Vanished: '1',
         'Events from': '2025-02-23',
@@ -150,10 +152,10 @@ describe('what was read again', () => {
       { Change: 'appeared', Dated: '2025-02-23', Order: '111-0000000-0000099', Net: '7.10 USD' },
     ]);
     const [told = ''] = page.texts('#a1-late .note');
-    const [count, statement = ''] = told.split(/\. Every one of the account: /);
+    const [count, statement = ''] = told.split(/\. Every change of the account: /);
     expect(count).toBe('2 changes in all');
     expect(await (await database(root, clock)).rows(statement)).toHaveLength(2);
-    expect(page.texts('.look li').at(-1)).toContain('1 run found changes in what they read again');
+    expect(page.texts('.look li').at(-1)).toContain('1 run found changes in what they re-read');
   });
 });
 

@@ -119,7 +119,7 @@ test.each([{ from: '2025-02-20' }, { to: '2025-03-01' }])(
     ]);
     expect(sheets.find(({ name }) => name === 'reconciliation')?.rows).toEqual([]);
     expect(page.texts(`#${page.chapter('JPY')}-settlements .settlements > caption`)).toEqual([
-      'Settlements that opened in this time, the newest first, in JPY',
+      'Settlements that opened in this period, the newest first, in JPY',
     ]);
   },
 );
@@ -147,7 +147,7 @@ test('the closed settlements are summed up below them', async () => {
   own.remove();
   const section = `${page.chapter('USD')}-settlements`;
   expect(part.texts(`#${part.chapter('USD')}-settlements .settlements > tfoot th`)).toEqual([
-    'All 2 closed that opened in this time',
+    'All 2 closed that opened in this period',
   ]);
   expect(page.texts(`#${section} .settlements > tfoot > tr > *`)).toEqual([
     ...['All 2 closed', '17.50', '39.50', '56.50', '0.50 apart', '40.00 at the bank'],
@@ -186,7 +186,7 @@ test('what asks for a second look is named first', () => {
     '2 net amounts in USD do not fit a decimal of 18 digits and are in no figure.',
     '1 settlement in EUR does not add up.',
     '1 payout in JPY failed: the bank did not take that of 2025-03-02 over 4,999 JPY.',
-    '1 amount is of a role that nobody knows, and in no figure.',
+    '1 amount is of an unknown role and in no figure.',
     '1 list of events is new to the model.',
   ]);
 });
@@ -271,7 +271,11 @@ test('the same lake at the same instant gives the same bytes', async () => {
 test('a range bounds every figure, and settlements by when they opened', async () => {
   const { page } = await reported(lake, { from: '2025-03-01', to: '2025-03-05' });
   expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', Sales: '100.40' }]);
+<<<<<<< HEAD
   expect(page.texts('#a1 > .lead')).toEqual(['Everything from 2025-03-01 to 2025-03-05, the end excluded.']);
+=======
+  expect(page.texts('#a1 > .lead')).toEqual(['Data from 2025-03-01 to 2025-03-05, the end excluded.']);
+>>>>>>> prose2
   expect(page.texts('.verdict').filter((text) => text.startsWith('✗') || text.startsWith('✓'))).toHaveLength(1);
   expect(() => page.chapter('JPY')).toThrow();
 });
