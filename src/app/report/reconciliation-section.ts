@@ -29,15 +29,10 @@ const meanings: Readonly<Record<BankLine, string>> = {
   'in no loaded settlement': 'Events whose settlement is not loaded',
   'in a settlement, not by date':
     'Events of settlements that are not loaded by date, or are newer than the last one that is',
-<<<<<<< HEAD
-  'in open settlements': 'The bank gets them when these close',
-  'beginning balances': 'What earlier settlements were not paid',
-  'settlements without events':
-    'Totals of closed settlements of which no event is loaded, less their beginning balances',
-=======
   'in open settlements': 'They are paid out when these settlements close',
   'beginning balances': 'Amounts of earlier settlements that were not paid out',
->>>>>>> prose2
+  'settlements without events':
+    'Totals of closed settlements of which no event is loaded, less their beginning balances',
   'closed, not paid out': 'The transfer failed or is on its way, or there was nothing to pay',
   total: 'Amount received by the bank',
 };
@@ -79,12 +74,6 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
   ${
     signOf(discrepancy) === 0
       ? undefined
-      : html`<p class="fault">
-<<<<<<< HEAD
-          ${amountsIn(currency)(apart.replace('-', ''))} apart: a closed settlement does not add up.
-=======
-          ${apartText(discrepancy, currency)}: a closed settlement does not add up, or its entries are not loaded.
->>>>>>> prose2
-        </p>`
+      : html`<p class="fault">${apartText(discrepancy, currency)}: a closed settlement does not add up.</p>`
   }`;
 }

@@ -100,11 +100,7 @@ function warningTable<T>(title: string, where: string, rows: readonly T[], colum
 
 /** The result and warnings of the last run, where it was one of this account. */
 function lastRunHtml(run: LastRun | undefined): Html {
-<<<<<<< HEAD
   if (run === undefined) return html`<p class="none">The last run has no summary of this account.</p>`;
-=======
-  if (run === undefined) return html`<p class="none">No last run of this account is recorded.</p>`;
->>>>>>> prose2
   const { command, status, endedAt, from, to, failure, pipelines } = run;
   const range = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}`;
   const lines = Object.entries(pipelines).flatMap(([pipeline, { warnings = {} }]) =>

@@ -271,11 +271,7 @@ test('the same lake at the same instant gives the same bytes', async () => {
 test('a range bounds every figure, and settlements by when they opened', async () => {
   const { page } = await reported(lake, { from: '2025-03-01', to: '2025-03-05' });
   expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', Sales: '100.40' }]);
-<<<<<<< HEAD
-  expect(page.texts('#a1 > .lead')).toEqual(['Everything from 2025-03-01 to 2025-03-05, the end excluded.']);
-=======
   expect(page.texts('#a1 > .lead')).toEqual(['Data from 2025-03-01 to 2025-03-05, the end excluded.']);
->>>>>>> prose2
   expect(page.texts('.verdict').filter((text) => text.startsWith('✗') || text.startsWith('✓'))).toHaveLength(1);
   expect(() => page.chapter('JPY')).toThrow();
 });
