@@ -43,7 +43,7 @@ export function lakeCommand(location: string, ...words: readonly string[]): stri
 export function rereadCommand({ table, file, slice }: LostRows, of: MendedLake): string | undefined {
   const delta = of.lake.tables.find(({ schema }) => schema.name === table);
   const filled = pipelines.find(({ tables }) => tables.at(-1)?.name === table);
-  const pipeline = filled?.name ?? delta?.schema.ownPipeline;
+  const pipeline = filled?.name ?? delta?.schema.customPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
   const { location, lastRun, config } = of;

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { systemCode, usageError } from '../core/errors.js';
 import { Lake } from './lake.js';
-import { lookAt } from './look-at.js';
+import { lookAt } from './inspect-location.js';
 import { lakeFolder, openStore } from './store/open-store.js';
 
 /**

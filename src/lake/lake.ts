@@ -10,7 +10,7 @@ import { commitTransaction, type TransactionResult } from './transaction/transac
 import { importSpansOf, isDerivedFile, DamagedFile } from './delta/file-tags.js';
 import { describedTables } from './table-descriptions.js';
 import { checkDescribed, checkLogs, noteNewestVersions, nothingNoted, readNewestVersions } from './newest-versions.js';
-import { lookAt } from './look-at.js';
+import { lookAt } from './inspect-location.js';
 import { importedKey } from './loads/imported-days.js';
 import {
   type Revisions,
@@ -93,8 +93,8 @@ export class Lake {
   async refresh(): Promise<void> {
     for (let before: string | undefined; ;) {
       // First those whose files count by themselves in the end: nothing is seen of them ahead of the commit they came with.
-      await Promise.all(this.tables.filter(({ schema }) => schema.lasting).map((table) => table.refresh()));
-      await Promise.all(this.tables.filter(({ schema }) => !schema.lasting).map((table) => table.refresh()));
+      await Promise.all(this.tables.filter(({ schema }) => schema.appendOnly).map((table) => table.refresh()));
+      await Promise.all(this.tables.filter(({ schema }) => !schema.appendOnly).map((table) => table.refresh()));
       const versions = this.tables.map(({ snapshot }) => snapshot.version).join();
       // A table may have been read before a commit that a later read of another one builds on. Where reading on brings
       // nothing new, a log is damaged, and whoever opens the file that is missing says so.

@@ -103,8 +103,8 @@ export async function noteNewestVersions(store: Store, tables: readonly Versione
     name,
     Math.max(version, before.versions[name] ?? version),
   ]);
-  const described = begun.flatMap(({ schema: { name, ownPipeline } }): [string, string][] =>
-    ownPipeline === undefined ? [] : [[name, ownPipeline]],
+  const described = begun.flatMap(({ schema: { name, customPipeline } }): [string, string][] =>
+    customPipeline === undefined ? [] : [[name, customPipeline]],
   );
   const note = {
     versions: sorted({ ...before.versions, ...Object.fromEntries(versions) }),

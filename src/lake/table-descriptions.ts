@@ -23,8 +23,8 @@ export async function describedTables(store: Store): Promise<readonly Table[]> {
     if (bytes === undefined) continue;
     const location = `${store.location}/${path}`;
     for (const table of await readKept(bytes, location)) {
-      if (descriptionPath(table.ownPipeline ?? '') !== path)
-        throw damaged(location, `it describes ${descriptionPath(table.ownPipeline ?? '')}`);
+      if (descriptionPath(table.customPipeline ?? '') !== path)
+        throw damaged(location, `it describes ${descriptionPath(table.customPipeline ?? '')}`);
       if (kept.has(table.name)) throw damaged(location, `another one describes ${table.name} too`);
       kept.set(table.name, table);
     }
@@ -35,10 +35,10 @@ export async function describedTables(store: Store): Promise<readonly Table[]> {
 /** Those of pipelines that have a file in one of their tables: what a run has described, and loaded nothing of, binds nobody. */
 export async function begunTables(store: Store, described: readonly Table[]): Promise<readonly Table[]> {
   const pipelines = new Set<string>();
-  for (const { name, ownPipeline = '' } of described) {
-    if (await hasFile(store, name)) pipelines.add(ownPipeline);
+  for (const { name, customPipeline = '' } of described) {
+    if (await hasFile(store, name)) pipelines.add(customPipeline);
   }
-  return described.filter(({ ownPipeline = '' }) => pipelines.has(ownPipeline));
+  return described.filter(({ customPipeline = '' }) => pipelines.has(customPipeline));
 }
 
 async function hasFile(store: Store, folder: string): Promise<boolean> {
@@ -55,8 +55,10 @@ async function hasFile(store: Store, folder: string): Promise<boolean> {
 export async function describeTables(store: Store, tables: readonly Table[]): Promise<void> {
   for (const { name, tables: filled } of customPipelinesOf(tables)) {
     const [main, lines] = filled.toReversed();
+    if (main === undefined) continue;
     const described = lines && { name: lines.name, about: lines.about, columns: lines.columns, sort: lines.sort };
-    const bytes = Buffer.from(`${JSON.stringify({ ...main, lines: described }, undefined, 2)}\n`);
+    const { customPipeline: ownPipeline, ...rest } = main;
+    const bytes = Buffer.from(`${JSON.stringify({ ...rest, ownPipeline, lines: described }, undefined, 2)}\n`);
     const path = descriptionPath(name);
     const found = await store.read(path);
     if (found === undefined || Buffer.compare(found, bytes) !== 0) await store.write(path, bytes);
@@ -81,9 +83,9 @@ async function readKept(bytes: Uint8Array, location: string): Promise<readonly T
         .map((issue) => faultLine(issue, kept))
         .join(''),
     );
-  const { lines, ...main } = data;
-  const { name: linesOf, ownPipeline } = main;
-  return [...(lines === undefined ? [] : [{ ...lines, ownPipeline, linesOf }]), main];
+  const { lines, ownPipeline: customPipeline, ...main } = data;
+  const described = lines === undefined ? [] : [{ ...lines, customPipeline, linesOf: main.name }];
+  return [...described, { ...main, customPipeline }];
 }
 
 function damaged(location: string, fault: string): LedgerlakeError {

@@ -87,7 +87,7 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     second.type('SELECT 3 AS x;\r');
     await second.shows(/x\s+3\s.*ledgerlake> /s);
     second.type(ctrlC);
-    await second.shows(/leaves\.\s.*ledgerlake> /s);
+    await second.shows(/to leave\.\s.*ledgerlake> /s);
     second.type(ctrlC);
     expect(await second.ended()).toBe(0);
   });

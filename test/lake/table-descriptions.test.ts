@@ -102,7 +102,7 @@ test.each(hostile)('a description with %s is refused in one line', async (_, cha
 
 test('two descriptions of one table are refused', async () => {
   const store = diskStore(lake);
-  await describeTables(store, [table, { ...table, ownPipeline: 'second' }]);
+  await describeTables(store, [table, { ...table, customPipeline: 'second' }]);
   await expect(describedTables(store)).rejects.toThrow(/another one describes shop_orders too/);
 });
 

@@ -1,4 +1,4 @@
-import { keptState, type KeptQuota } from '../../engine/journal/kept-state.js';
+import { keptState, type KeptQuota } from '../../engine/journal/persisted-quota.js';
 import type { Settings } from '../configuration/settings.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';

@@ -26,7 +26,7 @@ import { acquireExclusiveLease, leasePath, otherLeases } from '../../lake/upkeep
 import { rowsInLog } from '../../lake/files/new-file.js';
 import { restoreSwapped } from '../../lake/transaction/references.js';
 import type { Store } from '../../lake/store/store.js';
-import { removeAged } from './retention.js';
+import { removeAged } from './aged-rows.js';
 import { readAccountName } from '../configuration/account.js';
 import { readInstantOption } from '../configuration/range.js';
 import { eraseState, type StateLocation } from '../load/state-folder.js';
@@ -92,7 +92,7 @@ export async function forgetIn(
     // What a run that died took out of a derived table, and that still counts, must not pass for a leftover.
     await restoreSwapped(lake.tables, Infinity, clock.now());
     const filesBefore = accountFiles(lake, account);
-    const described = lake.tables.flatMap(({ schema: { ownPipeline } }) => ownPipeline ?? []).map(descriptionPath);
+    const described = lake.tables.flatMap(({ schema: { customPipeline } }) => customPipeline ?? []).map(descriptionPath);
     const spare = new Set([forgetNotePath(account), leasePath(lease.id), ...described]);
     signal.throwIfAborted();
     const forgets =

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { refuseLinks } from '../../lake/store/disk-folders.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
-import { openKeptQuota, type KeptQuota } from '../../engine/journal/kept-state.js';
+import { openKeptQuota, type KeptQuota } from '../../engine/journal/persisted-quota.js';
 
 /** What decides where a run's state is kept. */
 export interface StateLocation {

@@ -1,6 +1,6 @@
 import { commitTransaction } from '../../lake/transaction/transaction.js';
 import { historyFamily } from '../reconcile/event-history.js';
-import { unpinLasting } from '../../lake/transaction/references.js';
+import { unpinAppended } from '../../lake/transaction/references.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
@@ -50,7 +50,7 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
     run: async (run) => {
       const { lake, families, limits } = run;
       if (isDropping) await dropDamagedHistory(run);
-      if (families.some(({ main }) => main.lasting)) await unpinLasting(lake, context.clock.now());
+      if (families.some(({ main }) => main.appendOnly)) await unpinAppended(lake, context.clock.now());
       await withWorkspace(limits, lake.store, async (workspace) => {
         for (const family of families) await compactFamily(run, workspace, family, targetBytes);
       });
@@ -66,7 +66,7 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
  */
 async function dropDamagedHistory({ lake, account, clock, signal, emit }: MaintenanceRun): Promise<void> {
   for (const table of lake.tables) {
-    if (table.schema.lasting !== true) continue;
+    if (table.schema.appendOnly !== true) continue;
     const damaged = new Map<string, { readonly add: Add; readonly reason: string }>();
     for (const add of [...table.snapshot.files.values()]) {
       signal.throwIfAborted();

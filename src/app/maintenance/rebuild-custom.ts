@@ -42,7 +42,7 @@ export async function updateDescriptions(
 ): Promise<void> {
   const kept = await describedTables(store);
   for (const { name, loaded, tables } of customPipelines) {
-    if (!kept.some(({ ownPipeline }) => ownPipeline === name)) continue;
+    if (!kept.some(({ customPipeline }) => customPipeline === name)) continue;
     refuseChanged(loaded, kept, lake);
     await describeTables(store, withLaterColumns(tables, kept));
   }
@@ -50,7 +50,7 @@ export async function updateDescriptions(
 
 /** Whether the rows of a custom pipeline can be derived again: its records are kept. */
 export function hasRawRecords({ main }: Family): boolean {
-  return main.ownPipeline !== undefined && hasColumn(main, 'raw');
+  return main.customPipeline !== undefined && hasColumn(main, 'raw');
 }
 
 /**

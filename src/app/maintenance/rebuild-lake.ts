@@ -163,7 +163,7 @@ function derivable(families: readonly Family[]): readonly Family[] {
 async function reportUndefined(options: RebuildOptions, { clock, emit }: RunContext): Promise<void> {
   const { pipelines: named, customPipelines = [] } = options;
   const described = await describedTables(await existingStore(options, clock));
-  const names = new Set(described.flatMap((table) => (hasColumn(table, 'raw') ? (table.ownPipeline ?? []) : [])));
+  const names = new Set(described.flatMap((table) => (hasColumn(table, 'raw') ? (table.customPipeline ?? []) : [])));
   for (const name of [...names].toSorted()) {
     if (customPipelines.some((pipeline) => pipeline.name === name)) continue;
     if (named.includes(name)) {

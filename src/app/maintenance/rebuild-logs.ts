@@ -33,7 +33,7 @@ import {
   type DamagedLogs,
   type OpenedTable,
   type TablePlan,
-} from './log-plan.js';
+} from './log-rebuild-plan.js';
 
 export interface RebuildLogsOptions extends LakeAddress {
   /** Whose logs are written anew, whatever their state; none: those that can't be read. */
@@ -199,7 +199,7 @@ interface CommandContext extends Pick<MendedLake, 'location' | 'config' | 'lastR
 function commandsOf(plans: readonly TablePlan[], context: CommandContext): string[] {
   const { lastRun } = context;
   const accounts = new Set(plans.flatMap(({ files, lost }) => [...files, ...lost].map(({ account }) => account)));
-  if (lastRun !== undefined && plans.some(({ family }) => family?.main.lasting !== true)) accounts.add(lastRun.account);
+  if (lastRun !== undefined && plans.some(({ family }) => family?.main.appendOnly !== true)) accounts.add(lastRun.account);
   return [...accounts].toSorted().flatMap((account) => accountCommands(account, plans, context));
 }
 
@@ -251,7 +251,7 @@ interface KnownLoads {
 
 /** Undefined for a derived or a lasting table. */
 function knownLoads({ family, files, lost, txns }: TablePlan, account: string): KnownLoads | undefined {
-  if (family === undefined || family.main.lasting === true) return undefined;
+  if (family === undefined || family.main.appendOnly === true) return undefined;
   const loadKeys = txns.flatMap(({ appId }) => {
     const read = parseAppId(appId);
     return read?.account === account ? [read.loadKey] : [];

@@ -9,7 +9,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { millionths } from '../../core/numeric/decimal.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { footerTexts } from '../../core/parquet/footer.js';
-import { encodedColumns } from '../../core/parquet/encoded-columns.js';
+import { encodedColumns } from '../../core/parquet/decode-columns.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Derivation, DerivedBatch } from '../../engine/run/derivation.js';
 import type { Add } from '../../lake/delta/actions.js';

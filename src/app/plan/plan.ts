@@ -19,7 +19,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
-import { openKeptQuota } from '../../engine/journal/kept-state.js';
+import { openKeptQuota } from '../../engine/journal/persisted-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { customAddress, customQuotaFile, openUpstream, type UpstreamOptions } from '../load/connections.js';
 import { quotaFile } from '../load/state-folder.js';

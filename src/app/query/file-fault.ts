@@ -58,7 +58,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
     config: scope.config,
     lastRun: await readLastRun(lake.store),
   });
-  const copy = mend === undefined || file.table.schema.lasting === true ? ['restore it from a copy'] : [];
+  const copy = mend === undefined || file.table.schema.appendOnly === true ? ['restore it from a copy'] : [];
   const run = mend === undefined ? [] : [`run \`${commandIn(scope, mend)}\``];
   const address = lake.store.address(path);
   const advice = [...copy, ...run].join(', or ');

@@ -1,3 +1,4 @@
+import { groupBy } from '../../core/group-by.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import {
@@ -11,7 +12,7 @@ import {
   type TableColumn,
 } from './html.js';
 import { shownIn, currencyText, minuteText, moneyText } from './report-amounts.js';
-import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
+import { type FigureReader, type FigureRow } from './report-statements.js';
 
 /** Events that arrived late or vanished, from `event_history`: runs, months by currency, and events, newest first. */
 export interface LateFigures {
@@ -26,7 +27,7 @@ export async function readLate({ database, signal, sql, rows }: FigureReader): P
   const runs = await rows(sql.lateRuns);
   if (runs.length === 0) return { runs, months: new Map(), events: [] };
   await database.execute(sql.makeLateAmounts, { signal });
-  const months = groupedBy(await rows(sql.lateMonths), ({ currency }) => currency);
+  const months = groupBy(await rows(sql.lateMonths), ({ currency }) => currency);
   return { runs, months, events: await rows(sql.lateEvents) };
 }
 

@@ -1,10 +1,11 @@
+import { groupBy } from '../../core/group-by.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
 import { categories, tradeCategories, type Category, type CategoryId } from '../query/categories.js';
 import { rateChart, stackedChart, stepsChart, type Step } from './charts.js';
 import { countColumn, figureTable, html, lakeName, lakeText, numberColumn, textColumn, type Html } from './html.js';
 import { amountsIn, currencyText, difference, perHundred, shownIn, signOf, sumOf, timesOf } from './report-amounts.js';
-import { groupedBy, skuColumns, type FigureReader, type FigureRow } from './report-statements.js';
+import { skuColumns, type FigureReader, type FigureRow } from './report-statements.js';
 
 /** Amounts by category, as decimal texts. */
 type CategoryAmounts = Readonly<Record<CategoryId, string>>;
@@ -43,7 +44,7 @@ export async function readFigures(
   await database.execute(sql.makeAmounts, { signal });
   await database.execute(sql.makeTotals, { signal });
   await database.execute(sql.makeSkus, { signal });
-  const byCurrency = <T extends { currency: string }>(all: readonly T[]) => groupedBy(all, ({ currency }) => currency);
+  const byCurrency = <T extends { currency: string }>(all: readonly T[]) => groupBy(all, ({ currency }) => currency);
   const currencies = await rows(sql.currencies);
   const months = byCurrency(await rows(sql.months));
   const fees = byCurrency(await rows(isExport ? sql.everyFee : sql.fees));
@@ -57,7 +58,7 @@ export async function readFigures(
       ...figures,
       totals: amountsOf(sums),
       earned: earnedOf(amountsOf(sums)),
-      months: [...groupedBy(sums, ({ month }) => month)].map(([month, rows]) => ({
+      months: [...groupBy(sums, ({ month }) => month)].map(([month, rows]) => ({
         ...{ month, amounts: amountsOf(rows), net: sumOf(rows.map(({ total }) => total)) },
       })),
       fees: fees.get(currency) ?? [],

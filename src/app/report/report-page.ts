@@ -1,3 +1,4 @@
+import { groupBy } from '../../core/group-by.js';
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -32,7 +33,6 @@ import {
 } from './money-section.js';
 import { currencyName, currencyText, minuteText, moneyText, shownIn, signOf, timesOf } from './report-amounts.js';
 import { noReconciliation, reconciliationSection, type ReconciliationLine } from './reconciliation-section.js';
-import { groupedBy } from './report-statements.js';
 import { isUnpaid, laterPaymentText, settlementSection, type SettlementFigures } from './settlement-section.js';
 import { style } from './style.js';
 import { warningsSection, type WarningFigures } from './warnings-section.js';
@@ -207,7 +207,7 @@ interface CurrencyChapter {
 
 /** The currencies of an account, the one with the most amounts first, those of settlements alone last. */
 function currencyChapters(id: string, { currencies, settlements, reconciliation }: AccountFigures): CurrencyChapter[] {
-  const byCurrency = groupedBy(settlements, ({ currency }) => currency);
+  const byCurrency = groupBy(settlements, ({ currency }) => currency);
   const known = currencies.map(({ currency }) => currency);
   const others = [...byCurrency.keys()].filter((currency) => !known.includes(currency)).toSorted();
   return [...known, ...others].map((currency, at) => ({

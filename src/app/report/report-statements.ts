@@ -71,18 +71,6 @@ export function figureReader(database: Database, scope: Scope, signal: AbortSign
   };
 }
 
-/** Groups items by a key, in their order. */
-export function groupedBy<T, K extends string>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> {
-  const groups = new Map<K, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
-}
-
 /** The account and range of a report; bounds in milliseconds since 1970, undefined where there is none. */
 export interface Scope {
   readonly account: string;

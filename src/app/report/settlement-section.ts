@@ -1,3 +1,4 @@
+import { groupBy } from '../../core/group-by.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Lake } from '../../lake/lake.js';
@@ -41,7 +42,7 @@ import {
   timesOf,
   type AmountFormat,
 } from './report-amounts.js';
-import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
+import { type FigureReader, type FigureRow } from './report-statements.js';
 
 /**
  * The check of a settlement's total, in this order: it equals the beginning balance plus the net entries, to the
@@ -98,7 +99,7 @@ export async function readSettlements(
   const isLoaded = (settlement: Settlement) =>
     byEvent.has(settlement) || (!read.has(settlement.slice) && isCovered(settlement, windows));
   const broken = new Set((await rows(sql.brokenGroups)).map(({ groupId }) => groupId));
-  const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupedBy(all, ({ groupId }) => groupId);
+  const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(sql.nets));
   const laterPayments = new Map((await rows(sql.laterPayments)).map((row) => [row.groupId, row]));
   const figures = settlements.map((settlement) => {
@@ -166,7 +167,7 @@ const leastDetailed = 3;
  * the newest ones.
  */
 function selectDetailed(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
-  const currencies = groupedBy(figures, ({ currency }) => currency);
+  const currencies = groupBy(figures, ({ currency }) => currency);
   const most = Math.max(leastDetailed, Math.floor(detailed / currencies.size));
   return [...currencies.values()].flatMap((settlements) => {
     const differing = settlements.filter(({ verdict }) => verdict === 'differs');

@@ -9,7 +9,7 @@ import type { Window } from '../../core/windows.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lake } from '../../lake/lake.js';
 import { leaseText, readRuns, type Runs, type Lease } from '../../lake/upkeep/leases.js';
-import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
+import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';

@@ -49,11 +49,11 @@ export function mendingCommand({ check, kind, table, file, slice }: Problem, of:
   ) {
     return lakeCommand(location, 'rebuild', filled.name, '--log');
   }
-  const ownPipeline = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.ownPipeline;
+  const customPipeline = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.customPipeline;
   switch (mending) {
     case 'rebuild':
       // Such a command would need the pipeline's definition.
-      if (ownPipeline !== undefined) return rereadCommand({ table, file, slice }, of);
+      if (customPipeline !== undefined) return rereadCommand({ table, file, slice }, of);
       if (!(isDerived && check === 'net-sums')) return lakeCommand(location, 'rebuild');
       return lakeCommand(location, 'rebuild', filled.name, '--log');
     case 'reread':
@@ -61,7 +61,7 @@ export function mendingCommand({ check, kind, table, file, slice }: Problem, of:
       return isDerived ? lakeCommand(location, 'rebuild') : rereadCommand({ table, file, slice }, of);
     case 'log': {
       if (isDerived && check === 'unique-ids') return lakeCommand(location, 'rebuild');
-      const pipeline = isHistory ? historyFamily.name : (filled?.name ?? ownPipeline);
+      const pipeline = isHistory ? historyFamily.name : (filled?.name ?? customPipeline);
       return pipeline === undefined ? undefined : lakeCommand(location, 'rebuild', pipeline, '--log');
     }
     case 'move':

@@ -67,9 +67,9 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   for (const found of certificate.problems()) {
     byFolder.set(folderOf(found), (byFolder.get(folderOf(found)) ?? 0) + 1);
   }
-  const unordered: Mended[] = certificate.problems().map(({ account, command, ...found }) => {
+  const unordered: ProblemWithCommand[] = certificate.problems().map(({ account, command, ...found }) => {
     // Where many files of a folder are damaged, one command reads the whole month again.
-    const isOneOfMany = (byFolder.get(folderOf(found)) ?? 0) > mostAlike;
+    const isOneOfMany = (byFolder.get(folderOf(found)) ?? 0) > mostListed;
     return {
       ...found,
       problem: withCommandsIn(scopeOf(account), found.problem),
@@ -79,7 +79,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
           : commandIn(scopeOf(account), command),
     };
   });
-  const problems = unordered.toSorted((a, b) => turnOf(a.mend) - turnOf(b.mend));
+  const problems = unordered.toSorted((a, b) => commandRank(a.mend) - commandRank(b.mend));
   const failing: readonly ProblemKind[] = options.strict ? ['lake', 'upstream'] : ['lake'];
   const verdict = certificate.found('lake') > 0 ? 'broken' : certificate.found('upstream') > 0 ? 'findings' : 'whole';
 
@@ -145,54 +145,54 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
   return [check, about, checked, counts, words];
 }
 
-type Mended = Problem & { readonly mend: string | null };
+type ProblemWithCommand = Problem & { readonly mend: string | null };
 
 /**
  * The order in which commands are to be run: those that mend a log, then those that read rows again, then those that
  * derive other rows from them; those that read every file come last.
  */
-function turnOf(mend: string | null): number {
+function commandRank(mend: string | null): number {
   if (mend === null || / --log( |$)|^(?:mv|aws) /.test(mend)) return 0;
   return / compact( |$)/.test(mend) ? 3 : / rebuild( |$)/.test(mend) ? 2 : 1;
 }
 
 /** Problems of one check with the same command that the table lists; further ones are counted. */
-const mostAlike = 3;
+const mostListed = 3;
 
 /**
  * A paragraph for each problem, as a table would cut the names of files. A missing folder would fill pages: JSON lists
  * each of its files.
  */
-function problemLines(problems: readonly Mended[], hidden: number, width: number | undefined): string[] {
-  const groups = new Map<string, Mended[]>();
+function problemLines(problems: readonly ProblemWithCommand[], hidden: number, width: number | undefined): string[] {
+  const groups = new Map<string, ProblemWithCommand[]>();
   for (const of of problems) {
     const key = JSON.stringify([of.check, of.kind, of.table, of.mend]);
     groups.set(key, [...(groups.get(key) ?? []), of]);
   }
   const lines = [...groups.values()].flatMap((alike) => [
-    ...alike.slice(0, mostAlike).map((of) => problemText(of, width)),
-    ...(alike.length > mostAlike ? [`\n${paragraph(moreText(alike), width)}\n`] : []),
+    ...alike.slice(0, mostListed).map((of) => problemText(of, width)),
+    ...(alike.length > mostListed ? [`\n${paragraph(moreText(alike), width)}\n`] : []),
   ]);
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
 }
 
-function problemText({ check, kind, table, file, slice, problem, mend }: Mended, width: number | undefined): string {
+function problemText({ check, kind, table, file, slice, problem, mend }: ProblemWithCommand, width: number | undefined): string {
   const location = [table, slice, file].filter((text) => text !== '').join('  ');
   return `\n${paragraph(`${kind} ${check}: ${printable(shortened(problem))}`, width)}\n  ${printable(shortened(location))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
 }
 
-function moreText(alike: readonly Mended[]): string {
+function moreText(alike: readonly ProblemWithCommand[]): string {
   const [{ check, kind, table, mend } = { check: '', kind: '', table: '', mend: null }] = alike;
   const whose = table === '' ? '' : ` of ${printable(table)}`;
   const remedy = mend === null ? '' : ', which the same command mends';
-  return `${kind} ${check}: ${formatCount(alike.length - mostAlike)} more${whose}${remedy}; --format json lists them`;
+  return `${kind} ${check}: ${formatCount(alike.length - mostListed)} more${whose}${remedy}; --format json lists them`;
 }
 
 function verdictLine(
   { lake, strict }: VerifyOptions,
   certificate: Certificate,
   results: readonly CheckResult[],
-  problems: readonly Mended[],
+  problems: readonly ProblemWithCommand[],
 ): string {
   const where = printable(lake);
   const counted = (check: string) => results.find((result) => result.check === check)?.checked ?? 0;

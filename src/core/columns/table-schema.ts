@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { object, text } from '../text/schema-nodes.js';
-import type { ColumnType, Encoding, Table } from './table.js';
+import type { ColumnType, Encoding } from './table.js';
 
 /** What is in every custom table beside the columns that its definition names, or as a folder. */
 export const reservedColumns = ['account', 'month', 'window_start', 'window_end', 'position', 'content_hash', 'raw'];
@@ -71,4 +71,4 @@ export const tableSchema = object('an object with `name`, `columns` and `ownPipe
   if (table.lines?.name === table.name) {
     context.addIssue({ code: 'custom', path: ['lines', 'name'], message: 'a name other than the name of the table' });
   }
-}) satisfies z.ZodType<Table>;
+});

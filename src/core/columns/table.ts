@@ -39,11 +39,11 @@ export interface Table {
   readonly about: string;
   readonly columns: readonly Column[];
   /** Its files come with a main table's commit, as those of derived tables do, and count for good once it has named them. */
-  readonly lasting?: true;
+  readonly appendOnly?: true;
   /** The columns that its rows are sorted by first; left out: those that `lake/files/sorted-file.ts` names. */
   readonly sort?: readonly string[];
   /** Of a table that a user's definition describes: the pipeline that fills it, window by window. */
-  readonly ownPipeline?: string;
+  readonly customPipeline?: string;
   /** Of such a table whose rows are lines of another one's records: that table. Its files come with that one's, as derived ones. */
   readonly linesOf?: string;
 }
@@ -108,10 +108,10 @@ export interface Tabled {
 /** The pipelines of users that fill some of these tables. */
 export function customPipelinesOf(tables: readonly Table[]): Tabled[] {
   return tables.flatMap((main) => {
-    const { ownPipeline, linesOf } = main;
-    if (ownPipeline === undefined || linesOf !== undefined) return [];
-    const lines = tables.filter((table) => table.ownPipeline === ownPipeline && table.linesOf === main.name);
-    return [{ name: ownPipeline, tables: [...lines, main] }];
+    const { customPipeline, linesOf } = main;
+    if (customPipeline === undefined || linesOf !== undefined) return [];
+    const lines = tables.filter((table) => table.customPipeline === customPipeline && table.linesOf === main.name);
+    return [{ name: customPipeline, tables: [...lines, main] }];
   });
 }
 

@@ -27,7 +27,7 @@ export async function encodeFile(
   createdBy = `${writerName}${version}`,
 ): Promise<EncodedFile> {
   const { table, length } = rows;
-  if (table.ownPipeline !== undefined) {
+  if (table.customPipeline !== undefined) {
     const { parquetFile } = await import('./wasm.js');
     const bytes = parquetFile(table, [rows.batch], metadata);
     return { bytes, rows: length, stats: deltaStatistics(table, rows.batch) };

@@ -243,7 +243,7 @@ const table = {
   },
   'token-without-arguments': {
     ...newer,
-    about: '2024-06-19: a nextToken that is valid without the parameters of the first request',
+    about: '2024-06-19: a nextToken valid without the parameters of the first request',
   },
   'null-lists': { ...transactions, about: '2024-06-19: lists that are null or absent where they are empty' },
   'breakdown-object': { ...transactions, about: '2024-06-19: breakdowns as an object {"breakdowns":[…]}' },

@@ -5,7 +5,7 @@ import type { Window } from '../../core/windows.js';
 import type { AccessTokens } from '../auth/access-token-cache.js';
 import type { Transport } from '../http/transport.js';
 import type { Journal } from '../journal/journal.js';
-import type { KeptQuota } from '../journal/kept-state.js';
+import type { KeptQuota } from '../journal/persisted-quota.js';
 import { pacedQueue, type RequestQueue } from '../rate-limit/request-queue.js';
 import { ReadFailure } from '../retry/read-failure.js';
 import { RetryPolicy, waitWarning } from '../retry/retry-policy.js';

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { excerpt } from '../retry/api-refusal.js';
 import type { Pace } from '../run/pipeline.js';
-import type { KeptQuota } from '../journal/kept-state.js';
+import type { KeptQuota } from '../journal/persisted-quota.js';
 import { TokenBucket } from './token-bucket.js';
 
 export interface RequestQueueOptions {

@@ -35,8 +35,8 @@ import { dayMs } from '../../core/windows.js';
 const supported: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
 
 /** A checkpoint is due after this many commits, and one more for so many rows that it will have. */
-const leastCommits = 20;
-const rowsPerCommit = 200;
+const minCommitsPerCheckpoint = 20;
+const checkpointRowsPerExtraCommit = 200;
 
 /** A checkpoint stays for so long behind the next one: whoever reads it is done by then. */
 const supersededMs = dayMs;
@@ -471,7 +471,9 @@ export class DeltaTable {
 
   #isCheckpointDue(): boolean {
     const { version, files, txns } = this.snapshot;
-    return version - this.#checkpointed >= leastCommits + (files.size + txns.size) / rowsPerCommit;
+    return (
+      version - this.#checkpointed >= minCommitsPerCheckpoint + (files.size + txns.size) / checkpointRowsPerExtraCommit
+    );
   }
 
   async #writeCheckpoint(): Promise<void> {

@@ -107,7 +107,7 @@ function faultIn({ size, tags }: Add, found: number, sha256: () => string): stri
 }
 
 function damaged(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {
-  const isLasting = table.schema.lasting === true;
+  const isLasting = table.schema.appendOnly === true;
   const advice = `restore the file from a copy${isLasting ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
 }

@@ -31,7 +31,7 @@ export function isReferenced(tables: readonly DeltaTable[], path: string): boole
   if (!tables.some(({ snapshot }) => snapshot.pinned.has(path))) return false;
   // A name lasts for good. A file that counts by itself by now, or that others have replaced, needs none.
   const found = fileAt(tables, path);
-  return found?.table.schema.lasting === true && isDerivedFile(found.add);
+  return found?.table.schema.appendOnly === true && isDerivedFile(found.add);
 }
 
 /** The file with a path within the lake, and its table; undefined where no log has it. */
@@ -183,9 +183,9 @@ export async function swappedOut(table: DeltaTable, paths: ReadonlySet<string>):
  *
  * @throws LedgerlakeError as the store and the log do
  */
-export async function unpinLasting({ tables }: Pick<Tables, 'tables'>, now: number): Promise<void> {
+export async function unpinAppended({ tables }: Pick<Tables, 'tables'>, now: number): Promise<void> {
   for (const table of tables) {
-    if (table.schema.lasting !== true) continue;
+    if (table.schema.appendOnly !== true) continue;
     await table.commit('UNPIN', ({ files }) => {
       const pinned = [...files.values()].filter((add) => isDerivedFile(add) && isReferenced(tables, table.pathOf(add)));
       if (pinned.length === 0) return undefined;

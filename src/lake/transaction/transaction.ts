@@ -241,7 +241,7 @@ class OpenTransaction {
   async #referencingAdds(derived: readonly CommittedDerived[]): Promise<Add[]> {
     const files = this.#transaction.files.filter(({ table }) => this.#lake.table(table.name) === this.#main);
     const referenced = groupBy(
-      derived.filter(({ table }) => table.schema.lasting !== true),
+      derived.filter(({ table }) => table.schema.appendOnly !== true),
       ({ file }) => bundleOf(file, files),
     );
     const adds: Add[] = [];
@@ -268,7 +268,7 @@ class OpenTransaction {
 /** Transactions of the main table's log: a reference to a lasting file outlives the file that it came with. */
 function pins(derived: readonly CommittedDerived[], now: number): Action[] {
   return derived
-    .filter(({ table }) => table.schema.lasting === true)
+    .filter(({ table }) => table.schema.appendOnly === true)
     .map(({ table, add }) => referenceTxn(add.tags?.['account'] ?? '', table.pathOf(add), now));
 }
 

@@ -36,7 +36,7 @@ export async function removeAccount(lake: Lake, account: string, now: number): P
   for (const table of lake.tables) {
     await table.commit('DELETE', ({ files }) => {
       const accountFiles = [...files.values()].filter(
-        (add) => (table.schema.lasting === true || !isDerivedFile(add)) && accountOf(add) === account,
+        (add) => (table.schema.appendOnly === true || !isDerivedFile(add)) && accountOf(add) === account,
       );
       return accountFiles.length === 0 ? undefined : accountFiles.map((add) => removal(add, now));
     });

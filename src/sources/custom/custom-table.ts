@@ -37,7 +37,7 @@ export function customTable(pipeline: string, { name, about, columns, sort = [],
     about,
     columns: [...defined, ...commonColumns, ...(raw ? rawColumns : [])],
     sort,
-    ownPipeline: pipeline,
+    customPipeline: pipeline,
   };
 }
 
@@ -85,12 +85,12 @@ export function refuseChanged(
 ): void {
   refuseOther(file, 'table', table, kept, lake);
   const isKnown = kept.some(({ name }) => name === table.name);
-  const formerly = kept.find(({ ownPipeline, linesOf }) => ownPipeline === table.ownPipeline && linesOf !== undefined);
+  const formerly = kept.find(({ customPipeline, linesOf }) => customPipeline === table.customPipeline && linesOf !== undefined);
   if (lines !== undefined) refuseOther(file, 'lines.table', lines, kept, lake);
   if (!isKnown || (lines === undefined) === (formerly === undefined)) return;
   const expected = formerly === undefined ? 'no lines' : `the table ${formerly.name}`;
   throw usageError(
-    `${file}: lines: expected ${expected}, as ${table.ownPipeline ?? ''} has it in ${lake}; give the pipeline and its tables ` +
+    `${file}: lines: expected ${expected}, as ${table.customPipeline ?? ''} has it in ${lake}; give the pipeline and its tables ` +
       'other names, or use another --lake',
   );
 }
@@ -99,14 +99,14 @@ export function refuseChanged(
 function refuseOther(file: string, field: string, table: Table, kept: readonly Table[], lake: string): void {
   const stored = kept.find(({ name }) => name === table.name);
   const isLines = (one: Table) => one.linesOf !== undefined;
-  const former = kept.find((one) => one.ownPipeline === table.ownPipeline && isLines(one) === isLines(table));
-  if (stored !== undefined && stored.ownPipeline !== table.ownPipeline) {
-    const by = stored.ownPipeline ?? 'another pipeline';
+  const former = kept.find((one) => one.customPipeline === table.customPipeline && isLines(one) === isLines(table));
+  if (stored !== undefined && stored.customPipeline !== table.customPipeline) {
+    const by = stored.customPipeline ?? 'another pipeline';
     throw usageError(`${file}: ${field}.name: expected a name other than ${table.name}, which ${by} fills in ${lake}`);
   }
   if (former !== undefined && former.name !== table.name) {
     throw usageError(
-      `${file}: ${field}.name: expected ${former.name}, which ${table.ownPipeline ?? ''} fills in ${lake}, got ${table.name}; ` +
+      `${file}: ${field}.name: expected ${former.name}, which ${table.customPipeline ?? ''} fills in ${lake}, got ${table.name}; ` +
         'a pipeline with another table needs another name',
     );
   }

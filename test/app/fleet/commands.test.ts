@@ -56,7 +56,7 @@ test('a single process runs without the packages of a fleet, and a fleet says th
     const { code, err } = await builtCommand(words, { folder, environment });
     expect(code).toBe(2);
     expect(err).toMatch(
-      /^ledgerlake: USAGE: expected the package ioredis, .* got none; run npm install --include=optional\n$/,
+      /^ledgerlake: USAGE: expected the package ioredis for `enqueue` and `worker`, got none; run npm install --include=optional\n$/,
     );
   }
 });

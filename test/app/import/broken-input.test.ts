@@ -25,7 +25,11 @@ test.each([
   ['a web page', '<html><body>Bad gateway</body></html>', /a web page \(HTML\).*Bad gateway/],
   ['another object', '{"events":[]}', /"payload" object/],
   ['a list of events that is none', '{"payload":{"FinancialEvents":[]}}', /FinancialEvents to be an object/],
-  ['a group of which nothing in its file tells the day', '{"payload":{"FinancialEventGroupList":[1]}}', /to say when/],
+  [
+    'a group of which nothing in its file tells the day',
+    '{"payload":{"FinancialEventGroupList":[1]}}',
+    /with an opening date in the file/,
+  ],
   ['bytes that are no UTF-8', Buffer.of(0x7b, 0xff), /UTF-8/],
 ])('%s stops its file and names the line, and the others go on', async (_, line, message) => {
   const lake = await emptyLake();

@@ -90,7 +90,7 @@ describe('a merged file that is damaged', () => {
   });
 
   test('of the history is to be restored from a copy, as nobody can read it again', () => {
-    const history = tables.find(({ lasting }) => lasting === true);
+    const history = tables.find(({ appendOnly }) => appendOnly === true);
     expect(history?.name).toBe('event_history');
     const add = { path: 'x.parquet', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true };
     const messageOf = (table: (typeof tables)[number]) =>

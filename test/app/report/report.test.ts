@@ -82,7 +82,7 @@ test('the sum by date is reconciled with the bank, currency by currency, as the 
     await duckdb()
   ).rows('SELECT account, currency, line, amount::VARCHAR AS amount FROM reconciliation');
   const view = rows.map((row) => Object.values(row));
-  expect(view).toHaveLength(21);
+  expect(view).toHaveLength(24);
   const sheet = report.sheets.find(({ name }) => name === 'reconciliation');
   expect(sheet?.columns.map(({ name }) => name)).toEqual(['account', 'currency', 'line', 'amount']);
   expect(sheet?.rows).toEqual(view);

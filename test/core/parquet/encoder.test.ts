@@ -23,7 +23,7 @@ import { TableRows, type ColumnValues } from '../../../src/core/columns/table-ro
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
-import { encodedColumns } from '../../../src/core/parquet/encoded-columns.js';
+import { encodedColumns } from '../../../src/core/parquet/decode-columns.js';
 import { withParquet } from '../../../src/core/parquet/wasm.js';
 import { xxHash64 } from '../../../src/core/parquet/encoder/xxhash64.js';
 import { cellText } from '../../../src/engine/run/derivation.js';
@@ -455,7 +455,7 @@ test('an array of another type than its column is refused, and what fails is nam
 
 test('tables of one’s own are written by parquet-wasm, with the same rows and the same statistics', async () => {
   const { table, rows } = manyRows(3000);
-  const own = await encodeFile(TableRows.fromBatch({ ...table, ownPipeline: 'mine' }, rows.batch), metadata);
+  const own = await encodeFile(TableRows.fromBatch({ ...table, customPipeline: 'mine' }, rows.batch), metadata);
   const other = await encodeFile(rows, metadata);
   expect(JSON.parse(own.stats)).toEqual(JSON.parse(other.stats));
   expect(parquetMetadata(new Uint8Array(own.bytes).buffer).key_value_metadata?.map(({ key }) => key)).toContain(

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { openLargeGroups } from '../../../src/sources/finances/api-v0/large-groups.js';
 import { openJournal, type Journal, type JournalPage } from '../../../src/engine/journal/journal.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
-import { openKeptQuota } from '../../../src/engine/journal/kept-state.js';
+import { openKeptQuota } from '../../../src/engine/journal/persisted-quota.js';
 import { HandClock } from '../../core/clock.js';
 
 import { temporaryFolder } from '../../app/lake-run.js';

@@ -123,7 +123,7 @@ test('a configuration that only lay in the working folder sends secrets of the u
     ['URL_DEPOT', ['URL_DEPOT']],
     ['TOKEN_URL_DEPOT', ['TOKEN_URL_DEPOT', 'KEY_DEPOT']],
   ] as const) {
-    expect(() => read([...all])).toThrow(new RegExp(`^a\\.mjs: expected --config, or the variable ${name}, to say`));
+    expect(() => read([...all])).toThrow(new RegExp(`^a\\.mjs: expected --config, or the variable ${name}, to permit`));
     expect(() => read([...all])).not.toThrow(/depot=0451/);
   }
   expect(read([]).origin).toBe('https://api.example');

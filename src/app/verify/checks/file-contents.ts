@@ -37,7 +37,7 @@ export async function checkContents(readable: ReadableFile, context: CheckContex
   if (main === undefined) return;
   await checkPartition(readable, main, context);
   if (main.entries !== undefined) await checkPositions(readable, eventKeys, context);
-  if (schema.ownPipeline === undefined) return;
+  if (schema.customPipeline === undefined) return;
   await checkPositions(readable, windowKeys, context);
   if (schema.columns.some(({ name }) => name === 'raw')) await checkHashes(readable, context);
 }

@@ -99,7 +99,7 @@ function readFile(delta: DeltaTable, add: Add, named: ReadonlySet<string>): LogF
     return `expected the file in account=${account}/month=${month}`;
   }
   // A file of a table that is never replaced counts once it is committed, without another that names it.
-  const isCounted = delta.schema.lasting === true && (derived !== undefined || named.has(file));
+  const isCounted = delta.schema.appendOnly === true && (derived !== undefined || named.has(file));
   return {
     table,
     file,

@@ -46,16 +46,16 @@ export const byTransaction = builtIn(transactionsPipeline);
 export const summaries = builtIn(settlementSummariesPipeline);
 
 /** Describes a main table; undefined for a derived table. */
-export function mainTable({ name, ownPipeline, linesOf }: Table): MainTable | undefined {
+export function mainTable({ name, customPipeline, linesOf }: Table): MainTable | undefined {
   if (linesOf !== undefined) return undefined;
-  if (ownPipeline === undefined) return mainTables.find(({ table }) => table === name);
-  const { loadKey, coverage } = windowSlicing({ pipeline: ownPipeline, table: name, gridDays: 1, probeDays: 1 });
-  const own = { table: name, pipeline: ownPipeline, entries: undefined, loadKey, isCustom: true as const };
+  if (customPipeline === undefined) return mainTables.find(({ table }) => table === name);
+  const { loadKey, coverage } = windowSlicing({ pipeline: customPipeline, table: name, gridDays: 1, probeDays: 1 });
+  const own = { table: name, pipeline: customPipeline, entries: undefined, loadKey, isCustom: true as const };
   return { ...own, ...(coverage && { coverage }) };
 }
 
 /** The main tables of a lake: those of the built-in pipelines, and those of custom pipelines that have rows. */
 export function mainTablesOf(lake: Lake): readonly MainTable[] {
-  const custom = lake.tables.filter(({ schema }) => schema.ownPipeline !== undefined);
+  const custom = lake.tables.filter(({ schema }) => schema.customPipeline !== undefined);
   return [...mainTables, ...custom.flatMap(({ schema }) => mainTable(schema) ?? [])];
 }

@@ -42,7 +42,7 @@ export async function checkBytes(
   await release();
   // Another writer's commit may have replaced it meanwhile.
   if (found === undefined && !(await file.delta.refresh()).files.has(file.add.path)) return undefined;
-  const whatToDo = file.delta.schema.lasting === true ? `; restore it from a copy, or ${dropHistory}` : '';
+  const whatToDo = file.delta.schema.appendOnly === true ? `; restore it from a copy, or ${dropHistory}` : '';
   certificate.add('file-bytes', 'lake', file, `${fault ?? ''}${whatToDo}`);
   return undefined;
 }

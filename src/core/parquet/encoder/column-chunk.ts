@@ -7,7 +7,7 @@ import { bloomFilter } from './bloom-filter.js';
 import { integerOf, textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
 import { columnRows, type ColumnRows, type TextValues, type Values } from './column-values.js';
-import { deltaLimit, writeDeltas } from './delta.js';
+import { deltaLimit, writeDeltas } from './delta-binary-packed.js';
 import { numberTexts, numberWords, writePlainTexts, type NumberedTexts } from './dictionary-page.js';
 import { codec, encoding, pageType } from './format.js';
 import { widthOf, writeHybrid, writeLevels, writeRun } from './rle.js';

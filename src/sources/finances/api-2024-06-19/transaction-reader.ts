@@ -2,7 +2,7 @@ import { addText, instantOf, integerOf } from '../../../core/json/node-values.js
 import { kind, type Tape } from '../../../core/json/tape.js';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { countWarning, none, type EventWarnings } from '../model/slice-rows.js';
-import { AmountTree } from './amount-cut.js';
+import { AmountTree } from './amount-tree.js';
 import { BreakdownChain } from './breakdown-kinds.js';
 import { type Field, fields, TransactionPath } from './transaction-paths.js';
 import { type TextName, textColumns, type TransactionRows } from './transaction-rows.js';

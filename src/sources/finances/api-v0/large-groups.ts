@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.js';
 import { dayMs } from '../../../core/windows.js';
-import { openKeptState } from '../../../engine/journal/kept-state.js';
+import { openKeptState } from '../../../engine/journal/persisted-quota.js';
 import type { GroupSpan } from './collectors.js';
 
 /** A settlement that could not be read for its size, as it seems. */

@@ -202,5 +202,5 @@ export const eventHistory: Table = {
       "The vanished transaction's columns that this table lacks, as a JSON object; null for events of v0.",
     ),
   ],
-  lasting: true,
+  appendOnly: true,
 };

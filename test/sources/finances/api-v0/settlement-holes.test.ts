@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { GroupSpan } from '../../../../src/sources/finances/api-v0/collectors.js';
-import { settlementBreaks } from '../../../../src/sources/finances/api-v0/settlement-rows.js';
+import { settlementBreaks } from '../../../../src/sources/finances/api-v0/settlement-holes.js';
 
 const day = 86_400_000;
 const loaded = [

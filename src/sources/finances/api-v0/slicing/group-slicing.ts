@@ -18,7 +18,7 @@ import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { Add, Txn } from '../../../../lake/delta/actions.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
-import { mostAtOnce } from '../settlement-rows.js';
+import { mostAtOnce } from '../settlement-holes.js';
 
 export interface GroupSlicingOptions {
   readonly pipeline: string;

@@ -22,7 +22,7 @@ import {
   type SettlementBreaks,
   type SettlementHole,
   settlementsAhead,
-} from '../settlement-rows.js';
+} from '../settlement-holes.js';
 
 /** Days before the end of a stretch of which a plan asks for settlements: far fewer than a page of them. */
 const probedDays = 90;

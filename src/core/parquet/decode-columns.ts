@@ -1,7 +1,7 @@
 import type { ByteRange } from '../columns/byte-ranges.js';
 import type { RowCells } from '../columns/column-data.js';
 import { isLedgerlakeFooter, readFooter } from './footer.js';
-import { readDeltas } from './encoder/delta.js';
+import { readDeltas } from './encoder/delta-binary-packed.js';
 import { readHybrid, readLevels } from './encoder/rle.js';
 import { codec, encoding, physicalType, repetition } from './encoder/format.js';
 import { numberOf, readStructAt, structsOf, textOf, type ThriftStruct } from './encoder/thrift.js';

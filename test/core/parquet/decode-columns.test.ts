@@ -7,7 +7,7 @@ import type { Column, Table } from '../../../src/core/columns/table.js';
 import { TableRows } from '../../../src/core/columns/table-rows.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
-import { encodedColumns } from '../../../src/core/parquet/encoded-columns.js';
+import { encodedColumns } from '../../../src/core/parquet/decode-columns.js';
 import { parquetFile } from '../../../src/core/parquet/wasm.js';
 import { cellText } from '../../../src/engine/run/derivation.js';
 import { temporaryFolder } from '../../app/lake-run.js';

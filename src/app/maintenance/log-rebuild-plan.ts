@@ -127,7 +127,7 @@ export async function planOf(
     const moved = paths.map((path) => ({ path, reason: 'its rows are derived again' }));
     return { ...base, files: [], txns: [], moved, lost: [], family };
   }
-  const isLasting = schema.lasting === true;
+  const isLasting = schema.appendOnly === true;
   const stored: StoredTable = {
     schema,
     pipelines: new Set([...(isLasting ? families.map(({ pipeline }) => pipeline) : []), family.pipeline]),
@@ -172,7 +172,7 @@ async function readFiles(
     const file = await storedRows(stored, path, { store: logs.store, workspace, remains, now: clock.now() });
     if (isDoubtful(file)) doubtful.push(file);
     else if (remains.removed.has(file.add.path)) replaced.push(path);
-    else if (stored.schema.lasting === true && !mayCount(file, remains, logs)) {
+    else if (stored.schema.appendOnly === true && !mayCount(file, remains, logs)) {
       doubtful.push({ ...file, reason: 'no commit has named it' });
     } else sound.push(file);
   }
@@ -202,7 +202,7 @@ function mayCount(
   { files }: LogRemains,
   { broken, opened }: Pick<DamagedLogs, 'broken' | 'opened'>,
 ): boolean {
-  if (broken.some(({ schema }) => keepsHistory(schema) && schema.lasting !== true)) return true;
+  if (broken.some(({ schema }) => keepsHistory(schema) && schema.appendOnly !== true)) return true;
   const logged = files.get(add.path)?.add;
   if (logged !== undefined && !isDerivedFile(logged)) return true;
   if (/\/compact-[^/]*$/.test(path)) return true;
@@ -398,7 +398,7 @@ export async function countByThemselves(
   const mains = new Set(broken.map(({ schema }) => schema.name));
   for (const lasting of opened) {
     const { schema, table } = lasting;
-    if (schema.lasting !== true || broken.includes(lasting) || table.snapshot.version < 0) continue;
+    if (schema.appendOnly !== true || broken.includes(lasting) || table.snapshot.version < 0) continue;
     await table.commit('UNPIN', ({ files }) => {
       const pinned = [...files.values()].filter((add) => isDerivedFile(add) && mains.has(add.tags?.['main'] ?? ''));
       if (pinned.length === 0) return undefined;

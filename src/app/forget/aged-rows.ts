@@ -10,7 +10,7 @@ import { countRows, expectRows } from '../../lake/files/local-parquet.js';
 import type { Lake } from '../../lake/lake.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { mainFiles, notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
-import { unpinLasting } from '../../lake/transaction/references.js';
+import { unpinAppended } from '../../lake/transaction/references.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import {
   orderTransactions,
@@ -46,9 +46,9 @@ const rules: ReadonlyMap<string, AgingRule> = new Map([
 ]);
 
 /** A custom table grows old window by window: one that reaches beyond the instant stays whole. */
-function ruleOf({ name, ownPipeline, linesOf }: Table): AgingRule | undefined {
+function ruleOf({ name, customPipeline, linesOf }: Table): AgingRule | undefined {
   if (linesOf !== undefined) return undefined;
-  return ownPipeline === undefined ? rules.get(name) : { instant: "window_end - INTERVAL '1 microsecond'" };
+  return customPipeline === undefined ? rules.get(name) : { instant: "window_end - INTERVAL '1 microsecond'" };
 }
 
 interface Retention {
@@ -87,7 +87,7 @@ export async function removeAged(
   clock: Clock,
 ): Promise<(load: Load) => boolean> {
   const noted = new Set((await notedLoads(lake, account)).map(keyOf));
-  await unpinLasting(lake, clock.now());
+  await unpinAppended(lake, clock.now());
   const remove = async (workspace: Workspace): Promise<(load: Load) => boolean> => {
     const retention: Retention = { lake, clock, workspace, account, before };
     const listed = listedGroups(lake.table(groups.name), retention);
