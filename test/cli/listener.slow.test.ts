@@ -207,7 +207,7 @@ describe('a file of metrics for several accounts', () => {
     const ended = await builtCommand(['sync', '--account', 'east'], { folder });
     expect(ended).toMatchObject({ code: 2, out: '' });
     expect(ended.err).toMatch(
-      /^ledgerlake: USAGE: expected \{account\} in `metricsFile` of ledgerlake\.config\.json, which has 2 accounts, got .*lake\.prom: /,
+      /^ledgerlake: USAGE: expected \{account\} in `metricsFile` of ledgerlake\.config\.json, which has 2 accounts, got .*lake\.prom; /,
     );
     expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);
     // One that is named for this run is its own.

@@ -107,7 +107,7 @@ test('a snapshot that was read before a refresh and a merge can be read within t
   expect(certificate).toMatchObject({ code: 0, verdict: 'whole' });
   expect(certificate.problems).toEqual([
     expect.objectContaining({
-      problem: expect.stringMatching(/^\d+ replaced files stay for .* for 1 d: read/) as string,
+      problem: expect.stringMatching(/^\d+ replaced files stay for .* for 1 d; read/) as string,
     }),
   ]);
 

@@ -135,7 +135,7 @@ test.each([
     expect(refused.emptied[0]?.atMost).toBe(isMerged ? true : undefined);
     expect(refused.emptied[0]?.rows).toBe(isMerged ? 9 : 3);
     expect(refused.uncompared).toEqual([]);
-    expect(emptyFailure(refused)?.message).toContain(isMerged ? 'holds up to 9 rows' : 'holds 3 rows');
+    expect(emptyFailure(refused)?.message).toContain(isMerged ? 'has up to 9 rows' : 'has 3 rows');
     expect(await everyHash(lake)).toEqual(damaged);
     if (isMerged) return;
     const accepted = await refreshed(lake, new Map([[2, []]]), { clock, acceptEmpty: true });

@@ -116,7 +116,7 @@ test('a sync that leaves out what the lake holds of the other API says how to lo
     await ran({ ...given, lake, from: '2026-03-08', api }, { clock });
     return lake;
   };
-  const warning = /^the lake holds (.*) of shop, which this sync does not load; --api (\S+) does/m;
+  const warning = /^the lake also has (.*) of shop, which this sync does not load; --api (\S+) loads/m;
   const warned = async (options: Parameters<typeof synced>[0]) =>
     warning.exec((await synced({ ...given, ...options }, { clock })).logged)?.slice(1);
   const lake = await loadedBy('both');
