@@ -92,7 +92,9 @@ export async function forgetIn(
     // What a run that died took out of a derived table, and that still counts, must not pass for a leftover.
     await restoreSwapped(lake.tables, Infinity, clock.now());
     const filesBefore = accountFiles(lake, account);
-    const described = lake.tables.flatMap(({ schema: { customPipeline } }) => customPipeline ?? []).map(descriptionPath);
+    const described = lake.tables
+      .flatMap(({ schema: { customPipeline } }) => customPipeline ?? [])
+      .map(descriptionPath);
     const spare = new Set([forgetNotePath(account), leasePath(lease.id), ...described]);
     signal.throwIfAborted();
     const forgets =

@@ -199,7 +199,8 @@ interface CommandContext extends Pick<MendedLake, 'location' | 'config' | 'lastR
 function commandsOf(plans: readonly TablePlan[], context: CommandContext): string[] {
   const { lastRun } = context;
   const accounts = new Set(plans.flatMap(({ files, lost }) => [...files, ...lost].map(({ account }) => account)));
-  if (lastRun !== undefined && plans.some(({ family }) => family?.main.appendOnly !== true)) accounts.add(lastRun.account);
+  if (lastRun !== undefined && plans.some(({ family }) => family?.main.appendOnly !== true))
+    accounts.add(lastRun.account);
   return [...accounts].toSorted().flatMap((account) => accountCommands(account, plans, context));
 }
 

@@ -176,7 +176,10 @@ function problemLines(problems: readonly ProblemWithCommand[], hidden: number, w
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
 }
 
-function problemText({ check, kind, table, file, slice, problem, mend }: ProblemWithCommand, width: number | undefined): string {
+function problemText(
+  { check, kind, table, file, slice, problem, mend }: ProblemWithCommand,
+  width: number | undefined,
+): string {
   const location = [table, slice, file].filter((text) => text !== '').join('  ');
   return `\n${paragraph(`${kind} ${check}: ${printable(shortened(problem))}`, width)}\n  ${printable(shortened(location))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
 }

@@ -85,7 +85,9 @@ export function refuseChanged(
 ): void {
   refuseOther(file, 'table', table, kept, lake);
   const isKnown = kept.some(({ name }) => name === table.name);
-  const formerly = kept.find(({ customPipeline, linesOf }) => customPipeline === table.customPipeline && linesOf !== undefined);
+  const formerly = kept.find(
+    ({ customPipeline, linesOf }) => customPipeline === table.customPipeline && linesOf !== undefined,
+  );
   if (lines !== undefined) refuseOther(file, 'lines.table', lines, kept, lake);
   if (!isKnown || (lines === undefined) === (formerly === undefined)) return;
   const expected = formerly === undefined ? 'no lines' : `the table ${formerly.name}`;
