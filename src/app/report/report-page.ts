@@ -363,8 +363,7 @@ function rangeText({ id, status: { range, pipelines } }: AccountChapter, isParti
   const lacking = pipelines.filter(({ days }) => days.some(({ state }) => state === 'missing'));
   const dates = `${instantText(range.start)} to ${instantText(range.end)}`;
   return html`<p class="lead">
-      <<<<<<< HEAD ${isPartial ? `Everything from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
-      ======= ${isPartial ? `Data from ${dates}, the end excluded.` : `All data of the lake: ${dates}.`} >>>>>>> prose2
+      ${isPartial ? `Data from ${dates}, the end excluded.` : `All data of the lake: ${dates}.`}
     </p>
     ${
       lacking.length === 0
