@@ -41,7 +41,7 @@ test('the settlements of a seller that are all listed are listed once, and nothi
   const { printed } = await ran({ ...given, from }, { clock });
   expect(await held(lake, clock)).toEqual(await owned(seller, clock));
   expect(requestsOf(service)).toBe(4);
-  expect(printed).not.toContain('Noticed');
+  expect(printed).not.toContain('Warning:');
   clock.set('2026-04-21T12:00:00Z');
   expect((await synced(given, { clock })).printed).not.toContain('omit settlements');
 });
@@ -57,7 +57,7 @@ test('settlements that a first listing leaves out are found, as the row of them 
   expect(requestsOf(service)).toBeGreaterThan(4);
   expect(requestsOf(service)).toBeLessThanOrEqual(10);
   expect(summary.status).toBe('done');
-  expect(printed).not.toContain('Noticed');
+  expect(printed).not.toContain('Warning:');
 });
 
 test('the first settlement of all is found, where a listing leaves it out, and a new account is not told of', async () => {
@@ -95,7 +95,7 @@ test('the first settlement of all is found, where a listing leaves it out, and a
     expect(printed).toContain(` ${count} groups `);
     // Four months, and January and February once more: before each row's first settlement one may have opened there.
     expect(requestsOf(service)).toBe(6);
-    expect(printed).not.toContain('Noticed');
+    expect(printed).not.toContain('Warning:');
   }
 });
 
