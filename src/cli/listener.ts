@@ -1,11 +1,10 @@
-import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../core/clock.js';
 import { withCommandsIn } from '../app/command-text.js';
 import type { Configuration } from '../app/configuration/configuration.js';
 import type { LogSettings } from '../app/configuration/settings.js';
 import { codeOf, messageOf, usageError, LedgerlakeError } from '../core/errors.js';
-import { replaceFile } from '../core/io/files.js';
+import { isFolder, replaceFile } from '../core/io/files.js';
 import { emittingStop, type Level, type Emit, type RunEvent } from '../core/events/run-event.js';
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
@@ -228,11 +227,6 @@ async function openMetrics(
 
 /** @throws LedgerlakeError USAGE where the folder of the file is missing, and where the file is a folder */
 async function checkMetricsFile(path: string): Promise<void> {
-  const isFolder = (path: string): Promise<boolean> =>
-    stat(path).then(
-      (found) => found.isDirectory(),
-      () => false,
-    );
   const folder = dirname(path);
   if (!(await isFolder(folder))) {
     throw usageError(`expected --metrics-file in a folder that exists, got ${path}; create ${folder}`);

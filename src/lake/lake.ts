@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
-import { Turns } from '../core/turns.js';
+import { Mutex } from '../core/mutex.js';
 import { dayMs } from '../core/windows.js';
 import type { Add, Txn } from './delta/actions.js';
 import { DeltaTable } from './delta/delta-table.js';
@@ -51,8 +51,8 @@ export class Lake {
   readonly #revisions: Revisions | undefined;
   #isNoted = true;
   readonly #waiting = new WaitingSlices();
-  readonly #splitting = new Turns();
-  readonly #displacing = new Turns();
+  readonly #splitting = new Mutex();
+  readonly #displacing = new Mutex();
 
   private constructor(store: Store, tables: readonly Table[], clock: Clock, revisions: Revisions | undefined) {
     this.store = store;

@@ -1,3 +1,4 @@
+import { Mutex } from '../core/mutex.js';
 import { Writable } from 'node:stream';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
@@ -108,14 +109,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const database = await openDatabase();
   const lake = new LakeDatabase({ database, ...reader });
   let closed: Promise<void> | undefined;
-  let lastQuery: Promise<unknown> = Promise.resolve();
-
-  const inTurn = <T>(query: () => Promise<T>): Promise<T> => {
-    const result = lastQuery.then(query);
-    // The caller of the query gets its failure.
-    lastQuery = result.catch(() => undefined);
-    return result;
-  };
+  const queries = new Mutex();
   const reading = <T>(
     signal: AbortSignal | undefined,
     read: (context: Omit<ReadingContext, 'output'>, emit: Emit) => Promise<T>,
@@ -124,16 +118,17 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       read({ clock: systemClock, signal: task.signal, log: logTo(task.emit) }, task.emit),
     );
 
-  const close = async (): Promise<void> => {
-    await lastQuery;
-    database.close();
-  };
+  const close = (): Promise<void> =>
+    queries.run(() => {
+      database.close();
+      return Promise.resolve();
+    });
 
   return {
     sql: async (query, given = {}) => {
       checkOptions('sql', given, sqlKinds);
       const { parameters } = given;
-      return inTurn(() =>
+      return queries.run(() =>
         reading(given.signal, async ({ signal, log }) => {
           if (closed !== undefined) throw usageError('expected an open lake, got a closed one');
           await lake.update(signal);

@@ -10,7 +10,7 @@ import {
   defaultTokenEndpoint,
 } from '../configuration/account.js';
 import { defaultLake } from '../configuration/settings.js';
-import { messageOf, usageError } from '../../core/errors.js';
+import { messageOf, systemCode, usageError } from '../../core/errors.js';
 import { outputError } from '../../core/text/sink.js';
 import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
@@ -110,7 +110,7 @@ export async function createFile(
   try {
     await writeFile(file, text, { flag: 'wx' });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = systemCode(error);
     if (code === 'EEXIST') {
       throw usageError(
         `expected no file ${file}, got an existing one, which is not overwritten; ${instead}, or name another ${option}`,

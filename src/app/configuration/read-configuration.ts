@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { usageError } from '../../core/errors.js';
+import { systemCode, usageError } from '../../core/errors.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { shellWord } from '../command-text.js';
@@ -26,7 +26,7 @@ export async function readConfiguration(
   try {
     bytes = await readFile(path);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = systemCode(error) ?? 'unknown';
     if (code === 'ENOENT' && specified === undefined) {
       return { file: undefined, folder: workingFolder, settings: {}, accounts: new Map() };
     }

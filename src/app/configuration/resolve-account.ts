@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { usageError } from '../../core/errors.js';
+import { systemCode, usageError } from '../../core/errors.js';
 import { demoAccount, knownHosts, readAccount, readAccountName } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isLoopback, isSecure } from '../../engine/http/address.js';
@@ -285,7 +285,7 @@ async function readSource(
   try {
     text = (await readFile(resolve(config.folder, source.file), 'utf8')).trim();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const code = systemCode(error) ?? 'unknown';
     throw usageError(`${expected} in the file ${source.file}, which can't be read (${code}); check the path`);
   }
   if (text === '') throw usageError(`${expected} in the file ${source.file}, which is empty; put it there`);

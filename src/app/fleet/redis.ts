@@ -1,6 +1,6 @@
 import type { Redis as Client } from 'ioredis';
 import { variableOf, type Environment } from '../../core/environment.js';
-import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
+import { LedgerlakeError, messageOf, systemCode, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 
 export type RedisClient = Client;
@@ -117,7 +117,7 @@ export async function fleetPackage<T>(name: string, load: () => Promise<T>): Pro
   try {
     return await load();
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = systemCode(error);
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
     throw usageError(
       `expected the package ${name} for \`enqueue\` and \`worker\`, got none; run npm install --include=optional`,

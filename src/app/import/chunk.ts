@@ -1,3 +1,4 @@
+import { Mutex } from '../../core/mutex.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { columnBytes, int64sOf, ReusedMemory, SharedArrays } from '../../core/columns/memory.js';
 import { Tape, kind } from '../../core/json/tape.js';
@@ -259,8 +260,8 @@ export class ChunkEncoder {
   /** For the columns of one file after the other. */
   readonly #memory = new ReusedMemory(columnBytes);
   #lines = Buffer.alloc(0);
-  /** When the memory is free. */
-  #last: Promise<unknown> = Promise.resolve();
+  /** Guards the memory. */
+  readonly #mutex = new Mutex();
 
   /**
    * The files of a chunk's months, in their order, once those of the chunks before are encoded.
@@ -268,9 +269,7 @@ export class ChunkEncoder {
    * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER
    */
   encode(chunk: DedupedChunk): Promise<EncodedMonth[]> {
-    const encoded = this.#last.then(() => this.#encodeNow(chunk));
-    this.#last = encoded.catch(() => undefined);
-    return encoded;
+    return this.#mutex.run(() => this.#encodeNow(chunk));
   }
 
   async #encodeNow({ lines, rows, chosen }: DedupedChunk): Promise<EncodedMonth[]> {

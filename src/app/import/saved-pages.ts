@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import { LedgerlakeError, messageOf, systemCode } from '../../core/errors.js';
 import { type Input, inflated } from './input-bytes.js';
 
 /** BROKEN_LINE: a line that is no body of the service, by file and number. */
@@ -29,7 +29,7 @@ async function* readable(input: Input, line: () => number, signal: AbortSignal):
       yield chunk;
     }
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = systemCode(error) ?? '';
     if (!code.startsWith('Z_')) throw error;
     const what = code === 'Z_BUF_ERROR' ? 'is cut off' : `is damaged (${messageOf(error)})`;
     const found = `the gzip file ${what} here or later; fetch it again, or save what \`gzip -dc\` still decompresses`;

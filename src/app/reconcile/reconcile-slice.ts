@@ -1,3 +1,4 @@
+import { Mutex } from '../../core/mutex.js';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -70,7 +71,7 @@ export class EventRevisions implements Revisions {
     emptied: new Array<Emptied>(),
     uncompared: new Array<Uncompared>(),
   };
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #mutex = new Mutex();
 
   constructor(workspace: Workspace, options: RevisionOptions) {
     this.#workspace = workspace;
@@ -85,9 +86,7 @@ export class EventRevisions implements Revisions {
 
   /** One slice at a time: they share a database. */
   compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
-    const turn = this.#turn.then(() => this.#compare(lake, slice));
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#mutex.run(() => this.#compare(lake, slice));
   }
 
   async #compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {

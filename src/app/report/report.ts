@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { createViews, lostFile } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
-import { replaceFile } from '../../core/io/files.js';
+import { isFolder, replaceFile } from '../../core/io/files.js';
 import { writeFault } from '../../core/io/output-file.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { chunksOf, csvText } from '../../core/text/formats.js';
@@ -133,8 +133,7 @@ async function writeReport(
 
 /** @throws LedgerlakeError USAGE where the folder doesn't exist or the path has a file that is no report */
 async function refuseOtherFile(path: string, format: ReportFormat): Promise<void> {
-  const folder = await stat(dirname(resolve(path))).catch(() => undefined);
-  if (folder?.isDirectory() !== true) {
+  if (!(await isFolder(dirname(resolve(path))))) {
     throw usageError(`expected --output to name a file in an existing folder, got ${path}; create the folder first`);
   }
   const found = await stat(path).catch(() => undefined);

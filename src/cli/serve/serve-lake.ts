@@ -1,3 +1,4 @@
+import { Mutex } from '../../core/mutex.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { emitDamagedCheckpoints } from '../../app/context.js';
 import type { Clock } from '../../core/clock.js';
@@ -73,7 +74,7 @@ function faultExplainer(location: string, clock: Clock): (error: unknown) => Pro
 function reportCache(location: string, account: string, clock: Clock, tables: MainTables): () => Promise<string> {
   let lake: Lake | undefined;
   let cached: { readonly state: string; readonly html: string } | undefined;
-  let before: Promise<unknown> = Promise.resolve();
+  const mutex = new Mutex();
   const make = async (): Promise<string> => {
     // A log that is gone makes no empty report.
     await tables.refresh();
@@ -87,11 +88,7 @@ function reportCache(location: string, account: string, clock: Clock, tables: Ma
     }
     return cached.html;
   };
-  return () => {
-    const page = before.then(make);
-    before = page.catch(() => undefined);
-    return page;
-  };
+  return () => mutex.run(make);
 }
 
 function servedAccount(location: string, account: string | undefined, accounts: readonly string[]): string {

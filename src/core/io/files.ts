@@ -51,7 +51,8 @@ export async function makeFolders(folder: string, mode = 0o777): Promise<string 
   return missing.at(-1);
 }
 
-function isFolder(path: string): Promise<boolean> {
+/** Whether a folder is there; false also where that can't be found out. */
+export function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isDirectory(),
     () => false,

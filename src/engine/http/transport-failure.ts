@@ -1,4 +1,4 @@
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import { LedgerlakeError, messageOf, systemCode } from '../../core/errors.js';
 
 /** Code of the error for an answer that isn't whole in time. */
 export const answerTimeout = 'ANSWER_TIMEOUT';
@@ -72,6 +72,5 @@ export function neverConnected(failure: LedgerlakeError): boolean {
 /** The code nearest to the cause: undici wraps some failures, and Node those of a host with several addresses. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-  return code ?? (error.cause === undefined ? error.name : codeOf(error.cause));
+  return systemCode(error) ?? (error.cause === undefined ? error.name : codeOf(error.cause));
 }

@@ -28,7 +28,7 @@ import { replayed, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './log-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from '../store/store.js';
-import { Turns } from '../../core/turns.js';
+import { Mutex } from '../../core/mutex.js';
 import { dayMs } from '../../core/windows.js';
 
 /** The newest protocol that this program reads and writes: no feature beyond the plain table is used. */
@@ -77,7 +77,7 @@ export class DeltaTable {
   readonly #snapshot = new LiveSnapshot();
   readonly #removed = new Map<string, Remove>();
   #retentionMs = 0;
-  readonly #turns = new Turns();
+  readonly #mutex = new Mutex();
 
   constructor(schema: Table, store: Store, clock: Clock) {
     this.schema = schema;
@@ -170,7 +170,7 @@ export class DeltaTable {
 
   /** Reads what was committed since. */
   async refresh(): Promise<Snapshot> {
-    return this.#turns.run(() => this.#readOn());
+    return this.#mutex.run(() => this.#readOn());
   }
 
   async #readOn(): Promise<Snapshot> {
@@ -221,7 +221,7 @@ export class DeltaTable {
    */
   async commit(operation: string, build: Build): Promise<Snapshot> {
     // One commit at a time from this process: its own slices needn't race each other for a version.
-    return this.#turns.run(() => this.#commit(operation, build));
+    return this.#mutex.run(() => this.#commit(operation, build));
   }
 
   /**
@@ -229,7 +229,7 @@ export class DeltaTable {
    * about to delete them.
    */
   async restore(operation: string, build: Build): Promise<Snapshot> {
-    return this.#turns.run(() => this.#commit(operation, build, true));
+    return this.#mutex.run(() => this.#commit(operation, build, true));
   }
 
   /** How paths left the table last, as far back as the log goes. */
@@ -262,7 +262,7 @@ export class DeltaTable {
    * @throws LedgerlakeError LAKE_LOG where the checkpoint can't be read back; every version is still there then
    */
   async cleanUpLog(keeps: (txn: Txn) => boolean, keepsFile: (file: Remove) => boolean = () => false): Promise<void> {
-    await this.#turns.run(async () => {
+    await this.#mutex.run(async () => {
       // A version of its own, so that the commit that removed the files doesn't stay either.
       await this.#commit('FENCE', () => []);
       for (const txn of [...this.snapshot.txns.values()]) if (!keeps(txn)) this.#snapshot.forget(txn);
@@ -302,7 +302,7 @@ export class DeltaTable {
    * @throws LedgerlakeError LAKE_CONFLICT where the version is taken
    */
   async beginAnew(version: number, metaData: MetaData | undefined, actions: readonly Action[]): Promise<string[]> {
-    return this.#turns.run(async () => {
+    return this.#mutex.run(async () => {
       const timestamp = this.#clock.now();
       const described = metaData ?? newMetaData(this.schema, timestamp);
       const commitInfo = { timestamp, operation: rebuildOperation, engineInfo: `ledgerlake/${programVersion}` };
@@ -337,7 +337,7 @@ export class DeltaTable {
    */
   async repairCheckpoints(always: boolean): Promise<void> {
     if (this.snapshot.version < 0) return;
-    await this.#turns.run(async () => {
+    await this.#mutex.run(async () => {
       const bad = [...this.#skipped, ...(always ? await this.#log.changedCheckpoints() : [])];
       if (bad.length === 0 && !(always && (await this.#log.hintFault()) !== undefined)) return;
       await this.#writeCheckpoint();
@@ -367,7 +367,7 @@ export class DeltaTable {
   async dropWrongCheckpoints(): Promise<readonly string[]> {
     const dropped: string[] = [];
     if (this.snapshot.version < 0) return dropped;
-    await this.#turns.run(async () => {
+    await this.#mutex.run(async () => {
       let { wrong } = await this.replay();
       if (wrong?.isCertain !== true) return;
       for (; wrong?.isCertain === true; { wrong } = await this.replay()) {
@@ -386,7 +386,7 @@ export class DeltaTable {
    */
   async dropOldCheckpoints(always: boolean): Promise<void> {
     if (!always && !this.#hasWrittenCheckpoint) return;
-    await this.#turns.run(() => this.#log.dropCheckpoints(this.#clock.now() - supersededMs));
+    await this.#mutex.run(() => this.#log.dropCheckpoints(this.#clock.now() - supersededMs));
     this.#hasWrittenCheckpoint = false;
   }
 

@@ -1,4 +1,4 @@
-import { Turns } from '../../core/turns.js';
+import { Mutex } from '../../core/mutex.js';
 import type { CommittedFile } from './committed-files.js';
 import type { LocalCopies } from './local-copies.js';
 import type { Readers } from './readers.js';
@@ -26,7 +26,7 @@ export class OrderFiles {
   readonly #numbers = new Map<string, number>();
   #count = 0;
   #isCreated = false;
-  readonly #turns = new Turns();
+  readonly #mutex = new Mutex();
 
   constructor(readers: Readers, copies: LocalCopies) {
     this.#readers = readers;
@@ -35,7 +35,7 @@ export class OrderFiles {
 
   /** All rows of an order in the files, with rare extra rows where hashes collide. Calls run one after the other. */
   rowsOf(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
-    return this.#turns.run(async () => {
+    return this.#mutex.run(async () => {
       await this.#lookAt(files);
       const found = await this.#readers.rows({
         sql:

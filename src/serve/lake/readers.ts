@@ -1,6 +1,6 @@
 import type { Database } from '../../core/duckdb/connection.js';
 import { messageOf } from '../../core/errors.js';
-import { Turns } from '../../core/turns.js';
+import { Mutex } from '../../core/mutex.js';
 import type { Query } from './stored-rows.js';
 import type { Cell } from '../../core/text/rows.js';
 
@@ -17,7 +17,7 @@ const largeMemory = '2GB';
 export class Readers {
   readonly #all: readonly Database[];
   readonly #free: Database[];
-  readonly #large = new Turns();
+  readonly #large = new Mutex();
   readonly #waiting: ((reader: Database) => void)[] = [];
   readonly #folders: readonly string[];
 

@@ -1,11 +1,11 @@
-/** Runs one task at a time, in the order of asking: a mutex. */
-export class Turns {
+/** A mutex: runs one task at a time, in the order of asking. */
+export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 
   /** Runs a task once those before it have ended, however they did; resolves, or rejects, as the task does. */
   run<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(task);
-    this.#last = turn.catch(() => undefined);
-    return turn;
+    const result = this.#last.then(task);
+    this.#last = result.catch(() => undefined);
+    return result;
   }
 }
