@@ -198,7 +198,7 @@ export class Lake {
    * an unchanged file is neither written nor committed again. See `transaction` for how others can't get in between.
    *
    * A file that also holds other load keys is never replaced: `split` parts it first. Where it is damaged and can't be split
-   * the slice waits until all that the file holds was read again: see `lacking`.
+   * the slice waits until all that the file holds was read again: see `missingLoads`.
    *
    * What differs from the stored rows goes into a lasting table (see `Revisions`) in the same transaction: its files
    * come before the main table's commit and count from that commit on, which names them in transactions of its own. So

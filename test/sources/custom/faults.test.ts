@@ -137,7 +137,7 @@ test('pages that lead back to one that was read leave their window open', async 
 });
 
 test.each<[string, NonNullable<PipelineDefinition['next']>]>([
-  ['in a header', (page) => /<(.*?)>; rel="next"/.exec(page.header('link') ?? '')?.[1]],
+  ['in a header', (page) => /<([^>]*)>; rel="next"/.exec(page.header('link') ?? '')?.[1]],
   [
     'in the body',
     ({ body, request }) => {

@@ -109,7 +109,9 @@ function answer(service: ParcelService, number: number, request: IncomingMessage
   const page = found.slice(asked.at, asked.at + size).map(({ json }) => json);
   const next = asked.at + size < found.length ? { ...asked, at: asked.at + size } : undefined;
   const nextCursor = next && Buffer.from(JSON.stringify(next)).toString('base64url');
+  // As those of many APIs, it leads back, too.
+  const here = `${service.url}/v2/shipments`;
   const link =
-    nextCursor === undefined ? {} : { link: `<${service.url}/v2/shipments?cursor=${nextCursor}>; rel="next"` };
+    nextCursor === undefined ? {} : { link: `<${here}>; rel="prev", <${here}?cursor=${nextCursor}>; rel="next"` };
   send(200, `{"shipments":[${page.join(', ')}],"next_cursor":${JSON.stringify(nextCursor ?? null)}}`, link);
 }
