@@ -258,23 +258,6 @@ describe('bad input is one line, with the right exit code, and nothing is touche
   });
 });
 
-describe('a first run', () => {
-  test('loads a made-up seller, prints a summary and what to try next, and answers it', async () => {
-    const lake = join(await temporaryFolder(), 'lake');
-    const ran = await ledgerlake(['backfill', '--lake', lake]);
-    expect(ran.code).toBe(0);
-    const told = /^loading the made-up seller demo, whose data is not real; .*--endpoint/m;
-    expect(ran.err).toMatch(told);
-    const synced = await ledgerlake(['sync', '--lake', lake, '--look-back', '0']);
-    expect(synced.err).toMatch(told);
-    const [next] = /^ {2}ledgerlake (sql .*)/m.exec(ran.out)?.slice(1) ?? [];
-    const [, query = ''] = /"(.*)"/.exec(next ?? '') ?? [];
-    const answered = await ledgerlake(['sql', '--lake', lake, '--format', 'ndjson', query]);
-    expect(answered.code).toBe(0);
-    expect(answered.out.trim().split('\n').length).toBeGreaterThan(10);
-  });
-});
-
 test('a file that makes the Parquet reader panic ends a command in one line', async () => {
   const lake = join(await temporaryFolder(), 'lake');
   const clock = clockAt('2025-06-01T00:05:00Z');
