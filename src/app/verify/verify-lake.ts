@@ -18,6 +18,7 @@ import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-
 import {
   checkTotals,
   compareByGroup,
+  Forgotten,
   loadedSettlements,
   settlementsFrom,
   wholeSettlements,
@@ -88,10 +89,11 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     }
     await index.check();
     const comparable = { lake, settlements, damaged, obscure };
-    const loaded = await wholeSettlements(loadedSettlements(comparable), index, context);
+    const forgotten = await Forgotten.of(index);
+    const loaded = wholeSettlements(loadedSettlements(comparable), forgotten, context);
     await checkTotals(loaded, context);
     await compareByGroup(loaded, comparable, index, context);
-    await checkPaid(comparable, summaries, accounts, context);
+    await checkPaid({ ...comparable, forgotten }, summaries, accounts, context);
     return certificate;
   } finally {
     events.close();

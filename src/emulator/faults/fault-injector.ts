@@ -82,7 +82,7 @@ export class FaultInjector {
   }
 
   #isHit(kind: FaultKind | 'all', settings: FaultSettings, request: FaultRequest): boolean {
-    const { share = 1, when, times = Infinity, forMs } = settings;
+    const { share = kind === 'all' ? 1 : faultRules[kind].share, when, times = Infinity, forMs } = settings;
     const { seed, now } = this.#options;
     if (when?.(request) === false) return false;
     const spell = `${kind} ${request.operation}`;

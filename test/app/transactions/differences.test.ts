@@ -4,6 +4,7 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import type { Ledger, TransactionLedger } from '../../../src/serve/http/ledger.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../sync/synced.js';
+import { forget } from '../../../src/app/forget/forget.js';
 import { found, verified } from '../verify/verified.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
@@ -109,6 +110,24 @@ test('each difference between both APIs has its reason, and verify says which se
   expect(found(result)).toEqual(['paid-totals finding', 'net-proceeds finding']);
   const groups = result.problems.filter(({ check }) => check === 'paid-totals').map(({ slice }) => slice);
   expect(groups.toSorted()).toEqual(settlements.map(({ id }) => `group/${String(id)}`).toSorted());
+});
+
+test('verify does not compare settlements of which transactions were forgotten', async () => {
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 5, events: 800, profile: 'plausible' }, clock),
+    clock,
+  });
+  const lake = await temporaryFolder();
+  await ran({ ...loaded, lake, endpoint }, { clock });
+  await ran({ ...loaded, lake, endpoint, pipelines: ['settlement-summaries'] }, { clock });
+  const before = '2026-02-01';
+  const { signal } = new AbortController();
+  const silent = { print: () => undefined, printJson: () => undefined, log: () => undefined, emit: () => undefined };
+  await forget({ lake, account: 'shop', before, yes: true }, { clock, signal, confirm: undefined, ...silent });
+  const result = await verified({ root: lake, clock }, true);
+  expect(new Set(found(result))).toEqual(new Set(['group-totals note', 'paid-totals note', 'net-proceeds note']));
+  expect(result).toMatchObject({ code: 0, verdict: 'whole' });
+  expect(result.checks.find(({ check }) => check === 'paid-totals')?.checked).toBeGreaterThan(0);
 });
 
 test('an account that Finances 2024-06-19 has nothing of is a finding', async () => {

@@ -64,6 +64,15 @@ test('a group of which events were forgotten is not compared', async () => {
   expect(result.code).toBe(0);
 });
 
+test('nor is a group of which all events were forgotten', async () => {
+  lake = await loadedLake();
+  await forget({ lake: lake.root, account: 'shop', before: '2025-03-05T12:00:00Z', yes: true }, context());
+  const result = await verified(lake, true);
+  expect(found(result)).toEqual(['group-totals note']);
+  expect(result.problems).toMatchObject([{ kind: 'note', slice: 'group/GROUP-1' }]);
+  expect(result.code).toBe(0);
+});
+
 test('a lake that has forgotten all is whole', async () => {
   lake = await loadedLake();
   const options = { lake: lake.root, account: 'shop', before: undefined, yes: true };

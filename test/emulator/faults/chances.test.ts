@@ -52,6 +52,13 @@ describe('a share', () => {
     expect(struck('reset', { reset: {} })).toHaveLength(1_000);
   });
 
+  test("left out is the kind's own, so that a chain with page-twice ends", () => {
+    const { injector } = injectorOf({ 'page-twice': {} });
+    const hits = requests(1_000, 'listTransactions').filter((request) => injector.hits('page-twice', request));
+    expect(hits.length).toBeGreaterThan(150);
+    expect(hits.length).toBeLessThan(250);
+  });
+
   test('of two kinds hits independently', () => {
     const faults = { reset: { share: 0.5 }, html: { share: 0.5 } };
     const [one, other] = [struck('reset', faults), struck('html', faults)];

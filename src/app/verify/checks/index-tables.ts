@@ -4,7 +4,7 @@ import type { Cell } from '../../../core/text/rows.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
-import { byDate, byGroup } from './main-tables.js';
+import { byDate, byGroup, byTransaction } from './main-tables.js';
 
 /** In SQL: groups whose events don't have positions from 0 on without a gap. */
 export const haveGaps = 'GROUP BY account, group_id HAVING count(*) <> max(position) + 1';
@@ -89,6 +89,21 @@ export class IndexTables {
       `SELECT account, group_id FROM seen WHERE tab = ${literal(byGroup.table)} ${haveGaps}`,
     );
     return new Set(rows.map((row) => groupKey(String(row['account']), String(row['group_id']))));
+  }
+
+  /** Groups, by `groupKey`, that have an event. */
+  async filledGroups(): Promise<ReadonlySet<string>> {
+    const rows = await this.#rows(`SELECT DISTINCT account, group_id FROM seen WHERE tab = ${literal(byGroup.table)}`);
+    return new Set(rows.map((row) => groupKey(String(row['account']), String(row['group_id']))));
+  }
+
+  /** The earliest event or transaction of each account that was read by date, milliseconds since 1970. */
+  async oldest(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#rows(
+      'SELECT account, min(instant) AS oldest FROM seen ' +
+        `WHERE tab IN (${literal(byDate.table)}, ${literal(byTransaction.table)}) GROUP BY account`,
+    );
+    return new Map(rows.map((row) => [String(row['account']), Number(row['oldest'])]));
   }
 
   /** Reports duplicate ids, and dates outside of the windows that were asked for. */

@@ -93,17 +93,44 @@ function damagedKeys(damaged: readonly LogFile[], { table, entries }: MainTable)
   return new Set(damaged.filter((file) => file.table === table || file.table === entries).flatMap((of) => of.loadKeys));
 }
 
-/**
- * The settlements that have all of their rows: positions count from 0 without a gap, and some may have been forgotten.
- */
-export async function wholeSettlements(
+/** What `forget` may have removed of an account; nothing in the lake says that it did. */
+export class Forgotten {
+  readonly #broken: ReadonlySet<string>;
+  readonly #filled: ReadonlySet<string>;
+  readonly #oldest: ReadonlyMap<string, number>;
+
+  private constructor(broken: ReadonlySet<string>, filled: ReadonlySet<string>, oldest: ReadonlyMap<string, number>) {
+    this.#broken = broken;
+    this.#filled = filled;
+    this.#oldest = oldest;
+  }
+
+  static async of(index: IndexTables): Promise<Forgotten> {
+    return new Forgotten(await index.brokenGroups(), await index.filledGroups(), await index.oldest());
+  }
+
+  /** Whether a period began before all that the lake has of the account by date. */
+  reaches({ account, start }: { readonly account: string; readonly start: number | null }): boolean {
+    const oldest = this.#oldest.get(account);
+    return start !== null && oldest !== undefined && start < oldest;
+  }
+
+  /** Whether a settlement that was read by group lacks events: positions count from 0 without a gap. */
+  lacksEvents(settlement: Settlement): boolean {
+    const key = groupKey(settlement.account, settlement.id);
+    if (this.#broken.has(key)) return true;
+    return !this.#filled.has(key) && this.reaches(settlement) && totalFault(settlement, []) !== undefined;
+  }
+}
+
+/** The settlements that have all of their rows: of others some were forgotten. */
+export function wholeSettlements(
   settlements: readonly Settlement[],
-  index: IndexTables,
+  forgotten: Forgotten,
   { certificate }: CheckContext,
-): Promise<Settlement[]> {
-  const broken = await index.brokenGroups();
+): Settlement[] {
   return settlements.filter((settlement) => {
-    const isWhole = !broken.has(groupKey(settlement.account, settlement.id));
+    const isWhole = !forgotten.lacksEvents(settlement);
     if (!isWhole)
       certificate.add('group-totals', 'note', settlement, 'not compared: events of the group were forgotten');
     return isWhole;
