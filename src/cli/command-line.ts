@@ -11,7 +11,7 @@ import {
   type CommandDefinition,
 } from './options/command-definition.js';
 import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
-import { accountPlaceholder, failureOf, fallbackListener, openListener } from './listener.js';
+import { accountPlaceholder, failedEvent, fallbackListener, openListener } from './listener.js';
 import { readRunAccounts } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
@@ -306,11 +306,11 @@ function faultOf(error: unknown): unknown {
 
 /** What went wrong, with whole commands for where it did. */
 function failureIn(scope: CommandScope, error: unknown): Failure {
-  const failure = failureOf(error);
+  const failure = failedEvent(error);
   return { ...failure, message: withCommandsIn(scope, failure.message) };
 }
 
-type Failure = ReturnType<typeof failureOf>;
+type Failure = ReturnType<typeof failedEvent>;
 
 /** What a command prints of its end: text for people, or one JSON object, which has the failure too. */
 interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'>> {

@@ -236,7 +236,7 @@ async function checkMetricsFile(path: string): Promise<void> {
 }
 
 /** Why a command ends with something else than 0, with everything that is known of it for `--verbose`. */
-export function failureOf(error: unknown): Extract<RunEvent, { event: 'failed' }> {
+export function failedEvent(error: unknown): Extract<RunEvent, { event: 'failed' }> {
   const stacks: string[] = [];
   for (let cause = error; cause instanceof Error; cause = cause.cause) stacks.push(cause.stack ?? cause.message);
   return {

@@ -17,7 +17,7 @@ export function historyPath(environment: Readonly<Record<string, string | undefi
 }
 
 /** What was typed into this shell and earlier ones. */
-export interface History {
+export interface ShellHistory {
   /** What earlier shells left. */
   readonly newestFirst: string[];
   /** Sets the list that the arrows go through, the newest line first. */
@@ -36,7 +36,7 @@ export interface History {
  * DuckDB's aren't kept, nor, as in other shells, what begins with a blank. A file that can't be written is reported once, and
  * the shell goes on without.
  */
-export async function openHistory(path: string | undefined, warn: (line: string) => unknown): Promise<History> {
+export async function openHistory(path: string | undefined, warn: (line: string) => unknown): Promise<ShellHistory> {
   let kept = path;
   const orWarn = async <T>(use: (path: string) => Promise<T>): Promise<T | undefined> => {
     try {

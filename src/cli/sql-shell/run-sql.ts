@@ -9,7 +9,7 @@ import { usageError } from '../../core/errors.js';
 import { writeText } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 
-export interface SqlOptions extends Omit<SessionOptions, 'database'> {
+export interface RunSqlOptions extends Omit<SessionOptions, 'database'> {
   /** One statement or more, of which the last one's result is printed; undefined: a shell over `input`. */
   readonly query?: string | undefined;
   /** For commands that are printed; the lake as the user wrote it. */
@@ -28,7 +28,7 @@ export interface SqlOptions extends Omit<SessionOptions, 'database'> {
  * shell failed. Throws a LedgerlakeError: SQL when a query fails (DuckDB's message), STOPPED when the signal aborts,
  * USAGE when the query holds no statement, or the file for results can't be written. When the output's reader leaves early (`| head`) the rest is dropped: 0.
  */
-export async function runSql(options: SqlOptions): Promise<0 | 1> {
+export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
   const { query, scope, errorOutput, outputFile } = options;
   const statements = query === undefined ? undefined : statementsOf(query);
   const last = statements?.at(-1);

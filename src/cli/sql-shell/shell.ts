@@ -5,7 +5,7 @@ import { writeText, type Output } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 import { dotCommand } from './dot-commands.js';
 import { fileNames } from '../../core/io/files.js';
-import { historyLines, openHistory, type History } from './history-file.js';
+import { historyLines, openHistory, type ShellHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
 import { typedFile, suggestions, type Catalog } from './tab-completion.js';
 import type { Readable, Writable } from 'node:stream';
@@ -55,7 +55,7 @@ class Shell {
   /** Prompts stay out of results that go to a file. */
   readonly #screen: Writable;
   /** Undefined off a terminal. */
-  readonly #history: History | undefined;
+  readonly #history: ShellHistory | undefined;
   readonly #lines: Interface;
   readonly #typedLines: AsyncIterable<string>;
   readonly #reader = new StatementReader();
@@ -68,7 +68,7 @@ class Shell {
   #isLeaving = false;
   #failures = 0;
 
-  constructor(options: ShellOptions, history: History | undefined) {
+  constructor(options: ShellOptions, history: ShellHistory | undefined) {
     const { input, output, errorOutput } = options;
     this.#options = options;
     this.#history = history;

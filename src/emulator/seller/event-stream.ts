@@ -7,7 +7,7 @@ import { createEventMix, createFollowUps } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
 import { orderWriters } from './order-writers.js';
 import { createOrderIds, Draw, hash, keyOf, type OrderIds } from '../profiles/seeded-random.js';
-import type { Density, Marketplace, Profile } from '../profiles/seller-profile.js';
+import type { EventDensity, Marketplace, Profile } from '../profiles/seller-profile.js';
 import { shipmentWriters } from './shipment-writers.js';
 
 const salt = { marketplace: 61, contents: 62, order: 64, variety: 66 };
@@ -38,7 +38,7 @@ export interface EventFacts {
 /** All events of a seller, past and future; a `History` selects those up to an instant. */
 export interface EventStream {
   readonly profile: Profile;
-  readonly density: Density;
+  readonly density: EventDensity;
   readonly periods: Periods;
   readonly orderIds: OrderIds;
   factsOf: (ordinal: number) => EventFacts;
@@ -114,7 +114,7 @@ export function createEventStream(seed: number, count: number, days: number, pro
 }
 
 /** The events that a seller has at an instant. */
-export interface History {
+export interface SellerHistory {
   /** The last instant, milliseconds since 1970. */
   readonly until: number;
   /** The settlement periods that have started, by their start. */
@@ -135,7 +135,7 @@ export interface History {
  * The history at an instant: each currency's starts with the settlement period that was open `days` before that day, so
  * that no group lacks its first events; it ends at the instant itself.
  */
-export function historyAt(events: EventStream, days: number, instant: number): History {
+export function historyAt(events: EventStream, days: number, instant: number): SellerHistory {
   const until = Math.floor(instant);
   const earliest = (Math.floor(until / dayMs) - days) * dayMs;
   const firsts = events.profile.marketplaces.map((marketplace) => events.periods.at(marketplace, earliest));

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
-import { createEventStream, type EventFacts, type EventStream, type History, historyAt } from './event-stream.js';
+import { createEventStream, type EventFacts, type EventStream, type SellerHistory, historyAt } from './event-stream.js';
 import { JsonSink } from './json-sink.js';
 import { edgeCases } from '../profiles/edge-cases-profile.js';
 import { plausible } from '../profiles/plausible-profile.js';
@@ -33,7 +33,7 @@ export type ProfileName = keyof typeof profiles;
 export interface Seller extends Ledger {
   readonly stream: EventStream;
   /** The events up to now. */
-  readonly history: () => History;
+  readonly history: () => SellerHistory;
 }
 
 const ever: InstantRange = { from: -Infinity, to: Infinity };
@@ -115,7 +115,7 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
     const beginningBalance = events.periods.openingBalanceOf(period) + carried;
     return { beginningBalance, total: beginningBalance + (await netOf(period)) };
   }
-  async function groupItem(period: Period, { until }: History): Promise<LedgerItem> {
+  async function groupItem(period: Period, { until }: SellerHistory): Promise<LedgerItem> {
     const { beginningBalance, total } = await balancesOf(period, until);
     const facts = { id: events.periods.idOf(period), period, isOpen: period.end > until, beginningBalance, total };
     return { list: '', json: groupJson(key, profile, facts) };

@@ -11,7 +11,7 @@ import type {
 import { hash } from '../profiles/seeded-random.js';
 import type { Marketplace } from '../profiles/seller-profile.js';
 import type { Period } from './event-calendar.js';
-import type { EventStream, History } from './event-stream.js';
+import type { EventStream, SellerHistory } from './event-stream.js';
 import { fundTransferOf, type PeriodSums } from './settlement-groups.js';
 import { accountType, moneyJson, relatedIdentifiersJson } from './transaction-json.js';
 
@@ -23,19 +23,19 @@ export interface SellerBooks {
   readonly key: number;
   readonly events: EventStream;
   readonly sums: PeriodSums;
-  readonly historyOf: (query: LedgerQuery) => History;
+  readonly historyOf: (query: LedgerQuery) => SellerHistory;
   /** The total of a settlement with its beginning balance, in millionths. */
   readonly totalOf: (period: Period, until: number) => Promise<bigint>;
 }
 
 /** A found item: the cursor that names it, and a function that writes its JSON. */
-export interface Found {
+export interface FoundItem {
   readonly cursor: string;
   readonly write: () => string | Promise<string>;
 }
 
 /** A page of the first `limit` items, with the cursor of the next page. */
-export async function pageOf(found: AsyncIterable<Found>, limit: number): Promise<LedgerPage> {
+export async function pageOf(found: AsyncIterable<FoundItem>, limit: number): Promise<LedgerPage> {
   const items: { list: string; json: string }[] = [];
   let last = '';
   for await (const { cursor, write } of found) {
@@ -47,10 +47,10 @@ export async function pageOf(found: AsyncIterable<Found>, limit: number): Promis
 }
 
 /** The items after a cursor. */
-export async function* behind(
-  found: Iterable<Found> | AsyncIterable<Found>,
+export async function* itemsAfter(
+  found: Iterable<FoundItem> | AsyncIterable<FoundItem>,
   cursor: string | undefined,
-): AsyncGenerator<Found> {
+): AsyncGenerator<FoundItem> {
   let isBehind = cursor === undefined;
   for await (const one of found) {
     if (isBehind) yield one;
@@ -65,7 +65,7 @@ export interface SettlementBooks extends Pick<TransactionLedger, 'summaries' | '
   readonly identifiersOf: (period: Period) => readonly (readonly [name: string, value: string])[];
   readonly payoutIdOf: (period: Period) => string;
   /** The settlements closed by the end of a history. */
-  readonly closedIn: (history: History) => readonly Period[];
+  readonly closedIn: (history: SellerHistory) => readonly Period[];
 }
 
 export function createSettlementBooks({ seed, key, events, sums, historyOf, totalOf }: SellerBooks): SettlementBooks {
@@ -89,7 +89,7 @@ export function createSettlementBooks({ seed, key, events, sums, historyOf, tota
   const partner = ({ id }: Marketplace) =>
     `"partnerMetadata":{"partnerId":"${sellerId}","accountType":"${accountType}","marketplaceId":"${id}"}`;
 
-  function closedIn({ periods: begun, until }: History): readonly Period[] {
+  function closedIn({ periods: begun, until }: SellerHistory): readonly Period[] {
     return begun.filter(({ end }) => end <= until);
   }
 
@@ -109,7 +109,7 @@ export function createSettlementBooks({ seed, key, events, sums, historyOf, tota
     return `{${partner(marketplace)},"netProceeds":${moneyJson(marketplace, net)},"relatedIdentifiers":${relatedIdentifiersJson(ids)},"breakdowns":[],${more}}`;
   }
 
-  function* summariesFor(question: SummaryQuestion, history: History): Generator<Found> {
+  function* summariesFor(question: SummaryQuestion, history: SellerHistory): Generator<FoundItem> {
     const { settlementId, days } = question;
     const { until } = history;
     for (const period of history.periods) {
@@ -156,7 +156,7 @@ export function createSettlementBooks({ seed, key, events, sums, historyOf, tota
     ].join(',')}}`;
   }
 
-  function payoutsFor(question: PayoutQuestion, history: History): readonly Found[] {
+  function payoutsFor(question: PayoutQuestion, history: SellerHistory): readonly FoundItem[] {
     const { range, payoutId } = question;
     const wanted = closedIn(history).filter(
       (period) =>
@@ -174,7 +174,8 @@ export function createSettlementBooks({ seed, key, events, sums, historyOf, tota
 
   return {
     ...{ sellerId, identifiersOf, payoutIdOf, closedIn },
-    summaries: (question, query) => pageOf(behind(summariesFor(question, historyOf(query)), query.cursor), query.limit),
-    payouts: (question, query) => pageOf(behind(payoutsFor(question, historyOf(query)), query.cursor), query.limit),
+    summaries: (question, query) =>
+      pageOf(itemsAfter(summariesFor(question, historyOf(query)), query.cursor), query.limit),
+    payouts: (question, query) => pageOf(itemsAfter(payoutsFor(question, historyOf(query)), query.cursor), query.limit),
   };
 }

@@ -5,11 +5,11 @@ import type { TransactionLedger, TransactionQuestion } from '../../serve/http/le
 import type { EventListName } from '../../sources/finances/model/records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';
-import type { EventFacts, History } from './event-stream.js';
+import type { EventFacts, SellerHistory } from './event-stream.js';
 import {
-  behind,
+  itemsAfter,
   createSettlementBooks,
-  type Found,
+  type FoundItem,
   pageOf,
   type SellerBooks,
   type SettlementBooks,
@@ -127,16 +127,20 @@ class TransactionBooks {
   }
 
   /** The transactions in question behind a cursor: transfers first, then events. */
-  async *found(question: TransactionQuestion, history: History, cursor: string | undefined): AsyncGenerator<Found> {
+  async *found(
+    question: TransactionQuestion,
+    history: SellerHistory,
+    cursor: string | undefined,
+  ): AsyncGenerator<FoundItem> {
     const isAtEvents = cursor !== undefined && eventCursor.test(cursor);
     if (cursor !== undefined && !isAtEvents && !cursor.startsWith('T')) {
       throw usageError(`expected the cursor to name a transaction that a page ended with, got "${cursor}"`);
     }
-    if (!isAtEvents) yield* behind(this.#transfersFor(question, history), cursor);
+    if (!isAtEvents) yield* itemsAfter(this.#transfersFor(question, history), cursor);
     yield* this.#postingsFor(question, history, isAtEvents ? cursor : undefined);
   }
 
-  async *#transfersFor(question: TransactionQuestion, history: History): AsyncGenerator<Found> {
+  async *#transfersFor(question: TransactionQuestion, history: SellerHistory): AsyncGenerator<FoundItem> {
     const { range, status, groupId, orderId } = question;
     if ((status ?? 'RELEASED') !== 'RELEASED' || orderId !== undefined) return;
     for (const period of this.#settlements.closedIn(history)) {
@@ -174,7 +178,11 @@ class TransactionBooks {
     });
   }
 
-  *#postingsFor(question: TransactionQuestion, history: History, cursor: string | undefined): Generator<Found> {
+  *#postingsFor(
+    question: TransactionQuestion,
+    history: SellerHistory,
+    cursor: string | undefined,
+  ): Generator<FoundItem> {
     const { range, status, groupId, marketplaceId } = question;
     const { until } = history;
     const { ordinal, stage: lastStage } = eventCursor.exec(cursor ?? '')?.groups ?? {};
@@ -195,7 +203,7 @@ class TransactionBooks {
   }
 
   /** The events that may have transactions in question, in their order. */
-  *#eventsFor(question: TransactionQuestion, history: History, from: number | undefined): Generator<EventFacts> {
+  *#eventsFor(question: TransactionQuestion, history: SellerHistory, from: number | undefined): Generator<EventFacts> {
     const { range, status, groupId, orderId } = question;
     const { until } = history;
     const { events } = this.#books;
