@@ -259,11 +259,11 @@ describe('bad input is one line, with the right exit code, and nothing is touche
 });
 
 describe('a first run', () => {
-  test('loads a made-up seller, prints a summary and what to try next, and answers it', async () => {
+  test('loads a synthetic seller, prints a summary and what to try next, and answers it', async () => {
     const lake = join(await temporaryFolder(), 'lake');
     const ran = await ledgerlake(['backfill', '--lake', lake]);
     expect(ran.code).toBe(0);
-    const told = /^loading the made-up seller demo, whose data is not real; .*--endpoint/m;
+    const told = /^loading the synthetic seller demo, whose data is not real; .*--endpoint/m;
     expect(ran.err).toMatch(told);
     const synced = await ledgerlake(['sync', '--lake', lake, '--look-back', '0']);
     expect(synced.err).toMatch(told);
