@@ -59,7 +59,7 @@ install: $(INSTALLED) ## Install the packages, those for development too
 build: $(BUILT) ## Compile into dist/
 
 # The two variables have the commands that it prints begin with npx, as they are to be pasted.
-backfill: build ## Load a date range (a made-up seller, as long as no account is configured) into data/lake
+backfill: build ## Load a date range (a synthetic seller, as long as no account is configured) into data/lake
 	@npm_command=exec npm_lifecycle_script=ledgerlake node dist/src/cli.js backfill --lake "$(LAKE)" \
 		$(if $(FROM),--from "$(FROM)") $(if $(TO),--to "$(TO)") \
 		$(if $(ENDPOINT),--endpoint "$(ENDPOINT)") $(if $(ACCOUNT),--account "$(ACCOUNT)") $(if $(API),--api "$(API)")

@@ -1,4 +1,4 @@
-// Writes data/sample/ anew from the made-up seller: same program, same bytes. Run `npm run build` first, then
+// Writes data/sample/ anew from the synthetic seller: same program, same bytes. Run `npm run build` first, then
 // `node data/make-sample.js`.
 import { writeFile } from 'node:fs/promises';
 import { createSeller } from '../dist/src/emulator/seller/seller.js';
@@ -7,7 +7,7 @@ import { pageBody } from '../dist/src/serve/http/bodies.js';
 const day = 86_400_000;
 /** What the seller takes for now: one fixed instant, so that the sample doesn't change from day to day. */
 const now = Date.parse('2025-02-15T00:00:00Z');
-const clock = { now: () => now, sleep: () => Promise.reject(new Error('the made-up seller never waits')) };
+const clock = { now: () => now, sleep: () => Promise.reject(new Error('the synthetic seller never waits')) };
 const seller = createSeller({ seed: 20250215, events: 900, days: 90, profile: 'edge-cases' }, clock);
 
 /** All pages of one question, each as the service would send it. */

@@ -14,7 +14,7 @@ import { createSeller, type Seller } from '../../src/emulator/seller/seller.js';
 import { pageBody } from '../../src/serve/http/event-operations.js';
 import { startService } from '../../src/serve/http/server.js';
 
-/** A lake of many accounts, each of a made-up seller of its own, all of the same size. */
+/** A lake of many accounts, each of a synthetic seller of its own, all of the same size. */
 export interface Fleet {
   readonly folder: string;
   readonly accounts: number;

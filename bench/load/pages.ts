@@ -14,7 +14,7 @@ const eventsPerDay = 11_000;
 const mostDays = 1000;
 
 /**
- * Writes saved response bodies of a made-up seller until they have the given number of bytes: one file a day, one body a
+ * Writes saved response bodies of a synthetic seller until they have the given number of bytes: one file a day, one body a
  * line, as a run that reads day by day would receive them. The same size and seed give the same bytes.
  */
 export async function writePages(folder: string, bytes: number, seed: number): Promise<DayFile[]> {

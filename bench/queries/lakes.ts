@@ -21,7 +21,7 @@ const context: RunContext = {
   emit: () => undefined,
 };
 
-/** Loads 90 days of a made-up seller as a first backfill does, from a service that isn't throttled. */
+/** Loads 90 days of a synthetic seller as a first backfill does, from a service that isn't throttled. */
 export async function landedLake(lake: string, events: number, seed: number): Promise<void> {
   const service = await startService({ ledger: createSeller({ seed, events, profile: 'edge-cases' }, clock), clock });
   const range = { from: undefined, to: undefined, refresh: false, pipelines: [], orders: undefined };

@@ -11,7 +11,7 @@ import {
   type CommandDefinition,
 } from './options/command-definition.js';
 import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
-import { accountPlaceholder, failureOf, fallbackListener, openListener } from './listener.js';
+import { accountPlaceholder, failedEvent, fallbackListener, openListener } from './listener.js';
 import { readRunAccounts } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
@@ -24,57 +24,61 @@ import { variableOf } from '../core/environment.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { version } from '../core/version.js';
 
-type ProcessContext = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;
+type ProcessContext = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'extendGrace'>;
 
 /** The option by which the script of a shell asks for completions. */
 const completionOption = '--get-yargs-completions';
 
-/** Parses words, and runs the command that they name. */
-async function parse(words: readonly string[], processContext: ProcessContext, offered?: Offered): Promise<void> {
-  // A command that yargs waits for itself has its help formatted first, which takes longer than all of the parsing.
+/** Parses a command line and runs its command. */
+async function parse(
+  words: readonly string[],
+  processContext: ProcessContext,
+  completions?: CompletionChoices,
+): Promise<void> {
+  // yargs formats the help before it awaits a command, which takes longer than parsing.
   let running: Promise<void> | undefined;
   const run = (values: Readonly<Record<string, unknown>>, command: CommandDefinition): void => {
     refuseFlagValues(words, command);
     running = runCommand(new CommandArguments(values), command, processContext);
   };
-  await parserOf(words, run, offered).parseAsync();
+  await parserOf(words, run, completions).parseAsync();
   await running;
 }
 
 type Run = (values: Readonly<Record<string, unknown>>, command: CommandDefinition) => void;
 
-function parserOf(words: readonly string[], run: Run, offered?: Offered): Argv {
+function parserOf(words: readonly string[], run: Run, completions?: CompletionChoices): Argv {
   const parser = yargs(markedWords(words))
     .scriptName('ledgerlake')
     .parserConfiguration({ 'parse-positional-numbers': false })
     .option('verbose', { type: 'boolean', describe: everyOption.verbose.about })
     .option('quiet', { type: 'boolean', describe: everyOption.quiet.about })
-    // Its value is checked with those of environment and configuration.
+    // Validated with the values of the environment and the configuration.
     .option('log-format', { type: 'string', requiresArg: true, describe: everyOption['log-format'].about })
     .version(version)
     .help(false)
     .strict()
     .demandCommand(1, 1, noCommand, severalCommands)
     .fail((message: string | null, error: Error | undefined) => {
-      // The parser's own errors come as such too: an option without its value.
+      // A YError is the parser's too, such as that of an option without a value.
       if (error !== undefined && error.name !== 'YError') throw error;
       throw usageError(parserFault((message ?? 'the command line is wrong').replaceAll(/\s*\n\s*/g, ' '), words));
     });
-  for (const command of commands) define(parser, command, run, offered);
+  for (const command of commands) define(parser, command, run, completions);
   return parser;
 }
 
-function define(parser: Argv, command: CommandDefinition, run: Run, offered?: Offered): void {
+function define(parser: Argv, command: CommandDefinition, run: Run, completions?: CompletionChoices): void {
   const { positional, about, options } = command;
   parser.command(
     commandShape(command),
     about,
     (builder) => {
       if (positional !== undefined) {
-        const choices = offered?.[positional.name];
+        const choices = completions?.[positional.name];
         builder.positional(positional.name, { type: 'string', array: positional.many, ...(choices && { choices }) });
       }
-      for (const [option, { type, default: value, about, choices = offered?.[option], short }] of Object.entries(
+      for (const [option, { type, default: value, about, choices = completions?.[option], short }] of Object.entries(
         options,
       )) {
         const text = { type: 'string', requiresArg: true, default: value, ...(choices && { choices }) } as const;
@@ -89,7 +93,7 @@ function define(parser: Argv, command: CommandDefinition, run: Run, offered?: Of
   );
 }
 
-/** Runs a command, for one account after the other where it takes several, and leaves the exit code with the process. */
+/** Runs a command, once for each account where it takes several, and sets the exit code of the process. */
 async function runCommand(
   args: CommandArguments,
   command: CommandDefinition,
@@ -103,7 +107,7 @@ async function runCommand(
       : await runInTurn(accounts, args, command, processContext);
 }
 
-/** Throws a USAGE error for several accounts where a command takes one: of other options the last one counts */
+/** Throws a USAGE error for several accounts where a command takes one. Of other options the last value counts. */
 function refuseAccounts(args: CommandArguments, { name, takesAccounts }: CommandDefinition): void {
   const accounts = [...new Set(args.repeated('account'))];
   if (accounts.length < 2 || takesAccounts === true) return;
@@ -112,10 +116,14 @@ function refuseAccounts(args: CommandArguments, { name, takesAccounts }: Command
 }
 
 /**
- * Throws a USAGE error for orders, which are of one account, for CSV, which would have its header again for each, and where each
- * would replace the metrics of the one before
+ * Throws a USAGE error for what several accounts can't share: orders, which belong to one account, CSV, whose header would
+ * repeat, and a metrics file, which each account would replace.
  */
-function refuseShared(args: CommandArguments, accounts: readonly string[], { options }: CommandDefinition): void {
+function refuseSharedOptions(
+  args: CommandArguments,
+  accounts: readonly string[],
+  { options }: CommandDefinition,
+): void {
   const format = args.text('format') ?? '';
   const singleAccountOption =
     args.text('orders') !== undefined ? '--orders' : format.startsWith('csv') ? `--format ${format}` : '';
@@ -133,12 +141,12 @@ function refuseShared(args: CommandArguments, accounts: readonly string[], { opt
   );
 }
 
-/** Runs a command, and says why where it fails. Resolves to the exit code. */
+/** Runs a command and reports its failure. Resolves to the exit code. */
 async function runOnce(
   args: CommandArguments,
   command: CommandDefinition,
   processContext: ProcessContext,
-  /** Of one account of several: failures that were reported, and are not reported again. */
+  /** Failures of earlier accounts, which are not reported twice; undefined: the only account. */
   reported?: Set<string>,
 ): Promise<number> {
   const listener = await openListener(args, command, processContext);
@@ -181,8 +189,8 @@ async function runOnce(
 }
 
 /**
- * Runs a command for one account after the other: each has a quota of its own, and one that fails stops no other. Resolves to
- * the exit code of all: 2 only where nothing was touched.
+ * Runs a command for one account after the other: each has a separate quota, and the failure of one doesn't stop the others.
+ * Resolves to the exit code of all: 2 only where every account ends with 2.
  */
 async function runInTurn(
   accounts: readonly string[],
@@ -190,7 +198,7 @@ async function runInTurn(
   command: CommandDefinition,
   processContext: ProcessContext,
 ): Promise<number> {
-  refuseShared(args, accounts, command);
+  refuseSharedOptions(args, accounts, command);
   const codes = new Map<string, number>();
   const reported = new Set<string>();
   const isText = !args.flag('json') && !args.flag('quiet') && (args.text('format') ?? 'table') === 'table';
@@ -209,10 +217,10 @@ async function runInTurn(
   return failed.every((account) => codes.get(account) === 2) && failed.length === accounts.length ? 2 : 1;
 }
 
-/** yargs chooses the script and the form of what is offered by SHELL alone. */
+/** Prints a completion script. yargs chooses the script and the format of completions by the variable SHELL alone. */
 function printCompletion(shell: string): void {
   if (shell === 'fish') {
-    // The package's own script leaves out the word that is being typed where it is empty.
+    // The script of yargs omits the current word where it is empty.
     const words = '(commandline -opc)[2..-1] (commandline -ct)';
     process.stdout.write(`complete -f -c ledgerlake -a '(ledgerlake ${completionOption} ${words})'\n`);
     return;
@@ -221,14 +229,14 @@ function printCompletion(shell: string): void {
   yargs().scriptName('ledgerlake').completion(`completion ${shell}`, false).showCompletionScript();
 }
 
-/** Values that a completion offers and no definition knows, by the name of option or positional. */
-type Offered = Readonly<Record<string, readonly string[]>>;
+/** Choices that no definition lists, such as accounts, by the name of the option or positional. */
+type CompletionChoices = Readonly<Record<string, readonly string[]>>;
 
-/** Prints what completes the last of these words, as a completion script asks for. Nothing: the shell completes files. */
+/** Prints the completions of the last word for a completion script; none where the shell completes file names. */
 async function complete(typedWords: readonly string[], processContext: ProcessContext): Promise<void> {
-  // Bash breaks `--format=json` into three words.
+  // Bash splits `--format=json` into three words.
   const words = typedWords.filter((word) => word !== '=');
-  // The login shell need not be the one that asks: zsh's script passes COMP_LINE, fish's leaves out the program's name.
+  // SHELL is the login shell, which may be another one: zsh's script passes COMP_LINE, fish's omits the program's name.
   const isBash = basename(words[0] ?? '') === 'ledgerlake';
   process.env['SHELL'] = process.env['COMP_LINE'] !== undefined ? 'zsh' : isBash ? 'bash' : 'fish';
   const [previous = '', current = ''] = words.slice(-2);
@@ -241,7 +249,7 @@ async function complete(typedWords: readonly string[], processContext: ProcessCo
   if (isFile || (command?.positional?.name === 'FILE' && !current.startsWith('-'))) return;
   const { name: argument = '', choices = [] } = command?.positional ?? {};
   const others = argument === 'PIPELINE' ? await pipelineNames() : argument === 'ACTION' ? accounts : [];
-  // Yargs completes the first argument alone: those that are there already are left out.
+  // yargs completes the first argument alone, so the earlier ones are removed.
   const isTyped = (word: string, at: number): boolean =>
     at < words.length - 1 &&
     [...choices, ...others].includes(word) &&
@@ -249,8 +257,8 @@ async function complete(typedWords: readonly string[], processContext: ProcessCo
   const typed = words.filter(isTyped);
   const remaining = [...(typed.length === 0 ? choices : []), ...others.filter((name) => !typed.includes(name))];
   const first = words.filter((word, at) => !isTyped(word, at));
-  const offered = { [argument]: current.startsWith('-') ? [] : remaining, account: accounts };
-  await parse([completionOption, ...first], processContext, offered);
+  const completions = { [argument]: current.startsWith('-') ? [] : remaining, account: accounts };
+  await parse([completionOption, ...first], processContext, completions);
 }
 
 async function accountNames(configuration: string | undefined): Promise<readonly string[]> {
@@ -264,26 +272,26 @@ async function pipelineNames(): Promise<readonly string[]> {
 }
 
 /**
- * The help, of the first command that is named or of all, or the version that is asked for; undefined where neither is. Throws
- * a USAGE error where help is asked for what is no command
+ * The requested help, of the first named command or of all, or the requested version; undefined: neither is requested. Throws a
+ * USAGE error for the help of an unknown command.
  */
 async function helpFor(words: readonly string[]): Promise<string | undefined> {
   const end = words.indexOf('--');
-  const read = end === -1 ? words : words.slice(0, end);
-  const [first, second] = read;
-  const isHelp = first === 'help' || read.some((word) => word === '--help' || word === '-h');
-  if (!isHelp) return first === 'version' || first === '-v' || read.includes('--version') ? version : undefined;
+  const options = end === -1 ? words : words.slice(0, end);
+  const [first, second] = options;
+  const isHelp = first === 'help' || options.some((word) => word === '--help' || word === '-h');
+  if (!isHelp) return first === 'version' || first === '-v' || options.includes('--version') ? version : undefined;
   if (first === 'help' && second !== undefined && !second.startsWith('-') && !commandNames.includes(second)) {
     throw usageError(parserFault(`Unknown argument: ${second}`, words));
   }
   const { commandHelp, overallHelp } = await import('./help.js');
   const width = proseWidth(process.stdout);
-  const named = read.find((word) => commands.some(({ name }) => name === word));
+  const named = options.find((word) => commands.some(({ name }) => name === word));
   const command = commands.find(({ name }) => name === named);
   return command === undefined ? overallHelp(commands, width) : commandHelp(command, width);
 }
 
-/** For who names no command. */
+/** Prints the help where no command is named. */
 async function showCommands(): Promise<void> {
   const { overallHelp } = await import('./help.js');
   process.stderr.write(`${overallHelp(commands, proseWidth(process.stderr))}\n`);
@@ -291,8 +299,8 @@ async function showCommands(): Promise<void> {
 }
 
 /**
- * What was thrown outside of every promise, as an error for the user: the Parquet reader does that where bytes are damaged and
- * their checksum says otherwise. The lake stays whole, as after every crash.
+ * The error to report for an uncaught exception. The Parquet reader throws outside of every promise where bytes are damaged.
+ * The lake stays whole, as after every crash.
  */
 function faultOf(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'RuntimeError')) return error;
@@ -304,19 +312,19 @@ function faultOf(error: unknown): unknown {
   );
 }
 
-/** What went wrong, with whole commands for where it did. */
+/** The failure of a command. Commands in its message get the options of the command line. */
 function failureIn(scope: CommandScope, error: unknown): Failure {
-  const failure = failureOf(error);
+  const failure = failedEvent(error);
   return { ...failure, message: withCommandsIn(scope, failure.message) };
 }
 
-type Failure = ReturnType<typeof failureOf>;
+type Failure = ReturnType<typeof failedEvent>;
 
-/** What a command prints of its end: text for people, or one JSON object, which has the failure too. */
+/** The result of a command on standard output: text, or one JSON object, which includes a failure. */
 interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'>> {
   /** Prints the object, if there is one. */
   end(): void;
-  /** The same for a command that failed; nothing for one that the command line stopped before it began, unless others go on. */
+  /** Prints the object with the failure; nothing for exit code 2, unless the command runs for several accounts. */
   fail(failure: Failure): void;
 }
 
@@ -353,26 +361,25 @@ function summaryOf(args: CommandArguments, isOneOfSeveral: boolean): Summary {
 }
 
 /**
- * Runs a command line to its end and leaves the exit code with the process.
+ * Runs a command line and sets the exit code of the process.
  *
- * @param words the arguments behind the program's name
- * @param stopping how the user or the system stops the process
+ * @param words the arguments after the program's name
  */
-export async function runCommandLine(words: readonly string[], { signal, allow }: Stopping): Promise<void> {
+export async function runCommandLine(words: readonly string[], { signal, extendGrace }: Stopping): Promise<void> {
   const output = watchOutput(process.stdout);
   try {
-    // It may have come while this was loaded.
+    // The signal may have aborted while this module was loaded.
     signal.throwIfAborted();
     if (words[0] === completionOption) {
-      await complete(words.slice(1), { clock: systemClock, signal, allow });
+      await complete(words.slice(1), { clock: systemClock, signal, extendGrace });
       return;
     }
     const help = await helpFor(words);
     if (words.length === 0) await showCommands();
     else if (help !== undefined) process.stdout.write(`${help}\n`);
-    else await parse(words, { clock: systemClock, signal, allow });
+    else await parse(words, { clock: systemClock, signal, extendGrace });
     const failure = await output.end();
-    // A command that has failed has said why.
+    // A failed command has reported its error.
     if (failure !== undefined && (process.exitCode ?? 0) === 0) throw failure;
   } catch (error) {
     const failure = failureIn({}, error);

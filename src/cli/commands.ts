@@ -15,7 +15,7 @@ import { statusCommand } from './commands/status-command.js';
 import { verifyCommand } from './commands/verify-command.js';
 import { workerCommand } from './commands/worker-command.js';
 
-/** In the order of the help. */
+/** The commands, in the order of the help. */
 export const commands: readonly CommandDefinition[] = [
   backfillCommand,
   syncCommand,

@@ -9,7 +9,7 @@ import {
 
 type Row = readonly [left: string, right: string];
 
-/** Characters that the left of two columns may have at the most. */
+/** Largest width of the left column, characters. */
 const widestLeft = 32;
 
 /** `ledgerlake --help`: every command, on lines of up to `width` characters. */
@@ -56,7 +56,7 @@ export function optionWords(name: string, { type, choices, short }: OptionDefini
   return `${short === undefined ? '' : `-${short}, `}--${name}${argument}`;
 }
 
-/** What an option does, and what it is where it is left out. */
+/** An option's description with its default. */
 export function optionText({ about, default: value }: OptionDefinition): string {
   return value === undefined ? about : `${about} [default: ${value}]`;
 }
@@ -65,7 +65,7 @@ function optionRows(options: CommandDefinition['options']): Row[] {
   return Object.entries(options).map(([name, definition]) => [optionWords(name, definition), optionText(definition)]);
 }
 
-/** Two columns; the right one goes on below itself, and begins on a line of its own beside a left one that is too wide. */
+/** Two columns. The right one wraps within its column; after a left cell that is too wide it starts on the next line. */
 function columns(rows: readonly Row[], width: number): string[] {
   const left = Math.max(...rows.map(([words]) => words.length).filter((length) => length <= widestLeft), 0);
   return rows.flatMap(([words, text]) => {

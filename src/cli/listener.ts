@@ -17,7 +17,7 @@ import { shortened } from '../core/printable.js';
 /** Receives the events of a run: log or live view, metrics. */
 export interface Listener {
   readonly emit: Emit;
-  /** Ends what was opened for it; never throws. */
+  /** Closes the log and the metrics; never throws. */
   close(): Promise<void>;
 }
 
@@ -27,8 +27,8 @@ interface Verbosity {
 }
 
 /**
- * Opens what the command line, the environment and the configuration ask for. Throws a USAGE error for what is wrong in any
- * of them, also where metrics can't be served
+ * Opens the log and the metrics that the command line, the environment and the configuration select. Throws a USAGE error for
+ * an invalid setting, and where metrics can't be served.
  */
 export async function openListener(
   args: CommandArguments,
@@ -57,7 +57,7 @@ export async function openListener(
   };
 }
 
-/** The log for what goes wrong before a command line is understood. */
+/** The log for errors before a command line is parsed. */
 export async function fallbackListener(words: readonly string[], clock: Clock): Promise<Listener> {
   const named = words.findLast((word, at) => words[at - 1] === '--log-format' || word.startsWith('--log-format='));
   const format = named?.replace('--log-format=', '') ?? process.env['LEDGERLAKE_LOG_FORMAT'];
@@ -65,7 +65,7 @@ export async function fallbackListener(words: readonly string[], clock: Clock): 
   return openLog(format === 'json' ? 'json' : 'text', verbosity, clock);
 }
 
-/** The run whose metrics are asked for. */
+/** The run that the metrics describe. */
 interface MetricsRun {
   readonly account: string;
   readonly command: string;
@@ -73,7 +73,7 @@ interface MetricsRun {
 
 async function readLogSettings(
   args: CommandArguments,
-  { name: command, options, passesConfiguration }: CommandDefinition,
+  { name: command, options, ignoresConfiguration }: CommandDefinition,
 ): Promise<LogSettings & { readonly run?: MetricsRun }> {
   const [{ resolveLogSettings }, { readConfiguration }] = await Promise.all([
     import('../app/configuration/settings.js'),
@@ -81,7 +81,7 @@ async function readLogSettings(
   ]);
   const none: Configuration = { file: undefined, folder: process.cwd(), settings: {}, accounts: new Map() };
   const configuration =
-    options['config'] === undefined || passesConfiguration === true
+    options['config'] === undefined || ignoresConfiguration === true
       ? none
       : await readConfiguration(args.text('config'), process.env, process.cwd());
   const settings = resolveLogSettings(args.texts(), process.env, configuration);
@@ -100,17 +100,17 @@ async function readLogSettings(
 /** Placeholder of the account in the name of a metrics file. */
 export const accountPlaceholder = '{account}';
 
-/** Throws a USAGE error where the runs of several accounts would replace each other's metrics */
+/** Throws a USAGE error where the runs of several accounts would replace each other's metrics. */
 function refuseSharedFile({ file = '', folder, settings, accounts }: Configuration, metricsFile: string): void {
-  const isTheirs = settings.metricsFile !== undefined && resolve(folder, settings.metricsFile) === metricsFile;
-  if (!isTheirs || accounts.size < 2 || metricsFile.includes(accountPlaceholder)) return;
+  const isConfigured = settings.metricsFile !== undefined && resolve(folder, settings.metricsFile) === metricsFile;
+  if (!isConfigured || accounts.size < 2 || metricsFile.includes(accountPlaceholder)) return;
   throw usageError(
     `expected ${accountPlaceholder} in \`metricsFile\` of ${file}, which has ${accounts.size} accounts, got ${metricsFile}; each run ` +
       `would replace the metrics of the others, so write ledgerlake-${accountPlaceholder}.prom, for example`,
   );
 }
 
-/** The account of a run; undefined where the command line or the configuration names none, or one that can't be. */
+/** The account of a run; undefined where the command line and the configuration name none, or an invalid one. */
 async function runAccount(args: CommandArguments, configuration: Configuration): Promise<string | undefined> {
   const [{ accountName }, { accountPattern, demoAccount }, { accountSettings }] = await Promise.all([
     import('../app/configuration/resolve-account.js'),
@@ -122,13 +122,13 @@ async function runAccount(args: CommandArguments, configuration: Configuration):
     const named = accountName(configuration, process.env, { account: args.text('account'), endpoint });
     const account = named ?? (endpoint === undefined ? demoAccount : undefined);
     if (account === undefined || !accountPattern.test(account)) return undefined;
-    // Custom pipelines load for any name; a mistyped one gets no metrics, which nobody would ever replace.
+    // Custom pipelines load any account. Without them an unknown name is mistyped: its metrics file would never be replaced.
     const isAnyName = (args.text('pipelines') ?? configuration.settings.pipelines) !== undefined;
     const isKnown = account === demoAccount || isAnyName || configuration.accounts.has(account);
     const source = endpoint ?? accountSettings(configuration, process.env, account).endpoint;
     return isKnown || source !== undefined ? account : undefined;
   } catch (error) {
-    // The command itself says so.
+    // The command reports the error.
     if (error instanceof LedgerlakeError) return undefined;
     throw error;
   }
@@ -159,21 +159,21 @@ async function openLog(
   }
   const { liveView } = await import('../observe/live-view/live-view.js');
   const view = liveView({ terminal, process, clock, paint });
-  // What the view shows anyway needs no lines of its own.
-  let isShown = false;
-  const lines = (most: Level): Emit =>
+  // The view shows a run's events itself: the log adds warnings only.
+  let hasStarted = false;
+  const lines = (lowest: Level): Emit =>
     plainLog(
       (line) => {
         view.above(line);
       },
-      { verbose, least: most, paint: shown },
+      { verbose, least: lowest, paint: shown },
     );
-  const [all, more] = [lines(least), lines(verbose ? least : 'warn')];
+  const [beforeRun, duringRun] = [lines(least), lines(verbose ? least : 'warn')];
   return {
     emit: (event) => {
-      if (event.event === 'run-started') isShown = true;
+      if (event.event === 'run-started') hasStarted = true;
       view.emit(event);
-      (isShown && event.event !== 'stopping' ? more : all)(event);
+      (hasStarted && event.event !== 'stopping' ? duringRun : beforeRun)(event);
     },
     close: () => {
       view.close();
@@ -182,7 +182,7 @@ async function openLog(
   };
 }
 
-/** CI services set it to `true` or `1`. */
+/** Whether the variable CI is set: CI services set it to `true` or `1`. */
 function isTrue(text: string | undefined): boolean {
   return text !== undefined && text !== '' && text !== '0' && text !== 'false';
 }
@@ -209,7 +209,7 @@ async function openMetrics(
   let hasRun = false;
   return {
     emit: (event) => {
-      // A night that fails before it begins is to be seen, too.
+      // A run that fails before it starts also writes its metrics.
       hasRun ||= event.event === 'run-started' || (event.event === 'failed' && run !== undefined);
       metrics.emit(event);
     },
@@ -235,8 +235,8 @@ async function checkMetricsFile(path: string): Promise<void> {
     throw usageError(`expected --metrics-file to be a file, got the folder ${path}; add a name`);
 }
 
-/** Why a command ends with something else than 0, with everything that is known of it for `--verbose`. */
-export function failureOf(error: unknown): Extract<RunEvent, { event: 'failed' }> {
+/** The event of a failed command, with details and stack for `--verbose`. */
+export function failedEvent(error: unknown): Extract<RunEvent, { event: 'failed' }> {
   const stacks: string[] = [];
   for (let cause = error; cause instanceof Error; cause = cause.cause) stacks.push(cause.stack ?? cause.message);
   return {

@@ -6,18 +6,18 @@ import { program, shellWord } from '../app/command-text.js';
 import { nearestName } from '../core/text/fault-line.js';
 import { isFormat } from '../core/text/formats.js';
 
-/** What the parser says where no command is named. */
+/** The parser's message for a command line without a command. */
 export const noCommand = 'expected a command, got none';
 
-/** The same where several are. */
+/** The parser's message for several commands. */
 export const severalCommands = 'expected one command, got several';
 
-/** What the parser found, in the words of every other error. */
+/** The parser's message in the form of all other errors. */
 export function parserFault(message: string, words: readonly string[]): string {
   const command = commands.find(({ name }) => words.includes(name));
   const help = `see ${program} ${command === undefined ? '' : `${command.name} `}--help`;
   const found = unknownWord(message, words, command === undefined)?.replaceAll('\0', '');
-  // The parser takes a name behind one dash for letters.
+  // The parser reads a name after one dash as letters.
   const short = words.find((word) => found?.length === 1 && word.startsWith(`-${found}`) && /^-[a-z-]{2,}/.test(word));
   const unknown = short?.slice(1).split('=')[0] ?? found;
   if (unknown !== undefined) {
@@ -28,7 +28,7 @@ export function parserFault(message: string, words: readonly string[]): string {
     }
     const names = isOption ? [...Object.keys({ ...command?.options, ...everyOption }), 'version'] : commandNames;
     const dashes = isOption ? (unknown.length === 1 || short !== undefined ? '-' : '--') : '';
-    // Some commands have `--json`, those that know more formats name it.
+    // Commands with several formats take `--format json` instead of `--json`.
     const isFormatName = names.includes('format') && isFormat(unknown);
     const nearest = isFormatName ? `format ${unknown}` : nearestName(unknown, names);
     const instead = isOption ? accountHint(command, unknown, words) : undefined;
@@ -51,7 +51,7 @@ export function parserFault(message: string, words: readonly string[]): string {
   return `expected a value after ${valueless.length === 1 ? '-' : '--'}${valueless}, got none; ${help}`;
 }
 
-/** The command without `--account`, where it takes accounts as arguments behind what it shall do. */
+/** The command with the account as an argument, where accounts follow the action and `--account` doesn't exist. */
 function accountHint(command: CommandDefinition | undefined, unknown: string, words: readonly string[]) {
   if (unknown !== 'account' || command?.positional?.name !== 'ACTION') return undefined;
   const { choices = [] } = command.positional;
@@ -61,7 +61,7 @@ function accountHint(command: CommandDefinition | undefined, unknown: string, wo
   return `${program} ${command.name} ${action} ${shellWord(account)}`;
 }
 
-/** The word to report: where no command is named, the one in its position, before every option. */
+/** The word to report: without a command, the word in its position precedes every option. */
 function unknownWord(message: string, words: readonly string[], lacksCommand: boolean): string | undefined {
   const [first = ''] = words;
   if (message === noCommand) {
@@ -76,7 +76,7 @@ function unknownWord(message: string, words: readonly string[], lacksCommand: bo
   return (lacksCommand ? unknown.find((word) => words.includes(word)) : undefined) ?? unknown[0];
 }
 
-/** What a word that a command doesn't take was most likely meant as. */
+/** The probable meaning of an argument that a command doesn't take. */
 function argumentHint({ options, positional }: CommandDefinition, word: string): string {
   if (positional?.name === 'QUERY') return 'put the query in quotes;';
   const isLocation = word.startsWith('s3://') || existsSync(word);

@@ -42,7 +42,7 @@ export async function serving(options: EmulatorOptions): Promise<string> {
   return service.url;
 }
 
-/** A backfill of the made-up seller, not throttled; the lake is to be named. */
+/** A backfill of the synthetic seller, not throttled; the lake is to be named. */
 export const defaults: BackfillOptions = {
   pipelines: [],
   lake: '',

@@ -20,7 +20,7 @@ function onlyObject(out: string): Summary {
   return JSON.parse(out) as Summary;
 }
 
-/** A lake of the made-up seller; a test that changes it takes a copy. */
+/** A lake of the synthetic seller; a test that changes it takes a copy. */
 const shared = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
 let loaded: Ended;
 

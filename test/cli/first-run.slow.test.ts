@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { builtCommand } from '../app/built-command.js';
 import { temporaryFolder } from '../app/lake-run.js';
 
-test('a first run loads a made-up seller, prints a summary and what to try next, and answers it', async () => {
+test('a first run loads a synthetic seller, prints a summary and what to try next, and answers it', async () => {
   const folder = await temporaryFolder();
   const ran = await builtCommand(['backfill'], { folder });
   expect(ran.code).toBe(0);
-  const told = /^loading the made-up seller demo, whose data is not real; .*--endpoint/m;
+  const told = /^loading the synthetic seller demo, whose data is not real; .*--endpoint/m;
   expect(ran.err).toMatch(told);
   const synced = await builtCommand(['sync', '--look-back', '0'], { folder });
   expect(synced.err).toMatch(told);

@@ -9,7 +9,7 @@ import { watchedService, type WatchedService } from '../engine/run/watched-servi
 
 const dayMs = 86_400_000;
 
-/** Made-up sellers, each with a service and with it a quota of its own. */
+/** Synthetic sellers, each with a service and with it a quota of its own. */
 export interface Sellers {
   readonly names: readonly string[];
   readonly services: ReadonlyMap<string, WatchedService>;

@@ -188,7 +188,7 @@ ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
     // "retentionHours": 0,
     // What runs write for other engines at their end: "iceberg", "symlinks" (docs/engines.md).
     // "export": [],
-    // The lake: a folder, relative to this file, or s3://BUCKET/PREFIX. Not the lake of the made-up seller (data/lake).
+    // The lake: a folder, relative to this file, or s3://BUCKET/PREFIX. Not the lake of the synthetic seller (data/lake).
     "lake": ${JSON.stringify(`data/${account}`)}
   },
 

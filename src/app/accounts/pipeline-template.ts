@@ -35,7 +35,7 @@ export async function initPipeline(
   await mkdir(folder, { recursive: true });
   await createFile(file, definitionTemplate(name), { option: '--pipelines' });
   const known = account ?? 'my-shop';
-  // Where the made-up seller has been loaded, no other account goes into its lake.
+  // Where the synthetic seller has been loaded, no other account goes into its lake.
   const lake = account === undefined && existsSync(defaultLake) ? ['--lake', `data/${known}`] : [];
   const run = printable(programCommand(['backfill', name, '--pipelines', folder, '--account', known, ...lake]));
   print(

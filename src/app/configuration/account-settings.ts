@@ -46,7 +46,7 @@ type Key = keyof typeof accountVariables;
  *
  * 1. the account's own variables, such as `LEDGERLAKE_REFRESH_TOKEN_MY_SHOP`
  * 2. the bare ones, such as `LEDGERLAKE_REFRESH_TOKEN`, if the account is the only one: no other is configured or named
- *    by `LEDGERLAKE_ACCOUNT`, and it isn't the made-up seller's. One seller's token must never load another's events.
+ *    by `LEDGERLAKE_ACCOUNT`, and it isn't the synthetic seller's. One seller's token must never load another's events.
  * 3. the file
  *
  * Region and endpoint are one value: the first that has either decides, and there the endpoint goes before the region.

@@ -1,7 +1,7 @@
 import { usageError } from '../../core/errors.js';
 import { nearestName, unknownName } from '../../core/text/fault-line.js';
 
-/** The account of the embedded service's made-up seller. */
+/** The account of the embedded service's synthetic seller. */
 export const demoAccount = 'demo';
 
 /** What an account may be called: it names a folder of the lake. */
@@ -9,14 +9,14 @@ export const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
  * Throws a USAGE error for a name that can't be a folder, for an endpoint without an account, and for an account without an
- * endpoint: the embedded service has made-up money, which must not pass for somebody's own
+ * endpoint: the embedded service has synthetic money, which must not pass for somebody's own
  */
 export function readAccount(account: string | undefined, endpoint: string | undefined): string {
   if (account !== undefined) readAccountName(account);
   if (endpoint === undefined && account !== undefined && account !== demoAccount) {
     throw usageError(
       `expected --endpoint with --account ${account}, got none; without it the embedded service answers, which serves ` +
-        `only the made-up account ${demoAccount}`,
+        `only the synthetic account ${demoAccount}`,
     );
   }
   if (endpoint !== undefined && account === undefined) {
@@ -26,7 +26,7 @@ export function readAccount(account: string | undefined, endpoint: string | unde
 }
 
 /**
- * The account that pipelines of a user's own load for: any name but the made-up seller's. Throws a USAGE error where none is
+ * The account that pipelines of a user's own load for: any name but the synthetic seller's. Throws a USAGE error where none is
  * named, or one that can't be
  */
 export function readCustomAccount(account: string | undefined): string {
@@ -52,7 +52,7 @@ export function refuseMixing(account: string, lakeAccounts: ReadonlySet<string>,
   const hint =
     account === demoAccount ? `did you mean --account ${real.slice(0, 5).join(' or ')}? Or choose` : 'choose';
   throw usageError(
-    `expected a lake without the account ${other} for the account ${account}, got ${lake}, which has it: made-up events of ` +
+    `expected a lake without the account ${other} for the account ${account}, got ${lake}, which has it: synthetic events of ` +
       `${demoAccount} are never stored beside real ones; ${hint} another --lake`,
   );
 }

@@ -186,7 +186,7 @@ function refuseWithoutEndpoint(
     const written = `\`ledgerlake init --account ${account}\` writes one`;
     throw usageError(
       `expected an endpoint for the account ${account}, but ${location}; name its configuration with --config (${written})${orOption}; ` +
-        `without ${takesEndpoint ? 'either' : 'it'} only the made-up account ${demoAccount} can be loaded`,
+        `without ${takesEndpoint ? 'either' : 'it'} only the synthetic account ${demoAccount} can be loaded`,
     );
   }
   const nearest = nearestName(account, [...accounts.keys()]);

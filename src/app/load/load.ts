@@ -77,7 +77,7 @@ interface Load {
   readonly present: (loaded: Loaded) => void | Promise<void>;
 }
 
-const syntheticSellerText = `loading the made-up seller ${demoAccount}, whose data is not real; use --account and --endpoint for your own account, or configure it`;
+const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose data is not real; use --account and --endpoint for your own account, or configure it`;
 
 /** Slices of one pipeline that are open at once where there is no quota: while one waits, another is flattened. */
 const openSlices = 4;

@@ -33,7 +33,7 @@ export interface RunSettingSources
   readonly pipelines: readonly string[];
   /** Replaces the account of the option. */
   readonly account?: string | undefined;
-  /** Loads the made-up seller; asked only by a run that needs it. */
+  /** Loads the synthetic seller; asked only by a run that needs it. */
   readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
 }
 
@@ -89,7 +89,7 @@ export async function readRunSettings(sources: RunSettingSources): Promise<RunSe
   const isTheirs = isOfFile && configured.lake !== undefined && accounts.size > 0 && !accounts.has(account);
   if (isDemo && isTheirs && sendsRequests) {
     throw usageError(
-      `expected --lake with --account ${demoAccount}, got ${settings.lake}, the lake of the configured accounts, and made-up events ` +
+      `expected --lake with --account ${demoAccount}, got ${settings.lake}, the lake of the configured accounts, and synthetic events ` +
         `are never stored beside real ones; add --lake ${defaultLake}, for example`,
     );
   }

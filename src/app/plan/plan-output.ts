@@ -197,7 +197,7 @@ function notes(report: PlanReport): string[] {
   }
   if (account === demoAccount)
     lines.push(
-      `${demoAccount} is a made-up seller with about 100 days of sales: --account names yours, once it is configured.`,
+      `${demoAccount} is a synthetic seller with about 100 days of sales: --account names yours, once it is configured.`,
     );
   const { pipelines: asked } = report.asked;
   const named = toProbe.filter(({ pipeline }) => asked.includes(pipeline));

@@ -431,7 +431,7 @@ function emptyLake(location: string): Html {
   return html`<p>The lake ${lakeText(location)} holds nothing yet. Load it with</p>
     <pre tabindex="0"><code>${programCommand(['backfill', '--lake', location])}</code></pre>
     <p>
-      which loads a made-up seller, unless an account is configured, or named by <code>--account</code> and
+      which loads a synthetic seller, unless an account is configured, or named by <code>--account</code> and
       <code>--endpoint</code>.
     </p>`;
 }

@@ -166,7 +166,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   if (failure !== undefined) throw failure;
 }
 
-/** Configured accounts that the lake has no rows of, beside others that it has; none beside the made-up seller. */
+/** Configured accounts that the lake has no rows of, beside others that it has; none beside the synthetic seller. */
 function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake): readonly string[] {
   const lakeAccounts = lake.accounts();
   if (lakeAccounts.size === 0 || lakeAccounts.has(demoAccount)) return [];
@@ -239,7 +239,7 @@ function runObject(state: 'active' | 'died'): (lease: Lease) => unknown {
 function demoLoad({ lake, config }: StatusOptions): Suggestion {
   return {
     command: commandIn({ lake, config }, 'ledgerlake backfill'),
-    additions: ['which loads a made-up seller unless an account is configured, or named by --account and --endpoint'],
+    additions: ['which loads a synthetic seller unless an account is configured, or named by --account and --endpoint'],
   };
 }
 

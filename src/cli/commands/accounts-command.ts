@@ -25,7 +25,7 @@ export const accountsCommand: CommandDefinition = {
     ['accounts check my-shop', 'whether my-shop can sign in and be read'],
   ],
   run: async (args, context) => {
-    const [action, ...named] = args.all('ACTION');
+    const [action, ...named] = args.positionals('ACTION');
     const accounts = [...named, ...args.repeated('account')];
     if (action !== undefined && action !== 'check') {
       const near = nearestName(action, ['check', 'list']);

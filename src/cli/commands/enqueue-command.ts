@@ -38,7 +38,7 @@ export const enqueueCommand: CommandDefinition = {
     ['enqueue retry', 'all dead letters, once the cause is fixed'],
   ],
   run: async (args, context) => {
-    const [action = 'all', ...named] = args.all('ACTION');
+    const [action = 'all', ...named] = args.positionals('ACTION');
     const known = actions.find((name) => name === action);
     if (known === undefined) {
       throw usageError(

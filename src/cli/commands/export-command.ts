@@ -24,10 +24,10 @@ export const exportCommand: CommandDefinition = {
     ['export symlinks --lake s3://my-bucket/lake --ddl', 'external tables of Redshift Spectrum'],
   ],
   run: async (args, context) => {
-    const [named, ...others] = args.all('FORMAT');
+    const [named, ...others] = args.positionals('FORMAT');
     const format = exportFormats.find((known) => known === named);
     if (format === undefined || others.length > 0) {
-      const described = named === undefined ? 'none' : JSON.stringify(args.all('FORMAT').join(' '));
+      const described = named === undefined ? 'none' : JSON.stringify(args.positionals('FORMAT').join(' '));
       throw usageError(`expected \`export ${exportFormats.join('` or `export ')}\`, got ${described}`);
     }
     if (args.flag('ddl') && format !== 'symlinks')

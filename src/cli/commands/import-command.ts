@@ -27,13 +27,13 @@ export const importCommand: CommandDefinition = {
     const { importPages } = await import('../../app/import/import-pages.js');
     const { isNamed, ...settings } = await readImportSettings(args);
     const message =
-      'importing for demo, the made-up seller, because no account is named; use --account for pages of your own';
+      'importing for demo, the synthetic seller, because no account is named; use --account for pages of your own';
     if (!isNamed) context.emit({ event: 'message', message });
     await importPages(
       {
         ...settings,
         threads: await readThreads(args),
-        files: args.all('FILE'),
+        files: args.positionals('FILE'),
         skipBroken: args.flag('skip-broken'),
         stdin: () => process.stdin,
       },

@@ -23,17 +23,17 @@ export const initCommand: CommandDefinition = {
     region: { type: 'text', choices: regionNames, about: 'Region of the public endpoint [default: eu]' },
     pipelines: { type: 'text', default: 'pipelines', about: 'Folder for the definition of a custom pipeline' },
   },
-  passesConfiguration: true,
+  ignoresConfiguration: true,
   examples: [
     ['init --account my-shop --region na', 'without questions'],
     ['init pipeline shipments', "another API's records: pipelines/shipments.mjs"],
   ],
   run: async (args, context) => {
-    const [what, name, ...others] = args.all('WHAT');
+    const [what, name, ...others] = args.positionals('WHAT');
     if (what !== undefined) {
       if (what !== 'pipeline' || name === undefined || others.length > 0) {
         throw usageError(
-          `expected nothing or pipeline NAME after init, got ${JSON.stringify(args.all('WHAT').join(' '))}`,
+          `expected nothing or pipeline NAME after init, got ${JSON.stringify(args.positionals('WHAT').join(' '))}`,
         );
       }
       const { initPipeline } = await import('../../app/accounts/pipeline-template.js');

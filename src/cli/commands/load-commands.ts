@@ -16,7 +16,7 @@ import { wholeNumber, type Settings } from '../../app/configuration/settings.js'
 
 const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to run' };
 
-/** Options that say what is loaded, from where and how fast. */
+/** Options for the range, the source and the pace of a load. */
 const backfillOptions = {
   ...shared('lake'),
   from: { type: 'text', about: 'Start of the range, ISO 8601 in UTC [default: 90 days before --to]' },
@@ -62,7 +62,7 @@ export const backfillCommand: CommandDefinition = {
   },
   takesAccounts: true,
   examples: [
-    ['backfill', 'a first run: 90 days of a made-up seller into data/lake'],
+    ['backfill', 'a first run: 90 days of a synthetic seller into data/lake'],
     ['backfill financial-events --from 2025-01-01 --to 2025-02-01', 'one pipeline, one month'],
   ],
   run: async (args, context) => {
@@ -81,7 +81,7 @@ export const backfillCommand: CommandDefinition = {
   },
 };
 
-/** Throws a USAGE error for what is wrong in the command line, the environment or a file of the user's */
+/** Throws a USAGE error for an invalid option, variable, configuration or orders file. */
 async function readBackfill(args: CommandArguments, now: number, sendsRequests: boolean) {
   const to = args.text('to');
   const { readRange } = await import('../../app/configuration/range.js');
@@ -89,10 +89,10 @@ async function readBackfill(args: CommandArguments, now: number, sendsRequests: 
   const check = ({ from, marginMinutes }: Settings) => readRange({ from, to, marginMinutes }, now);
   const settings = await readSettings(args, { sendsRequests, check });
   const explicit = { config: args.text('config'), endpoint: args.text('endpoint') };
-  return { pipelines: args.all('PIPELINE'), ...settings, to, refresh: args.flag('refresh'), orders, explicit };
+  return { pipelines: args.positionals('PIPELINE'), ...settings, to, refresh: args.flag('refresh'), orders, explicit };
 }
 
-/** A file of the user's, or standard input for `-`. */
+/** The text of the file of `--orders`; `-`: standard input. */
 async function readOrdersFile(args: CommandArguments): Promise<{ text: string; source: string } | undefined> {
   const path = args.text('orders');
   if (path === undefined) return undefined;
@@ -175,7 +175,7 @@ export const syncCommand: CommandDefinition = {
     const orders = await readOrdersFile(args);
     const settings = await readSettings(args, { check: ({ marginMinutes }) => readMaxLag(maxLag, marginMinutes) });
     const options = {
-      ...{ pipelines: args.all('PIPELINE'), ...settings, rules: settings.lookBack },
+      ...{ pipelines: args.positionals('PIPELINE'), ...settings, rules: settings.lookBack },
       ...{ lookBack, maxLag, acceptEmpty: args.flag('accept-empty'), orders },
     };
     const { sync } = await import('../../app/load/sync.js');

@@ -13,7 +13,7 @@ const options = {
 async function readOptions(args: CommandArguments) {
   return {
     ...(await readLakeSettings(args)),
-    pipelines: args.all('PIPELINE'),
+    pipelines: args.positionals('PIPELINE'),
     account: args.text('account'),
     config: args.text('config'),
   };

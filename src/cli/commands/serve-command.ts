@@ -10,7 +10,7 @@ import { printResult, type CommandDefinition, type CommandArguments } from '../o
 const idName = 'LEDGERLAKE_SERVE_CLIENT_ID';
 const secretName = 'LEDGERLAKE_SERVE_CLIENT_SECRET';
 
-/** Who may sign in, by the environment; undefined: there is no sign-in. Throws a USAGE error for one half of it, or a short secret. */
+/** The sign-in by the environment; undefined: none. Throws a USAGE error for an id without a secret or the reverse, and for a short secret. */
 export function signInOf(environment: Readonly<Record<string, string | undefined>>): SignInOptions | undefined {
   const { [idName]: clientId = '', [secretName]: clientSecret = '' } = environment;
   if (clientId === '' && clientSecret === '') return undefined;
@@ -25,7 +25,7 @@ export function signInOf(environment: Readonly<Record<string, string | undefined
   throw usageError(`expected ${missing} in the environment with ${present}, got none; set both or neither`);
 }
 
-/** Characters of a client secret: who guesses has eight attempts in four seconds. */
+/** Smallest length of a client secret: guessing is limited to eight attempts in four seconds. */
 const leastSecret = 12;
 
 /** `400` or `100-3000`, milliseconds. Throws a USAGE error for anything else. */
@@ -41,7 +41,7 @@ export function latencyOf(text: string): Latency {
 
 const profiles: readonly ProfileName[] = ['plausible', 'edge-cases'];
 
-/** Throws a USAGE error for a profile that isn't one. */
+/** Throws a USAGE error for an unknown profile. */
 function profileOf(text: string): ProfileName {
   const profile = profiles.find((name) => name === text);
   if (profile !== undefined) return profile;
@@ -52,28 +52,28 @@ function optional<T>(text: string | undefined, read: (text: string) => T): T | u
   return text === undefined ? undefined : read(text);
 }
 
-/** The options that only one of the two ledgers has: given with the other one they are a mistake. */
+/** The options of one of the two ledgers, which are errors with the other one. */
 const ledgerOptions = { lake: ['account'], seller: ['events', 'profile', 'seed'] } as const;
 
-function refuseOtherLedgersOptions(args: CommandArguments, served: keyof typeof ledgerOptions): void {
+function refuseOptionsOfOtherLedger(args: CommandArguments, served: keyof typeof ledgerOptions): void {
   const [other, reason] =
     served === 'lake' ? (['seller', 'without --lake'] as const) : (['lake', 'with --lake'] as const);
-  // Faults of a lake's answers are drawn by the seed, too.
-  const isMeant = (option: string): boolean => option === 'seed' && args.text('faults') !== undefined;
-  const name = ledgerOptions[other].find((option) => args.text(option) !== undefined && !isMeant(option));
+  // The seed also draws the faults of a lake's answers.
+  const isIntended = (option: string): boolean => option === 'seed' && args.text('faults') !== undefined;
+  const name = ledgerOptions[other].find((option) => args.text(option) !== undefined && !isIntended(option));
   if (name !== undefined) throw usageError(`expected --${name} only ${reason}; leave it out`);
 }
 
-/** Throws a USAGE error for an address that others reach, unless that is meant. */
-function refuseWithoutSignIn(host: string, isMeant: boolean): void {
-  if (isMeant || isLoopback(host)) return;
+/** Throws a USAGE error for an address that other machines reach, unless that is intended. */
+function refuseWithoutSignIn(host: string, isIntended: boolean): void {
+  if (isIntended || isLoopback(host)) return;
   throw usageError(
     `expected a sign-in for --host ${quoted(host)}, which other machines can reach, got none; set ${idName} and ${secretName}, ` +
       'leave out --host to listen on loopback, or use --allow-open to let everybody read everything',
   );
 }
 
-/** Names of hosts, small letters. Throws a USAGE error for what isn't one. */
+/** Host names in small letters. Throws a USAGE error for an invalid one. */
 function hostsOf(text: string): readonly string[] {
   const names = text.toLowerCase().split(',');
   const wrong = names.find((name) => !/^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/.test(name));
@@ -83,11 +83,11 @@ function hostsOf(text: string): readonly string[] {
 
 export const serveCommand: CommandDefinition = {
   name: 'serve',
-  about: 'Serve the Financial Events Service over HTTP, from a lake or a made-up seller',
+  about: 'Serve the Financial Events Service over HTTP, from a lake or a synthetic seller',
   more: async () => {
     const { faultLines } = await import('../../emulator/faults/fault-settings.js');
     return (
-      'Serves the Financial Events Service from the stored bytes of the lake --lake, or without --lake from a made-up\n' +
+      'Serves the Financial Events Service from the stored bytes of the lake --lake, or without --lake from a synthetic\n' +
       'seller; the same seed produces the same seller. The first line of standard output is the address. Standard error\n' +
       'has one line per request. GET /healthz reports the health, and GET / shows the report of the lake, unless a\n' +
       `sign-in is required. With ${idName} and ${secretName} in the\n` +
@@ -99,7 +99,7 @@ export const serveCommand: CommandDefinition = {
     );
   },
   options: {
-    lake: { type: 'text', about: 'Lake to serve: a folder, or s3://BUCKET/PREFIX [default: none, a made-up seller]' },
+    lake: { type: 'text', about: 'Lake to serve: a folder, or s3://BUCKET/PREFIX [default: none, a synthetic seller]' },
     account: { type: 'text', about: 'Account of the lake to serve [default: its only account]' },
     host: { type: 'text', default: '127.0.0.1', about: 'Address to listen on' },
     port: { type: 'text', default: '8080', about: 'Port to listen on; 0 picks a free one' },
@@ -113,8 +113,8 @@ export const serveCommand: CommandDefinition = {
       type: 'flag',
       about: 'Allow a --host other than loopback without a sign-in: everybody who reaches it can read everything',
     },
-    seed: { type: 'text', about: 'Seed of the made-up seller and of the faults [default: 1]' },
-    events: { type: 'text', about: 'Events of the made-up seller in 90 days [default: 20000]' },
+    seed: { type: 'text', about: 'Seed of the synthetic seller and of the faults [default: 1]' },
+    events: { type: 'text', about: 'Events of the synthetic seller in 90 days [default: 20000]' },
     profile: {
       type: 'text',
       about:
@@ -138,7 +138,7 @@ export const serveCommand: CommandDefinition = {
   ],
   run: async (args, { clock, signal, log }) => {
     const lake = args.text('lake');
-    refuseOtherLedgersOptions(args, lake === undefined ? 'seller' : 'lake');
+    refuseOptionsOfOtherLedger(args, lake === undefined ? 'seller' : 'lake');
     const seed = wholeNumber('--seed', args.text('seed') ?? '1', 0);
     const events = wholeNumber('--events', args.text('events') ?? '20000', 0);
     const profile = optional(args.text('profile'), profileOf) ?? 'plausible';
@@ -164,7 +164,7 @@ export const serveCommand: CommandDefinition = {
       const { createSeller } = await import('../../emulator/seller/seller.js');
       const ledger = createSeller({ seed, events, profile }, clock);
       const checkHealth = () => Promise.resolve({ serves: 'seller' });
-      await serve({ ...serving, served: { ledger, name: 'a made-up seller', checkHealth } });
+      await serve({ ...serving, served: { ledger, name: 'a synthetic seller', checkHealth } });
       return 0;
     }
     const { openServedLake } = await import('../serve/serve-lake.js');
@@ -179,7 +179,7 @@ export const serveCommand: CommandDefinition = {
   },
 };
 
-/** The faults of a list such as `all=0.1`; undefined for no list. Throws a USAGE error for one that can't be. */
+/** The fault injection of a list such as `all=0.1`; undefined without a list. Throws a USAGE error for an invalid list. */
 async function injectionOf(list: string | undefined): Promise<FaultInjection | undefined> {
   if (list === undefined) return undefined;
   const [{ parseFaults }, { faultInjection }] = await Promise.all([

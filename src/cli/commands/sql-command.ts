@@ -33,7 +33,7 @@ export const sqlCommand: CommandDefinition = {
     const output = args.text('output');
     const outputFile = output === '-' ? undefined : output;
     const format = args.text('format') === undefined ? undefined : readFormat(args);
-    // A file of no known format ends the command before the lake is read.
+    // A file name of no known format is an error before the lake is read.
     if (format === undefined && outputFile !== undefined) formatOfFile(outputFile);
     const lake = await readLake(args);
     const [{ runSql }, { openLakeReader }, { historyPath }] = await Promise.all([

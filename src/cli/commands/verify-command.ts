@@ -26,7 +26,7 @@ export const verifyCommand: CommandDefinition = {
       format: readFormat(args),
     };
     const { verify } = await import('../../app/verify/verify.js');
-    // What is wrong with the lake is what `--quiet` leaves.
+    // `--quiet` prints the problems of the lake only.
     return verify(options, { ...readingContext(args, context), output: process.stdout });
   },
 };

@@ -22,7 +22,7 @@ export const workerCommand: CommandDefinition = {
     'metrics-host': metricsOptions['metrics-host'],
   },
   examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
-  run: async (args, { allow, ...context }) => {
+  run: async (args, { extendGrace, ...context }) => {
     const [{ readRedisAddress }, { readDuration }, { runWorker }] = await Promise.all([
       import('../../app/fleet/redis.js'),
       import('../../app/sync/freshness.js'),
@@ -39,15 +39,15 @@ export const workerCommand: CommandDefinition = {
       accounts: () => readFleetAccounts(args),
       settingsOf: (account: string) => readSettings(args, { account, takesEndpoint: false }),
     };
-    // A wrong configuration is better reported now than as the reason of dead letters.
+    // An invalid configuration is reported at once instead of as the reason of dead letters.
     await options.accounts();
-    allow(graceMs);
+    extendGrace(graceMs);
     await runWorker(options, context);
     return 0;
   },
 };
 
-/** Locks are looked after by timers, which are late by this much on a busy machine. */
+/** Timers renew the locks, and are late by up to a second on a busy machine. */
 function atLeastASecond(ms: number): number {
   return Math.max(1000, ms);
 }

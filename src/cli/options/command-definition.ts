@@ -8,20 +8,20 @@ import { isFormat, type Format } from '../../core/text/formats.js';
 import { usageError } from '../../core/errors.js';
 import { printableLines } from '../../core/printable.js';
 
-/** An option of the command line. All values come as text: the command reads numbers and dates itself, and says what is wrong. */
+/** An option of the command line. All values are text: the command parses numbers and dates, and reports errors. */
 export interface OptionDefinition {
   readonly about: string;
   readonly type: 'text' | 'flag';
   readonly default?: string;
   readonly choices?: readonly string[];
-  /** One letter, for a form with one dash. */
+  /** The letter of the form with one dash. */
   readonly short?: string;
 }
 
 interface PositionalDefinition {
   readonly name: string;
   readonly about: string;
-  /** What the shell offers; the command itself says what it takes. */
+  /** Completions of the shell; the command validates its arguments itself. */
   readonly choices?: readonly string[];
   readonly many: boolean;
 }
@@ -30,8 +30,8 @@ interface PositionalDefinition {
 const mark = '\0';
 
 /**
- * Marks the words that the parser would drop or take for options: a lone `-`, a word with a blank in its name, such as a query
- * that begins with a comment, and every word behind `--`, which is left out. `CommandArguments` restores them.
+ * Marks the words that the parser would drop or parse as options: a lone `-`, a word with a blank in its name, such as a query
+ * that begins with a comment, and every word after `--`, which is removed. `CommandArguments` restores them.
  */
 export function markedWords(words: readonly string[]): string[] {
   const end = words.indexOf('--');
@@ -89,8 +89,8 @@ export class CommandArguments {
     return { lake, config, account, endpoint, pipelines };
   }
 
-  /** A positional that may come several times. */
-  all(name: string): readonly string[] {
+  /** All values of a positional. */
+  positionals(name: string): readonly string[] {
     const value = this.#values[name];
     return Array.isArray(value) ? value.map((word) => restoredWord(String(word))) : [];
   }
@@ -101,9 +101,9 @@ function restoredWord(word: string): string {
 }
 
 /**
- * Throws a USAGE error for a flag with a value other than `true` and `false`, which the parser would take for `false`.
+ * Throws a USAGE error for a flag with a value other than `true` and `false`, which the parser would read as `false`.
  *
- * @param words those of the command line
+ * @param words the words of the command line
  */
 export function refuseFlagValues(words: readonly string[], { options, name }: CommandDefinition): void {
   const flags: CommandDefinition['options'] = { ...options, ...everyOption };
@@ -116,33 +116,33 @@ export function refuseFlagValues(words: readonly string[], { options, name }: Co
   }
 }
 
-/** A command's name and what may follow it: `backfill [PIPELINE..]`. */
+/** A command's name and positional: `backfill [PIPELINE..]`. */
 export function commandShape({ name, positional }: Pick<CommandDefinition, 'name' | 'positional'>): string {
   return positional === undefined ? name : `${name} [${positional.name}${positional.many ? '..' : ''}]`;
 }
 
-/** What the command line itself does for a command. */
-interface CommandLine extends Pick<Stopping, 'allow'> {
+/** Functions of the command line for its commands. */
+interface CommandLine extends Pick<Stopping, 'extendGrace'> {
   /** Prints the completion script of a shell: `bash`, `zsh` or `fish`. */
   readonly printCompletion: (shell: string) => void;
 }
 
-/** One command, as the parser and the help have it. */
+/** A command, for the parser and the help. */
 export interface CommandDefinition {
   readonly name: string;
   readonly positional?: PositionalDefinition;
   /** One line, for the list of commands. */
   readonly about: string;
-  /** A few sentences, for the command's own help; a function where it takes loading. */
+  /** A few sentences for the command's help; a function where they need an import. */
   readonly more: string | (() => Promise<string>);
   readonly options: Readonly<Record<string, OptionDefinition>>;
   /** Whether it runs for several accounts, in turn. */
   readonly takesAccounts?: boolean;
-  /** Whether it runs without what the configuration says, though it has --config. */
-  readonly passesConfiguration?: boolean;
-  /** Command line and what it does. */
+  /** Whether it ignores the configuration although it has `--config`. */
+  readonly ignoresConfiguration?: boolean;
+  /** Command lines with their effects. */
   readonly examples: readonly (readonly [string, string])[];
-  /** Runs it; the exit code where it isn't 0. What it needs is imported only now: `--help` shouldn't load DuckDB. */
+  /** Runs the command and resolves to the exit code. It imports its modules itself, so that `--help` doesn't load DuckDB. */
   run(args: CommandArguments, context: CommandContext & RunContext & CommandLine): Promise<number>;
 }
 
@@ -201,18 +201,18 @@ export function shared(...names: readonly (keyof typeof sharedOptions)[]): Comma
   return Object.fromEntries(names.map((name) => [name, sharedOptions[name]]));
 }
 
-/** How results are written; the parser takes no other value than the choices. */
+/** The format of results; the parser accepts the choices only. */
 export function readFormat(args: CommandArguments): Format {
   const format = args.required('format');
   return isFormat(format) ? format : 'table';
 }
 
-/** Writes a line or several to standard output. */
+/** Writes one or several lines to standard output. */
 export function printResult(text: string): void {
   process.stdout.write(`${printableLines(text)}\n`);
 }
 
-/** For commands that write to standard output piece by piece; `--quiet` leaves out text for people: by default a table. */
+/** The context of a command that streams its output; `--quiet` drops the output where it is text, by default a table. */
 export function readingContext(
   args: CommandArguments,
   { clock, signal, log }: CommandContext,

@@ -7,9 +7,9 @@ import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { CommandArguments } from './command-definition.js';
 
 /**
- * The settings and the account of a run: what the command line says goes before the environment, that before the
- * configuration. `account`: replaces that of the command line; `sendsRequests`: false where no secret is needed;
- * `takesEndpoint`: false for a command without `--endpoint`. Throws a USAGE error for what is wrong in any of them
+ * The settings and the account of a run: the command line precedes the environment, which precedes the configuration.
+ * `account`: replaces that of the command line; `sendsRequests`: false where no secret is needed; `takesEndpoint`: false for a
+ * command without `--endpoint`. Throws a USAGE error for an invalid setting.
  */
 export async function readSettings(
   args: CommandArguments,
@@ -25,7 +25,7 @@ export async function readSettings(
   const { readRunSettings } = await import('../../app/load/run-settings.js');
   return readRunSettings({
     ...settingSources(args),
-    pipelines: args.all('PIPELINE'),
+    pipelines: args.positionals('PIPELINE'),
     account,
     sendsRequests,
     takesEndpoint,
@@ -43,15 +43,15 @@ async function readConfiguredSettings(args: CommandArguments) {
   return configuredSettings(settingSources(args));
 }
 
-/** Loads the made-up seller only for a run that needs it. */
+/** Imports the synthetic seller only for a run that needs it. */
 async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
   const { startEmbeddedService } = await import('../../emulator/emulator.js');
   return startEmbeddedService(clock);
 }
 
 /**
- * The accounts of a fleet: those that are configured; where there are none, the made-up seller's. Throws a USAGE error for a
- * configuration that isn't one
+ * The accounts of a fleet: all that are configured; without any, the synthetic seller's. Throws a USAGE error for an invalid
+ * configuration.
  */
 export async function readFleetAccounts(args: CommandArguments): Promise<readonly string[]> {
   const [{ readConfiguration }, { listedAccounts }, { demoAccount }] = await Promise.all([
@@ -65,8 +65,8 @@ export async function readFleetAccounts(args: CommandArguments): Promise<readonl
 }
 
 /**
- * The accounts that a run is for: those of `--account`; without it all that are configured, where nothing names one of them.
- * Empty where the run itself finds its account. Throws a USAGE error for a configuration that isn't one
+ * The accounts of a run: those of `--account`; without it all that are configured, unless a setting names one. Empty where the
+ * run resolves its account itself. Throws a USAGE error for an invalid configuration.
  */
 export async function readRunAccounts(args: CommandArguments): Promise<readonly string[]> {
   const named = [...new Set(args.repeated('account'))];
@@ -77,19 +77,19 @@ export async function readRunAccounts(args: CommandArguments): Promise<readonly 
   return single === undefined && accounts.size > 1 ? [...accounts.keys()] : [];
 }
 
-/** The settings of a command that asks no service: as on the command line, in the environment or in the configuration. */
+/** The settings of a command that sends no request: from the command line, the environment or the configuration. */
 export async function readLakeSettings(args: CommandArguments): Promise<Settings> {
   return (await readConfiguredSettings(args)).settings;
 }
 
-/** The lake that a command is about. */
+/** The lake of a command. */
 export async function readLake(args: CommandArguments): Promise<string> {
   return (await readLakeSettings(args)).lake;
 }
 
 /**
- * The accounts whose upstream the configuration names, and those of them that the lake of `--lake` is for: none where
- * environment or configuration name another lake.
+ * The accounts with a configured upstream, and those of them that the lake of `--lake` should have: none where the environment
+ * or the configuration names another lake.
  */
 export async function readConfigured(
   args: CommandArguments,
@@ -113,8 +113,8 @@ export async function readConfigured(
 }
 
 /**
- * The lake that saved pages are imported into, and whose events they hold: the made-up seller's where no account is named.
- * `isNamed`: whether one is.
+ * The settings of an import and the account of its events: the synthetic seller's where no account is named. `isNamed`:
+ * whether one is named.
  */
 export async function readImportSettings(
   args: CommandArguments,

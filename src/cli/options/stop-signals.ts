@@ -1,17 +1,17 @@
 import { LedgerlakeError } from '../../core/errors.js';
 
-/** How long what is open may take to end after the first signal, unless a command asks for more. */
+/** How long a command may take to end after the first signal, unless it extends the time. */
 const shortestGraceMs = 9_000;
 
-/** How a process is stopped. */
+/** The stop of a process by a signal. */
 export interface Stopping {
   /** Aborts with the error to report. */
   readonly signal: AbortSignal;
-  /** Lets what is open take longer than the nine seconds after a signal: milliseconds. */
-  readonly allow: (graceMs: number) => void;
+  /** Extends the time after a signal beyond nine seconds. `graceMs`: milliseconds. */
+  readonly extendGrace: (graceMs: number) => void;
 }
 
-/** npx may end by a signal and not pass it on: then this program is to end too. */
+/** npx may end by a signal without forwarding it; this program ends with it. */
 function onParentExit(ended: () => void): void {
   const { ppid: parent } = process;
   const timer = setInterval(() => {
@@ -24,15 +24,15 @@ function onParentExit(ended: () => void): void {
 const parentCheckMs = 1000;
 
 /**
- * Ends commands in good order on the first signal. Who asks twice doesn't want to wait, and a disk or service that never
- * answers must not make anybody wait: the process ends then, which the lake survives as it survives a crash.
+ * Aborts the running command on the first signal, so that it ends in good order. On a second signal, and after the grace
+ * period, the process exits at once; the lake survives that like a crash.
  */
 export function stopOnSignals(): Stopping {
   let graceMs = shortestGraceMs;
   const stop = new AbortController();
-  const stopFor = (what: string): void => {
+  const stopFor = (cause: string): void => {
     if (stop.signal.aborted) process.exit(1);
-    const message = `stopped by ${what}; what was committed stays, and the same command continues from there`;
+    const message = `stopped by ${cause}; what was committed stays, and the same command continues from there`;
     stop.abort(new LedgerlakeError('STOPPED', message));
     setTimeout(() => {
       process.stderr.write(`ledgerlake: STOPPED: ${message}; what was open did not finish in time\n`);
@@ -51,7 +51,7 @@ export function stopOnSignals(): Stopping {
   }
   return {
     signal: stop.signal,
-    allow: (ms) => {
+    extendGrace: (ms) => {
       graceMs = Math.max(shortestGraceMs, ms);
     },
   };

@@ -5,14 +5,14 @@ import { isUnread, outputError } from '../../core/text/sink.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 
 /**
- * Asks on the terminal. Questions go to standard error, as results go to standard output. An answer is undefined
- * once the input has ended; asking throws the signal's reason once that aborts.
+ * Asks on the terminal. Questions go to standard error, as results go to standard output. An answer is undefined once the
+ * input has ended; `ask` throws the signal's reason once the signal aborts.
  */
 export function askOnTerminal(signal: AbortSignal): {
   readonly ask: (question: string) => Promise<string | undefined>;
   readonly close: () => void;
 } {
-  // Not as a terminal: it stays the system's, with whose Ctrl-C the signal comes.
+  // Not as a terminal: Ctrl-C then reaches the process as a signal.
   const lines = createInterface({ input: process.stdin, terminal: false });
   const answers = lines[Symbol.asyncIterator]();
   const stop = (): void => {
@@ -33,11 +33,11 @@ export function askOnTerminal(signal: AbortSignal): {
   };
 }
 
-/** Asks for a yes or no on the terminal; undefined where standard input is none. */
+/** Asks for a yes or no on the terminal; undefined where standard input is no terminal. */
 export function confirmOnTerminal(signal: AbortSignal): ((question: string) => Promise<boolean>) | undefined {
   if (!process.stdin.isTTY) return undefined;
   return async (question) => {
-    // Open for the answer alone: a job in the background that reads the terminal is stopped.
+    // Open for the answer alone, as the system stops a background job that reads the terminal.
     const terminal = askOnTerminal(signal);
     try {
       return /^y(es)?$/i.test((await terminal.ask(`${question} [y/N] `))?.trim() ?? '');
@@ -49,13 +49,13 @@ export function confirmOnTerminal(signal: AbortSignal): ((question: string) => P
 
 /** Standard output, watched while a command runs. */
 interface StandardOutput {
-  /** Once all is written: why it could not be, or undefined. */
+  /** Resolves once all is written, to the error of the output or undefined. */
   end(): Promise<LedgerlakeError | undefined>;
 }
 
 /**
- * Lets a command go on to its end whatever becomes of its output: a reader such as `head` that has seen enough is no error
- * of ours, and what it prints last, when its rows are committed, must not end it with a stack trace.
+ * Keeps a command running when its output fails: its last output, after the commit, must not end it with a stack trace. A
+ * reader such as `head` that closes the pipe is no error.
  */
 export function watchOutput(output: Writable): StandardOutput {
   let failure: LedgerlakeError | undefined;
@@ -64,7 +64,7 @@ export function watchOutput(output: Writable): StandardOutput {
   });
   return {
     end: async () => {
-      // The events of what failed come before this is done.
+      // Failed writes emit their errors before this callback.
       await new Promise<void>((resolve) => {
         output.write('', () => {
           setImmediate(resolve);

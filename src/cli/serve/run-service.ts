@@ -8,69 +8,44 @@ import { untilAborted } from '../../app/context.js';
 export interface ServeOptions {
   readonly served: {
     readonly ledger: Ledger;
-    /** What the ledger is, for people. */
+    /** Description of the ledger for the pages of the service. */
     readonly name: string;
-    /** What `/healthz` reports; throws where it can't answer. */
+    /** The contents of `/healthz`; throws where the ledger can't be read. */
     readonly checkHealth: () => Promise<Health>;
-    /** A page of HTML about all that is served; left out: there is none. */
+    /** The HTML report of the ledger; undefined: none. */
     readonly report?: () => Promise<string>;
-    /** What is behind an error of the ledger; left out: the error itself. */
+    /** The cause of an error of the ledger; undefined: the error itself. */
     readonly explainFault?: (error: unknown) => Promise<unknown>;
   };
   readonly service: Omit<ServiceOptions, 'ledger' | 'sidePages' | 'onFault' | 'onAccess'>;
   /** Ends the service when it aborts. */
   readonly signal: AbortSignal;
-  /** Takes each line of standard output, without its line end. */
+  /** Receives each line of standard output, without its line end. */
   readonly print: (line: string) => void;
-  /** Takes a line for each request, and what people should know. */
+  /** Receives a line for each request, and warnings. */
   readonly log: (line: string) => void;
 }
 
 /**
- * Serves until the signal aborts, then finishes the requests that are running and resolves. The first line printed is
- * `listening on http://HOST:PORT`, once requests are taken. Throws a USAGE error when it can't listen there.
+ * Serves until the signal aborts, then completes the running requests and resolves. The first printed line is
+ * `listening on http://HOST:PORT`, once the service accepts requests. Throws a USAGE error where it can't listen there.
  */
 export async function serve({ served, service, signal, print, log }: ServeOptions): Promise<void> {
   if (signal.aborted) return;
   const { host = '127.0.0.1', allowedHosts, clock } = service;
-  const failed = (what: string, fault: unknown) => {
-    log(`${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}`);
-  };
-  const { name, report, checkHealth, explainFault } = served;
-  // A browser has no access token to show.
   const isOpen = service.signIn === undefined;
-  const mainPage =
-    report !== undefined && isOpen
-      ? reportPage(report, name, (fault) => {
-          failed('the report', fault);
-        })
-      : frontPage(name);
-  let logged: Promise<unknown> = Promise.resolve();
+  const faultLog = new FaultLog(log, served.explainFault);
   const running = await startService({
     ...service,
     ledger: served.ledger,
-    // Who opens the service up may have a name for it that nobody here knows.
+    // On another address than loopback clients may use a host name that this machine doesn't know.
     allowedHosts: allowedHosts ?? (isLoopback(host) ? [] : undefined),
-    sidePages: new Map([
-      ['/', mainPage],
-      [
-        '/healthz',
-        healthPage(checkHealth, (fault) => {
-          failed('/healthz', fault);
-        }),
-      ],
-    ]),
+    sidePages: sidePagesOf(served, isOpen, faultLog),
     onAccess: (access) => {
       log(accessLine(access, clock.now()));
     },
     onFault: (fault, requestId) => {
-      const what = `request ${requestId}`;
-      if (explainFault === undefined) failed(what, fault);
-      else {
-        logged = logged.then(async () => {
-          failed(what, await explainFault(fault).catch(() => fault));
-        });
-      }
+      faultLog.explain(`request ${requestId}`, fault);
     },
   });
   try {
@@ -79,7 +54,52 @@ export async function serve({ served, service, signal, print, log }: ServeOption
     await untilAborted(signal);
   } finally {
     await running.close();
-    await logged;
+    await faultLog.end();
+  }
+}
+
+/** The pages `/` and `/healthz`. A browser has no access token, so only an open service shows the report. */
+function sidePagesOf({ name, report, checkHealth }: ServeOptions['served'], isOpen: boolean, faultLog: FaultLog) {
+  const logged = (what: string) => (fault: unknown) => {
+    faultLog.write(what, fault);
+  };
+  const hasReport = report !== undefined && isOpen;
+  return new Map([
+    ['/', hasReport ? reportPage(report, name, logged('the report')) : frontPage(name)],
+    ['/healthz', healthPage(checkHealth, logged('/healthz'))],
+  ]);
+}
+
+/** Logs internal errors of the service, one line each. */
+class FaultLog {
+  readonly #log: (line: string) => void;
+  readonly #explainFault: ServeOptions['served']['explainFault'];
+  #explained: Promise<void> = Promise.resolve();
+
+  constructor(log: (line: string) => void, explainFault: ServeOptions['served']['explainFault']) {
+    this.#log = log;
+    this.#explainFault = explainFault;
+  }
+
+  write(what: string, fault: unknown): void {
+    this.#log(`${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}`);
+  }
+
+  /** Logs the cause of an error of the ledger, in order of occurrence. */
+  explain(what: string, fault: unknown): void {
+    const explainFault = this.#explainFault;
+    if (explainFault === undefined) {
+      this.write(what, fault);
+      return;
+    }
+    this.#explained = this.#explained.then(async () => {
+      this.write(what, await explainFault(fault).catch(() => fault));
+    });
+  }
+
+  /** Resolves once all is logged. */
+  end(): Promise<void> {
+    return this.#explained;
   }
 }
 

@@ -12,7 +12,7 @@ import { LakeLedger } from '../../serve/lake/lake-ledger.js';
 import { MainTables } from '../../serve/lake/committed-files.js';
 import type { Health } from '../../serve/http/side-pages.js';
 
-/** A ledger with what there is to say of it. */
+/** A lake as a ledger, with its health, report and faults. */
 interface ServedLake {
   readonly ledger: LakeLedger;
   readonly account: string;
@@ -24,12 +24,13 @@ interface ServedLake {
   readonly explainFault: (error: unknown) => Promise<unknown>;
 }
 
-/** A report is made anew once an hour, where nothing was committed: it says how old the lake is. */
+/** Largest age of a report without new commits: it states the age of the lake. */
 const reportLifeMs = 3_600_000;
 
 /**
- * Opens a lake to serve one account's events; `log` takes what is wrong with it. Throws a USAGE error for a lake that holds
- * nothing, or several accounts and none was chosen, or not the one that was; LAKE_STORE, LAKE_LOG where it can't be read
+ * Opens a lake to serve one account's events; `log` receives warnings. Throws a USAGE error for a lake without events, for one
+ * with several accounts where none is chosen, and for an account that it doesn't have; LAKE_STORE, LAKE_LOG where the lake can't
+ * be read.
  */
 export async function openServedLake(
   location: string,
@@ -42,7 +43,7 @@ export async function openServedLake(
   const tables = await MainTables.open(openStore(location, { clock }), clock);
   emitDamagedCheckpoints(tables, plainLog(log));
   const accounts = [...tables.accounts()].toSorted();
-  // Where it is no lake at all, that is what is to be said.
+  // A location without a lake has a more precise error.
   if (accounts.length === 0) await existingLake(location, allTables, clock);
   const served = servedAccount(location, account, accounts);
   const checkHealth = async (): Promise<Health> => {
@@ -54,10 +55,10 @@ export async function openServedLake(
   return { ledger, account: served, checkHealth, report, explainFault: faultExplainer(location, clock) };
 }
 
-/** Looks for the damage once for errors that say the same: a client asks again and again, and it may take reading all files. */
+/** Explains each SQL error once per message, as clients retry and the search for a damaged file may read all files. */
 function faultExplainer(location: string, clock: Clock): (error: unknown) => Promise<unknown> {
   let known: { readonly message: string; readonly fault: Promise<unknown> } | undefined;
-  const find = async (error: unknown): Promise<unknown> => {
+  const explain = async (error: unknown): Promise<unknown> => {
     const lake = await Lake.open(openStore(location, { clock }), allTables, clock);
     const { fileFault } = await import('../../app/query/file-fault.js');
     return fileFault(error, lake, { lake: location });
@@ -65,18 +66,18 @@ function faultExplainer(location: string, clock: Clock): (error: unknown) => Pro
   return (error) => {
     if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return Promise.resolve(error);
     const { message } = error;
-    if (known?.message !== message) known = { message, fault: find(error) };
+    if (known?.message !== message) known = { message, fault: explain(error) };
     return known.fault;
   };
 }
 
-/** Makes reports one at a time, and none twice: a page that is loaded again and again must not take the machine. */
+/** Creates reports one at a time, and each version once, so that repeated page loads don't use up the machine. */
 function reportCache(location: string, account: string, clock: Clock, tables: MainTables): () => Promise<string> {
   let lake: Lake | undefined;
   let cached: { readonly state: string; readonly html: string } | undefined;
   const mutex = new Mutex();
-  const make = async (): Promise<string> => {
-    // A log that is gone makes no empty report.
+  const currentReport = async (): Promise<string> => {
+    // It throws for a missing log, which would make the report empty.
     await tables.refresh();
     if (lake === undefined) lake = await Lake.open(openStore(location, { clock }), allTables, clock);
     else await lake.refresh();
@@ -88,7 +89,7 @@ function reportCache(location: string, account: string, clock: Clock, tables: Ma
     }
     return cached.html;
   };
-  return () => mutex.run(make);
+  return () => mutex.run(currentReport);
 }
 
 function servedAccount(location: string, account: string | undefined, accounts: readonly string[]): string {

@@ -11,7 +11,7 @@ import { printable } from '../../core/printable.js';
 /** The shell's own commands, without their dots. */
 export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'schema', 'tables'] as const;
 
-/** What the shells of sqlite3, DuckDB and psql call some of them. */
+/** Names of some of them in the shells of sqlite3, DuckDB and psql. */
 const otherShells: ReadonlyMap<string, string> = new Map([
   ['mode', 'format'],
   ['once', 'output'],
@@ -34,15 +34,15 @@ secrets). A table ends after 500 rows. Ctrl-C cancels the statement that is runn
 interface DotCommandContext {
   readonly session: Session;
   readonly destination: Destination;
-  /** Runs a statement of the command's. */
+  /** Runs a statement for the command. */
   readonly run: (statement: string) => Promise<boolean>;
   readonly output: Writable;
   readonly errorOutput: Writable;
 }
 
 /**
- * Runs one of the shell's commands but `quit`. False where nobody reads the output any more. Throws a LedgerlakeError SQL or
- * USAGE for a command or an argument that is none
+ * Runs a command of the shell other than `quit`. Resolves to false once the output has no reader. Throws a LedgerlakeError SQL
+ * or USAGE for an unknown command or an invalid argument.
  */
 export async function dotCommand(context: DotCommandContext, name: string, argument: string): Promise<boolean> {
   const { session, destination, run, output, errorOutput } = context;

@@ -4,45 +4,45 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { messageOf } from '../../core/errors.js';
 import { makeFolders, replaceFile } from '../../core/io/files.js';
 
-/** So many lines are kept. */
+/** Largest number of stored lines. */
 export const historyLines = 1000;
-/** Longer lines are pasted data: they would make the file large. */
+/** Largest length of a stored line: longer ones are pasted data. */
 const longestLine = 10_000;
 
-/** Where what was typed into the shell is kept: the user's folder for state (XDG Base Directory Specification). */
+/** Path of the history file, in the user's folder for state (XDG Base Directory Specification). */
 export function historyPath(environment: Readonly<Record<string, string | undefined>>): string {
   const set = environment['XDG_STATE_HOME'] ?? '';
   const state = isAbsolute(set) ? set : join(homedir(), '.local', 'state');
   return join(state, 'ledgerlake', 'sql_history');
 }
 
-/** What was typed into this shell and earlier ones. */
-export interface History {
-  /** What earlier shells left. */
+/** The lines typed into this shell and into earlier ones. */
+export interface ShellHistory {
+  /** Lines of earlier shells. */
   readonly newestFirst: string[];
-  /** Sets the list that the arrows go through, the newest line first. */
+  /** Sets the list that the arrow keys recall, the newest line first. */
   recallFrom(entries: string[]): void;
   /**
-   * Takes a line; with `ended` it is the last one of its statement, which is kept then. In the arrows' list it replaces its lines
-   * where it can be written on one line.
+   * Adds a line. `ended`: the line is the last one of its statement, which is then stored; in the list of the arrow keys the
+   * statement replaces its lines where it fits on one line.
    */
   add(line: string, ended: boolean): Promise<void>;
-  /** Drops the lines of a statement that hasn't ended. */
+  /** Drops the lines of an unfinished statement. */
   forget(): void;
 }
 
 /**
- * Opens the history, for nobody else to read, and cuts it to `historyLines`. Lines of statements that make a secret of
- * DuckDB's aren't kept, nor, as in other shells, what begins with a blank. A file that can't be written is reported once, and
- * the shell goes on without.
+ * Opens the history file, readable by its owner alone, and shortens it to `historyLines`. Statements with the word `secret`
+ * are not stored, nor, as in other shells, lines that begin with a space. A file that can't be written is reported once, and
+ * the shell continues without it.
  */
-export async function openHistory(path: string | undefined, warn: (line: string) => unknown): Promise<History> {
-  let kept = path;
+export async function openHistory(path: string | undefined, warn: (line: string) => unknown): Promise<ShellHistory> {
+  let file = path;
   const orWarn = async <T>(use: (path: string) => Promise<T>): Promise<T | undefined> => {
     try {
-      return kept === undefined ? undefined : await use(kept);
+      return file === undefined ? undefined : await use(file);
     } catch (error) {
-      kept = undefined;
+      file = undefined;
       await warn(`The history is not saved (${messageOf(error)}).`);
       return undefined;
     }
@@ -61,7 +61,7 @@ export async function openHistory(path: string | undefined, warn: (line: string)
       const lines = onOneLine(typed);
       if (lines.length === 1) replaceLines(recallable, typed, lines[0] ?? '');
       typed = [];
-      await orWarn((file) => append(file, lines));
+      await orWarn((path) => append(path, lines));
     },
     forget: () => {
       typed = [];
@@ -69,7 +69,7 @@ export async function openHistory(path: string | undefined, warn: (line: string)
   };
 }
 
-/** A statement on one line, or its lines where one ends in a comment or within quotes: joined they would mean something else. */
+/** A statement on one line; its lines where one has a comment or ends within quotes, as joining would change the meaning. */
 function onOneLine(lines: readonly string[]): readonly string[] {
   const isBroken = (line: string) =>
     line.includes('--') || [`'`, '"', '$$'].some((quote) => line.split(quote).length % 2 === 0);
@@ -78,7 +78,7 @@ function onOneLine(lines: readonly string[]): readonly string[] {
   return [[first.trimEnd(), ...rest.map((line) => line.trim())].filter((line) => line !== '').join(' ')];
 }
 
-/** Replaces the lines of a statement, the newest of the list but for what was typed ahead, with the whole statement. */
+/** Replaces the lines of a statement, the newest of the list except those typed ahead, with the statement. */
 function replaceLines(recallable: string[], typed: readonly string[], statement: string): void {
   const lines = typed.filter((line) => line.trim() !== '').toReversed();
   const at = recallable.indexOf(lines[0] ?? '');
@@ -90,18 +90,18 @@ function replaceLines(recallable: string[], typed: readonly string[], statement:
 async function readHistory(path: string): Promise<readonly string[]> {
   await makeFolders(dirname(path), 0o700);
   await appendFile(path, '', { mode: 0o600 });
-  // It may have been made, or copied, with other rights.
+  // The file may have been created or copied with other permissions.
   await chmod(path, 0o600);
   const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
-  const kept = lines.slice(-historyLines);
-  if (kept.length < lines.length) {
-    await replaceFile(path, kept.map((line) => `${line}\n`).join(''), 0o600);
+  const newest = lines.slice(-historyLines);
+  if (newest.length < lines.length) {
+    await replaceFile(path, newest.map((line) => `${line}\n`).join(''), 0o600);
   }
-  return kept;
+  return newest;
 }
 
 async function append(path: string, lines: readonly string[]): Promise<void> {
   if (/\bsecret\b/i.test(lines.join(' ')) || lines[0]?.startsWith(' ') === true) return;
-  const kept = lines.filter((line) => line.trim() !== '' && line.length <= longestLine);
-  if (kept.length > 0) await appendFile(path, kept.map((line) => `${line}\n`).join(''), { mode: 0o600 });
+  const stored = lines.filter((line) => line.trim() !== '' && line.length <= longestLine);
+  if (stored.length > 0) await appendFile(path, stored.map((line) => `${line}\n`).join(''), { mode: 0o600 });
 }

@@ -9,26 +9,27 @@ import { usageError } from '../../core/errors.js';
 import { writeText } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 
-export interface SqlOptions extends Omit<SessionOptions, 'database'> {
-  /** One statement or more, of which the last one's result is printed; undefined: a shell over `input`. */
+export interface RunSqlOptions extends Omit<SessionOptions, 'database'> {
+  /** One or more statements, of which the last one's result is printed; undefined: a shell over `input`. */
   readonly query?: string | undefined;
-  /** For commands that are printed; the lake as the user wrote it. */
+  /** The options that printed commands repeat; the lake as the user wrote it. */
   readonly scope: CommandScope & { readonly lake: string };
   readonly input: ShellOptions['input'];
-  /** File that results go to, instead of the output; it is there whole or not at all. */
+  /** File for the results instead of the output, written completely or not at all. */
   readonly outputFile?: string | undefined;
-  /** Whether the error output gets a line on that file once it is there. */
+  /** Whether the error output reports that file once it is complete. */
   readonly reportsFile?: boolean;
-  /** Keeps what is typed into a shell on a terminal; undefined: nothing does. */
+  /** History file of a shell on a terminal; undefined: none. */
   readonly historyFile?: string | undefined;
 }
 
 /**
- * `ledgerlake sql`: DuckDB over the committed files of a lake, one view a table. The exit code: 1 if a statement of the
- * shell failed. Throws a LedgerlakeError: SQL when a query fails (DuckDB's message), STOPPED when the signal aborts,
- * USAGE when the query holds no statement, or the file for results can't be written. When the output's reader leaves early (`| head`) the rest is dropped: 0.
+ * `ledgerlake sql`: DuckDB over the committed files of a lake, one view for each table. Resolves to the exit code: 1 if a
+ * statement of the shell failed; 0 also where the output's reader closes the pipe (`| head`). Throws a LedgerlakeError: SQL for
+ * a query that fails, with DuckDB's message, STOPPED once the signal aborts, USAGE for a query without a statement and for a file
+ * that can't be written.
  */
-export async function runSql(options: SqlOptions): Promise<0 | 1> {
+export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
   const { query, scope, errorOutput, outputFile } = options;
   const statements = query === undefined ? undefined : statementsOf(query);
   const last = statements?.at(-1);

@@ -10,23 +10,23 @@ import { printable } from '../../core/printable.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
 
 export interface SessionOptions extends LakeDatabaseOptions {
-  /** Undefined: what the ending of the output's file says, else a table. */
+  /** Undefined: by the extension of the output's file, else a table. */
   readonly format: Format | undefined;
   readonly output: Output;
   readonly errorOutput: Writable;
-  /** What is to be said of a statement, before its result. */
+  /** Notes on a statement, printed before its result. */
   readonly notesOn?: (statement: string) => readonly string[];
 }
 
-/** Statements over a lake's views, and where their results go. */
+/** Runs statements over a lake's views and writes their results to an output. */
 export class Session {
-  /** What was asked for; undefined: the output's own. */
+  /** The format that the user chose; undefined: that of the output. */
   chosenFormat: Format | undefined;
-  /** Where results go from now on. */
+  /** The output of the next results. */
   output: Output;
-  /** Rows of results that the output has taken. */
+  /** Number of rows written to the output. */
   rows = 0;
-  /** What the output's name says. */
+  /** The format by the output's file name. */
   outputFormat: Format = 'table';
   readonly #options: SessionOptions;
   readonly #lake: LakeDatabase;
@@ -42,14 +42,14 @@ export class Session {
     return this.chosenFormat ?? this.outputFormat;
   }
 
-  /** Makes the views from the lake's newest version, which is returned. */
+  /** Creates the views of the lake's newest version, and resolves to it. */
   refresh(): Promise<LakeFiles> {
     return this.#lake.refresh();
   }
 
   /**
-   * Runs one statement and prints what it gives. False when the output's reader has gone, which is no error. Throws a
-   * LedgerlakeError: SQL with DuckDB's message, or STOPPED; when `signal`, instead of the session's, aborts, its reason.
+   * Runs one statement and prints its result. Resolves to false once the output has no reader, which is no error. Throws a
+   * LedgerlakeError: SQL with DuckDB's message, or STOPPED. `signal` replaces the session's; once it aborts, its reason is thrown.
    */
   run(statement: string, signal?: AbortSignal): Promise<boolean> {
     const print = async (result: QueryResult): Promise<boolean> => {
@@ -63,7 +63,7 @@ export class Session {
     return this.#lake.run(statement, print, { signal });
   }
 
-  /** Runs one statement and drops what it gives. */
+  /** Runs one statement and drops its result. */
   runSilently(statement: string): Promise<void> {
     return this.#lake.run(statement, async ({ chunks }) => {
       const rows = chunks[Symbol.asyncIterator]();
@@ -93,37 +93,37 @@ export class Session {
       const isRead = await writeRows(output, this.format, columns, chunksOf(rows), { footer: !isCut });
       if (!isRead || !isCut) return isRead;
       return writeText(errorOutput, [
-        `the first ${formatCount(mostOnTerminal, 'row')}: LIMIT selects others, and a pipe, -o FILE or another format writes all\n`,
+        `the first ${formatCount(mostTerminalRows, 'row')}: LIMIT selects others, and a pipe, -o FILE or another format writes all\n`,
       ]);
     }
     let count: unknown;
     for await (const rows of chunks) count = rows[0]?.[0];
-    // Not a result: stdout stays empty, so that `--format json` never holds anything else.
+    // Not a result: standard output stays empty, so that with `--format json` it is always JSON.
     if (returns === 'count')
       await writeText(errorOutput, [`${String(count)} ${count === 1n ? 'row' : 'rows'} written\n`]);
     return true;
   }
 }
 
-/** Rows of a table that a terminal is shown: more scroll away unread. */
-const mostOnTerminal = 500;
+/** Largest number of rows on a terminal: more would scroll away unread. */
+const mostTerminalRows = 500;
 
-/** The rows that a terminal is shown, and whether there are more, which are not asked for. */
+/** The rows for a terminal, and whether the result has more, which are not fetched. */
 async function firstRows(chunks: AsyncIterable<Rows>): Promise<{ readonly rows: Rows; readonly isCut: boolean }> {
   const rows: Rows[number][] = [];
   for await (const chunk of chunks) {
     rows.push(...chunk);
-    if (rows.length > mostOnTerminal) return { rows: rows.slice(0, mostOnTerminal), isCut: true };
+    if (rows.length > mostTerminalRows) return { rows: rows.slice(0, mostTerminalRows), isCut: true };
   }
   return { rows, isCut: false };
 }
 
-/** A plan's last column, as it was drawn. */
+/** The last column of a plan, which is formatted text. */
 async function* planText(chunks: QueryResult['chunks']): AsyncGenerator<string> {
   for await (const rows of chunks) yield rows.map((row) => `${String(row.at(-1)).trimEnd()}\n`).join('');
 }
 
-/** Where a session's results go: to its output, or to a file, which gets its name once they go elsewhere again. */
+/** The destination of a session's results: its output, or a file, which gets its name once the destination changes. */
 export class Destination {
   readonly #session: Session;
   readonly #output: Output;
@@ -135,34 +135,34 @@ export class Destination {
   }
 
   /**
-   * Sends results to a file from now on, or back to the output; what was written until now, if that was a file, is returned in
-   * words. Throws a USAGE error where the file can't be written, or its name says no format and none was chosen: then results go
-   * where they went
+   * Sends the next results to a file; undefined: to the output. Resolves to a message about the previous file, if there was one.
+   * Throws a USAGE error for a file that can't be written, and for a file name of no known format where none is chosen; the
+   * destination then stays the same.
    */
   async to(path: string | undefined): Promise<string | undefined> {
     const isFormatKnown = path === undefined || this.#session.chosenFormat !== undefined;
     const format = isFormatKnown ? 'table' : formatOfFile(path);
     const next = path === undefined ? undefined : await openOutputFile(path);
-    const last = this.#file;
+    const previous = this.#file;
     this.#file = next;
     this.#session.output = next?.stream ?? this.#output;
     this.#session.outputFormat = format;
     const { rows } = this.#session;
     this.#session.rows = 0;
     try {
-      await last?.keep();
+      await previous?.keep();
     } finally {
-      await last?.drop();
+      await previous?.drop();
     }
-    return last && `wrote ${last.path}, ${formatCount(rows, 'row')}`;
+    return previous && `wrote ${previous.path}, ${formatCount(rows, 'row')}`;
   }
 
-  /** Runs work that writes results; where it throws, a file has none of them. */
+  /** Runs a function that writes results; where it throws, a file gets none of them. */
   whole<T>(write: () => Promise<T>): Promise<T> {
     return this.#file === undefined ? write() : this.#file.whole(write);
   }
 
-  /** Drops a file that hasn't got its name. */
+  /** Drops an unfinished file. */
   async drop(): Promise<void> {
     await this.#file?.drop();
   }

@@ -5,7 +5,7 @@ import { writeText, type Output } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 import { dotCommand } from './dot-commands.js';
 import { fileNames } from '../../core/io/files.js';
-import { historyLines, openHistory, type History } from './history-file.js';
+import { historyLines, openHistory, type ShellHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
 import { typedFile, suggestions, type Catalog } from './tab-completion.js';
 import type { Readable, Writable } from 'node:stream';
@@ -17,26 +17,25 @@ export interface ShellOptions {
   readonly input: Readable & { readonly isTTY?: boolean };
   readonly output: Output;
   readonly errorOutput: Writable;
-  /** The names that Tab completes; asked for when no statement runs. */
+  /** Reads the names that Tab completes; called while no statement runs. */
   readonly catalog: () => Promise<Catalog>;
-  /** Keeps what is typed on a terminal; undefined: nothing does. */
+  /** History file of a terminal; undefined: none. */
   readonly historyFile?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 const prompt = 'ledgerlake> ';
 const greeting = 'DuckDB over the lake: .help for commands, .quit to leave.\n';
-/** For a command that was typed into a statement. */
+/** Printed for a command within a statement. */
 const continuationNotice = 'This line is now part of the statement: ; ends it, Ctrl-C cancels it.\n';
 
-/** The names of files and columns that a terminal may be shown as they are: the others aren't offered. */
+/** Whether a name has no control characters: other names are not completed. */
 const isPrintable = (name: string): boolean => printable(name) === name;
 
 /**
- * Reads statements and commands from the input until its end or `.quit`, each printed as it comes. On a terminal it
- * prompts, keeps a history, completes, and cancels on Ctrl-C; leaving it is no failure. A statement that fails is reported
- * on the error output and the next one is read; off a terminal the exit code is then 1, and a last statement without a
- * semicolon is run at the end of the input.
+ * Runs statements and commands from the input until its end or `.quit`, and prints each result at once. On a terminal it has a
+ * prompt, a history and completion, Ctrl-C cancels, and the exit code is 0. The failure of a statement is reported on the error
+ * output, and the next one is run. Without a terminal the exit code is then 1, and the end of the input ends the last statement.
  */
 export async function runShell(options: ShellOptions): Promise<0 | 1> {
   const warn = (line: string): Promise<boolean> => writeText(options.errorOutput, [`${line}\n`]);
@@ -52,34 +51,34 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
 class Shell {
   readonly #options: ShellOptions;
   readonly #isInteractive: boolean;
-  /** Prompts stay out of results that go to a file. */
+  /** Receives the prompts: standard error where the results go to a file. */
   readonly #screen: Writable;
-  /** Undefined off a terminal. */
-  readonly #history: History | undefined;
+  /** Undefined without a terminal. */
+  readonly #history: ShellHistory | undefined;
   readonly #lines: Interface;
   readonly #typedLines: AsyncIterable<string>;
   readonly #reader = new StatementReader();
-  /** Lines that were typed and aren't processed to their end. */
+  /** Number of typed lines that are not processed. */
   #waiting = 0;
-  /** Cancels what is processed. */
+  /** Cancels the line that is being processed. */
   #cancel = new AbortController();
   #catalog: Promise<Catalog> | undefined;
-  /** Whether the last that was typed is a Ctrl-C where there was nothing to cancel: one that came too late doesn't leave. */
+  /** Whether the last input was a Ctrl-C with nothing to cancel: a second one leaves the shell. */
   #isLeaving = false;
   #failures = 0;
 
-  constructor(options: ShellOptions, history: History | undefined) {
+  constructor(options: ShellOptions, history: ShellHistory | undefined) {
     const { input, output, errorOutput } = options;
     this.#options = options;
     this.#history = history;
     this.#isInteractive = input.isTTY === true;
     this.#screen = output.isTTY === true ? output : errorOutput;
     this.#lines = this.#openLines();
-    // A terminal that was closed is an end of the input.
+    // A closed terminal ends the input.
     input.on('error', () => {
       this.close();
     });
-    // Lines that come before somebody asks for them would be lost.
+    // Lines that arrive before the iterator exists would be lost.
     this.#typedLines = this.#lines[Symbol.asyncIterator]();
     this.#lines.on('history', (entries: string[]) => history?.recallFrom(entries));
     this.#lines.on('line', () => {
@@ -91,7 +90,7 @@ class Shell {
     });
   }
 
-  /** Processes line by line. The exit code; 0 where nobody reads the output any more. */
+  /** Processes the input line by line. Resolves to the exit code; 0 once the output has no reader. */
   async run(): Promise<0 | 1> {
     const { signal } = this.#options;
     if (this.#isInteractive) await writeText(this.#screen, [greeting]);
@@ -137,7 +136,7 @@ class Shell {
     this.#lines.prompt();
   }
 
-  /** What Tab offers behind a line. */
+  /** The completions of a line. */
   async #complete(line: string): Promise<CompleterResult> {
     const file = this.#reader.pending ? undefined : typedFile(line);
     if (file !== undefined) return [(await fileNames(file)).filter(isPrintable), file];
@@ -148,14 +147,14 @@ class Shell {
     return [words.filter(isPrintable), typed];
   }
 
-  /** Ctrl-C: cancels what is processed, else drops what is typed, else leaves where it comes twice. */
+  /** Ctrl-C: cancels the running statement, else drops the typed lines, else leaves the shell the second time. */
   #interrupt(): void {
     const lines = this.#lines;
     const isTyping = this.#reader.pending || lines.line !== '';
     if (this.#waiting > 0 && !this.#cancel.signal.aborted) {
       this.#cancel.abort(new LedgerlakeError('SQL', 'the statement was cancelled'));
     } else if (this.#waiting === 0 && isTyping) {
-      // To the end of the line, and everything before it deleted.
+      // Moves to the end of the line, and deletes everything before it.
       lines.write(null, { ctrl: true, name: 'e' });
       lines.write(null, { ctrl: true, name: 'u' });
       this.#reader.rest();
@@ -170,7 +169,7 @@ class Shell {
     }
   }
 
-  /** Runs what a line completes. `unread`: nobody reads the output any more. */
+  /** Runs the command or the statements that a line completes. `unread`: the output has no reader. */
   async #process(line: string): Promise<'read-on' | 'quit' | 'unread'> {
     const typedCommand = commandIn(line);
     if (typedCommand !== undefined && !this.#reader.pending) {
@@ -190,14 +189,14 @@ class Shell {
 
   async #run(statement: string): Promise<boolean> {
     const { session, destination, signal } = this.#options;
-    // A query of Tab's ends first; a statement may make other names.
+    // The query of a completion ends first; the statement may change the names.
     await this.#catalog?.catch(() => undefined);
     this.#catalog = undefined;
     const cancelOrStop = signal === undefined ? this.#cancel.signal : AbortSignal.any([signal, this.#cancel.signal]);
     return destination.whole(() => session.run(statement, cancelOrStop));
   }
 
-  /** Reports what a step fails with. False where nobody reads the output any more. */
+  /** Runs a step and reports its failure. Resolves to false once the output has no reader. */
   async #attempt(step: () => Promise<boolean>): Promise<boolean> {
     try {
       return await step();
@@ -210,7 +209,7 @@ class Shell {
   }
 }
 
-/** The command in a line that no statement goes on with: behind a dot, or one that other shells have without it. */
+/** The command of a line: after a dot, or `exit`, `help` or `quit`, which other shells have without a dot. */
 function commandIn(line: string): string | undefined {
   return /^\s*(exit|help|quit)[\s;]*$/i.exec(line)?.[1]?.toLowerCase() ?? /^\s*\.(.*)$/.exec(line)?.[1];
 }

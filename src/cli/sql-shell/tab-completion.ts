@@ -8,18 +8,18 @@ export interface Catalog {
   readonly keywords: readonly string[];
 }
 
-/** What has been typed of a file's name behind `.output`; undefined in any other text. */
+/** The typed start of a file name after `.output`; undefined in any other text. */
 export function typedFile(text: string): string | undefined {
   return /^\s*\.output\s+(.*)$/.exec(text)?.[1];
 }
 
-/** Words behind which a table is named. */
+/** Words before the name of a table. */
 const beforeTable = /\b(?:from|join|into|update|table|describe|summarize)\s+$/i;
 
 /**
- * What Tab offers at the end of a text: words that may replace `typed`, the word before the cursor.
+ * The completions at the end of a text: words that may replace `typed`, the word before the cursor.
  *
- * @param text the statement up to the cursor, its earlier lines included; or a line with a command
+ * @param text the statement up to the cursor, with its earlier lines; or a line with a command
  */
 export function suggestions(
   text: string,
@@ -41,20 +41,20 @@ export function suggestions(
   const tables = [...catalog.tables.keys()];
   if (beforeTable.test(before)) return { words: beginning(tables, typed), typed };
   const columns = new Set([...catalog.tables.values()].flat());
-  // An empty word would offer everything there is.
+  // An empty word would match every name.
   if (typed === '') return { words: [], typed };
   const upper = typed === typed.toUpperCase();
   const keywords = catalog.keywords.map((word) => (upper ? word.toUpperCase() : word.toLowerCase()));
   return { words: beginning([...columns, ...tables, ...keywords], typed), typed };
 }
 
-/** Those that begin as typed, in whatever case, each once. */
+/** The words that begin as typed, without regard to case, each once. */
 function beginning(words: readonly string[], typed: string): string[] {
   const prefix = typed.toLowerCase();
   return [...new Set(words)].filter((word) => word.toLowerCase().startsWith(prefix)).toSorted();
 }
 
-/** The columns of a table, or of the one that an alias names. */
+/** The columns of a table, by its name or an alias. */
 function columnsOf(qualifier: string, text: string, { tables }: Catalog): readonly string[] {
   const prefix = qualifier.toLowerCase();
   for (const [, table = '', alias = ''] of text.matchAll(/\b(?:from|join|,)\s+(\w+)\s+(?:as\s+)?(\w+)/gi)) {
@@ -63,12 +63,12 @@ function columnsOf(qualifier: string, text: string, { tables }: Catalog): readon
   return tables.get(prefix) ?? [];
 }
 
-/** Whether a text ends inside of quotes. */
+/** Whether a text ends within quotes. */
 function isQuoted(text: string): boolean {
   return (text.match(/'/g)?.length ?? 0) % 2 === 1 || (text.match(/"/g)?.length ?? 0) % 2 === 1;
 }
 
-/** The tables with their columns, views and what the user has made included, and DuckDB's keywords. */
+/** All tables and views with their columns, and DuckDB's keywords. */
 export async function readCatalog(database: Database): Promise<Catalog> {
   const tables = new Map<string, string[]>();
   const columns = await database.rows(

@@ -1,17 +1,25 @@
 import { parseInstant } from '../../core/numeric/instant.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { InstantRange, Ledger, LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
+import type {
+  InstantRange,
+  Ledger,
+  LedgerItem,
+  LedgerPage,
+  LedgerQuery,
+  TransactionLedger,
+} from '../../serve/http/ledger.js';
+import { dayMs } from '../../core/windows.js';
 import type { FaultInjector } from './fault-injector.js';
+import type { FaultKind } from './fault-settings.js';
 import { faultyTransactions } from './faulty-transactions.js';
 
-const hour = 3_600_000;
-const day = 24 * hour;
+const hourMs = 3_600_000;
 
 /** A list of events that the live service sends and its public model lacks. */
 export const unknownList = 'PerformanceBondRefundEventList';
 
-/** Members that hold the date of an event, by which faults hide it. */
+/** Members with the date of an event, by which faults hide it. */
 const dateNames = ['PostedDate', 'postedDate', 'TransactionPostedDate', 'TransactionCreationDate'];
 
 type Members = Readonly<Record<string, unknown>>;
@@ -30,9 +38,18 @@ function instantIn(members: Members, names: readonly string[]): number | undefin
 export function withoutMember(json: string, name: string): string {
   const tape = new Tape();
   scan(Buffer.from(json), tape);
-  const kept = [...tape.keys(0)].filter((key) => tape.stringValue(key) !== name);
-  return `{${kept.map((key) => `${tape.text(key)}:${tape.text(key + 1)}`).join(',')}}`;
+  const others = [...tape.keys(0)].filter((key) => tape.stringValue(key) !== name);
+  return `{${others.map((key) => `${tape.text(key)}:${tape.text(key + 1)}`).join(',')}}`;
 }
+
+/** Kinds of faults that change what a ledger has. */
+const ledgerFaults: readonly FaultKind[] = [
+  'deferred-events',
+  'recent-incomplete',
+  'total-missing',
+  'unknown-list',
+  'history-limit',
+];
 
 /**
  * A ledger with the live service's worst behaviour: late events, a limited history, groups without a total, events in
@@ -41,84 +58,101 @@ export function withoutMember(json: string, name: string): string {
  * late or too old. A page may have fewer items than requested.
  */
 export function faultyLedger(ledger: Ledger, injector: FaultInjector): Ledger {
-  const on = {
-    deferred: injector.has('deferred-events'),
-    recent: injector.has('recent-incomplete'),
-    total: injector.has('total-missing'),
-    list: injector.has('unknown-list'),
-    history: injector.has('history-limit'),
-  };
   const byTransaction = ledger.byTransaction && faultyTransactions(ledger.byTransaction, injector);
-  if (!Object.values(on).includes(true) && byTransaction === ledger.byTransaction) return ledger;
-  const oldest = (asOf: number) => (on.history ? asOf - injector.amount('history-limit') * day : -Infinity);
+  const isFaulty = ledgerFaults.some((kind) => injector.has(kind)) || byTransaction !== ledger.byTransaction;
+  return isFaulty ? new FaultyLedger(ledger, byTransaction, injector) : ledger;
+}
 
-  function isHidden({ list, json }: LedgerItem, asOf: number): boolean {
-    if (!on.deferred && !on.recent && !on.history) return false;
+class FaultyLedger implements Ledger {
+  readonly byTransaction: TransactionLedger | undefined;
+  readonly #ledger: Ledger;
+  readonly #injector: FaultInjector;
+
+  constructor(ledger: Ledger, byTransaction: TransactionLedger | undefined, injector: FaultInjector) {
+    this.#ledger = ledger;
+    this.byTransaction = byTransaction;
+    this.#injector = injector;
+  }
+
+  async groups(range: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
+    const page = await this.#recent(range, query, (recent) => this.#ledger.groups(recent, query));
+    return { ...page, items: page.items.map((item) => this.#sentGroup(item, query.asOf)) };
+  }
+
+  async events(range: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
+    const page = await this.#recent(range, query, (recent) => this.#ledger.events(recent, query));
+    return this.#sentEvents(page, query);
+  }
+
+  async eventsOfGroup(groupId: string, query: LedgerQuery, range?: InstantRange): Promise<LedgerPage | undefined> {
+    const page = await this.#ledger.eventsOfGroup(groupId, query, range);
+    return page && this.#sentEvents(page, query);
+  }
+
+  async eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
+    const page = await this.#ledger.eventsOfOrder(orderId, query);
+    return page && this.#sentEvents(page, query);
+  }
+
+  /** The earliest instant that the history limit allows. */
+  #oldest(asOf: number): number {
+    return this.#injector.has('history-limit') ? asOf - this.#injector.amount('history-limit') * dayMs : -Infinity;
+  }
+
+  /** Requests the page of a range without what is older than the history limit. */
+  async #recent(
+    { from, to }: InstantRange,
+    { asOf }: LedgerQuery,
+    ask: (range: InstantRange) => Promise<LedgerPage>,
+  ): Promise<LedgerPage> {
+    const range = { from: Math.max(from, this.#oldest(asOf)), to };
+    if (range.from > from) this.#injector.count('history-limit');
+    return range.from < to ? ask(range) : { items: [], next: undefined };
+  }
+
+  #sentEvents({ items, next }: LedgerPage, { asOf }: LedgerQuery): LedgerPage {
+    const visible = items.filter((item) => !this.#isHidden(item, asOf));
+    return { items: visible.map((item) => this.#sentEvent(item)), next };
+  }
+
+  #isHidden({ list, json }: LedgerItem, asOf: number): boolean {
+    const injector = this.#injector;
+    const hiding = ['deferred-events', 'recent-incomplete', 'history-limit'] as const;
+    if (!hiding.some((kind) => injector.has(kind))) return false;
     const date = instantIn(membersOf(json), dateNames);
     if (date === undefined) return false;
-    if (date < oldest(asOf)) {
+    if (date < this.#oldest(asOf)) {
       injector.count('history-limit');
       return true;
     }
     const key = list + json;
-    const lateBy = (kind: 'deferred-events' | 'recent-incomplete', ms: number) => {
-      const hidden = asOf < date + ms && injector.hitsItem(kind, key);
-      if (hidden) injector.count(kind);
-      return hidden;
+    const isLateBy = (kind: 'deferred-events' | 'recent-incomplete', ms: number) => {
+      const isLate = asOf < date + ms && injector.hitsItem(kind, key);
+      if (isLate) injector.count(kind);
+      return isLate;
     };
     // The hour of arrival uses a second random number, independent of the one that selected the event.
-    const arrives = injector.chance('recent-incomplete', key, 'arrival') * injector.amount('recent-incomplete') * hour;
-    return lateBy('deferred-events', injector.amount('deferred-events') * day) || lateBy('recent-incomplete', arrives);
+    const delay = injector.chance('recent-incomplete', key, 'arrival') * injector.amount('recent-incomplete') * hourMs;
+    return (
+      isLateBy('deferred-events', injector.amount('deferred-events') * dayMs) || isLateBy('recent-incomplete', delay)
+    );
   }
 
-  function shownEvent(item: LedgerItem): LedgerItem {
-    if (!on.list || !injector.hitsItem('unknown-list', item.list + item.json)) return item;
-    injector.count('unknown-list');
+  #sentEvent(item: LedgerItem): LedgerItem {
+    if (!this.#injector.hitsItem('unknown-list', item.list + item.json)) return item;
+    this.#injector.count('unknown-list');
     return { ...item, list: unknownList };
   }
 
-  function shownGroup(item: LedgerItem, asOf: number): LedgerItem {
-    if (!on.total) return item;
+  #sentGroup(item: LedgerItem, asOf: number): LedgerItem {
+    const injector = this.#injector;
+    if (!injector.has('total-missing')) return item;
     const members = membersOf(item.json);
-    const ended = instantIn(members, ['FinancialEventGroupEnd']);
-    const isFresh = ended !== undefined && ended <= asOf && asOf < ended + injector.amount('total-missing') * hour;
+    const end = instantIn(members, ['FinancialEventGroupEnd']);
+    const isFresh = end !== undefined && end <= asOf && asOf < end + injector.amount('total-missing') * hourMs;
     const id = String(members['FinancialEventGroupId']);
     if (!isFresh || members['OriginalTotal'] === undefined || !injector.hitsItem('total-missing', id)) return item;
     injector.count('total-missing');
     return { ...item, json: withoutMember(item.json, 'OriginalTotal') };
   }
-
-  const eventsOf = ({ items, next }: LedgerPage, asOf: number): LedgerPage => ({
-    items: items.filter((item) => !isHidden(item, asOf)).map(shownEvent),
-    next,
-  });
-
-  /** Asks for the part of a range that isn't older than the history limit. */
-  async function within(
-    { from, to }: InstantRange,
-    asOf: number,
-    ask: (range: InstantRange) => Promise<LedgerPage>,
-  ): Promise<LedgerPage> {
-    const range = { from: Math.max(from, oldest(asOf)), to };
-    if (range.from > from) injector.count('history-limit');
-    return range.from < to ? ask(range) : { items: [], next: undefined };
-  }
-
-  return {
-    byTransaction,
-    groups: async (range, query) => {
-      const page = await within(range, query.asOf, (left) => ledger.groups(left, query));
-      return { ...page, items: page.items.map((item) => shownGroup(item, query.asOf)) };
-    },
-    events: async (range, query) =>
-      eventsOf(await within(range, query.asOf, (left) => ledger.events(left, query)), query.asOf),
-    eventsOfGroup: async (groupId, query, range) => {
-      const page = await ledger.eventsOfGroup(groupId, query, range);
-      return page && eventsOf(page, query.asOf);
-    },
-    eventsOfOrder: async (orderId, query) => {
-      const page = await ledger.eventsOfOrder(orderId, query);
-      return page && eventsOf(page, query.asOf);
-    },
-  };
 }

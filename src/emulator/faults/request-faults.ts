@@ -8,20 +8,21 @@ import {
   overQuota,
   tokenExpired,
 } from '../../serve/http/outcome.js';
-import type { PageRequest } from '../../serve/http/served-operation.js';
-import type { LedgerItem } from '../../serve/http/ledger.js';
+import type { CheckedRequest } from '../../serve/http/served-operation.js';
+import type { LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
+import type { Answer } from '../../core/http-server/answer.js';
 import { Refusal } from '../../core/http-server/refusal.js';
 import {
-  shownPage,
+  faultlessPage,
   type FaultRequest,
   type RequestFaults,
-  type RequestNames,
+  type RequestIdentity,
+  type SentPage,
 } from '../../serve/http/fault-injection.js';
 import type { FaultKind } from './fault-settings.js';
 import type { FaultInjector } from './fault-injector.js';
 import { dayMs } from '../../core/windows.js';
 
-const day = dayMs;
 const rateHeader = 'x-amzn-RateLimit-Limit';
 const webPage =
   '<!DOCTYPE html>\n<html><head><title>Service</title></head><body><h1>Please try again later</h1></body></html>\n';
@@ -43,18 +44,26 @@ function signInError(status: number, error: string, description: string): Outcom
 }
 
 /** Whether a window of events is longer than `days`; a missing upper bound is the latest possible one. */
-function isLongWindow({ chain }: PageRequest, days: number): boolean {
+function isLongWindow({ chain }: CheckedRequest, days: number): boolean {
   const { operation, after, before, asOf } = chain;
   return (
     operation === 'ListFinancialEvents' &&
     after !== undefined &&
-    (before ?? asOf - limits.marginMs) - after > days * day
+    (before ?? asOf - limits.marginMs) - after > days * dayMs
   );
 }
 
 /** Whether a range of posting dates is longer than `days`; a missing upper bound is the latest possible one. */
-function isLongPosted({ chain: { after, before, asOf } }: PageRequest, days: number): boolean {
-  return after !== undefined && (before ?? asOf) - after > days * day;
+function isLongPosted({ chain: { after, before, asOf } }: CheckedRequest, days: number): boolean {
+  return after !== undefined && (before ?? asOf) - after > days * dayMs;
+}
+
+/** Faults that later requests meet again: the expired tokens stay invalid, and a target is refused only once. */
+interface FaultMemory {
+  /** Targets of requests that were refused once and pass the next time. */
+  readonly refusedTargets: Set<string>;
+  readonly expiredTokens: Set<string>;
+  readonly expiredAccessTokens: Set<string>;
 }
 
 /**
@@ -63,101 +72,137 @@ function isLongPosted({ chain: { after, before, asOf } }: PageRequest, days: num
  */
 export function createRequestFaults(
   injector: FaultInjector,
-): (request: FaultRequest, names: RequestNames) => RequestFaults {
-  /** Targets of requests that were refused once and pass the next time. */
-  const refusedOnce = new Set<string>();
-  const deadTokens = new Set<string>();
-  const deadAccessTokens = new Set<string>();
-
-  return (request, { target, accessToken }) => {
-    const hits = (kind: FaultKind) => injector.hits(kind, request);
-    const limit = (kind: FaultKind, value: number) => {
-      if (value > injector.amount(kind) && hits(kind)) throw unexplained();
-    };
-
-    function passingRefusal(): boolean {
-      if (refusedOnce.delete(target) || !hits('invalid-input')) return false;
-      refusedOnce.add(target);
-      return true;
-    }
-    function isTokenDead(token: string | undefined): boolean {
-      if (token === undefined) return false;
-      if (!deadTokens.has(token) && !hits('token-expired')) return false;
-      deadTokens.add(token);
-      return true;
-    }
-    function isAccessTokenDead(): boolean {
-      if (accessToken !== undefined && deadAccessTokens.has(accessToken)) return true;
-      if (!hits('access-token-expired')) return false;
-      if (accessToken !== undefined) deadAccessTokens.add(accessToken);
-      return true;
-    }
-    function someLeftOut(items: readonly LedgerItem[]): readonly LedgerItem[] {
-      const chance = (item: LedgerItem) => injector.chance('groups-missing', request.number, item.json);
-      const left = items.filter((item) => chance(item) >= 1 / injector.amount('groups-missing'));
-      return left.length < items.length ? left : items.slice(1);
-    }
-
-    return {
-      throttled: () => {
-        if (hits('throttled') || hits('throttled-spell')) return refused(overQuota());
-        if (!hits('throttled-retry-after')) return undefined;
-        const seconds = String(injector.amount('throttled-retry-after'));
-        return { ...refused(overQuota()), headers: { 'Retry-After': seconds } };
-      },
-      rate: () => (hits('rate-changed') ? injector.amount('rate-changed') : undefined),
-      instead: () => {
-        const signIn = request.operation === 'SignIn';
-        if (hits('reset')) return unanswered('reset');
-        if (hits('no-answer')) return unanswered('never');
-        if (hits('server-error')) return signIn ? signInError(500, 'server_error', 'It failed.') : refused(failed());
-        if (hits('unavailable')) {
-          return signIn
-            ? signInError(503, 'temporarily_unavailable', 'Please try again later.')
-            : refused(unavailable());
-        }
-        if (hits('unavailable-html')) return html(503);
-        if (hits('html')) return html(200);
-        if (isAccessTokenDead()) return refused(denied(accessTokenExpired));
-        if (hits('access-denied')) return refused(denied());
-        return passingRefusal() ? refused(unexplained()) : undefined;
-      },
-      isTokenEnough: () => hits('token-without-arguments'),
-      check: (checked) => {
-        if (isTokenDead(checked.token)) throw tokenExpired(injector.amount('token-expired'));
-        limit('page-limit', checked.chain.pageSize);
-        limit('chain-limit', checked.pages + 1);
-        if (isLongWindow(checked, injector.amount('window-limit')) && hits('window-limit')) throw unexplained();
-        if (checked.pages > 0 && isLongPosted(checked, injector.amount('deep-500')) && hits('deep-500')) throw failed();
-      },
-      page: (checked, page) => {
-        const { chain, cursor, token, results } = checked;
-        if (chain.operation === 'ListFinancialEventsByGroupId') limit('group-limit', results + page.items.length);
-        if (hits('empty-page')) return { items: [], next: { cursor } };
-        if (hits('page-twice')) return { items: page.items, next: { cursor } };
-        const isListing = chain.operation === 'ListFinancialEventGroups';
-        const isCut = isListing && page.items.length > 0 && hits('groups-missing');
-        const shown = shownPage(isCut ? { ...page, items: someLeftOut(page.items) } : page);
-        if (token !== undefined && hits('token-loop')) return { ...shown, next: { token } };
-        return {
-          ...shown,
-          ...(shown.next === undefined && hits('null-token') && { lastToken: null }),
-          ...(hits('no-list') && { hasList: false }),
-        };
-      },
-      checkBody: (body) => {
-        limit('body-limit', Buffer.byteLength(body));
-      },
-      finish: (answer) => {
-        if (answer.delivery !== 'whole') return answer;
-        const { [rateHeader]: announced, ...others } = answer.headers;
-        const headers = announced !== undefined && hits('rate-missing') ? others : answer.headers;
-        let delivery: Delivery = 'whole';
-        if (hits('no-body')) delivery = 'head-only';
-        else if (hits('cut-body')) delivery = 'cut';
-        else if (hits('wrong-length')) delivery = 'too-long';
-        return { ...answer, headers, delivery };
-      },
-    };
+): (request: FaultRequest, identity: RequestIdentity) => RequestFaults {
+  const memory = {
+    refusedTargets: new Set<string>(),
+    expiredTokens: new Set<string>(),
+    expiredAccessTokens: new Set<string>(),
   };
+  return (request, identity) => new InjectedFaults(injector, request, identity, memory);
+}
+
+class InjectedFaults implements RequestFaults {
+  readonly #injector: FaultInjector;
+  readonly #request: FaultRequest;
+  readonly #identity: RequestIdentity;
+  readonly #memory: FaultMemory;
+
+  constructor(injector: FaultInjector, request: FaultRequest, identity: RequestIdentity, memory: FaultMemory) {
+    this.#injector = injector;
+    this.#request = request;
+    this.#identity = identity;
+    this.#memory = memory;
+  }
+
+  throttled(): Outcome | undefined {
+    if (this.#hits('throttled') || this.#hits('throttled-spell')) return refused(overQuota());
+    if (!this.#hits('throttled-retry-after')) return undefined;
+    const seconds = String(this.#injector.amount('throttled-retry-after'));
+    return { ...refused(overQuota()), headers: { 'Retry-After': seconds } };
+  }
+
+  rate(): number | undefined {
+    return this.#hits('rate-changed') ? this.#injector.amount('rate-changed') : undefined;
+  }
+
+  replacement(): Outcome | undefined {
+    const isSignIn = this.#request.operation === 'SignIn';
+    if (this.#hits('reset')) return unanswered('reset');
+    if (this.#hits('no-answer')) return unanswered('never');
+    if (this.#hits('server-error'))
+      return isSignIn ? signInError(500, 'server_error', 'It failed.') : refused(failed());
+    if (this.#hits('unavailable')) {
+      return isSignIn ? signInError(503, 'temporarily_unavailable', 'Please try again later.') : refused(unavailable());
+    }
+    if (this.#hits('unavailable-html')) return html(503);
+    if (this.#hits('html')) return html(200);
+    if (this.#isAccessTokenExpired()) return refused(denied(accessTokenExpired));
+    if (this.#hits('access-denied')) return refused(denied());
+    return this.#isRefusedOnce() ? refused(unexplained()) : undefined;
+  }
+
+  isTokenSufficient(): boolean {
+    return this.#hits('token-without-arguments');
+  }
+
+  check(checked: CheckedRequest): void {
+    if (this.#isTokenExpired(checked.token)) throw tokenExpired(this.#injector.amount('token-expired'));
+    this.#limit('page-limit', checked.chain.pageSize);
+    this.#limit('chain-limit', checked.pages + 1);
+    if (isLongWindow(checked, this.#injector.amount('window-limit')) && this.#hits('window-limit')) throw unexplained();
+    if (checked.pages === 0) return;
+    if (isLongPosted(checked, this.#injector.amount('deep-500')) && this.#hits('deep-500')) throw failed();
+  }
+
+  page({ chain, cursor, token, results }: CheckedRequest, page: LedgerPage): SentPage {
+    if (chain.operation === 'ListFinancialEventsByGroupId') this.#limit('group-limit', results + page.items.length);
+    if (this.#hits('empty-page')) return { items: [], next: { cursor } };
+    if (this.#hits('page-twice')) return { items: page.items, next: { cursor } };
+    const lacksGroups =
+      chain.operation === 'ListFinancialEventGroups' && page.items.length > 0 && this.#hits('groups-missing');
+    const sent = faultlessPage(lacksGroups ? { ...page, items: this.#withMissing(page.items) } : page);
+    if (token !== undefined && this.#hits('token-loop')) return { ...sent, next: { token } };
+    return {
+      ...sent,
+      ...(sent.next === undefined && this.#hits('null-token') && { lastToken: null }),
+      ...(this.#hits('no-list') && { hasList: false }),
+    };
+  }
+
+  checkBody(body: string): void {
+    this.#limit('body-limit', Buffer.byteLength(body));
+  }
+
+  finish(answer: Answer): Answer {
+    if (answer.delivery !== 'whole') return answer;
+    const { [rateHeader]: announced, ...others } = answer.headers;
+    const headers = announced !== undefined && this.#hits('rate-missing') ? others : answer.headers;
+    return { ...answer, headers, delivery: this.#delivery() };
+  }
+
+  #hits(kind: FaultKind): boolean {
+    return this.#injector.hits(kind, this.#request);
+  }
+
+  #limit(kind: FaultKind, value: number): void {
+    if (value > this.#injector.amount(kind) && this.#hits(kind)) throw unexplained();
+  }
+
+  #isRefusedOnce(): boolean {
+    const { refusedTargets } = this.#memory;
+    if (refusedTargets.delete(this.#identity.target) || !this.#hits('invalid-input')) return false;
+    refusedTargets.add(this.#identity.target);
+    return true;
+  }
+
+  #isTokenExpired(token: string | undefined): boolean {
+    const { expiredTokens } = this.#memory;
+    if (token === undefined) return false;
+    if (!expiredTokens.has(token) && !this.#hits('token-expired')) return false;
+    expiredTokens.add(token);
+    return true;
+  }
+
+  #isAccessTokenExpired(): boolean {
+    const { accessToken } = this.#identity;
+    const { expiredAccessTokens } = this.#memory;
+    if (accessToken !== undefined && expiredAccessTokens.has(accessToken)) return true;
+    if (!this.#hits('access-token-expired')) return false;
+    if (accessToken !== undefined) expiredAccessTokens.add(accessToken);
+    return true;
+  }
+
+  /** The groups without about one in N, at least without the first one. */
+  #withMissing(groups: readonly LedgerItem[]): readonly LedgerItem[] {
+    const share = 1 / this.#injector.amount('groups-missing');
+    const chance = ({ json }: LedgerItem) => this.#injector.chance('groups-missing', this.#request.number, json);
+    const listed = groups.filter((group) => chance(group) >= share);
+    return listed.length < groups.length ? listed : groups.slice(1);
+  }
+
+  #delivery(): Delivery {
+    if (this.#hits('no-body')) return 'head-only';
+    if (this.#hits('cut-body')) return 'cut';
+    return this.#hits('wrong-length') ? 'too-long' : 'whole';
+  }
 }

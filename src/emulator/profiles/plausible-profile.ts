@@ -5,7 +5,7 @@ import {
   onceEach,
   marketplaceIn,
   percent,
-  type Density,
+  type EventDensity,
   type LoanEvent,
   type Marketplace,
   type Order,
@@ -242,7 +242,7 @@ const weightsBefore = (() => {
 })();
 
 /** A density with weekends, seasons and sales: `events` in `days` days on average over the years. */
-function seasonalDensity(events: number, days: number): Density {
+function seasonalDensity(events: number, days: number): EventDensity {
   const perDay = events / days;
   const firstOf = (day: number) => {
     const cycle = Math.floor(day / cycleDays);

@@ -251,7 +251,7 @@ export interface LoanEvent {
 }
 
 /** The distribution of events over days. Ordinals increase from day to day without a first one. */
-export interface Density {
+export interface EventDensity {
   readonly perDay: number;
   /** The ordinal of the first event on or after a day (days since 1970-01-01). */
   firstOf: (day: number) => number;
@@ -275,7 +275,7 @@ export interface Profile {
   marketplaceOf(bits: number, list: EventListName): Marketplace;
   /** Number of events of each list in a block, for a seller with `quarterly` events in 90 days. */
   blockCounts(quarterly: number): ReadonlyMap<EventListName, number>;
-  density(events: number, days: number): Density;
+  density(events: number, days: number): EventDensity;
   drawOrder(draw: Draw, marketplace: Marketplace): Order;
   /** The loan event of a block of `size` events. */
   drawLoan(draw: Draw, block: number, size: number): LoanEvent;
@@ -304,7 +304,7 @@ export const onceEach: readonly (readonly [EventListName, number])[] = (Object.k
  * any `days` consecutive whole days have exactly N, wherever counting starts. Products stay below 2^53 for up to 10^9
  * events.
  */
-export function createEvenDensity(events: number, days: number): Density {
+export function createEvenDensity(events: number, days: number): EventDensity {
   return {
     perDay: events / days,
     firstOf: (day) => Math.floor((events * day) / days),

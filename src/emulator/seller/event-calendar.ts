@@ -2,7 +2,7 @@ import { dayMs } from '../../core/windows.js';
 import type { EventMix } from './event-mix.js';
 import { hash } from '../profiles/seeded-random.js';
 import { createHash } from 'node:crypto';
-import type { Density, Marketplace, Profile } from '../profiles/seller-profile.js';
+import type { EventDensity, Marketplace, Profile } from '../profiles/seller-profile.js';
 
 const salt = { tie: 31, position: 32, precision: 33, start: 51, balance: 52 };
 
@@ -18,7 +18,7 @@ interface Calendar {
  * on no other event. One event in sixteen has the instant of the previous one. Truncation to the second is decided for
  * each second as a whole, so that it doesn't change the order.
  */
-export function createCalendar(key: number, density: Density, mix: EventMix, oddities: boolean): Calendar {
+export function createCalendar(key: number, density: EventDensity, mix: EventMix, oddities: boolean): Calendar {
   const isTied = (ordinal: number) =>
     hash(key, ordinal, salt.tie) >>> 28 === 0 || mix.isDuplicate(ordinal, mix.slotOf(ordinal));
 

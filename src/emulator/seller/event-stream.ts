@@ -3,11 +3,11 @@ import type { EventListName } from '../../sources/finances/model/records.js';
 import { accountWriters } from './account-writers.js';
 import { dayMs } from '../../core/windows.js';
 import { createCalendar, createPeriods, type Period, type Periods } from './event-calendar.js';
-import { createEventMix, createFollowUps } from './event-mix.js';
+import { createEventMix, createFollowUps, type EventMix } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
 import { orderWriters } from './order-writers.js';
 import { createOrderIds, Draw, hash, keyOf, type OrderIds } from '../profiles/seeded-random.js';
-import type { Density, Marketplace, Profile } from '../profiles/seller-profile.js';
+import type { EventDensity, Marketplace, Profile } from '../profiles/seller-profile.js';
 import { shipmentWriters } from './shipment-writers.js';
 
 const salt = { marketplace: 61, contents: 62, order: 64, variety: 66 };
@@ -35,10 +35,10 @@ export interface EventFacts {
   readonly source: number;
 }
 
-/** All events of a seller, past and future; a `History` selects those up to an instant. */
+/** All events of a seller, past and future; a `SellerHistory` selects those up to an instant. */
 export interface EventStream {
   readonly profile: Profile;
-  readonly density: Density;
+  readonly density: EventDensity;
   readonly periods: Periods;
   readonly orderIds: OrderIds;
   factsOf: (ordinal: number) => EventFacts;
@@ -58,8 +58,6 @@ export function createEventStream(seed: number, count: number, days: number, pro
   const followUps = createFollowUps(key, density.perDay, mix);
   const calendar = createCalendar(key, density, mix, profile.oddities);
   const periods = createPeriods(seed, key, profile);
-  const draw = new Draw();
-  const orderDraw = new Draw();
 
   function factsOf(ordinal: number): EventFacts {
     const slot = mix.slotOf(ordinal);
@@ -76,7 +74,22 @@ export function createEventStream(seed: number, count: number, days: number, pro
     };
   }
 
-  // Reused for all events, as creating one costs more than writing a short event.
+  return {
+    profile,
+    density,
+    periods,
+    orderIds: createOrderIds(key),
+    factsOf,
+    firstAt: calendar.firstAt,
+    eventsOf: (order) => (mix.slotOf(order).order ? [order, ...followUps.followUpsOf(order)] : []),
+    write: createWriter(key, profile, mix, periods),
+  };
+}
+
+/** Writes events with one context for all, as creating one costs more than writing a short event. */
+function createWriter(key: number, profile: Profile, mix: EventMix, periods: Periods): EventStream['write'] {
+  const draw = new Draw();
+  const orderDraw = new Draw();
   const context: { -readonly [Key in keyof EventContext]: EventContext[Key] } = {
     profile,
     blockSize: mix.blockSize,
@@ -91,30 +104,20 @@ export function createEventStream(seed: number, count: number, days: number, pro
     earlierPeriod: () => periods.of(context.marketplace, context.period().index - 1),
     groupIdOf: periods.idOf,
   };
-
-  return {
-    profile,
-    density,
-    periods,
-    orderIds: createOrderIds(key),
-    factsOf,
-    firstAt: calendar.firstAt,
-    eventsOf: (order) => (mix.slotOf(order).order ? [order, ...followUps.followUpsOf(order)] : []),
-    write: ({ ordinal, at, list, nth, marketplace, order, source }, sink) => {
-      context.at = at;
-      context.marketplace = marketplace;
-      context.order = order ?? ordinal;
-      context.turn = mix.blockOf(ordinal);
-      context.nth = nth;
-      draw.begin(key, source, salt.contents);
-      sink.begin(marketplace, hash(key, source, salt.variety));
-      writers[list](context, sink);
-    },
+  return ({ ordinal, at, list, nth, marketplace, order, source }, sink) => {
+    context.at = at;
+    context.marketplace = marketplace;
+    context.order = order ?? ordinal;
+    context.turn = mix.blockOf(ordinal);
+    context.nth = nth;
+    draw.begin(key, source, salt.contents);
+    sink.begin(marketplace, hash(key, source, salt.variety));
+    writers[list](context, sink);
   };
 }
 
 /** The events that a seller has at an instant. */
-export interface History {
+export interface SellerHistory {
   /** The last instant, milliseconds since 1970. */
   readonly until: number;
   /** The settlement periods that have started, by their start. */
@@ -135,7 +138,7 @@ export interface History {
  * The history at an instant: each currency's starts with the settlement period that was open `days` before that day, so
  * that no group lacks its first events; it ends at the instant itself.
  */
-export function historyAt(events: EventStream, days: number, instant: number): History {
+export function historyAt(events: EventStream, days: number, instant: number): SellerHistory {
   const until = Math.floor(instant);
   const earliest = (Math.floor(until / dayMs) - days) * dayMs;
   const firsts = events.profile.marketplaces.map((marketplace) => events.periods.at(marketplace, earliest));

@@ -1,15 +1,15 @@
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
-import { createEventStream, type EventFacts, type EventStream, type History, historyAt } from './event-stream.js';
+import { createEventStream, type EventFacts, type EventStream, type SellerHistory, historyAt } from './event-stream.js';
 import { JsonSink } from './json-sink.js';
 import { edgeCases } from '../profiles/edge-cases-profile.js';
 import { plausible } from '../profiles/plausible-profile.js';
 import { keyOf } from '../profiles/seeded-random.js';
 import type { Profile } from '../profiles/seller-profile.js';
-import { createPeriodSums, groupJson } from './settlement-groups.js';
+import { createPeriodSums, groupJson, type PeriodSums } from './settlement-groups.js';
 import type { Period } from './event-calendar.js';
-import { createTransactionBooks } from './transaction-books.js';
+import { TransactionBooks } from './transaction-books.js';
 
 export interface SellerOptions {
   /** Seed of all events: a whole number from 0. */
@@ -33,7 +33,7 @@ export type ProfileName = keyof typeof profiles;
 export interface Seller extends Ledger {
   readonly stream: EventStream;
   /** The events up to now. */
-  readonly history: () => History;
+  readonly history: () => SellerHistory;
 }
 
 const ever: InstantRange = { from: -Infinity, to: Infinity };
@@ -62,19 +62,19 @@ function ordinalIn(cursor: string | undefined): number | undefined {
 }
 
 /** At most `limit` items, and the last of them where more follow. */
-function cut<T>(items: Iterable<T>, limit: number): { shown: T[]; last: T | undefined } {
-  const shown: T[] = [];
+function cut<T>(items: Iterable<T>, limit: number): { first: T[]; last: T | undefined } {
+  const first: T[] = [];
   for (const item of items) {
-    if (shown.length === limit) return { shown, last: shown.at(-1) };
-    shown.push(item);
+    if (first.length === limit) return { first, last: first.at(-1) };
+    first.push(item);
   }
-  return { shown, last: undefined };
+  return { first, last: undefined };
 }
 
-/** The result as a promise, rejected with what `ask` throws. */
-function answer<T>(ask: () => T): Promise<T> {
+/** A promise of the result, rejected with what `compute` throws. */
+function promised<T>(compute: () => T): Promise<T> {
   return new Promise((resolve) => {
-    resolve(ask());
+    resolve(compute());
   });
 }
 
@@ -94,75 +94,105 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   checkWhole('number of days', days, 1, limits.days);
 
   const key = keyOf(seed);
-  const profile: Profile = profiles[options.profile];
-  const events = createEventStream(seed, count, days, profile);
-  const periodSums = createPeriodSums(events);
-  const sink = new JsonSink(events.orderIds, profile);
+  const events = createEventStream(seed, count, days, profiles[options.profile]);
+  const sums = createPeriodSums(events);
   const historyOf = ({ asOf }: LedgerQuery) => historyAt(events, days, Math.min(asOf, clock.now()));
-
-  function itemOf(event: EventFacts): LedgerItem {
-    events.write(event, sink);
-    return { list: event.list, json: sink.finish() };
-  }
-  function page(found: Iterable<EventFacts>, { limit }: LedgerQuery): LedgerPage {
-    const { shown, last } = cut(found, limit);
-    return { items: shown.map(itemOf), next: last === undefined ? undefined : String(last.ordinal) };
-  }
-  async function balancesOf(period: Period, until: number) {
-    const netOf = async (one: Period) => (count === 0 ? 0n : periodSums.netOf(one, until));
-    const previous = events.periods.of(period.marketplace, period.index - 1);
-    const carried = profile.isCarriedOver(period.marketplace, previous.index) ? await netOf(previous) : 0n;
-    const beginningBalance = events.periods.openingBalanceOf(period) + carried;
-    return { beginningBalance, total: beginningBalance + (await netOf(period)) };
-  }
-  async function groupItem(period: Period, { until }: History): Promise<LedgerItem> {
-    const { beginningBalance, total } = await balancesOf(period, until);
-    const facts = { id: events.periods.idOf(period), period, isOpen: period.end > until, beginningBalance, total };
-    return { list: '', json: groupJson(key, profile, facts) };
-  }
-  async function groups({ from, to }: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
-    const history = historyOf(query);
-    const position = history.periods.findIndex((period) => events.periods.idOf(period) === query.cursor);
-    if (position === -1 && query.cursor !== undefined) {
-      throw usageError(`expected the cursor to be the id of a group that a page ended with, got "${query.cursor}"`);
-    }
-    const wanted = history.periods.slice(position + 1).filter(({ start }) => start >= from && start < to);
-    const { shown, last } = cut(wanted, query.limit);
-    const items: LedgerItem[] = [];
-    for (const period of shown) items.push(await groupItem(period, history));
-    return { items, next: last === undefined ? undefined : events.periods.idOf(last) };
-  }
-
-  const byTransaction = createTransactionBooks({
-    ...{ seed, key, events, historyOf },
-    sums: { netOf: (span, until) => (count === 0 ? Promise.resolve(0n) : periodSums.netOf(span, until)) },
-    totalOf: async (period, until) => (await balancesOf(period, until)).total,
-  });
-
+  const groups = new GroupPages(key, events, sums);
+  const pages = new EventPages(events);
   return {
     stream: events,
-    byTransaction,
     history: () => historyAt(events, days, clock.now()),
-    groups,
-    events: (range, query) =>
-      answer(() => page(historyOf(query).events(range, undefined, ordinalIn(query.cursor)), query)),
-    eventsOfGroup: (groupId, query, asked = ever) =>
-      answer(() => {
-        const history = historyOf(query);
-        const period = history.periods.find((candidate) => events.periods.idOf(candidate) === groupId);
-        if (period === undefined) return undefined;
-        const range = { from: Math.max(period.start, asked.from), to: Math.min(period.end, asked.to) };
-        return page(history.events(range, period.marketplace, ordinalIn(query.cursor)), query);
-      }),
-    eventsOfOrder: (orderId, query) =>
-      answer(() => {
-        const order = events.orderIds.ordinalOf(orderId);
-        if (order === undefined || count === 0) return undefined;
-        const history = historyOf(query);
-        const found = events.eventsOf(order).map(events.factsOf).filter(history.has);
-        const after = ordinalIn(query.cursor) ?? -Infinity;
-        const rest = found.filter(({ ordinal }) => ordinal > after);
-        return found.length === 0 ? undefined : page(rest, query);
-      }),
+    groups: async (range, query) => groups.page(range, historyOf(query), query),
+    events: (range, query) => promised(() => pages.inRange(range, historyOf(query), query)),
+    eventsOfGroup: (groupId, query, range) => promised(() => pages.ofGroup(groupId, range, historyOf(query), query)),
+    eventsOfOrder: (orderId, query) => promised(() => pages.ofOrder(orderId, historyOf(query), query)),
+    byTransaction: new TransactionBooks({
+      ...{ seed, key, events, sums, historyOf },
+      totalOf: async (period, until) => (await groups.balancesOf(period, until)).total,
+    }),
   };
+}
+
+/** Pages of a seller's events. */
+class EventPages {
+  readonly #events: EventStream;
+  readonly #sink: JsonSink;
+
+  constructor(events: EventStream) {
+    this.#events = events;
+    this.#sink = new JsonSink(events.orderIds, events.profile);
+  }
+
+  inRange(range: InstantRange, history: SellerHistory, query: LedgerQuery): LedgerPage {
+    return this.#page(history.events(range, undefined, ordinalIn(query.cursor)), query);
+  }
+
+  ofGroup(groupId: string, within = ever, history: SellerHistory, query: LedgerQuery): LedgerPage | undefined {
+    const period = history.periods.find((candidate) => this.#events.periods.idOf(candidate) === groupId);
+    if (period === undefined) return undefined;
+    const range = { from: Math.max(period.start, within.from), to: Math.min(period.end, within.to) };
+    return this.#page(history.events(range, period.marketplace, ordinalIn(query.cursor)), query);
+  }
+
+  ofOrder(orderId: string, history: SellerHistory, query: LedgerQuery): LedgerPage | undefined {
+    const order = this.#events.orderIds.ordinalOf(orderId);
+    if (order === undefined || this.#events.density.perDay === 0) return undefined;
+    const found = this.#events.eventsOf(order).map(this.#events.factsOf).filter(history.has);
+    const after = ordinalIn(query.cursor) ?? -Infinity;
+    const remaining = found.filter(({ ordinal }) => ordinal > after);
+    return found.length === 0 ? undefined : this.#page(remaining, query);
+  }
+
+  #page(found: Iterable<EventFacts>, { limit }: LedgerQuery): LedgerPage {
+    const { first, last } = cut(found, limit);
+    return { items: first.map((event) => this.#itemOf(event)), next: last && String(last.ordinal) };
+  }
+
+  #itemOf(event: EventFacts): LedgerItem {
+    this.#events.write(event, this.#sink);
+    return { list: event.list, json: this.#sink.finish() };
+  }
+}
+
+/** Pages of a seller's financial event groups. */
+class GroupPages {
+  readonly #key: number;
+  readonly #events: EventStream;
+  readonly #sums: PeriodSums;
+
+  constructor(key: number, events: EventStream, sums: PeriodSums) {
+    this.#key = key;
+    this.#events = events;
+    this.#sums = sums;
+  }
+
+  async page({ from, to }: InstantRange, history: SellerHistory, { cursor, limit }: LedgerQuery): Promise<LedgerPage> {
+    const { idOf } = this.#events.periods;
+    const position = history.periods.findIndex((period) => idOf(period) === cursor);
+    if (position === -1 && cursor !== undefined) {
+      throw usageError(`expected the cursor to be the id of a group that a page ended with, got "${cursor}"`);
+    }
+    const found = history.periods.slice(position + 1).filter(({ start }) => start >= from && start < to);
+    const { first, last } = cut(found, limit);
+    const items: LedgerItem[] = [];
+    for (const period of first) items.push(await this.#itemOf(period, history.until));
+    return { items, next: last && idOf(last) };
+  }
+
+  /** The beginning balance of a settlement period and its total at an instant, in millionths. */
+  async balancesOf(period: Period, until: number) {
+    const { profile, periods } = this.#events;
+    const previous = periods.of(period.marketplace, period.index - 1);
+    const isCarriedOver = profile.isCarriedOver(period.marketplace, previous.index);
+    const carriedOver = isCarriedOver ? await this.#sums.netOf(previous, until) : 0n;
+    const beginningBalance = periods.openingBalanceOf(period) + carriedOver;
+    return { beginningBalance, total: beginningBalance + (await this.#sums.netOf(period, until)) };
+  }
+
+  async #itemOf(period: Period, until: number): Promise<LedgerItem> {
+    const { profile, periods } = this.#events;
+    const balances = await this.balancesOf(period, until);
+    const facts = { id: periods.idOf(period), period, isOpen: period.end > until, ...balances };
+    return { list: '', json: groupJson(this.#key, profile, facts) };
+  }
 }

@@ -11,7 +11,7 @@ import type {
 import { hash } from '../profiles/seeded-random.js';
 import type { Marketplace } from '../profiles/seller-profile.js';
 import type { Period } from './event-calendar.js';
-import type { EventStream, History } from './event-stream.js';
+import type { EventStream, SellerHistory } from './event-stream.js';
 import { fundTransferOf, type PeriodSums } from './settlement-groups.js';
 import { accountType, moneyJson, relatedIdentifiersJson } from './transaction-json.js';
 
@@ -23,19 +23,19 @@ export interface SellerBooks {
   readonly key: number;
   readonly events: EventStream;
   readonly sums: PeriodSums;
-  readonly historyOf: (query: LedgerQuery) => History;
+  readonly historyOf: (query: LedgerQuery) => SellerHistory;
   /** The total of a settlement with its beginning balance, in millionths. */
   readonly totalOf: (period: Period, until: number) => Promise<bigint>;
 }
 
-/** A found item: the cursor that names it, and a function that writes its JSON. */
-export interface Found {
+/** An item of a page: its cursor, and the writer of its JSON. */
+export interface FoundItem {
   readonly cursor: string;
   readonly write: () => string | Promise<string>;
 }
 
 /** A page of the first `limit` items, with the cursor of the next page. */
-export async function pageOf(found: AsyncIterable<Found>, limit: number): Promise<LedgerPage> {
+export async function pageOf(found: AsyncIterable<FoundItem>, limit: number): Promise<LedgerPage> {
   const items: { list: string; json: string }[] = [];
   let last = '';
   for await (const { cursor, write } of found) {
@@ -47,134 +47,166 @@ export async function pageOf(found: AsyncIterable<Found>, limit: number): Promis
 }
 
 /** The items after a cursor. */
-export async function* behind(
-  found: Iterable<Found> | AsyncIterable<Found>,
+export async function* itemsAfter(
+  found: Iterable<FoundItem> | AsyncIterable<FoundItem>,
   cursor: string | undefined,
-): AsyncGenerator<Found> {
-  let isBehind = cursor === undefined;
-  for await (const one of found) {
-    if (isBehind) yield one;
-    else isBehind = one.cursor === cursor;
+): AsyncGenerator<FoundItem> {
+  let isAfter = cursor === undefined;
+  for await (const item of found) {
+    if (isAfter) yield item;
+    else isAfter = item.cursor === cursor;
   }
 }
 
-/** A seller's settlements as the newer API has them: their ids, what they add up to, and what was paid out. */
-export interface SettlementBooks extends Pick<TransactionLedger, 'summaries' | 'payouts'> {
+/** The related identifiers of a transaction or a summary. */
+export type Identifiers = readonly (readonly [name: string, value: string])[];
+
+/** A seller's settlements as the newer API has them: their ids, their totals, and their payouts. */
+export class SettlementBooks implements Pick<TransactionLedger, 'summaries' | 'payouts'> {
   readonly sellerId: string;
+  readonly #books: SellerBooks;
+
+  constructor(books: SellerBooks) {
+    this.#books = books;
+    const digest = createHash('sha256').update(`${books.seed}/transaction/seller`).digest('base64url');
+    const letters = digest.replaceAll(/[^A-Za-z0-9]/g, '');
+    this.sellerId = `A${letters.slice(0, 13).toUpperCase()}`;
+  }
+
+  summaries(question: SummaryQuestion, query: LedgerQuery): Promise<LedgerPage> {
+    const history = this.#books.historyOf(query);
+    const found =
+      question.settlementId === undefined
+        ? this.#daySummaries(question, history)
+        : this.#settlementSummaries(question, history);
+    return pageOf(itemsAfter(found, query.cursor), query.limit);
+  }
+
+  payouts(question: PayoutQuestion, query: LedgerQuery): Promise<LedgerPage> {
+    const found = this.#payoutsFor(question, this.#books.historyOf(query));
+    return pageOf(itemsAfter(found, query.cursor), query.limit);
+  }
+
   /** The related identifiers of a transaction that counts towards a settlement. */
-  readonly identifiersOf: (period: Period) => readonly (readonly [name: string, value: string])[];
-  readonly payoutIdOf: (period: Period) => string;
+  identifiersOf(period: Period): Identifiers {
+    return [
+      ['FINANCIAL_EVENT_GROUP_ID', this.#books.events.periods.idOf(period)],
+      ['SETTLEMENT_ID', this.#settlementIdOf(period)],
+    ];
+  }
+
+  payoutIdOf(period: Period): string {
+    return this.#numberedId(period, salt.payout);
+  }
+
   /** The settlements closed by the end of a history. */
-  readonly closedIn: (history: History) => readonly Period[];
-}
-
-export function createSettlementBooks({ seed, key, events, sums, historyOf, totalOf }: SellerBooks): SettlementBooks {
-  const { profile, periods } = events;
-  const digest = createHash('sha256').update(`${seed}/transaction/seller`).digest('base64url');
-  const sellerId = `A${digest
-    .replaceAll(/[^A-Za-z0-9]/g, '')
-    .slice(0, 13)
-    .toUpperCase()}`;
-  const numberOf = ({ marketplace, index }: Period) => index * profile.marketplaces.length + marketplace.index;
-  const numbered = (period: Period, use: number) =>
-    String(10_000 + (hash(key, numberOf(period), use) % 90_000)) +
-    String(Math.abs(numberOf(period)) % 1e6).padStart(6, '0');
-  const settlementIdOf = (period: Period) => numbered(period, salt.settlement);
-  const payoutIdOf = (period: Period) => numbered(period, salt.payout);
-  const identifiersOf = (period: Period) =>
-    [
-      ['FINANCIAL_EVENT_GROUP_ID', periods.idOf(period)],
-      ['SETTLEMENT_ID', settlementIdOf(period)],
-    ] as const;
-  const partner = ({ id }: Marketplace) =>
-    `"partnerMetadata":{"partnerId":"${sellerId}","accountType":"${accountType}","marketplaceId":"${id}"}`;
-
-  function closedIn({ periods: begun, until }: History): readonly Period[] {
-    return begun.filter(({ end }) => end <= until);
+  closedIn({ periods, until }: SellerHistory): readonly Period[] {
+    return periods.filter(({ end }) => end <= until);
   }
 
-  function isAsked(
-    { marketplaceIds, accountType: type = accountType }: SummaryQuestion | PayoutQuestion,
-    { id }: Marketplace,
-  ) {
-    return type === accountType && marketplaceIds?.includes(id) !== false;
+  #settlementIdOf(period: Period): string {
+    return this.#numberedId(period, salt.settlement);
   }
 
-  function summaryJson(
-    marketplace: Marketplace,
-    net: bigint,
-    ids: readonly (readonly [string, string])[],
-    more: string,
-  ) {
-    return `{${partner(marketplace)},"netProceeds":${moneyJson(marketplace, net)},"relatedIdentifiers":${relatedIdentifiersJson(ids)},"breakdowns":[],${more}}`;
+  /** Eleven digits, of which the last six number the period among those of all marketplaces. */
+  #numberedId({ marketplace, index }: Period, use: number): string {
+    const { key, events } = this.#books;
+    const number = index * events.profile.marketplaces.length + marketplace.index;
+    return String(10_000 + (hash(key, number, use) % 90_000)) + String(Math.abs(number) % 1e6).padStart(6, '0');
   }
 
-  function* summariesFor(question: SummaryQuestion, history: History): Generator<Found> {
-    const { settlementId, days } = question;
+  *#settlementSummaries(question: SummaryQuestion, history: SellerHistory): Generator<FoundItem> {
+    const { sums } = this.#books;
     const { until } = history;
     for (const period of history.periods) {
       const { marketplace, start, end } = period;
-      if (settlementId !== settlementIdOf(period) || !isAsked(question, marketplace)) continue;
-      const ended = end > until ? '' : `,"periodEnd":"${shortInstant(end)}"`;
-      const span = `"periodStart":"${shortInstant(start)}"${ended}`;
-      const ids = [['SETTLEMENT_ID', settlementId]] as const;
+      const id = this.#settlementIdOf(period);
+      if (question.settlementId !== id || !isSelected(question, marketplace)) continue;
+      const periodEnd = end > until ? '' : `,"periodEnd":"${shortInstant(end)}"`;
+      const span = `"periodStart":"${shortInstant(start)}"${periodEnd}`;
       const net = () => sums.netOf(period, until);
-      yield { cursor: settlementId, write: async () => summaryJson(marketplace, await net(), ids, span) };
-    }
-    if (settlementId !== undefined || days === undefined) return;
-    for (const marketplace of profile.marketplaces) {
-      const begun = history.periods.find((period) => period.marketplace === marketplace)?.start ?? Infinity;
-      const from = days.first * dayMs;
-      const to = ((days.last ?? Math.floor(until / dayMs)) + 1) * dayMs;
-      if (!isAsked(question, marketplace) || Math.max(from, begun) >= to) continue;
-      const span = `"periodStart":"${shortInstant(from)}","periodEnd":"${shortInstant(to - 1000)}"`;
-      const net = () => sums.netOf({ marketplace, start: Math.max(from, begun), end: to }, until);
-      yield { cursor: marketplace.id, write: async () => summaryJson(marketplace, await net(), [], span) };
+      yield {
+        cursor: id,
+        write: async () => this.#summaryJson(marketplace, await net(), [['SETTLEMENT_ID', id]], span),
+      };
     }
   }
 
-  async function payoutJson(period: Period, until: number): Promise<string> {
+  /** One summary for each marketplace whose history reaches into the days in question. */
+  *#daySummaries(question: SummaryQuestion, { periods, until }: SellerHistory): Generator<FoundItem> {
+    const { days } = question;
+    if (days === undefined) return;
+    const { sums, events } = this.#books;
+    const from = days.first * dayMs;
+    const to = ((days.last ?? Math.floor(until / dayMs)) + 1) * dayMs;
+    for (const marketplace of events.profile.marketplaces) {
+      const begin = periods.find((period) => period.marketplace === marketplace)?.start ?? Infinity;
+      const start = Math.max(from, begin);
+      if (!isSelected(question, marketplace) || start >= to) continue;
+      const span = `"periodStart":"${shortInstant(from)}","periodEnd":"${shortInstant(to - 1000)}"`;
+      const net = () => sums.netOf({ marketplace, start, end: to }, until);
+      yield { cursor: marketplace.id, write: async () => this.#summaryJson(marketplace, await net(), [], span) };
+    }
+  }
+
+  /** The settlements closed in the range, the newest first. */
+  #payoutsFor(question: PayoutQuestion, history: SellerHistory): readonly FoundItem[] {
+    const { range, payoutId } = question;
+    return this.closedIn(history)
+      .filter(({ end, marketplace }) => end >= range.from && end < range.to && isSelected(question, marketplace))
+      .toSorted((a, b) => b.end - a.end || a.marketplace.index - b.marketplace.index)
+      .map((period) => ({
+        cursor: this.payoutIdOf(period),
+        write: () => this.#payoutJson(period, history.until),
+      }))
+      .filter(({ cursor }) => cursor === (payoutId ?? cursor));
+  }
+
+  #summaryJson(marketplace: Marketplace, net: bigint, identifiers: Identifiers, span: string): string {
+    return `{${[
+      this.#partnerJson(marketplace),
+      `"netProceeds":${moneyJson(marketplace, net)}`,
+      `"relatedIdentifiers":${relatedIdentifiersJson(identifiers)}`,
+      '"breakdowns":[]',
+      span,
+    ].join(',')}}`;
+  }
+
+  async #payoutJson(period: Period, until: number): Promise<string> {
+    const { key, events, totalOf } = this.#books;
     const { marketplace, start, end } = period;
     const total = await totalOf(period, until);
-    const { status, traceId, accountTail } = fundTransferOf(key, profile, period);
-    const reached =
-      total <= 0n ? 'NO_PAYOUT' : { Succeeded: 'PAID', Processing: 'IN_TRANSIT', Failed: 'FAILED' }[status];
+    const { status, traceId, accountTail } = fundTransferOf(key, events.profile, period);
+    const currentStatus = total <= 0n ? 'NO_PAYOUT' : payoutStatuses[status];
     const at = shortInstant(end);
-    const failure = reached === 'FAILED' ? ',"failureReason":"The bank refused the transfer"' : '';
+    const failure = currentStatus === 'FAILED' ? ',"failureReason":"The bank refused the transfer"' : '';
     return `{${[
-      `"id":"${payoutIdOf(period)}"`,
-      partner(marketplace),
-      `"currentStatus":"${reached}"`,
-      `"statusHistory":[{"status":"STARTED","lastUpdatedDate":"${at}"},{"status":"${reached}","lastUpdatedDate":"${at}"${failure}}]`,
+      `"id":"${this.payoutIdOf(period)}"`,
+      this.#partnerJson(marketplace),
+      `"currentStatus":"${currentStatus}"`,
+      `"statusHistory":[{"status":"STARTED","lastUpdatedDate":"${at}"},{"status":"${currentStatus}","lastUpdatedDate":"${at}"${failure}}]`,
       ...(total <= 0n ? [] : ['"type":"SCHEDULED"', `"amount":${moneyJson(marketplace, total)}`]),
       `"accountTail":"${accountTail}"`,
       '"paymentMethod":"BANK_ACCOUNT"',
       `"creationDate":"${at}"`,
       `"traceId":"${traceId}"`,
       `"period":{"startDate":"${shortInstant(start)}","endDate":"${at}"}`,
-      `"relatedIdentifiers":${relatedIdentifiersJson([['SETTLEMENT_ID', settlementIdOf(period)]])}`,
+      `"relatedIdentifiers":${relatedIdentifiersJson([['SETTLEMENT_ID', this.#settlementIdOf(period)]])}`,
     ].join(',')}}`;
   }
 
-  function payoutsFor(question: PayoutQuestion, history: History): readonly Found[] {
-    const { range, payoutId } = question;
-    const wanted = closedIn(history).filter(
-      (period) =>
-        period.end >= range.from &&
-        period.end < range.to &&
-        (payoutId ?? payoutIdOf(period)) === payoutIdOf(period) &&
-        isAsked(question, period.marketplace),
-    );
-    const newestFirst = wanted.toSorted((a, b) => b.end - a.end || a.marketplace.index - b.marketplace.index);
-    return newestFirst.map((period) => ({
-      cursor: payoutIdOf(period),
-      write: () => payoutJson(period, history.until),
-    }));
+  #partnerJson({ id }: Marketplace): string {
+    return `"partnerMetadata":{"partnerId":"${this.sellerId}","accountType":"${accountType}","marketplaceId":"${id}"}`;
   }
+}
 
-  return {
-    ...{ sellerId, identifiersOf, payoutIdOf, closedIn },
-    summaries: (question, query) => pageOf(behind(summariesFor(question, historyOf(query)), query.cursor), query.limit),
-    payouts: (question, query) => pageOf(behind(payoutsFor(question, historyOf(query)), query.cursor), query.limit),
-  };
+/** The status of a payout by that of its transfer. */
+const payoutStatuses = { Succeeded: 'PAID', Processing: 'IN_TRANSIT', Failed: 'FAILED' } as const;
+
+/** Whether the account of a marketplace is among those in question. */
+function isSelected(
+  { marketplaceIds, accountType: type = accountType }: SummaryQuestion | PayoutQuestion,
+  { id }: Marketplace,
+): boolean {
+  return type === accountType && marketplaceIds?.includes(id) !== false;
 }

@@ -178,6 +178,7 @@ export function createPeriodSums(events: EventStream): PeriodSums {
 
   return {
     netOf: async ({ marketplace, start, end }, until) => {
+      if (events.density.perDay === 0) return 0n;
       const last = Math.min(end - 1, until);
       let net = 0n;
       for (let day = Math.floor(start / dayMs); day * dayMs <= last; day++) {

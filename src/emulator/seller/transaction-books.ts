@@ -1,18 +1,25 @@
 import { createHash } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
-import type { TransactionLedger, TransactionQuestion } from '../../serve/http/ledger.js';
+import type {
+  LedgerPage,
+  LedgerQuery,
+  PayoutQuestion,
+  SummaryQuestion,
+  TransactionLedger,
+  TransactionQuestion,
+} from '../../serve/http/ledger.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
 import { hash } from '../profiles/seeded-random.js';
 import type { Period } from './event-calendar.js';
-import type { EventFacts, History } from './event-stream.js';
+import type { EventFacts, SellerHistory } from './event-stream.js';
 import {
-  behind,
-  createSettlementBooks,
-  type Found,
+  type FoundItem,
+  type Identifiers,
+  itemsAfter,
   pageOf,
   type SellerBooks,
-  type SettlementBooks,
+  SettlementBooks,
 } from './settlement-books.js';
 import { fundTransferOf } from './settlement-groups.js';
 import {
@@ -103,40 +110,44 @@ const eventCursor = /^E(?<ordinal>-?\d+)(?<stage>[dc])$/;
  * The seller's events as transactions with the same amounts: each event once, and a deferred sale a second time with
  * the id and date that it had while it was deferred. The status follows from the seed and the instant of the request.
  */
-export function createTransactionBooks(books: SellerBooks): TransactionLedger {
-  const settlements = createSettlementBooks(books);
-  const transactions = new TransactionBooks(books, settlements);
-  const { summaries, payouts } = settlements;
-  return {
-    summaries,
-    payouts,
-    transactions: (question, query) =>
-      pageOf(transactions.found(question, books.historyOf(query), query.cursor), query.limit),
-  };
-}
-
-class TransactionBooks {
+export class TransactionBooks implements TransactionLedger {
   readonly #books: SellerBooks;
   readonly #settlements: SettlementBooks;
   readonly #sink: TransactionSink;
 
-  constructor(books: SellerBooks, settlements: SettlementBooks) {
+  constructor(books: SellerBooks) {
     this.#books = books;
-    this.#settlements = settlements;
+    this.#settlements = new SettlementBooks(books);
     this.#sink = new TransactionSink(books.events.profile);
   }
 
-  /** The transactions in question behind a cursor: transfers first, then events. */
-  async *found(question: TransactionQuestion, history: History, cursor: string | undefined): AsyncGenerator<Found> {
+  transactions(question: TransactionQuestion, query: LedgerQuery): Promise<LedgerPage> {
+    return pageOf(this.#found(question, this.#books.historyOf(query), query.cursor), query.limit);
+  }
+
+  summaries(question: SummaryQuestion, query: LedgerQuery): Promise<LedgerPage> {
+    return this.#settlements.summaries(question, query);
+  }
+
+  payouts(question: PayoutQuestion, query: LedgerQuery): Promise<LedgerPage> {
+    return this.#settlements.payouts(question, query);
+  }
+
+  /** The transactions in question after a cursor: transfers first, then events. */
+  async *#found(
+    question: TransactionQuestion,
+    history: SellerHistory,
+    cursor: string | undefined,
+  ): AsyncGenerator<FoundItem> {
     const isAtEvents = cursor !== undefined && eventCursor.test(cursor);
     if (cursor !== undefined && !isAtEvents && !cursor.startsWith('T')) {
       throw usageError(`expected the cursor to name a transaction that a page ended with, got "${cursor}"`);
     }
-    if (!isAtEvents) yield* behind(this.#transfersFor(question, history), cursor);
+    if (!isAtEvents) yield* itemsAfter(this.#transfersFor(question, history), cursor);
     yield* this.#postingsFor(question, history, isAtEvents ? cursor : undefined);
   }
 
-  async *#transfersFor(question: TransactionQuestion, history: History): AsyncGenerator<Found> {
+  async *#transfersFor(question: TransactionQuestion, history: SellerHistory): AsyncGenerator<FoundItem> {
     const { range, status, groupId, orderId } = question;
     if ((status ?? 'RELEASED') !== 'RELEASED' || orderId !== undefined) return;
     for (const period of this.#settlements.closedIn(history)) {
@@ -150,7 +161,7 @@ class TransactionBooks {
   async #transferJson(period: Period, until: number): Promise<string | undefined> {
     const { key, events } = this.#books;
     const { profile, periods } = events;
-    const { sellerId, identifiersOf, payoutIdOf } = this.#settlements;
+    const settlements = this.#settlements;
     const paid = await this.#books.totalOf(period, until);
     const { status, traceId } = fundTransferOf(key, profile, period);
     if (paid <= 0n || status !== 'Succeeded') return undefined;
@@ -163,10 +174,14 @@ class TransactionBooks {
       description: 'Transfer',
       postedAt: period.end,
       total,
-      sellerId,
+      sellerId: settlements.sellerId,
       marketplace: period.marketplace,
       isOfAccount: true,
-      identifiers: [...identifiersOf(period), ['DISBURSEMENT_ID', payoutIdOf(period)], ['TRANSFER_ID', traceId]],
+      identifiers: [
+        ...settlements.identifiersOf(period),
+        ['DISBURSEMENT_ID', settlements.payoutIdOf(period)],
+        ['TRANSFER_ID', traceId],
+      ],
       items: [],
       breakdowns: [sumNode(usualWrappers.sales, []), { type: usualWrappers.expenses, amount: total, children: [] }],
       deferral: undefined,
@@ -174,7 +189,11 @@ class TransactionBooks {
     });
   }
 
-  *#postingsFor(question: TransactionQuestion, history: History, cursor: string | undefined): Generator<Found> {
+  *#postingsFor(
+    question: TransactionQuestion,
+    history: SellerHistory,
+    cursor: string | undefined,
+  ): Generator<FoundItem> {
     const { range, status, groupId, marketplaceId } = question;
     const { until } = history;
     const { ordinal, stage: lastStage } = eventCursor.exec(cursor ?? '')?.groups ?? {};
@@ -195,7 +214,7 @@ class TransactionBooks {
   }
 
   /** The events that may have transactions in question, in their order. */
-  *#eventsFor(question: TransactionQuestion, history: History, from: number | undefined): Generator<EventFacts> {
+  *#eventsFor(question: TransactionQuestion, history: SellerHistory, from: number | undefined): Generator<EventFacts> {
     const { range, status, groupId, orderId } = question;
     const { until } = history;
     const { events } = this.#books;
@@ -261,11 +280,7 @@ class TransactionBooks {
   }
 
   /** What the transaction of the event on the sink is related to. */
-  #identifiersOf(
-    { event, stage }: Posting,
-    kind: TransactionKind,
-    until: number,
-  ): readonly (readonly [name: string, value: string])[] {
+  #identifiersOf({ event, stage }: Posting, kind: TransactionKind, until: number): Identifiers {
     const { key, events } = this.#books;
     const { ordinal, at, list, marketplace, source } = event;
     const { orderOrdinal, invoice } = this.#sink;

@@ -5,23 +5,25 @@ import { type Answer, answerHeaders, type Exchange, type HttpRequest } from '../
 import { type Outcome, overQuota, refused, requestRefusal, type SidePage } from './outcome.js';
 import { eventOperations } from './event-operations.js';
 import { percentDecoded } from './query-parameters.js';
-import { createRoutes, type Route, type ServedOperation } from './served-operation.js';
+import { type CheckedRequest, createRoutes, type Route, type ServedOperation } from './served-operation.js';
 import { transactionOperations } from './transaction-operations.js';
-import { type Counted, Tally } from './counts.js';
+import { type CountKey, Tally } from './counts.js';
 import {
+  createLatency,
   type FaultInjection,
   type FaultRequest,
+  type Latency,
   noFaults,
   type RequestFaults,
+  type SentPage,
+  type ServiceFaults,
   withoutFaults,
-  createLatency,
-  type Latency,
 } from './fault-injection.js';
 import type { Ledger } from './ledger.js';
-import { type Quota, Quotas } from './quota-meters.js';
+import { type ServiceQuota, Quotas } from './quota-meters.js';
 import { failure, Refusal } from '../../core/http-server/refusal.js';
 import { targetOf } from '../../core/http-server/host-rule.js';
-import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
+import { SignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
 
 /** Every operation of the service, grouped by API. */
@@ -41,7 +43,7 @@ function parametersOf(query: string): Record<string, string> {
       const [name = '', ...value] = pair.split('=').map((text) => percentDecoded(text) ?? text);
       return [name, value.join('=')];
     });
-  // `fromEntries` defines own members whatever their names; assigning to `__proto__` would lose one.
+  // `fromEntries` defines a member of any name; an assignment to `__proto__` would define none.
   return Object.fromEntries(pairs);
 }
 
@@ -72,7 +74,7 @@ export interface AnswerOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   /** The quota of each operation; undefined: no throttling, and no rate is announced. */
-  readonly quota?: Quota | undefined;
+  readonly quota?: ServiceQuota | undefined;
   /** Whether callers share one quota or each account that signs in (each refresh token) has one; default: `account`. */
   readonly quotaOf?: 'service' | 'account' | undefined;
   /** Signs all tokens: a restarted service with the same key accepts its earlier tokens. Default: random. */
@@ -96,16 +98,17 @@ export interface AnswerOptions {
 /** Largest page in bytes: for larger ones the public model has InvalidInput. */
 const mostBytes = 10_000_000;
 
-/** State of a request while it is answered. */
-interface Visit {
-  operation: Counted;
+/** The request and what is decided about it while it is answered. */
+interface RequestState {
+  readonly request: HttpRequest;
+  operation: CountKey;
   faults: RequestFaults;
   /** Rate of its operation, requests a second; undefined: not throttled. */
   rate: number | undefined;
 }
 
 /** An exchange without headers and body. */
-function bare(): Exchange {
+function emptyExchange(): Exchange {
   return { headers: {}, body: () => Promise.resolve(Buffer.alloc(0)), signal: new AbortController().signal };
 }
 
@@ -121,103 +124,138 @@ export function createAnswers(
   options: AnswerOptions,
   tally = new Tally(),
 ): (method: string, target: string, exchange?: Exchange) => Promise<Answer> {
-  const { tokenLifeMs, onFault, sidePages, quotaOf = 'account', seed = 1 } = options;
-  if (tokenLifeMs !== undefined && !(tokenLifeMs > 0)) {
-    throw usageError(`expected cursors to live longer than 0 ms, got ${tokenLifeMs}`);
-  }
-  const quotas = new Quotas(options.quota);
-  const signIn = options.signIn && createSignIn(options.signIn, options.clock, options.tokenKey);
-  const hit = tally.hit.bind(tally);
-  const { injectFaults = withoutFaults } = options;
-  const faults = injectFaults({ ...options, seed, hit, signIn: signIn !== undefined });
-  const { clock, ledger } = faults;
-  const wait = createLatency(options.latencyMs ?? 0, seed, clock);
-  const arrivals = new Arrivals();
-  const tokens = new NextTokens(options.tokenKey);
+  const service = new Service(options, tally);
+  return (method, target, exchange = emptyExchange()) => service.answer({ ...exchange, method, target });
+}
 
-  function enter(visit: Visit, request: HttpRequest, operation: FaultRequest['operation'], query: string): number {
-    const { 'x-amz-access-token': accessToken } = request.headers;
-    const arrival = arrivals.next(operation, query);
-    visit.operation = operation;
-    visit.faults = faults.request(arrival, {
-      target: request.target,
+class Service {
+  readonly #options: AnswerOptions;
+  readonly #tally: Tally;
+  readonly #quotas: Quotas;
+  readonly #signIn: SignIn | undefined;
+  readonly #faults: ServiceFaults;
+  readonly #latency: (number: number, signal: AbortSignal) => Promise<void>;
+  readonly #arrivals = new Arrivals();
+  readonly #tokens: NextTokens;
+
+  constructor(options: AnswerOptions, tally: Tally) {
+    const { tokenLifeMs, tokenKey, latencyMs = 0, injectFaults = withoutFaults, seed = 1 } = options;
+    if (tokenLifeMs !== undefined && !(tokenLifeMs > 0)) {
+      throw usageError(`expected cursors to live longer than 0 ms, got ${tokenLifeMs}`);
+    }
+    this.#options = options;
+    this.#tally = tally;
+    this.#quotas = new Quotas(options.quota);
+    this.#signIn = options.signIn && new SignIn(options.signIn, options.clock, tokenKey);
+    const hit = tally.hit.bind(tally);
+    this.#faults = injectFaults({ ...options, seed, hit, signIn: this.#signIn !== undefined });
+    this.#latency = createLatency(latencyMs, seed, this.#faults.clock);
+    this.#tokens = new NextTokens(tokenKey);
+  }
+
+  async answer(request: HttpRequest): Promise<Answer> {
+    const requestId = randomUUID();
+    const state: RequestState = { request, operation: 'none', faults: noFaults, rate: this.#quotas.rate };
+    const outcome = await this.#outcomeOf(state).catch((error: unknown) => {
+      if (error instanceof Refusal) return refused(error);
+      this.#options.onFault?.(error, requestId);
+      return refused(failure());
+    });
+    this.#tally.answered(state.operation, outcome.status);
+    return state.faults.finish(this.#answerOf(outcome, state, requestId));
+  }
+
+  async #outcomeOf(state: RequestState): Promise<Outcome> {
+    const { request } = state;
+    const now = this.#faults.clock.now();
+    const { path, query } = targetOf(request.target);
+    if (this.#signIn !== undefined && path === signInPath) return this.#signInOutcome(this.#signIn, state, query);
+    const sidePage = this.#options.sidePages?.get(path);
+    if (sidePage !== undefined) {
+      state.rate = undefined;
+      if (['GET', 'HEAD'].includes(request.method)) return sidePage();
+      return refused(requestRefusal(405, 'This resource takes GET and HEAD.', request.method), 'GET, HEAD');
+    }
+    const route = routeOf(request.method, path);
+    const number = this.#arrive(state, route.operation.name, query);
+    // The quota counts a request when it arrives, not when its answer is sent.
+    const early = this.#outcomeBeforeRead(state, route, now);
+    await this.#latency(number, request.signal);
+    return early ?? this.#page(state, route, query, now);
+  }
+
+  async #signInOutcome(signIn: SignIn, state: RequestState, query: string): Promise<Outcome> {
+    const number = this.#arrive(state, 'SignIn', query);
+    await this.#latency(number, state.request.signal);
+    return state.faults.replacement() ?? signIn.answer(state.request, this.#faults.clock.now());
+  }
+
+  /** Numbers the request and draws its faults. Returns the number. */
+  #arrive(state: RequestState, operation: FaultRequest['operation'], query: string): number {
+    const { target, headers } = state.request;
+    const { 'x-amz-access-token': accessToken } = headers;
+    const arrival = this.#arrivals.next(operation, query);
+    state.operation = operation;
+    state.faults = this.#faults.request(arrival, {
+      target,
       accessToken: typeof accessToken === 'string' ? accessToken : undefined,
     });
     return arrival.number;
   }
 
   /** The outcome that replaces a page, decided before the query is read; undefined: none. */
-  function turnedAway(visit: Visit, request: HttpRequest, { operation }: Route, now: number): Outcome | undefined {
-    const unknown = signIn?.refusal(request, now);
-    if (unknown !== undefined) return refused(unknown);
-    const throttled = visit.faults.throttled();
+  #outcomeBeforeRead(state: RequestState, { operation }: Route, now: number): Outcome | undefined {
+    const { request, faults } = state;
+    const unauthorised = this.#signIn?.refusal(request, now);
+    if (unauthorised !== undefined) return refused(unauthorised);
+    const throttled = faults.throttled();
     if (throttled !== undefined) return throttled;
-    visit.rate = visit.faults.rate() ?? quotas.rate;
-    if (!quotas.admit(operation, now, visit.rate, quotaOf === 'account' ? signIn?.accountOf(request) : undefined))
-      return refused(overQuota());
-    return visit.faults.instead();
+    state.rate = faults.rate() ?? this.#quotas.rate;
+    const account = this.#options.quotaOf === 'service' ? undefined : this.#signIn?.accountOf(request);
+    if (!this.#quotas.admit(operation, now, state.rate, account)) return refused(overQuota());
+    return faults.replacement();
   }
 
-  async function page(visit: Visit, route: Route, query: string, now: number): Promise<Outcome> {
+  async #page({ faults }: RequestState, route: Route, query: string, now: number): Promise<Outcome> {
     const { operation, rawSubject } = route;
-    const rules = { tokens, tokenLifeMs, isTokenEnough: () => visit.faults.isTokenEnough() };
+    const { tokenLifeMs } = this.#options;
+    const rules = { tokens: this.#tokens, tokenLifeMs, isTokenSufficient: () => faults.isTokenSufficient() };
     const request = operation.read({ rawSubject, query, rules, now });
-    visit.faults.check(request);
-    const shown = visit.faults.page(request, await operation.pageOf(ledger, request));
-    const { items, next, lastToken, hasList = true } = shown;
-    const issue = (cursor: string | undefined) => {
-      const position = { pages: request.pages + 1, results: request.results + items.length, issuedAt: clock.now() };
-      return tokens.issue({ chain: request.chain, cursor, ...position });
-    };
-    const nextToken = next === undefined ? lastToken : 'token' in next ? next.token : issue(next.cursor);
-    const body = operation.bodyOf({ items: hasList ? items : undefined, nextToken }, faults.lists);
-    visit.faults.checkBody(body);
+    faults.check(request);
+    const page = faults.page(request, await operation.pageOf(this.#faults.ledger, request));
+    const { items, hasList = true } = page;
+    const nextToken = this.#nextToken(request, page);
+    const body = operation.bodyOf({ items: hasList ? items : undefined, nextToken }, this.#faults.lists);
+    faults.checkBody(body);
     // A single result can't be split into smaller pages: it is sent whatever its size.
     if (items.length > 1 && Buffer.byteLength(body) > mostBytes) throw operation.tooLarge(items.length);
     return { status: 200, body };
   }
 
-  async function outcomeOf(visit: Visit, request: HttpRequest): Promise<Outcome> {
-    const now = clock.now();
-    const { path, query } = targetOf(request.target);
-    if (signIn !== undefined && path === signInPath) {
-      await wait(enter(visit, request, 'SignIn', query), request.signal);
-      return visit.faults.instead() ?? signIn.answer(request, clock.now());
-    }
-    const sidePage = sidePages?.get(path);
-    if (sidePage !== undefined) {
-      visit.rate = undefined;
-      if (['GET', 'HEAD'].includes(request.method)) return sidePage();
-      return refused(requestRefusal(405, 'This resource takes GET and HEAD.', request.method), 'GET, HEAD');
-    }
-    const route = routeOf(request.method, path);
-    const number = enter(visit, request, route.operation.name, query);
-    // The quota counts a request when it arrives, not when its answer is sent.
-    const early = turnedAway(visit, request, route, now);
-    await wait(number, request.signal);
-    return early ?? page(visit, route, query, now);
+  #nextToken(request: CheckedRequest, { items, next, lastToken }: SentPage): string | null | undefined {
+    if (next === undefined) return lastToken;
+    if ('token' in next) return next.token;
+    return this.#tokens.issue({
+      chain: request.chain,
+      cursor: next.cursor,
+      pages: request.pages + 1,
+      results: request.results + items.length,
+      issuedAt: this.#faults.clock.now(),
+    });
   }
 
-  return async (method, target, exchange = bare()) => {
-    const requestId = randomUUID();
-    const visit: Visit = { operation: 'none', faults: noFaults, rate: quotas.rate };
-    const outcome = await outcomeOf(visit, { ...exchange, method, target }).catch((error: unknown) => {
-      if (error instanceof Refusal) return refused(error);
-      onFault?.(error, requestId);
-      return refused(failure());
-    });
+  #answerOf(outcome: Outcome, { operation, rate }: RequestState, requestId: string): Answer {
     const { status, body, headers, delivery = 'whole' } = outcome;
-    const hasRate = visit.rate !== undefined && visit.operation !== 'SignIn' && [200, 400, 404].includes(status);
-    tally.answered(visit.operation, status);
-    return visit.faults.finish({
+    const hasRate = rate !== undefined && operation !== 'SignIn' && [200, 400, 404].includes(status);
+    return {
       status,
       body,
       delivery,
       headers: {
-        ...answerHeaders(body, requestId, clock.now()),
+        ...answerHeaders(body, requestId, this.#faults.clock.now()),
         ...headers,
-        ...(hasRate && { 'x-amzn-RateLimit-Limit': String(visit.rate) }),
+        ...(hasRate && { 'x-amzn-RateLimit-Limit': String(rate) }),
       },
-    });
-  };
+    };
+  }
 }

@@ -2,17 +2,17 @@ import type { OperationName as TransactionOperation } from '../../sources/financ
 import type { OperationName as EventOperation } from '../../sources/finances/api-v0/operations.js';
 
 /** Name of an operation of either API. */
-export type OperationName = EventOperation | TransactionOperation;
+export type ServedOperationName = EventOperation | TransactionOperation;
 
 /** What requests are counted by: an operation, the sign-in, or `none` for any other path. */
-export type Counted = OperationName | 'SignIn' | 'none';
+export type CountKey = ServedOperationName | 'SignIn' | 'none';
 
 /** Counts of a running service since it started. */
 export type Counts = Pick<Tally, 'requests' | 'faults' | 'underWay' | 'peak'>;
 
 /** Counts requests, answers and faults of a service. */
 export class Tally {
-  readonly #requests = new Map<Counted, Map<number, number>>();
+  readonly #requests = new Map<CountKey, Map<number, number>>();
   readonly #faults = new Map<string, number>();
   #underWay = 0;
   #peak = 0;
@@ -31,7 +31,7 @@ export class Tally {
    * Number of requests with the operation and status; left out: any. Status 0: the connection was closed, or the client
    * left, without an answer.
    */
-  requests(operation?: Counted, status?: number): number {
+  requests(operation?: CountKey, status?: number): number {
     let sum = 0;
     for (const [name, statuses] of this.#requests) {
       if (operation !== undefined && name !== operation) continue;
@@ -60,7 +60,7 @@ export class Tally {
     this.answered('none', status);
   }
 
-  answered(operation: Counted, status: number): void {
+  answered(operation: CountKey, status: number): void {
     const statuses = this.#requests.get(operation) ?? new Map<number, number>();
     this.#requests.set(operation, statuses.set(status, (statuses.get(status) ?? 0) + 1));
   }

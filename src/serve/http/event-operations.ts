@@ -8,11 +8,11 @@ import {
 import { eventLists } from '../../sources/finances/model/records.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from './ledger.js';
 import { invalidInput, requestRefusal } from './outcome.js';
-import { type Bound, boundOf, pairsOf, percentDecoded } from './query-parameters.js';
+import { type Bound, boundOf, queryValues, percentDecoded } from './query-parameters.js';
 import {
-  type AskedPage,
+  type UncheckedRequest,
   type PageContents,
-  type PageRequest,
+  type CheckedRequest,
   positionOf,
   type ServedOperation,
 } from './served-operation.js';
@@ -46,7 +46,7 @@ function pageSizeOf(text: string | undefined): number | undefined {
  * Throws a Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty or malformed.
  */
 function readParameters(operation: Operation, query: string): Parameters {
-  const pairs = pairsOf({ operation: operation.name, names: namesOf(operation) }, query);
+  const pairs = queryValues({ operation: operation.name, names: namesOf(operation) }, query);
   const bound = (name: string | undefined) => (name === undefined ? undefined : boundOf(name, pairs.get(name)));
   return {
     pageSize: pageSizeOf(pairs.get('MaxResultsPerPage')),
@@ -85,7 +85,7 @@ function checkBounds(range: DateRange, { after, before }: Parameters, now: numbe
 }
 
 /** A token comes alone or with the bounds of the first request; only the page's size may change on the way. */
-function continued(position: ChainPosition, range: DateRange | undefined, parameters: Parameters): PageRequest {
+function continued(position: ChainPosition, range: DateRange | undefined, parameters: Parameters): CheckedRequest {
   const { chain, cursor, pages, results } = position;
   const { after, before, pageSize, token } = parameters;
   const given = [after, before].flatMap((bound) => bound?.text ?? []);
@@ -102,7 +102,7 @@ function continued(position: ChainPosition, range: DateRange | undefined, parame
  * Checks a request to an operation by all rules of the specification (section 4). Throws a Refusal (400) that names the
  * rule.
  */
-function readEventRequest(operation: Operation, { rawSubject, query, rules, now }: AskedPage): PageRequest {
+function readEventRequest(operation: Operation, { rawSubject, query, rules, now }: UncheckedRequest): CheckedRequest {
   const subject = subjectOf(operation, rawSubject);
   const parameters = readParameters(operation, query);
   const { after, before, pageSize = limits.pageSize, token } = parameters;

@@ -1,15 +1,15 @@
 import type { Clock } from '../../core/clock.js';
-import type { OperationName } from './counts.js';
+import type { ServedOperationName } from './counts.js';
 import type { Answer } from '../../core/http-server/answer.js';
 import type { Outcome } from './outcome.js';
-import type { PageRequest } from './served-operation.js';
+import type { CheckedRequest } from './served-operation.js';
 import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
 import { usageError } from '../../core/errors.js';
 import { createHash } from 'node:crypto';
 
 /** A request as seen by `when` of a fault's settings, which selects the requests to hit. */
 export interface FaultRequest {
-  readonly operation: OperationName | 'SignIn';
+  readonly operation: ServedOperationName | 'SignIn';
   /** Number in the order of arrival, over all operations and the sign-in, from 1. */
   readonly number: number;
   /** Number within its operation, from 1. */
@@ -23,7 +23,7 @@ export interface FaultRequest {
 }
 
 /** A page as it is sent, with the continuation of its chain. */
-interface ShownPage {
+export interface SentPage {
   readonly items: readonly LedgerItem[];
   /** Where the next page starts: a cursor that needs a token, or a token that was already issued. */
   readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
@@ -40,17 +40,17 @@ export interface RequestFaults {
   /** Rate of the operation's quota, requests a second; undefined: the configured one. */
   rate(): number | undefined;
   /** An outcome that replaces the answer after the quota counted the request. */
-  instead(): Outcome | undefined;
+  replacement(): Outcome | undefined;
   /** Whether a token is accepted without the parameters that must accompany it. */
-  isTokenEnough(): boolean;
+  isTokenSufficient(): boolean;
   /** @throws Refusal (400, 500) for a checked request that the specification allows */
-  check(request: PageRequest): void;
+  check(request: CheckedRequest): void;
   /**
    * The page as it is sent.
    *
    * @throws Refusal (400) for one that the specification allows
    */
-  page(request: PageRequest, page: LedgerPage): ShownPage;
+  page(request: CheckedRequest, page: LedgerPage): SentPage;
   /** @throws Refusal (400) for a body that the specification allows */
   checkBody(body: string): void;
   /** The answer as it is sent. */
@@ -58,13 +58,13 @@ export interface RequestFaults {
 }
 
 /** What identifies a request that is sent again. */
-export interface RequestNames {
+export interface RequestIdentity {
   readonly target: string;
   readonly accessToken: string | undefined;
 }
 
 /** The ledger's page, without faults. */
-export function shownPage({ items, next }: LedgerPage): ShownPage {
+export function faultlessPage({ items, next }: LedgerPage): SentPage {
   return { items, next: next === undefined ? undefined : { cursor: next } };
 }
 
@@ -72,26 +72,26 @@ export function shownPage({ items, next }: LedgerPage): ShownPage {
 export const noFaults: RequestFaults = {
   throttled: () => undefined,
   rate: () => undefined,
-  instead: () => undefined,
-  isTokenEnough: () => false,
+  replacement: () => undefined,
+  isTokenSufficient: () => false,
   check: () => undefined,
-  page: (_request, page) => shownPage(page),
+  page: (_request, page) => faultlessPage(page),
   checkBody: () => undefined,
   finish: (answer) => answer,
 };
 
 /** A service's dependencies with faults applied. */
-interface ServiceFaults {
+export interface ServiceFaults {
   readonly clock: Clock;
   readonly ledger: Ledger;
   /** Lists in every body of events that the model doesn't have. */
   readonly lists: readonly string[];
   /** The faults of one request. */
-  request(request: FaultRequest, names: RequestNames): RequestFaults;
+  request(request: FaultRequest, identity: RequestIdentity): RequestFaults;
 }
 
 /** A service's dependencies without faults. */
-interface Surroundings {
+interface ServiceDependencies {
   readonly clock: Clock;
   readonly ledger: Ledger;
   /** Seed of all random faults. */
@@ -103,10 +103,10 @@ interface Surroundings {
 }
 
 /** Adds faults to a service. The emulator has one for each known fault of the live service. */
-export type FaultInjection = (service: Surroundings) => ServiceFaults;
+export type FaultInjection = (service: ServiceDependencies) => ServiceFaults;
 
 /** The fault injection of a service without faults. */
-export function withoutFaults({ clock, ledger }: Surroundings): ServiceFaults {
+export function withoutFaults({ clock, ledger }: ServiceDependencies): ServiceFaults {
   return { clock, ledger, lists: [], request: () => noFaults };
 }
 

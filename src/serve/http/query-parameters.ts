@@ -43,7 +43,7 @@ function decoded(text: string): string {
  *
  * @throws Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty
  */
-export function pairsOf(known: ParameterNames, query: string): ReadonlyMap<string, string> {
+export function queryValues(known: ParameterNames, query: string): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   for (const pair of query.split('&')) {
     if (pair === '') continue;

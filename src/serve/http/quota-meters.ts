@@ -1,5 +1,5 @@
 import { usageError } from '../../core/errors.js';
-import type { OperationName } from './counts.js';
+import type { ServedOperationName } from './counts.js';
 
 /** Rate and size of a token bucket. */
 interface BucketSize {
@@ -9,7 +9,7 @@ interface BucketSize {
   readonly burst: number;
 }
 
-export interface Quota {
+export interface ServiceQuota {
   /** Requests a second for each operation. */
   readonly rate: number;
   /** Requests at once for each operation; undefined: the operation's default. */
@@ -18,7 +18,7 @@ export interface Quota {
 
 /** An operation with its default burst, in requests. */
 interface MeteredOperation {
-  readonly name: OperationName;
+  readonly name: ServedOperationName;
   readonly burst: number;
 }
 
@@ -87,7 +87,7 @@ const mostMeters = 10_000;
 
 /** The quotas of all operations, metered separately for each operation (specification, section 8) and each account. */
 export class Quotas {
-  readonly #quota: Quota | undefined;
+  readonly #quota: ServiceQuota | undefined;
   /** Meters by operation and account, least recently used first. */
   readonly #meters = new Map<string, Meter>();
 
@@ -96,7 +96,7 @@ export class Quotas {
    *
    * @throws LedgerlakeError USAGE for a quota that is invalid
    */
-  constructor(quota: Quota | undefined) {
+  constructor(quota: ServiceQuota | undefined) {
     this.#quota = quota;
     if (quota !== undefined) new Meter({ rate: quota.rate, burst: quota.burst ?? 1 });
   }

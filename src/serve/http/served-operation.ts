@@ -1,6 +1,6 @@
 import { requestRefusal, invalidInput, tokenExpired } from './outcome.js';
 import type { Refusal } from '../../core/http-server/refusal.js';
-import type { OperationName } from './counts.js';
+import type { ServedOperationName } from './counts.js';
 import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
 import { percentDecoded } from './query-parameters.js';
 import type { Chain, ChainPosition, NextTokens } from './signed-tokens.js';
@@ -12,11 +12,11 @@ export interface TokenRules {
   /**
    * Whether a token is accepted without the parameters that must accompany it. Call it only for a token without them.
    */
-  isTokenEnough(): boolean;
+  isTokenSufficient(): boolean;
 }
 
 /** A request for a page, unchecked. */
-export interface AskedPage {
+export interface UncheckedRequest {
   /** The path parameter, percent-encoded; undefined where the path has none. */
   readonly rawSubject: string | undefined;
   /** Percent-encoded. */
@@ -27,7 +27,7 @@ export interface AskedPage {
 }
 
 /** A checked request: the first or a later page of a chain. */
-export interface PageRequest {
+export interface CheckedRequest {
   readonly chain: Chain;
   /** The ledger's cursor; undefined: the start. */
   readonly cursor: string | undefined;
@@ -49,7 +49,7 @@ export interface PageContents {
 
 /** An operation of the service: the differences between the APIs. */
 export interface ServedOperation {
-  readonly name: OperationName;
+  readonly name: ServedOperationName;
   /** Path with the path parameter in braces. */
   readonly path: string;
   /** Query parameter for the token of the next page. */
@@ -65,13 +65,13 @@ export interface ServedOperation {
    *
    * @throws Refusal (400) that names the rule
    */
-  read(asked: AskedPage): PageRequest;
+  read(asked: UncheckedRequest): CheckedRequest;
   /**
    * The ledger's page for a checked request.
    *
    * @throws Refusal (404) for a subject that the ledger doesn't have
    */
-  pageOf(ledger: Ledger, request: PageRequest): Promise<LedgerPage>;
+  pageOf(ledger: Ledger, request: CheckedRequest): Promise<LedgerPage>;
   /**
    * The JSON of a page. Each item's JSON is sent as the ledger has it, byte for byte, in the ledger's order. `lists`:
    * lists of events in the body besides the model's.
@@ -84,7 +84,7 @@ export interface ServedOperation {
 /** The operation and path that a token must belong to. */
 interface TokenOwner {
   readonly parameter: string;
-  readonly operation: OperationName;
+  readonly operation: ServedOperationName;
   readonly subject: string | undefined;
 }
 
@@ -109,7 +109,7 @@ export function positionOf(token: string, owner: TokenOwner, rules: TokenRules, 
 
 export interface Route {
   readonly operation: ServedOperation;
-  readonly rawSubject: AskedPage['rawSubject'];
+  readonly rawSubject: UncheckedRequest['rawSubject'];
 }
 
 /**

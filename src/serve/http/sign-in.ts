@@ -3,7 +3,7 @@ import { usageError } from '../../core/errors.js';
 import type { Clock } from '../../core/clock.js';
 import { IssuedAccessTokens } from './signed-tokens.js';
 import type { HttpRequest } from '../../core/http-server/answer.js';
-import { type Outcome, accessTokenExpired, denied, requestRefusal } from './outcome.js';
+import { type Outcome, accessTokenExpired, denied, refused, requestRefusal } from './outcome.js';
 import type { Refusal } from '../../core/http-server/refusal.js';
 
 /** Delay after the first failure, milliseconds; it doubles with each further one. */
@@ -61,12 +61,12 @@ class GuessDelay {
 }
 
 /** The members of a sign-in request, or why it can't be read; the reason contains no value, which may be secret. */
-type SignInBody = ReadonlyMap<string, string> | { readonly wrong: string };
+type SignInBody = ReadonlyMap<string, string> | { readonly fault: string };
 
 function formMembers(text: string): SignInBody {
   const members = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
-    if (members.has(name)) return { wrong: 'The request repeats a parameter' };
+    if (members.has(name)) return { fault: 'The request repeats a parameter' };
     members.set(name, value);
   }
   return members;
@@ -77,14 +77,14 @@ function jsonMembers(text: string): SignInBody {
   try {
     value = JSON.parse(text);
   } catch {
-    return { wrong: 'The body is not JSON' };
+    return { fault: 'The body is not JSON' };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { wrong: 'The body is not a JSON object' };
+    return { fault: 'The body is not a JSON object' };
   }
   const members = new Map<string, string>();
   for (const [name, member] of Object.entries(value)) {
-    if (typeof member !== 'string') return { wrong: 'The body holds a parameter that is not a string' };
+    if (typeof member !== 'string') return { fault: 'The body holds a parameter that is not a string' };
     members.set(name, member);
   }
   return members;
@@ -111,20 +111,11 @@ export interface SignInOptions {
   readonly refreshTokens?: readonly string[] | undefined;
 }
 
-/** The sign-in of a service: issues access tokens and checks those of requests. */
-interface SignIn {
-  /** Answers a sign-in request (RFC 6749, sections 5 and 6). `now`: milliseconds since 1970. */
-  answer(request: HttpRequest, now: number): Promise<Outcome>;
-  /** The refusal (403) of a request without a valid access token; undefined: it has one. */
-  refusal(request: HttpRequest, now: number): Refusal | undefined;
-  /** The account of an authorised request. */
-  accountOf(request: HttpRequest): string;
-}
-
 export const signInPath = '/auth/o2/token';
 const tokenHeader = 'x-amz-access-token';
 
-const usualLifeMs = 3_600_000;
+/** Default life of an access token. */
+const defaultLifeMs = 3_600_000;
 
 /** Compares two texts in constant time. */
 function isSame(one: string, other: string): boolean {
@@ -134,6 +125,11 @@ function isSame(one: string, other: string): boolean {
 
 function failure(status: number, error: string, description: string): Outcome {
   return outcome(status, { error, error_description: description });
+}
+
+function tooManyAttempts(): Outcome {
+  const tooMany = failure(429, 'temporarily_unavailable', 'Too many attempts to sign in have failed; try again later');
+  return { ...tooMany, headers: { ...tooMany.headers, 'Retry-After': String(retryAfterSeconds) } };
 }
 
 function outcome(status: number, body: object): Outcome {
@@ -146,72 +142,69 @@ function headerOf({ headers }: HttpRequest, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/**
- * The sign-in of a service. `tokenKey` signs the access tokens.
- *
- * @throws LedgerlakeError USAGE for options that are invalid
- */
-export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: string | Uint8Array | undefined): SignIn {
-  const { clientId, clientSecret, accessTokenLifeMs: lifeMs = usualLifeMs, refreshTokens } = options;
-  if (clientId === '' || clientSecret === '')
-    throw usageError('expected a client id and a client secret for the sign-in, got an empty one');
-  if (!(lifeMs > 0 && Number.isFinite(lifeMs))) {
-    throw usageError(`expected access tokens to live longer than 0 ms, got ${lifeMs}`);
+/** The members of a sign-in request, at least those that every grant requires. */
+async function membersOf(request: HttpRequest): Promise<SignInBody> {
+  // A client that disconnects gets no answer; that is no error of the service.
+  const bytes = await request.body().catch(() => undefined);
+  if (bytes === undefined) return { fault: 'The body is too long' };
+  const members = readSignInBody(bytes, headerOf(request, 'content-type'));
+  if ('fault' in members) return members;
+  const missing = ['grant_type', 'client_id', 'client_secret'].find((name) => !members.has(name));
+  return missing === undefined ? members : { fault: `The request has no ${missing}` };
+}
+
+/** The sign-in of a service: issues access tokens and checks those of requests. */
+export class SignIn {
+  readonly #options: SignInOptions;
+  readonly #lifeMs: number;
+  readonly #tokens: IssuedAccessTokens;
+  readonly #delay: GuessDelay;
+
+  /**
+   * @param tokenKey signs the access tokens
+   *
+   * @throws LedgerlakeError USAGE for options that are invalid
+   */
+  constructor(options: SignInOptions, clock: Clock, tokenKey: string | Uint8Array | undefined) {
+    const { clientId, clientSecret, accessTokenLifeMs: lifeMs = defaultLifeMs } = options;
+    if (clientId === '' || clientSecret === '')
+      throw usageError('expected a client id and a client secret for the sign-in, got an empty one');
+    if (!(lifeMs > 0 && Number.isFinite(lifeMs))) {
+      throw usageError(`expected access tokens to live longer than 0 ms, got ${lifeMs}`);
+    }
+    this.#options = options;
+    this.#lifeMs = lifeMs;
+    this.#tokens = new IssuedAccessTokens(lifeMs, tokenKey);
+    this.#delay = new GuessDelay(clock);
   }
-  const tokens = new IssuedAccessTokens(lifeMs, tokenKey);
-  const delay = new GuessDelay(clock);
 
-  async function answer(request: HttpRequest, now: number): Promise<Outcome> {
-    if (request.method !== 'POST') {
-      const { status, body } = requestRefusal(405, 'The sign-in takes POST.', request.method);
-      return { status, body, headers: { Allow: 'POST' } };
-    }
-    // A client that disconnects gets no answer; it isn't an error of the service.
-    const bytes = await request.body().catch(() => undefined);
-    if (bytes === undefined) return failure(400, 'invalid_request', 'The body is too long');
-    const body = readSignInBody(bytes, headerOf(request, 'content-type'));
-    if ('wrong' in body) return failure(400, 'invalid_request', body.wrong);
-
-    const missing = ['grant_type', 'client_id', 'client_secret'].find((name) => !body.has(name));
-    if (missing !== undefined) return failure(400, 'invalid_request', `The request has no ${missing}`);
-    if (!(await delay.wait(request.signal))) {
-      const tooMany = failure(
-        429,
-        'temporarily_unavailable',
-        'Too many attempts to sign in have failed; try again later',
-      );
-      return { ...tooMany, headers: { ...tooMany.headers, 'Retry-After': String(retryAfterSeconds) } };
-    }
-    // Both are always compared, so that the time doesn't reveal which one was wrong.
-    const known = [
-      isSame(body.get('client_id') ?? '', clientId),
-      isSame(body.get('client_secret') ?? '', clientSecret),
-    ];
-    if (known.includes(false)) {
-      delay.failed();
-      return failure(401, 'invalid_client', 'Client authentication failed');
-    }
-    if (body.get('grant_type') !== 'refresh_token') {
+  /** Answers a sign-in request (RFC 6749, sections 5 and 6). `now`: milliseconds since 1970. */
+  async answer(request: HttpRequest, now: number): Promise<Outcome> {
+    if (request.method !== 'POST')
+      return refused(requestRefusal(405, 'The sign-in takes POST.', request.method), 'POST');
+    const members = await membersOf(request);
+    if ('fault' in members) return failure(400, 'invalid_request', members.fault);
+    if (!(await this.#delay.wait(request.signal))) return tooManyAttempts();
+    if (!this.#isClient(members)) return this.#failedGuess(401, 'invalid_client', 'Client authentication failed');
+    if (members.get('grant_type') !== 'refresh_token')
       return failure(400, 'unsupported_grant_type', 'The grant type must be refresh_token');
-    }
-    const refreshToken = body.get('refresh_token');
+    const refreshToken = members.get('refresh_token');
     if (refreshToken === undefined) return failure(400, 'invalid_request', 'The request has no refresh_token');
-    if (refreshTokens?.map((one) => isSame(one, refreshToken)).includes(true) === false) {
-      delay.failed();
-      return failure(400, 'invalid_grant', 'The refresh token is invalid, expired or revoked');
-    }
-    delay.succeeded();
+    if (!this.#isAccepted(refreshToken))
+      return this.#failedGuess(400, 'invalid_grant', 'The refresh token is invalid, expired or revoked');
+    this.#delay.succeeded();
     return outcome(200, {
-      access_token: tokens.issue(now, refreshToken),
+      access_token: this.#tokens.issue(now, refreshToken),
       token_type: 'bearer',
-      expires_in: Math.floor(lifeMs / 1000),
+      expires_in: Math.floor(this.#lifeMs / 1000),
       refresh_token: refreshToken,
     });
   }
 
-  function refusal(request: HttpRequest, now: number): Refusal | undefined {
+  /** The refusal (403) of a request without a valid access token; undefined: it has one. */
+  refusal(request: HttpRequest, now: number): Refusal | undefined {
     const token = headerOf(request, tokenHeader);
-    const state = tokens.check(token, now);
+    const state = this.#tokens.check(token, now);
     if (state === 'valid') return undefined;
     if (state === 'expired') return denied(accessTokenExpired);
     return denied(
@@ -221,5 +214,27 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
     );
   }
 
-  return { answer, refusal, accountOf: (request) => tokens.accountOf(headerOf(request, tokenHeader)) };
+  /** The account of an authorised request. */
+  accountOf(request: HttpRequest): string {
+    return this.#tokens.accountOf(headerOf(request, tokenHeader));
+  }
+
+  /** Compares both members always, so that the time doesn't reveal which one is wrong. */
+  #isClient(members: ReadonlyMap<string, string>): boolean {
+    const { clientId, clientSecret } = this.#options;
+    const isId = isSame(members.get('client_id') ?? '', clientId);
+    const isSecret = isSame(members.get('client_secret') ?? '', clientSecret);
+    return isId && isSecret;
+  }
+
+  #isAccepted(refreshToken: string): boolean {
+    const { refreshTokens } = this.#options;
+    // Compares with every token, so that the time doesn't reveal the matching one.
+    return refreshTokens?.map((accepted) => isSame(accepted, refreshToken)).includes(true) !== false;
+  }
+
+  #failedGuess(status: number, error: string, description: string): Outcome {
+    this.#delay.failed();
+    return failure(status, error, description);
+  }
 }

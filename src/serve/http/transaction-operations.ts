@@ -10,11 +10,11 @@ import { Refusal } from '../../core/http-server/refusal.js';
 import { dayMs } from '../../core/windows.js';
 import type { InstantRange, LedgerPage, LedgerQuery, TransactionLedger } from './ledger.js';
 import { invalidInput, pageTooLarge } from './outcome.js';
-import { type Bound, boundOf, pairsOf } from './query-parameters.js';
+import { type Bound, boundOf, queryValues } from './query-parameters.js';
 import {
-  type AskedPage,
+  type UncheckedRequest,
   type PageContents,
-  type PageRequest,
+  type CheckedRequest,
   positionOf,
   type ServedOperation,
 } from './served-operation.js';
@@ -77,7 +77,12 @@ function checkStatus(pairs: Pairs): void {
 }
 
 /** The position of a token, which must be sent with exactly the parameters of the first request. */
-function continued(token: string, operation: OperationName, pairs: Pairs, { rules, now }: AskedPage): ChainPosition {
+function continued(
+  token: string,
+  operation: OperationName,
+  pairs: Pairs,
+  { rules, now }: UncheckedRequest,
+): ChainPosition {
   // A `%` is left of a token that was encoded twice: the live service fails then.
   if (token.includes('%')) throw new Refusal(500, 'We encountered an internal error. Please try again.');
   const parameter = parameters.nextToken;
@@ -93,7 +98,7 @@ function continued(token: string, operation: OperationName, pairs: Pairs, { rule
     );
   }
   const missing = Object.keys(first).find((name) => !pairs.has(name));
-  if (missing !== undefined && !rules.isTokenEnough()) {
+  if (missing !== undefined && !rules.isTokenSufficient()) {
     throw invalidInput(
       `${parameter} must be sent with all parameters of the first request: ${missing} is missing.`,
       token,
@@ -107,9 +112,9 @@ function tokenText(signed: string): string {
   return `${signed.replace(/=$/, '').replaceAll('-', '+').replaceAll('_', '/')}=`;
 }
 
-function read(operation: Operation, asked: AskedPage): PageRequest {
+function read(operation: Operation, asked: UncheckedRequest): CheckedRequest {
   const { name, range } = operation;
-  const pairs = pairsOf({ operation: name, names: namesOf(operation) }, asked.query);
+  const pairs = queryValues({ operation: name, names: namesOf(operation) }, asked.query);
   const token = pairs.get(parameters.nextToken);
   if (token !== undefined) {
     const { chain, cursor, pages, results } = continued(token, name, pairs, asked);

@@ -138,12 +138,12 @@ const schemas = {
   ...{ payouts, settlement_summaries: settlementSummaries },
 };
 
-export type MainTable = keyof typeof schemas;
+export type MainTableName = keyof typeof schemas;
 
 /** Something for each of these tables, by name. */
-export function eachTable<T>(make: (name: MainTable) => T): Readonly<Record<MainTable, T>> {
-  const names = Object.keys(schemas) as MainTable[];
-  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<MainTable, T>;
+export function eachTable<T>(make: (name: MainTableName) => T): Readonly<Record<MainTableName, T>> {
+  const names = Object.keys(schemas) as MainTableName[];
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<MainTableName, T>;
 }
 
 /** On a disk, to read on costs next to nothing. */
@@ -158,7 +158,7 @@ function usuallyFreshMs(store: Store): number {
 export class MainTables {
   readonly store: Store;
   readonly #clock: Clock;
-  readonly #tables: Readonly<Record<MainTable, DeltaTable>>;
+  readonly #tables: Readonly<Record<MainTableName, DeltaTable>>;
   readonly #freshMs: number;
   #readAt = -Infinity;
   #reading: Promise<void> | undefined;
@@ -183,11 +183,11 @@ export class MainTables {
     return tables;
   }
 
-  table(name: MainTable): DeltaTable {
+  table(name: MainTableName): DeltaTable {
     return this.#tables[name];
   }
 
-  snapshot(name: MainTable): Snapshot {
+  snapshot(name: MainTableName): Snapshot {
     return this.#tables[name].snapshot;
   }
 

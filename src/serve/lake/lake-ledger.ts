@@ -20,13 +20,13 @@ import {
   eachTable,
   nearestFiles,
   type CommittedFile,
-  type MainTable,
+  type MainTableName,
   type MainTables,
 } from './committed-files.js';
 import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
 import { OrderFiles } from './order-files.js';
 import * as stored from './stored-rows.js';
-import { cursorAfter, cursorText, readCursor, rowsBehind, type RowCursor, type StoredRow } from './stored-rows.js';
+import { cursorAfter, cursorText, readCursor, undeliveredRows, type RowCursor, type StoredRow } from './stored-rows.js';
 import { Readers } from './readers.js';
 
 /** Rows of one read: ten pages of the usual size. */
@@ -48,7 +48,7 @@ const latestMs = Date.parse('9999-12-31');
 const mostAttempts = 5;
 
 /** The instant by which rows are asked for, where it isn't `effective_at`. */
-const instantColumns: Readonly<Partial<Record<MainTable, string>>> = {
+const instantColumns: Readonly<Partial<Record<MainTableName, string>>> = {
   groups: 'started_at',
   payouts: 'created_at',
   settlement_summaries: 'period_start',
@@ -71,7 +71,7 @@ interface Question {
 export class LakeLedger implements Ledger {
   readonly #tables: MainTables;
   readonly #account: string;
-  readonly #files: Readonly<Record<MainTable, CommittedFiles>>;
+  readonly #files: Readonly<Record<MainTableName, CommittedFiles>>;
   readonly #readers: Readers;
   readonly #copies: LocalCopies;
   readonly #orders: OrderFiles;
@@ -181,7 +181,7 @@ export class LakeLedger implements Ledger {
     await this.#copies.clear();
   }
 
-  #isRead(table: MainTable, { name }: { readonly name: string }, loadKey: string): boolean {
+  #isRead(table: MainTableName, { name }: { readonly name: string }, loadKey: string): boolean {
     return loadVersion(this.#tables.snapshot(table), name, this.#account, loadKey) > 0;
   }
 
@@ -236,7 +236,7 @@ export class LakeLedger implements Ledger {
           const addresses = await this.#addresses(files);
           const found = await this.#rows(addresses, query({ files: addresses, from, to: until, after, count: wanted }));
           if (found.length < wanted && until < to) return undefined;
-          return { rows: rowsBehind(found, after), ended: found.length < wanted };
+          return { rows: undeliveredRows(found, after), ended: found.length < wanted };
         };
         // Row counts of the log are a hint: where they give too few rows, the whole range is read.
         return (await read(wanted)) ?? (await read(Infinity)) ?? { rows: [], ended: true };
@@ -247,7 +247,7 @@ export class LakeLedger implements Ledger {
   /** A question without a range of dates; `rows` reads at most `count` rows from a cursor's instant and key on. */
   #whole(
     name: string,
-    tables: readonly MainTable[],
+    tables: readonly MainTableName[],
     files: readonly CommittedFile[],
     rows: (after: RowCursor | undefined, count: number) => Promise<stored.StoredRow[]>,
   ): Question {
@@ -258,7 +258,7 @@ export class LakeLedger implements Ledger {
       read: async (after, count) => {
         const wanted = count + (after?.copies ?? 0);
         const found = await rows(after, wanted);
-        return { rows: rowsBehind(found, after), ended: found.length < wanted };
+        return { rows: undeliveredRows(found, after), ended: found.length < wanted };
       },
     };
   }
@@ -267,7 +267,7 @@ export class LakeLedger implements Ledger {
     return Promise.all(files.map((file) => this.#copies.addressOf(file)));
   }
 
-  async #rows(addresses: readonly string[], query: stored.Query): Promise<stored.StoredRow[]> {
+  async #rows(addresses: readonly string[], query: stored.SqlQuery): Promise<stored.StoredRow[]> {
     if (addresses.length === 0) return [];
     return (await this.#readers.rows(query)).map(stored.storedRow);
   }

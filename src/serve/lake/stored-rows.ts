@@ -20,7 +20,7 @@ export interface StoredRow {
 }
 
 /** A statement with the values of its parameters `$1`, `$2` …. */
-export interface Query {
+export interface SqlQuery {
   readonly sql: string;
   readonly parameters: readonly Cell[];
 }
@@ -38,7 +38,7 @@ export interface InstantBounds {
   readonly to: bigint;
 }
 
-export interface RowRange extends InstantBounds {
+export interface RowSelection extends InstantBounds {
   /** Paths or URLs for DuckDB. */
   readonly files: readonly string[];
   readonly after: RowCursor | undefined;
@@ -53,7 +53,7 @@ function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): 
 }
 
 /** Query for events whose instant lies in the range. */
-export function eventsByDate({ files, from, to, after, count }: RowRange): Query {
+export function eventsByDate({ files, from, to, after, count }: RowSelection): SqlQuery {
   return rowsInOrder({ files, where: inRange({ from, to }), parameters: [], after, count });
 }
 
@@ -64,14 +64,14 @@ function inRange({ from, to }: InstantBounds): string {
 /** Query for all events of a group, or those whose instant lies in the range. */
 export function eventsOfGroup(
   groupId: string,
-  { files, within, after, count }: Omit<RowRange, 'from' | 'to'> & { readonly within: InstantBounds | undefined },
-): Query {
+  { files, within, after, count }: Omit<RowSelection, 'from' | 'to'> & { readonly within: InstantBounds | undefined },
+): SqlQuery {
   const isWithin = within === undefined ? '' : ` AND ${inRange(within)}`;
   return rowsInOrder({ files, where: `group_id = $1${isWithin}`, parameters: [groupId], after, count });
 }
 
 /** A selection of rows: files, cursor, and a condition `where` with its parameters. */
-interface OrderedRows extends Omit<RowRange, 'from' | 'to'> {
+interface OrderedRows extends Omit<RowSelection, 'from' | 'to'> {
   readonly where: string;
   readonly parameters: readonly Cell[];
   /** SQL for the name of the list; left out: the column `event_list`. */
@@ -79,7 +79,7 @@ interface OrderedRows extends Omit<RowRange, 'from' | 'to'> {
 }
 
 /** Events or transactions that have an instant, from a cursor on: bounds and order on the column itself let DuckDB skip row groups. */
-function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRows): Query {
+function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRows): SqlQuery {
   const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
   const rows = `SELECT ${eventColumns(undefined, list)} FROM ${read(files)} WHERE ${where}`;
   if (after === undefined) return { sql: `${rows} ${order}`, parameters };
@@ -92,8 +92,8 @@ function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRo
  * Query for groups that opened in the range; a group without that instant is sorted by the start of the window that
  * listed it.
  */
-export function groupsByDate({ files, from, to, after, count }: RowRange): Query {
-  return behind(
+export function groupsByDate({ files, from, to, after, count }: RowSelection): SqlQuery {
+  return rowsAfter(
     `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, coalesce(group_id, '') AS key, '' AS list, 0::BIGINT AS "window", ` +
       `0::BIGINT AS position, raw FROM ${read(files)} WHERE instant >= ${from} AND instant < ${to}`,
     [],
@@ -111,8 +111,8 @@ export function eventsOfOrder(
   orderId: string,
   asked: readonly string[],
   dated: readonly FileRows[],
-  { after, count }: Pick<RowRange, 'after' | 'count'>,
-): Query {
+  { after, count }: Pick<RowSelection, 'after' | 'count'>,
+): SqlQuery {
   const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`);
   const copy = 'row_number() OVER (PARTITION BY key ORDER BY instant, position) AS copy';
   const rows = (sources: readonly string[]) =>
@@ -127,11 +127,11 @@ export function eventsOfOrder(
       ? first
       : `WITH asked AS MATERIALIZED (${first}) SELECT * FROM asked UNION ALL SELECT * FROM (${second}) AS dated ` +
         'WHERE NOT EXISTS (SELECT 1 FROM asked WHERE asked.key = dated.key AND asked.copy = dated.copy)';
-  return behind(all, [orderId], after, count);
+  return rowsAfter(all, [orderId], after, count);
 }
 
 /** The rows of a statement from a cursor on, in order. */
-function behind(sql: string, parameters: readonly Cell[], after: RowCursor | undefined, count: number): Query {
+function rowsAfter(sql: string, parameters: readonly Cell[], after: RowCursor | undefined, count: number): SqlQuery {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
   return {
@@ -197,7 +197,7 @@ function filtersOf({ status, marketplaceId, groupId }: Filters): readonly Condit
 }
 
 /** Transactions that were posted within the range. */
-export function transactionsByDate({ files, from, to, after, count }: RowRange, filters: Filters): Query {
+export function transactionsByDate({ files, from, to, after, count }: RowSelection, filters: Filters): SqlQuery {
   const { where, parameters } = allOf(filtersOf(filters));
   return rowsInOrder({ files, where: inRange({ from, to }) + where, parameters, after, count, list: "''" });
 }
@@ -218,7 +218,7 @@ export function transactionsOfOrder(
   { from, to }: InstantBounds,
   filters: Filters,
   { after, count }: Page,
-): Query {
+): SqlQuery {
   const { where, parameters } = allOf([['? IS NOT NULL', orderId], ...filtersOf(filters)]);
   const rows = (files: readonly string[], column: string, source: number) =>
     files.length === 0 ? [] : [`SELECT *, ${source} AS source FROM ${read(files)} WHERE ${column} = $1`];
@@ -229,7 +229,7 @@ export function transactionsOfOrder(
     `QUALIFY row_number() OVER (PARTITION BY ${one} ORDER BY status IS NOT DISTINCT FROM 'DEFERRED', source) = 1`;
   const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`, "''");
   const isWithin = `(effective_at IS NULL OR ${inRange({ from, to })})`;
-  return behind(`SELECT ${columns} FROM (${newest}) WHERE ${isWithin}${where}`, parameters, after, count);
+  return rowsAfter(`SELECT ${columns} FROM (${newest}) WHERE ${isWithin}${where}`, parameters, after, count);
 }
 
 function ofAccounts({ accountType, marketplaceIds }: SummaryQuestion | PayoutQuestion): readonly Condition[] {
@@ -239,13 +239,13 @@ function ofAccounts({ accountType, marketplaceIds }: SummaryQuestion | PayoutQue
   ];
 }
 
-type Page = Pick<RowRange, 'after' | 'count'>;
+type Page = Pick<RowSelection, 'after' | 'count'>;
 
 /** Summaries of a settlement. */
-export function summariesOf(question: SummaryQuestion, files: readonly string[], { after, count }: Page): Query {
+export function summariesOf(question: SummaryQuestion, files: readonly string[], { after, count }: Page): SqlQuery {
   const { where, parameters } = allOf([['settlement_id = ?', question.settlementId ?? null], ...ofAccounts(question)]);
   const columns = `coalesce(epoch_us(period_start), 0) AS instant, coalesce(marketplace_id, '') AS key, '' AS list`;
-  return behind(
+  return rowsAfter(
     `SELECT ${columns}, 0::BIGINT AS "window", position, raw FROM ${read(files)} WHERE true${where}`,
     parameters,
     after,
@@ -259,10 +259,10 @@ export function payoutsByDate(
   files: readonly string[],
   { from, to }: InstantBounds,
   { after, count }: Page,
-): Query {
+): SqlQuery {
   const { where, parameters } = allOf([...wanted('payout_id = ?', question.payoutId), ...ofAccounts(question)]);
   const instant = 'epoch_us(coalesce(created_at, window_start))';
-  return behind(
+  return rowsAfter(
     `SELECT -${instant} AS instant, coalesce(payout_id, '') AS key, '' AS list, 0::BIGINT AS "window", 0::BIGINT AS position, raw ` +
       `FROM ${read(files)} WHERE ${instant} >= ${from} AND ${instant} < ${to}${where}`,
     parameters,
@@ -307,7 +307,10 @@ export function cursorAfter(rows: readonly RowPosition[], before: RowCursor | un
 }
 
 /** Rows from a cursor's instant and key on, without those already delivered. */
-export function rowsBehind<T extends RowPosition>(rows: readonly T[], cursor: RowCursor | undefined): readonly T[] {
+export function undeliveredRows<T extends RowPosition>(
+  rows: readonly T[],
+  cursor: RowCursor | undefined,
+): readonly T[] {
   if (cursor === undefined) return rows;
   let delivered = 0;
   while (delivered < cursor.copies) {

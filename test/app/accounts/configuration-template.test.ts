@@ -23,7 +23,7 @@ function parsed(configuration: string): Configuration {
   return parseConfiguration(Buffer.from(configuration), 'c.json', '/home/me');
 }
 
-test('it says that commands no longer read the lake of the made-up seller, where there is one', async () => {
+test('it says that commands no longer read the lake of the synthetic seller, where there is one', async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'data/lake'), { recursive: true });
   const { out } = await builtCommand(['init', '--account', 'acme'], { folder });

@@ -192,7 +192,7 @@ describe('variables', () => {
     });
   });
 
-  test('bare ones never reach another account, nor the made-up seller', async () => {
+  test('bare ones never reach another account, nor the synthetic seller', async () => {
     const two = configured({ accounts: { a: { region: 'na', ...three }, b: { region: 'na', ...three } } });
     expect(revealed(await resolved(two, variables, { account: 'a' }))).toMatchObject({
       signIn: ['id', 'cs', 'rt', amazon],

@@ -175,5 +175,5 @@ test('the command line takes a dash for standard input', async () => {
   const { importCommand } = await import('../../../src/cli/commands/import-command.js');
   const { CommandArguments, markedWords } = await import('../../../src/cli/options/command-definition.js');
   expect(importCommand.positional?.name).toBe('FILE');
-  expect(new CommandArguments({ FILE: markedWords(['a', '-']) }).all('FILE')).toEqual(['a', '-']);
+  expect(new CommandArguments({ FILE: markedWords(['a', '-']) }).positionals('FILE')).toEqual(['a', '-']);
 });

@@ -19,7 +19,7 @@ test('an empty lake says how to load it', async () => {
   expect(accounts).toEqual([]);
   expect(page.texts('main')).toEqual([
     String.raw`The lake it's empty holds nothing yet. Load it with ledgerlake backfill --lake 'it'\''s empty' ` +
-      'which loads a made-up seller, unless an account is configured, or named by --account and --endpoint.',
+      'which loads a synthetic seller, unless an account is configured, or named by --account and --endpoint.',
   ]);
 });
 

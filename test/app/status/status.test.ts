@@ -220,7 +220,7 @@ describe('a lake without anything in it', () => {
     const text = await shown({ ...gaps, root }, { lake: inside });
     expect(text).toContain('has nothing yet. Load it with\n  ledgerlake backfill --lake ');
     expect(text).toContain(String.raw`it'\''s here'`);
-    expect(text).toContain('\nwhich loads a made-up seller unless an account is configured, or named by ');
+    expect(text).toContain('\nwhich loads a synthetic seller unless an account is configured, or named by ');
     expect(readdirSync(join(root, '..'))).toEqual(before);
     expect(readdirSync(inside)).toEqual([]);
     const json: unknown = JSON.parse(await shown({ ...gaps, root }, { format: 'json' }));
@@ -403,9 +403,9 @@ describe('a lake whose first run came to nothing', () => {
     );
     // A note that somebody else has written brings no options.
     leave({ account: '--config=theirs' });
-    expect(await suggested()).toContain('  ledgerlake backfill --lake LAKE\nwhich loads a made-up seller');
+    expect(await suggested()).toContain('  ledgerlake backfill --lake LAKE\nwhich loads a synthetic seller');
     leave({ asked: ['--config=theirs'] });
-    expect(await suggested()).toContain('  ledgerlake backfill --lake LAKE\nwhich loads a made-up seller');
+    expect(await suggested()).toContain('  ledgerlake backfill --lake LAKE\nwhich loads a synthetic seller');
   });
 
   test('is not told to run again by --max-lag where nothing is known', async () => {

@@ -225,7 +225,7 @@ describe('serve', () => {
   });
 
   test.each<[string, string[], Readonly<Record<string, string>>, RegExp]>([
-    ['an account of a made-up seller', ['--account', 'shop'], {}, /--account only with --lake/],
+    ['an account of a synthetic seller', ['--account', 'shop'], {}, /--account only with --lake/],
     ['events of a lake', ['--lake', 'nowhere', '--events', '5'], {}, /--events only without --lake/],
     ['a host with a port', ['--allow-host', 'a.example,b.example:80'], {}, /--allow-host.*"b.example:80"/],
     ['a fault that is none', ['--faults', 'throtled'], {}, /--faults.*"throtled".*throttled-spell/],

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFile
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runSql, type SqlOptions } from '../../../src/cli/sql-shell/run-sql.js';
+import { runSql, type RunSqlOptions } from '../../../src/cli/sql-shell/run-sql.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { entriesQuery, lakeFolder, tables, type LakeFolder } from '../../core/duckdb/lake-fixture.js';
 import { Kept } from '../../core/text/streams.js';
@@ -30,7 +30,7 @@ interface Ran {
 }
 
 /** Runs the command to its end; without `query` the input is the shell's. */
-async function sql(options: Partial<SqlOptions> & { readonly typed?: string }): Promise<Ran> {
+async function sql(options: Partial<RunSqlOptions> & { readonly typed?: string }): Promise<Ran> {
   const output = new Kept();
   const errorOutput = new Kept();
   const code = await runSql({

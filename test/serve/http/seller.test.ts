@@ -18,7 +18,7 @@ function eventsOf(text: string): string[] {
   );
 }
 
-test('pages of every size bring the same events of a made-up seller', async () => {
+test('pages of every size bring the same events of a synthetic seller', async () => {
   const client = await sellerClient();
   const read = async (query: Query) =>
     (await pages(client, paths.events, { ...bounds, ...query })).flatMap(({ text }) => eventsOf(text)).sort();

@@ -28,8 +28,8 @@ test('any bytes are read or refused, in words that hold nothing of them', () => 
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), types, (bytes, type) => {
       const body = readSignInBody(Buffer.from(bytes), type);
-      if (!('wrong' in body)) expect([...body.values()]).not.toContain('');
-      else expect(body.wrong).toMatch(/^The (body|request) [a-zA-Z ]+$/);
+      if (!('fault' in body)) expect([...body.values()]).not.toContain('');
+      else expect(body.fault).toMatch(/^The (body|request) [a-zA-Z ]+$/);
     }),
     { numRuns: 500 },
   );
@@ -54,5 +54,5 @@ test.each([
   ['{"a":1}', json],
   ['{"a":{"b":"c"}}', json],
 ])('%j of type %j is refused', (text, type) => {
-  expect(read(text, type)).toHaveProperty('wrong');
+  expect(read(text, type)).toHaveProperty('fault');
 });

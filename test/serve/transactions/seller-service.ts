@@ -46,7 +46,7 @@ type Options = Partial<SellerOptions> & Partial<Omit<EmulatorOptions, 'ledger' |
 
 export const start = Date.parse('2025-06-15T12:34:56Z');
 
-/** A real service over a made-up seller, whose clock is moved by hand, until the test is over. */
+/** A real service over a synthetic seller, whose clock is moved by hand, until the test is over. */
 export async function startSeller(options: Options = {}, clock = handClock(start)): Promise<SellerService> {
   const { seed = 1, events = 1500, profile = 'plausible' as const, ...rest } = options;
   return startOver(createSeller({ seed, events, profile }, clock), clock, rest);

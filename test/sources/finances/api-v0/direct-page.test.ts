@@ -100,7 +100,7 @@ function alone(body: Buffer): Pages['found'] {
   return pages.found;
 }
 
-/** The pages of a made-up seller's first day. */
+/** The pages of a synthetic seller's first day. */
 async function sellerPages(profile: ProfileName, limit: number): Promise<Buffer[]> {
   const clock = { now: () => firstDay + 1000 * dayMs, sleep: () => Promise.resolve() };
   const seller = createSeller({ seed: 7, events: 400 * 1000, days: 1000, profile }, clock);
