@@ -1,4 +1,4 @@
-import { recordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
+import { RecordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
 import { summaryKey, summaryRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { settlementSummaries } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { summaryPages } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
@@ -37,7 +37,7 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
   judge: settlementVerdict,
   pages: ({ settlement }, reading) => summaryPages(settlement, reading),
   collect: ({ settlement, month }) =>
-    recordCollector({
+    new RecordCollector({
       ...{ file: name, table: settlementSummaries, month },
       rows: (record) => summaryRow(settlement, record),
       key: summaryKey,

@@ -18,6 +18,11 @@ export function overlap(a: Window, b: Window): boolean {
   return a.start < b.end && b.start < a.end;
 }
 
+/** Whether an instant is in a window. */
+export function contains({ start, end }: Window, instant: number): boolean {
+  return instant >= start && instant < end;
+}
+
 /** What of a range no window covers, in order. */
 export function uncovered(range: Window, windows: readonly Window[]): Window[] {
   const gaps: Window[] = [];

@@ -17,7 +17,7 @@ import { printable } from '../../core/printable.js';
 import { unknownName } from '../../core/text/fault-line.js';
 import { resolveAccount, type ResolvedAccount } from '../configuration/resolve-account.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
-import { apiClient } from '../../engine/paging/paged-requests.js';
+import { ApiClient } from '../../engine/paging/api-client.js';
 import { financesApi } from '../../sources/finances/api-v0/finances-api.js';
 import { createTransport, type Transport } from '../../engine/http/transport.js';
 import { accountPattern } from '../configuration/account.js';
@@ -195,5 +195,5 @@ async function sendCheapRequest(
   const end = clock.now() - rangeMarginMs;
   const parameters = { FinancialEventGroupStartedAfter: end - dayMs, FinancialEventGroupStartedBefore: end };
   const query = { operation: 'ListFinancialEventGroups', parameters } as const;
-  await apiClient({ api, transport, accessTokens, clock })(query, { pageSize: 1 }, { signal, priority: 0 });
+  await new ApiClient({ api, transport, accessTokens, clock }).send(query, { pageSize: 1 }, { signal, priority: 0 });
 }

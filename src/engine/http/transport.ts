@@ -67,7 +67,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** A transport with connections of its own: `close` it when it isn't needed any more. */
+/** A transport with a connection pool; the caller closes it. */
 export function createTransport({
   connectTimeoutMs = 10_000,
   headersTimeoutMs = 60_000,
@@ -79,37 +79,14 @@ export function createTransport({
     connect: { timeout: connectTimeoutMs },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: bodyTimeoutMs,
-    // Unless the server says for how long.
+    // Unless the server states another one.
     keepAliveTimeout: 30_000,
   });
   const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpAnswer> => {
-    const { origin, path, headers, signal, body: sent = null, addressOf = 'the endpoint' } = request;
-    const { mostBytes = pageBytes, onSlow } = request;
-    const { host } = new URL(origin);
+    const { origin, path, signal, addressOf = 'the endpoint' } = request;
     signal.throwIfAborted();
-    const check = answerCheck(clock, answerTimeoutMs, onSlow);
     try {
-      const answer = await agent.request({
-        ...{ origin, path, method, body: sent, signal },
-        headers: { ...headers, 'accept-encoding': 'identity' },
-        // Headers can drip too, as answers that announce the one to come.
-        onInfo: () => {
-          check(0);
-        },
-      });
-      const status = answer.statusCode;
-      const received = new Map(
-        Object.entries(answer.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
-      );
-      const encoding = received.get('content-encoding') ?? '';
-      // Nothing here decodes, and none was asked for: bytes that are kept must be the ones that the service wrote.
-      const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity';
-      const limit = { mostBytes: isEncoded ? 0 : status === 200 ? mostBytes : errorBytes, host };
-      const body = await bytesOf(answer.body, { ...limit, isCut: isEncoded || status !== 200, check });
-      if (isEncoded) throw encoded(encoding, host);
-      // The pool takes the connection back only after this; a request sent before that would open another one.
-      await setImmediate();
-      return { status, headers: received, body };
+      return await exchange(agent, request, method, answerCheck(clock, answerTimeoutMs, request.onSlow));
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof LedgerlakeError ? error : failureOf(error, { origin, path, method, addressOf });
@@ -120,6 +97,36 @@ export function createTransport({
     post: (request) => send(request, 'POST'),
     close: () => agent.close(),
   };
+}
+
+/** Sends a request and reads its whole answer. */
+async function exchange(
+  agent: Agent,
+  request: GetRequest & Partial<PostRequest>,
+  method: 'GET' | 'POST',
+  check: (bytes: number) => void,
+): Promise<HttpAnswer> {
+  const { origin, path, signal, body: sent = null, mostBytes = pageBytes } = request;
+  const { host } = new URL(origin);
+  const answer = await agent.request({
+    ...{ origin, path, method, body: sent, signal },
+    headers: { ...request.headers, 'accept-encoding': 'identity' },
+    // A server can send interim answers for ever.
+    onInfo: () => {
+      check(0);
+    },
+  });
+  const status = answer.statusCode;
+  const headers = new Map(Object.entries(answer.headers).map(([name, value]) => [name, [value].flat().join(', ')]));
+  const encoding = headers.get('content-encoding') ?? '';
+  // Stored bytes are the service's own: nothing here decodes, and no encoding was accepted.
+  const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity';
+  const limit = { mostBytes: isEncoded ? 0 : status === 200 ? mostBytes : errorBytes, host };
+  const body = await bytesOf(answer.body, { ...limit, isCut: isEncoded || status !== 200, check });
+  if (isEncoded) throw encoded(encoding, host);
+  // The pool reclaims the connection only after this; an earlier request would open another one.
+  await setImmediate();
+  return { status, headers, body };
 }
 
 function encoded(encoding: string, host: string): LedgerlakeError {

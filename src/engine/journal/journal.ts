@@ -6,15 +6,15 @@ import { systemCode } from '../../core/errors.js';
 import { makeFolders, readPlainFile, replaceFile } from '../../core/io/files.js';
 import { isAlive, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
 
-/** A page as it was received. */
+/** A received page. */
 export interface JournalPage {
-  /** The cursor that it was asked for with; undefined for the first page. */
+  /** The cursor of its request; undefined for the first page. */
   readonly cursor?: string | undefined;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
-  /** Results a page that were asked for. */
+  /** Requested results a page. */
   readonly pageSize: number;
-  /** Of the answer: a cursor may be in one. */
+  /** Of the answer: one may contain a cursor. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Uint8Array;
 }
@@ -36,141 +36,190 @@ export interface JournalOptions {
   readonly clock: Clock;
   /** How long a cursor is accepted, milliseconds. */
   readonly cursorLifeMs: number;
-  /** Takes the reason why pages can't be kept, once: the run continues without. */
+  /** Called once with the reason why pages can't be stored; the run continues without. */
   readonly warn: (reason: unknown) => void;
 }
 
-/** The pages of queries that aren't read to their end yet, by the queries' texts. */
+/** The received pages of unfinished queries, by the queries' texts. */
 export interface Journal {
-  /** Queries of dead runs that can be continued, as their cursors are still accepted. */
+  /** Queries of dead runs that can be resumed, as their cursors are still accepted. */
   begun(): readonly string[];
-  /** Takes over what a dead run has received of a query, in order; empty where there is nothing. */
+  /** Takes over the pages that a dead run received of a query, in order; empty without any. */
   takeOver(query: string): Promise<readonly JournalPage[]>;
-  /** Keeps a page behind those that were kept. */
+  /** Appends a page to those of a query. */
   add(query: string, page: JournalPage): Promise<void>;
-  /** Forgets the pages of a query: they are in the lake, or of no use. */
+  /** Removes the pages of a query: they are committed, or useless. */
   drop(query: string): Promise<void>;
   /**
-   * Forgets what dead runs have left and nobody has taken over, of queries that are over, and what has grown too old to be
-   * continued. A run that came to its end had no use for it: most of it is in the lake, as a run can die between a commit and
-   * dropping the pages.
+   * Removes the pages that dead runs left and no query took over: those of finished queries, and expired ones. A completed run
+   * didn't need them: most are committed, since a run can die between a commit and dropping the pages.
    */
   sweep(isOver: (query: string) => boolean): Promise<void>;
-  /** Forgets every page of dead runs, and of this one: they are of no use, as they are another account's. */
+  /** Removes every page of dead runs and of this one: they belong to another account. */
   clear(): Promise<void>;
 }
 
 /**
- * Opens a journal: a cache on the local disk of what was received and isn't in the lake yet, so that a crash costs no
- * page twice. Nothing in it counts as loaded, each page carries a hash, and all of it may be deleted at any time. What is
- * too old to be continued is removed.
+ * Opens a journal: a cache on the local disk of received pages that aren't committed yet, so that a crash costs no request
+ * twice. Nothing in it counts as loaded, each page carries a hash, and all of it may be deleted at any time. Pages that are
+ * too old to be resumed are removed.
  */
-export async function openJournal({ folder, clock, cursorLifeMs, warn }: JournalOptions): Promise<Journal> {
-  const name = temporaryNames(await thisWriter());
-  const newFolder = (query: string) => join(folder, `${hash('sha256', query).slice(0, 16)}.${name()}`);
-  const entries = new Map<string, { readonly folder: string; pages: number }>();
-  let isBroken = false;
-  const attempt = async <T>(what: () => Promise<T>, otherwise: T): Promise<T> => {
-    if (isBroken) return otherwise;
-    try {
-      return await what();
-    } catch (error) {
-      isBroken = true;
-      warn(error);
-      return otherwise;
-    }
-  };
-  const left = await attempt(() => leftOf(folder, clock.now() - cursorLifeMs), new Map<string, Left>());
-
-  return {
-    begun: () => [...left.keys()],
-    takeOver: async (query) => {
-      const found = left.get(query);
-      if (found === undefined) return [];
-      left.delete(query);
-      const target = newFolder(query);
-      // Another run may have been faster, and deleted it is nobody's loss either.
-      const isOurs = await rename(found.folder, target).then(
-        () => true,
-        () => false,
-      );
-      if (!isOurs) return [];
-      entries.set(query, { folder: target, pages: found.pages.length });
-      return found.pages;
-    },
-    add: (query, page) =>
-      attempt(async () => {
-        const entry = entries.get(query) ?? { folder: newFolder(query), pages: 0 };
-        if (!entries.has(query)) {
-          await makeFolders(entry.folder, 0o700);
-          entries.set(query, entry);
-        }
-        const path = join(entry.folder, `${String(entry.pages).padStart(5, '0')}.page`);
-        entry.pages++;
-        await replaceFile(path, encoded(query, page), 0o600);
-      }, undefined),
-    drop: (query) =>
-      attempt(async () => {
-        const entry = entries.get(query);
-        entries.delete(query);
-        if (entry !== undefined) await rm(entry.folder, { recursive: true, force: true });
-      }, undefined),
-    sweep: (isOver) =>
-      attempt(async () => {
-        const since = clock.now() - cursorLifeMs;
-        for (const [query, found] of left) {
-          const isAlive = (found.pages.at(-1)?.receivedAt ?? -Infinity) >= since;
-          if (isAlive && !isOver(query)) continue;
-          left.delete(query);
-          await rm(found.folder, { recursive: true, force: true });
-        }
-      }, undefined),
-    clear: () =>
-      attempt(async () => {
-        const folders = [...left.values(), ...entries.values()].map((entry) => entry.folder);
-        left.clear();
-        entries.clear();
-        for (const path of folders) await rm(path, { recursive: true, force: true });
-      }, undefined),
-  };
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const journal = new DiskJournal(options, temporaryNames(await thisWriter()));
+  await journal.open();
+  return journal;
 }
 
-interface Left {
+/** Pages in a folder for each query. After the first I/O error it does nothing. */
+class DiskJournal implements Journal {
+  readonly #options: JournalOptions;
+  /** Gives each folder a suffix that names this process. */
+  readonly #suffix: () => string;
+  /** Pages of this run. */
+  readonly #entries = new Map<string, { readonly folder: string; pages: number }>();
+  /** Pages of dead runs. */
+  #orphans = new Map<string, OrphanedPages>();
+  #isBroken = false;
+
+  constructor(options: JournalOptions, suffix: () => string) {
+    this.#options = options;
+    this.#suffix = suffix;
+  }
+
+  async open(): Promise<void> {
+    await this.#attempt(async () => {
+      this.#orphans = await orphansIn(this.#options.folder, this.#expiredBefore());
+    });
+  }
+
+  begun(): readonly string[] {
+    return [...this.#orphans.keys()];
+  }
+
+  async takeOver(query: string): Promise<readonly JournalPage[]> {
+    const found = this.#orphans.get(query);
+    if (found === undefined) return [];
+    this.#orphans.delete(query);
+    const folder = this.#newFolder(query);
+    // Fails where another run was faster, or the folder was deleted.
+    const isTaken = await rename(found.folder, folder).then(
+      () => true,
+      () => false,
+    );
+    if (!isTaken) return [];
+    this.#entries.set(query, { folder, pages: found.pages.length });
+    return found.pages;
+  }
+
+  add(query: string, page: JournalPage): Promise<void> {
+    return this.#attempt(async () => {
+      const entry = this.#entries.get(query) ?? { folder: this.#newFolder(query), pages: 0 };
+      if (!this.#entries.has(query)) {
+        await makeFolders(entry.folder, 0o700);
+        this.#entries.set(query, entry);
+      }
+      const path = join(entry.folder, pageFile(entry.pages++));
+      await replaceFile(path, encoded(query, page), 0o600);
+    });
+  }
+
+  drop(query: string): Promise<void> {
+    return this.#attempt(async () => {
+      const entry = this.#entries.get(query);
+      this.#entries.delete(query);
+      if (entry !== undefined) await remove(entry.folder);
+    });
+  }
+
+  sweep(isOver: (query: string) => boolean): Promise<void> {
+    return this.#attempt(async () => {
+      const oldest = this.#expiredBefore();
+      for (const [query, { folder, pages }] of this.#orphans) {
+        if (newestOf(pages) >= oldest && !isOver(query)) continue;
+        this.#orphans.delete(query);
+        await remove(folder);
+      }
+    });
+  }
+
+  clear(): Promise<void> {
+    return this.#attempt(async () => {
+      const folders = [...this.#orphans.values(), ...this.#entries.values()].map(({ folder }) => folder);
+      this.#orphans.clear();
+      this.#entries.clear();
+      for (const folder of folders) await remove(folder);
+    });
+  }
+
+  #newFolder(query: string): string {
+    return join(this.#options.folder, `${hash('sha256', query).slice(0, 16)}.${this.#suffix()}`);
+  }
+
+  /** Pages received before this instant can't be resumed. */
+  #expiredBefore(): number {
+    return this.#options.clock.now() - this.#options.cursorLifeMs;
+  }
+
+  async #attempt(action: () => Promise<void>): Promise<void> {
+    if (this.#isBroken) return;
+    try {
+      await action();
+    } catch (error) {
+      this.#isBroken = true;
+      this.#options.warn(error);
+    }
+  }
+}
+
+interface OrphanedPages {
   readonly folder: string;
   readonly pages: readonly JournalPage[];
 }
 
-/** What dead runs have left that was received since an instant, by query; the rest of it is removed. */
-async function leftOf(folder: string, since: number): Promise<Map<string, Left>> {
-  const left = new Map<string, Left>();
+function pageFile(index: number): string {
+  return `${String(index).padStart(5, '0')}.page`;
+}
+
+/** When the last page was received; -Infinity without pages. */
+function newestOf(pages: readonly JournalPage[]): number {
+  return pages.at(-1)?.receivedAt ?? -Infinity;
+}
+
+function remove(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true });
+}
+
+/** The pages of dead runs with one received since an instant, by query; removes the others. */
+async function orphansIn(folder: string, since: number): Promise<Map<string, OrphanedPages>> {
+  const orphans = new Map<string, OrphanedPages>();
   for (const entry of await namesIn(folder)) {
     const writer = writerOf(entry.slice(entry.indexOf('.') + 1));
     if (writer === undefined) continue;
     const { host } = await thisWriter();
-    // What another host or a living process is at work on is theirs.
+    // A process of another host may be alive.
     if (writer.host !== host || (await isAlive(writer))) continue;
     const path = join(folder, entry);
     const { query, pages } = await readEntry(path);
-    const newest = pages.at(-1)?.receivedAt ?? -Infinity;
-    const other = query === undefined ? undefined : left.get(query);
-    if (query === undefined || newest < since || (other !== undefined && other.pages.length >= pages.length)) {
-      await rm(path, { recursive: true, force: true });
+    const other = query === undefined ? undefined : orphans.get(query);
+    const isShorter = other !== undefined && other.pages.length >= pages.length;
+    if (query === undefined || newestOf(pages) < since || isShorter) {
+      await remove(path);
       continue;
     }
-    if (other !== undefined) await rm(other.folder, { recursive: true, force: true });
-    left.set(query, { folder: path, pages });
+    if (other !== undefined) await remove(other.folder);
+    orphans.set(query, { folder: path, pages });
   }
-  return left;
+  return orphans;
 }
 
 /** The pages of an entry up to the first that is missing or damaged. */
 async function readEntry(folder: string): Promise<{ query: string | undefined; pages: JournalPage[] }> {
   const pages: JournalPage[] = [];
   let query: string | undefined;
-  // A run that is killed while it writes a page leaves a part of the file beside it.
+  // A run that was killed while writing leaves a temporary file beside the pages.
   const names = (await namesIn(folder)).filter((name) => name.endsWith('.page')).toSorted();
   for (const name of names) {
-    if (name !== `${String(pages.length).padStart(5, '0')}.page`) break;
+    if (name !== pageFile(pages.length)) break;
     const bytes = await readPlainFile(join(folder, name));
     const page = bytes && decoded(bytes);
     if (page === undefined || (query !== undefined && page.query !== query)) break;
@@ -191,13 +240,13 @@ async function namesIn(folder: string): Promise<string[]> {
 
 function encoded(query: string, { cursor, headers, body, receivedAt, pageSize }: JournalPage): Uint8Array {
   // A session cookie is a secret, and has no cursor.
-  const kept = [...headers].filter(([name]) => name !== 'set-cookie');
+  const stored = [...headers].filter(([name]) => name !== 'set-cookie');
   const header: Header = {
     query,
     cursor: cursor ?? null,
     receivedAt,
     pageSize,
-    headers: kept,
+    headers: stored,
     sha256: hash('sha256', body),
   };
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);
@@ -211,7 +260,7 @@ function decoded(bytes: Uint8Array): (JournalPage & { readonly query: string }) 
   try {
     header = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString()) as Partial<Header>;
   } catch {
-    // Cut off or changed: the page is asked for again.
+    // Truncated or damaged: the page is requested again.
     return undefined;
   }
   const { query, cursor, receivedAt, pageSize, headers } = header;

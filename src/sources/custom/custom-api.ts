@@ -2,13 +2,20 @@ import { type Window, dayMs } from '../../core/windows.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import { createTransport } from '../../engine/http/transport.js';
-import { requestText, type Answer, type ApiPage, type PagedApi, type Query } from '../../engine/paging/paged-api.js';
+import {
+  requestText,
+  type Answer,
+  type ApiPage,
+  type PagedApi,
+  type PageRequest,
+  type Query,
+} from '../../engine/paging/paged-api.js';
 import { connectApi, type PagedClient, type PagedClientOptions } from '../../engine/paging/paged-client.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
 import type { CustomAddress } from './custom-address.js';
 import { defaultPageSize, pageRequest, readRequest } from './custom-request.js';
-import type { Json, Page } from './definition.js';
+import type { AskedWindow, Json, Page } from './definition.js';
 import { JsonNode, scanned } from './json-node.js';
 
 /** The records of a window. */
@@ -68,17 +75,9 @@ function customApi(
   const { file, definition } = loaded;
   const { name, api, windows } = definition;
   const { pageSize = defaultPageSize, quota } = api;
-  const { origin, prefix } = address;
-  const look = lookingIn(file, mostMisses);
-  const asked = ({ window, account }: CustomQuery) => ({
-    from: new Date(window.start),
-    to: new Date(window.end),
-    account,
-    pageSize,
-  });
-
+  const withHint = missHint(file, mostMisses);
   return {
-    id: `${origin}${prefix} ${name}`,
+    id: `${address.origin}${address.prefix} ${name}`,
     address,
     operations: [name],
     quota,
@@ -89,27 +88,14 @@ function customApi(
     windowOf: ({ window }) => window,
     request: (query, cursor) => {
       if (cursor !== undefined) return readRequest(cursor);
-      const first = callDefinition(file, 'first', () => definition.first(asked(query)));
+      const first = callDefinition(file, 'first', () => definition.first(askedWindow(query, pageSize)));
       return pageRequest(file, address, first);
     },
-    readPage: (query, answer, { path, body: sent }) => {
-      const header = (of: string): string | undefined => answer.headers.get(of.toLowerCase());
-      const body = scanned(answer.body);
-      const cause = callDefinition(file, 'api.causeOfPage', () => api.causeOfPage?.(body));
-      if (cause !== undefined)
-        throw pageRefusal(loaded, answer, { cause, path, method: sent === undefined ? 'GET' : 'POST' });
-      const posted = sent === undefined ? undefined : scanned(Buffer.from(sent));
-      const page: Page = { body, header, request: path, posted, window: asked(query) };
-      const records: unknown = callDefinition(file, 'records', () => look(() => definition.records(page)));
-      if (!Array.isArray(records) || !records.every((record): record is Json => record instanceof JsonNode)) {
-        throw definitionError(
-          file,
-          'records',
-          'expected a list of values of the page, such as page.body.list("items")',
-        );
-      }
+    readPage: (query, answer, request) => {
+      const page = customPage(loaded, answer, request, askedWindow(query, pageSize));
+      const records = recordsOf(loaded, page, withHint);
       const next = callDefinition(file, 'next', () => definition.next?.(page));
-      const cursor = next === undefined ? undefined : requestText(pageRequest(file, address, next, path));
+      const cursor = next === undefined ? undefined : requestText(pageRequest(file, address, next, request.path));
       return { records, results: records.length, cursor };
     },
     resultTexts: ({ records }) => records.map(({ raw }) => raw),
@@ -121,8 +107,36 @@ function customApi(
   };
 }
 
-/** Calls what reads an answer; where something is missing there, the definition may be to blame, or is after so many. */
-function lookingIn(file: string, mostMisses: number): <T>(read: () => T) => T {
+function askedWindow({ window, account }: CustomQuery, pageSize: number): AskedWindow {
+  return { from: new Date(window.start), to: new Date(window.end), account, pageSize };
+}
+
+/** @throws ApiRefusal for an answer that refuses in its body */
+function customPage(loaded: LoadedDefinition, answer: Answer, request: PageRequest, window: AskedWindow): Page {
+  const { file, definition } = loaded;
+  const { path, body: sent } = request;
+  const header = (name: string): string | undefined => answer.headers.get(name.toLowerCase());
+  const body = scanned(answer.body);
+  const cause = callDefinition(file, 'api.causeOfPage', () => definition.api.causeOfPage?.(body));
+  if (cause !== undefined)
+    throw pageRefusal(loaded, answer, { cause, path, method: sent === undefined ? 'GET' : 'POST' });
+  const posted = sent === undefined ? undefined : scanned(Buffer.from(sent));
+  return { body, header, request: path, posted, window };
+}
+
+function recordsOf({ file, definition }: LoadedDefinition, page: Page, withHint: WithHint): readonly Json[] {
+  const records: unknown = callDefinition(file, 'records', () => withHint(() => definition.records(page)));
+  if (Array.isArray(records) && records.every((record): record is Json => record instanceof JsonNode)) return records;
+  throw definitionError(file, 'records', 'expected a list of values of the page, such as page.body.list("items")');
+}
+
+type WithHint = <T>(read: () => T) => T;
+
+/**
+ * Calls what reads an answer. Where a value is missing, the error suggests correcting the definition; after `mostMisses`
+ * answers without a success it is the definition's error.
+ */
+function missHint(file: string, mostMisses: number): WithHint {
   let left = mostMisses;
   return (read) => {
     try {

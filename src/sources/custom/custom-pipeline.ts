@@ -9,7 +9,7 @@ import type { CustomConnection, CustomPage } from './custom-api.js';
 import { defaultPageSize } from './custom-request.js';
 import type { Json, PipelineDefinition } from './definition.js';
 import { callDefinition, type LoadedDefinition } from './load-definitions.js';
-import { recordCollector, type RecordPage } from './record-collector.js';
+import { RecordCollector, type RecordPage } from './record-collector.js';
 
 /** A custom pipeline, with the definition that it comes from. */
 export interface CustomPipeline extends Definition<unknown, WindowSlice, CustomPage> {
@@ -60,37 +60,39 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
 
 /** Collects records, and their lines where the definition has some. */
 export function collectorOf(
-  { file, definition, table, lines }: LoadedDefinition,
+  { file, definition, table, lines: linesTable }: LoadedDefinition,
   window: Window,
 ): Collector<RecordPage> {
   const month = monthOf(window.start);
   const withRows = new Set<Json>();
-  const rows = (record: Json) => {
-    const given = callDefinition(file, 'rows', () => definition.rows(record));
-    if (!Array.isArray(given) || given.length > 0) withRows.add(record);
-    return given;
+  const rowsOf = (record: Json) => {
+    const rows = callDefinition(file, 'rows', () => definition.rows(record));
+    if (!Array.isArray(rows) || rows.length > 0) withRows.add(record);
+    return rows;
   };
-  const records = recordCollector({ file, table, month, rows }, window);
-  if (definition.lines === undefined || lines === undefined) return records;
+  const records = new RecordCollector({ file, table, month, rows: rowsOf }, window);
   const { lines: defined } = definition;
+  if (defined === undefined || linesTable === undefined) return records;
   const linesOf = (record: Json) =>
     withRows.has(record) ? callDefinition(file, 'lines.rows', () => defined.rows(record)) : [];
-  const isKept = definition.table.raw !== false;
-  const others = recordCollector({ file, table: lines, month, rows: linesOf, isKept }, window);
+  const isRawStored = definition.table.raw !== false;
+  const lines = new RecordCollector({ file, table: linesTable, month, rows: linesOf, isRawStored }, window);
+  const { oddFields, unfitValues, repeated } = records.warnings;
   return {
     reach: undefined,
     add: (page) => {
       withRows.clear();
       const results = records.add(page);
-      others.add(page);
+      lines.add(page);
       return results;
     },
-    finish: () => [...others.finish(), ...records.finish()],
+    finish: () => [...lines.finish(), ...records.finish()],
     get warnings() {
-      const kinds = Object.entries(records.warnings);
-      return Object.fromEntries(
-        kinds.map(([kind, counts]) => [kind, new Map([...counts, ...(others.warnings[kind] ?? [])])]),
-      );
+      return {
+        oddFields: new Map([...oddFields, ...lines.warnings.oddFields]),
+        unfitValues: new Map([...unfitValues, ...lines.warnings.unfitValues]),
+        repeated: new Map([...repeated, ...lines.warnings.repeated]),
+      };
     },
   };
 }

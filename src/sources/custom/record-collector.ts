@@ -13,21 +13,13 @@ import {
 import { Dictionary } from '../../core/columns/dictionary.js';
 import { digitsOf, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
 import { TableRows } from '../../core/columns/table-rows.js';
-import type { Collector } from '../../engine/run/pipeline.js';
+import type { Batch, Collector } from '../../engine/run/pipeline.js';
 import type { Window } from '../../core/windows.js';
 import { definitionError } from './load-definitions.js';
 import type { Json, Cell, Row } from './definition.js';
 import { readInstant } from '../../core/numeric/instant.js';
 import { readInteger, readScaled } from '../../core/numeric/decimal.js';
 import { JsonNode } from './json-node.js';
-
-/** The rows of a window, column by column. */
-interface Rows {
-  readonly values: ReadonlyMap<string, Value[]>;
-  /** Of each row, where the table keeps it. */
-  readonly raw: string[];
-  length: number;
-}
 
 /** Records of an answer. */
 export interface RecordPage {
@@ -43,94 +35,126 @@ export interface RecordTable {
   readonly month: string;
   /** @throws LedgerlakeError USAGE where the definition fails */
   rows(record: Json): Row | readonly Row[];
-  /** Whether another table keeps `raw`, so that a value that doesn't fit isn't lost; left out: none does. */
-  readonly isKept?: boolean;
-  /** What makes a record, which is one row, the same as another: what comes last counts. Left out, or undefined: nothing does. */
+  /** Whether another table stores `raw`, so that a value that doesn't fit isn't lost; default false. */
+  readonly isRawStored?: boolean;
+  /** Identifies a record of one row: the last record with a key replaces earlier ones. Left out, or undefined: each record counts. */
   key?(record: Json): string | undefined;
 }
 
 /** Columns that no record gives. */
 const commonColumns: ReadonlySet<string> = new Set(['window_start', 'window_end', 'position', 'content_hash', 'raw']);
 
-/** Collects the records of a slice as rows of a table, sorted as it says. `window`: undefined where the slice has none. */
-export function recordCollector(definition: RecordTable, window?: Window): Collector<RecordPage> {
-  const { table } = definition;
-  const has = (column: string) => table.columns.some(({ name }) => name === column);
-  const keepsRaw = has('raw');
-  const keepsHash = has('content_hash');
-  const columns = table.columns.filter(({ name }) => !commonColumns.has(name));
-  const rows: Rows = { values: new Map(columns.map(({ name }) => [name, []])), raw: [], length: 0 };
-  const warnings = {
+/** Collects the records of a slice as rows of a table, in the table's sort order. */
+export class RecordCollector implements Collector<RecordPage> {
+  readonly #definition: RecordTable;
+  readonly #window: Window | undefined;
+  readonly #columns: readonly Column[];
+  /** By column, then by row. */
+  readonly #values: ReadonlyMap<string, Value[]>;
+  readonly #hasRaw: boolean;
+  /** By row; empty where the table has no `raw`. */
+  readonly #raw: string[] = [];
+  #length = 0;
+  readonly #rowIndexes = new Map<string, number>();
+  readonly warnings = {
     oddFields: new Map<string, number>(),
     unfitValues: new Map<string, number>(),
     repeated: new Map<string, number>(),
   };
-  const rowIndexes = new Map<string, number>();
+  /** An API's records come in any order. */
+  readonly reach = undefined;
 
-  /** The index of the record's row: that of the row with the same key, which it replaces, or one behind all others. */
-  const rowIndexOf = (record: Json): number => {
-    const key = definition.key?.(record);
-    const rowIndex = rowIndexes.get(key ?? '') ?? rows.length;
-    if (key === undefined) return rows.length;
-    if (rowIndex < rows.length) warnings.repeated.set(table.name, (warnings.repeated.get(table.name) ?? 0) + 1);
-    rowIndexes.set(key, rowIndex);
-    return rowIndex;
-  };
+  /** @param window undefined for a slice without one */
+  constructor(definition: RecordTable, window?: Window) {
+    this.#definition = definition;
+    this.#window = window;
+    this.#columns = definition.table.columns.filter(({ name }) => !commonColumns.has(name));
+    this.#values = new Map(this.#columns.map(({ name }) => [name, []]));
+    this.#hasRaw = this.#hasColumn('raw');
+  }
 
-  const addRecord = (record: Json): void => {
-    const returned = definition.rows(record);
-    for (const row of isList(returned) ? returned : [returned]) {
-      const rowIndex = rowIndexOf(record);
-      refuseUnknown(definition, columns, row);
-      for (const column of columns) {
+  add({ records }: RecordPage): number {
+    for (const record of records) this.#addRecord(record);
+    return records.length;
+  }
+
+  finish(): readonly Batch[] {
+    if (this.#length === 0) return [];
+    const { table, month } = this.#definition;
+    const order = sorted(this.#values, this.#length, table.sort ?? []);
+    const arrays = { ...this.#windowArrays(order), ...this.#valueArrays(order), ...this.#rawArrays(order) };
+    return [{ month, rows: new TableRows(table, order.length, arrays), tags: {} }];
+  }
+
+  #hasColumn(column: string): boolean {
+    return this.#definition.table.columns.some(({ name }) => name === column);
+  }
+
+  #addRecord(record: Json): void {
+    const rows = this.#definition.rows(record);
+    for (const row of isList(rows) ? rows : [rows]) {
+      const rowIndex = this.#rowIndexOf(record);
+      refuseUnknown(this.#definition, this.#columns, row);
+      for (const column of this.#columns) {
         const value = readCell(column, row[column.name]);
-        if (value instanceof Unfit) {
-          if (!keepsRaw && definition.isKept !== true) throw lost(definition, column, value, record);
-          const unfit = value.why === 'type' ? warnings.oddFields : warnings.unfitValues;
-          const name = `${table.name}.${column.name}`;
-          unfit.set(name, (unfit.get(name) ?? 0) + 1);
-        }
-        const values = rows.values.get(column.name);
+        if (value instanceof Unfit) this.#countUnfit(column, value, record);
+        const values = this.#values.get(column.name);
         if (values !== undefined) values[rowIndex] = value instanceof Unfit ? undefined : value;
       }
-      if (keepsRaw) rows.raw[rowIndex] = record.raw;
-      rows.length = Math.max(rows.length, rowIndex + 1);
+      if (this.#hasRaw) this.#raw[rowIndex] = record.raw;
+      this.#length = Math.max(this.#length, rowIndex + 1);
     }
-  };
+  }
 
-  return {
-    warnings,
-    // Nothing says that an API's records come in order of time.
-    reach: undefined,
-    add: ({ records }) => {
-      for (const record of records) addRecord(record);
-      return records.length;
-    },
-    finish: () => {
-      if (rows.length === 0) return [];
-      const order = sorted(rows, table.sort ?? []);
-      const { length } = order;
-      const instant = (ms?: number) => instantArray(length, () => (ms === undefined ? undefined : BigInt(ms) * 1000n));
-      const arrays: Record<string, Data> = {
-        window_start: instant(window?.start),
-        window_end: instant(window?.end),
-        position: bigintArray(length, (row) => BigInt(order[row] ?? 0)),
-      };
-      for (const column of columns) {
-        const values = rows.values.get(column.name) ?? [];
-        arrays[column.name] = arrayOf(
-          column,
-          order.map((row) => values[row]),
-        );
-      }
-      if (keepsRaw) {
-        const raw = order.map((row) => rows.raw[row] ?? '');
-        arrays['raw'] = textArray(length, (row) => raw[row] ?? '');
-        if (keepsHash) arrays['content_hash'] = textArray(length, (row) => hashOf(raw[row] ?? ''));
-      }
-      return [{ month: definition.month, rows: new TableRows(table, length, arrays), tags: {} }];
-    },
-  };
+  /** The index of a record's row: that of the row with the same key, which it replaces, or a new one. */
+  #rowIndexOf(record: Json): number {
+    const key = this.#definition.key?.(record);
+    if (key === undefined) return this.#length;
+    const rowIndex = this.#rowIndexes.get(key) ?? this.#length;
+    if (rowIndex < this.#length) increment(this.warnings.repeated, this.#definition.table.name);
+    this.#rowIndexes.set(key, rowIndex);
+    return rowIndex;
+  }
+
+  #countUnfit(column: Column, value: Unfit, record: Json): void {
+    const { table, isRawStored = false } = this.#definition;
+    if (!this.#hasRaw && !isRawStored) throw lost(this.#definition, column, value, record);
+    const { oddFields, unfitValues } = this.warnings;
+    increment(value.why === 'type' ? oddFields : unfitValues, `${table.name}.${column.name}`);
+  }
+
+  #windowArrays(order: readonly number[]): Record<string, Data> {
+    const { length } = order;
+    const instants = (ms?: number) => instantArray(length, () => (ms === undefined ? undefined : BigInt(ms) * 1000n));
+    return {
+      window_start: instants(this.#window?.start),
+      window_end: instants(this.#window?.end),
+      position: bigintArray(length, (row) => BigInt(order[row] ?? 0)),
+    };
+  }
+
+  #valueArrays(order: readonly number[]): Record<string, Data> {
+    const arrays = this.#columns.map((column): [string, Data] => {
+      const values = this.#values.get(column.name) ?? [];
+      const ordered = order.map((row) => values[row]);
+      return [column.name, columnKinds[column.type].array(ordered, column)];
+    });
+    return Object.fromEntries(arrays);
+  }
+
+  #rawArrays(order: readonly number[]): Record<string, Data> {
+    if (!this.#hasRaw) return {};
+    const raw = order.map((row) => this.#raw[row] ?? '');
+    const { length } = raw;
+    return {
+      raw: textArray(length, (row) => raw[row] ?? ''),
+      ...(this.#hasColumn('content_hash') && { content_hash: textArray(length, (row) => hashOf(raw[row] ?? '')) }),
+    };
+  }
+}
+
+function increment(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
 function refuseUnknown({ file, table }: RecordTable, columns: readonly Column[], row: unknown): void {
@@ -159,9 +183,9 @@ function hashOf(raw: string): string {
   return createHash('sha256').update(raw).digest('hex').slice(0, 32);
 }
 
-/** The numbers of the rows by the sort columns, nulls last, then by order of receipt: as DuckDB sorts them. */
-function sorted({ values, length }: Rows, sort: readonly string[]): number[] {
-  // By bytes: JavaScript compares the halves of what lies beyond 16 bits.
+/** Row indexes sorted by the sort columns, nulls last, then by order of receipt: DuckDB's order. */
+function sorted(values: ReadonlyMap<string, Value[]>, length: number, sort: readonly string[]): number[] {
+  // By bytes, as DuckDB does: JavaScript compares UTF-16 code units.
   const keyOf = (value: Value) => (typeof value === 'string' ? Buffer.from(value) : value);
   const keys = sort.map((name) => values.get(name)?.map(keyOf) ?? []);
   return Array.from({ length }, (_, row) => row).toSorted((a, b) => {
@@ -179,13 +203,10 @@ function compare(a: Value | Buffer, b: Value | Buffer): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/**
- * A value as its column holds it: texts; microseconds since 1970 of instants, days of dates; decimals as whole numbers of
- * their last digit. Undefined is null.
- */
+/** A column's value: text; microseconds since 1970 of an instant; days of a date; a decimal in units of its last digit. Undefined is null. */
 type Value = string | bigint | number | boolean | undefined;
 
-/** What doesn't fit the column: a value of another type, or one that it can't hold exactly. */
+/** A value that the column can't hold: of another type (`type`), or not exact (`size`). */
 class Unfit {
   readonly why: 'type' | 'size';
 
@@ -194,21 +215,18 @@ class Unfit {
   }
 }
 
-const ofAnotherType = new Unfit('type');
-const tooLarge = new Unfit('size');
+const wrongType = new Unfit('type');
+const inexact = new Unfit('size');
 
-/** Reads what a definition gave for a column, exactly or not at all. */
+/** Reads a cell for a column; a value that isn't exact is `Unfit`. */
 function readCell(column: Column, cell: Cell): Value | Unfit {
   if (cell === null || cell === undefined || (cell instanceof JsonNode && cell.kind === 'null')) return undefined;
-  return columnKinds[column.type].read(cell, column) ?? ofAnotherType;
+  return columnKinds[column.type].read(cell, column) ?? wrongType;
 }
 
-function arrayOf(column: Column, values: readonly Value[]): Data {
-  return columnKinds[column.type].array(values, column);
-}
-
-/** How values of a column's type are read, and come to Arrow; `read` gives undefined for a value of another type. */
+/** How values of a column's type are read, and become an Arrow array. */
 interface ColumnKind {
+  /** Undefined for a value of another type. */
   read(cell: Cell, column: Column): Value | Unfit;
   array(values: readonly Value[], column: Column): Data;
 }
@@ -229,7 +247,7 @@ const columnKinds: Readonly<Record<ColumnType, ColumnKind>> = {
       if (cell instanceof Date) return Number.isNaN(cell.getTime()) ? undefined : BigInt(cell.getTime()) * 1000n;
       return readInstant(stringOf(cell) ?? '');
     },
-    array: (values) => instantArray(values.length, (row) => ofBigint(values[row])),
+    array: (values) => instantArray(values.length, (row) => asBigint(values[row])),
   },
   date: {
     read: (cell) => {
@@ -237,25 +255,25 @@ const columnKinds: Readonly<Record<ColumnType, ColumnKind>> = {
       const micros = /^\d{4}-\d{2}-\d{2}$/.test(text) ? readInstant(text) : undefined;
       return micros === undefined ? undefined : Number(micros / 86_400_000_000n);
     },
-    array: (values) => dateArray(values.length, (row) => ofNumber(values[row])),
+    array: (values) => dateArray(values.length, (row) => asNumber(values[row])),
   },
   boolean: {
     read: (cell) => {
       if (typeof cell === 'boolean') return cell;
       return cell instanceof JsonNode && cell.kind === 'boolean' ? cell.text === 'true' : undefined;
     },
-    array: (values) => booleanArray(values.length, (row) => ofBoolean(values[row])),
+    array: (values) => booleanArray(values.length, (row) => asBoolean(values[row])),
   },
   decimal: {
     read: (cell, column) => {
       const { precision, scale } = digitsOf(column);
       return exactNumber(cell, (text) => readScaled(text, precision, scale));
     },
-    array: (values, column) => decimalArray(values.length, digitsOf(column), (row) => ofBigint(values[row])),
+    array: (values, column) => decimalArray(values.length, digitsOf(column), (row) => asBigint(values[row])),
   },
   bigint: {
     read: (cell) => exactNumber(cell, readInteger),
-    array: (values) => bigintArray(values.length, (row) => ofBigint(values[row])),
+    array: (values) => bigintArray(values.length, (row) => asBigint(values[row])),
   },
   integer: {
     read: (cell) =>
@@ -263,16 +281,20 @@ const columnKinds: Readonly<Record<ColumnType, ColumnKind>> = {
         const value = readInteger(text);
         return value !== undefined && value === BigInt.asIntN(32, value) ? Number(value) : undefined;
       }),
-    array: (values) => integerArray(values.length, (row) => ofNumber(values[row])),
+    array: (values) => integerArray(values.length, (row) => asNumber(values[row])),
   },
 };
 
-function ofBigint(value: Value): bigint | undefined {
+function asBigint(value: Value): bigint | undefined {
   return typeof value === 'bigint' ? value : undefined;
 }
 
-function ofNumber(value: Value): number | undefined {
+function asNumber(value: Value): number | undefined {
   return typeof value === 'number' ? value : undefined;
+}
+
+function asBoolean(value: Value): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
 }
 
 function textOf(cell: Cell): string | undefined {
@@ -287,20 +309,16 @@ function stringOf(cell: Cell): string | undefined {
 
 const numberText = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Reads a number from its text. One of JavaScript's own may have lost digits unless it is whole and small enough. */
+/** Reads a number from its text. A JavaScript number is exact only as a safe integer. */
 function exactNumber(cell: Cell, read: (text: string) => bigint | number | undefined): Value | Unfit {
   const isWhole = typeof cell === 'bigint' || (typeof cell === 'number' && Number.isSafeInteger(cell));
   const isText = typeof cell === 'string' || (cell instanceof JsonNode && cell.kind !== 'boolean');
   const text = isWhole ? String(cell) : isText ? textOf(cell) : undefined;
-  return text === undefined || !numberText.test(text) ? undefined : (read(text) ?? tooLarge);
-}
-
-function ofBoolean(value: Value): boolean | undefined {
-  return typeof value === 'boolean' ? value : undefined;
+  return text === undefined || !numberText.test(text) ? undefined : (read(text) ?? inexact);
 }
 
 type RecordRows = ReturnType<RecordTable['rows']>;
 
-function isList(given: RecordRows): given is Extract<RecordRows, readonly unknown[]> {
-  return Array.isArray(given);
+function isList(rows: RecordRows): rows is Extract<RecordRows, readonly unknown[]> {
+  return Array.isArray(rows);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { apiClient, type ApiClientOptions } from '../../../src/engine/paging/paged-requests.js';
+import { ApiClient, type ApiClientOptions } from '../../../src/engine/paging/api-client.js';
 import { createTransport } from '../../../src/engine/http/transport.js';
 import { ApiRefusal } from '../../../src/engine/retry/api-refusal.js';
 import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
@@ -13,11 +13,11 @@ function sender(endpoint: string, options: Partial<ApiClientOptions<FinancesQuer
   const transport = createTransport();
   onTestFinished(() => transport.close());
   const api = financesApi({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
-  const client = apiClient({ api, transport, clock: new HandClock('2025-03-04T00:00:00Z'), ...options });
+  const client = new ApiClient({ api, transport, clock: new HandClock('2025-03-04T00:00:00Z'), ...options });
   const signal = new AbortController().signal;
   const group = { operation: 'ListFinancialEventsByGroupId', parameters: { eventGroupId: 'g 1' } } as const;
   return (query: FinancesQuery = group, cursor?: string) =>
-    client(query, { cursor, pageSize: 100 }, { signal, priority: 0 });
+    client.send(query, { cursor, pageSize: 100 }, { signal, priority: 0 });
 }
 
 const events = (before: number): FinancesQuery => ({

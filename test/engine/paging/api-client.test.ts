@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { apiClient, type ApiClientOptions } from '../../../src/engine/paging/paged-requests.js';
+import { ApiClient, type ApiClientOptions } from '../../../src/engine/paging/api-client.js';
 import { createTransport } from '../../../src/engine/http/transport.js';
 import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
 import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
@@ -29,10 +29,10 @@ function client(endpoint: string | URL, options: Partial<ApiClientOptions<Financ
   const transport = createTransport();
   onTestFinished(() => transport.close());
   const api = financesApi({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
-  const sender = apiClient({ api, transport, clock: new HandClock(day), ...options });
+  const sender = new ApiClient({ api, transport, clock: new HandClock(day), ...options });
   return (operation: OperationName, parameters: RequestParameters = {}, place: Place = {}) => {
     const { cursor, pageSize = 100, signal = noSignal } = place;
-    return sender({ operation, parameters }, { cursor, pageSize }, { signal, priority: 0 });
+    return sender.send({ operation, parameters }, { cursor, pageSize }, { signal, priority: 0 });
   };
 }
 

@@ -1,11 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import {
-  type ApiClientOptions,
-  pagedRequests,
-  type Asking,
-  type RequestPage,
-} from '../../../src/engine/paging/paged-requests.js';
+import type { ApiClientOptions } from '../../../src/engine/paging/api-client.js';
+import { pagedRequests, type Asking, type RequestPage } from '../../../src/engine/paging/paged-requests.js';
 import type { PagedApi } from '../../../src/engine/paging/paged-api.js';
 import { createTransport, type TransportOptions } from '../../../src/engine/http/transport.js';
 import { RetryPolicy, type RetryPolicyOptions } from '../../../src/engine/retry/retry-policy.js';

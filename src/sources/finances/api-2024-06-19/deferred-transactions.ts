@@ -1,22 +1,22 @@
 import { groupBy } from '../../../core/group-by.js';
-import { dayMs, overlap, type Window } from '../../../core/windows.js';
+import { contains, dayMs, overlap, type Window } from '../../../core/windows.js';
 import type { ChangedWindow, Job, Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
 import { loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
 import type { Add } from '../../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../../lake/delta/file-tags.js';
-import { type Listed, listed, recentTransactions, totalText } from './listed-transactions.js';
+import { type Listed, listed, recentTransactions, type RecentTransactions, totalText } from './listed-transactions.js';
 import { limits } from './operations.js';
 import { transactions } from './transaction-tables.js';
 import type { WithTransactions } from './transactions-api.js';
 
-/** So many deferred sales are no more pages than the burst has: all of them are asked for. */
+/** Deferred sales that fit the pages of one burst: up to this many, all of them are checked. */
 const fewDeferred = limits.burst * limits.pageSize;
 
-/** Of more than these a sale that is younger counts as deferred until it is due or paid: a longer look-back reads it again anyway. */
+/** With more than `fewDeferred`, a younger sale counts as deferred until it is due or paid: a longer look-back reads it anyway. */
 const youngMs = 14 * dayMs;
 
-/** What is due for longer and isn't released may be held back for long, or be gone. */
+/** A sale overdue for longer is held back for an unknown time, or deleted. */
 const overdueMs = 3 * dayMs;
 
 /** The deferrals of one window. */
@@ -24,116 +24,195 @@ interface DeferringWindow {
   readonly window: Window;
   readonly deferrals: readonly StoredDeferral[];
   /** Those that may have been released. */
-  readonly asked: readonly StoredDeferral[];
-  /** Whether one of them should have been. */
+  readonly candidates: readonly StoredDeferral[];
+  /** Whether the release of one of them is due. */
   readonly isDue: boolean;
 }
 
 /**
- * Reads what is recent, and finds the windows whose deferred transactions have been released since they were read. A released
- * transaction keeps its id and its old date, so only its status says it. What is still deferred is listed, and what the lake has as
- * deferred and that list lacks was released, or is gone; what it has with another total, has changed. Of many thousands only that is asked for
- * which may have been released: what is due, what another transaction has paid, and what is old; and on days where releases are due,
- * that list is spared. What was released on these days is listed next: with what the lake holds, it is what a window is now, so that
- * days aren't read again for it.
+ * Finds the windows whose deferred transactions have changed since they were read, and reads the recent ones.
+ *
+ * A released transaction keeps its id and its old date: only its status changes. So the list of deferred transactions is
+ * compared with those in the lake. One that the list lacks was released or deleted; one with another total has changed.
+ * With thousands of deferrals only those that may have been released are checked: due, paid by another transaction, or old.
+ * Windows with due releases skip that list. The list of released transactions follows: together with the lake's rows it
+ * gives the present content of a window, which then needs no request.
  *
  * @returns the job with these windows as `changed`
  */
 export async function withReleased(job: SyncJob, pipeline: string, reading: Reading<WithTransactions>): Promise<Job> {
-  const { range, lookBackFrom, refresh } = job;
-  if (!refresh) return { ...job, changed: [] };
+  if (!job.refresh) return { ...job, changed: [] };
   const recent = await recentTransactions(job, pipeline, reading);
+  const deferrals = await olderDeferrals(job, pipeline, recent);
+  const search = new ReleaseSearch({ job, pipeline, reading, recent }, deferrals);
+  await search.compareDeferred();
+  search.addAnsweredWindows();
+  await search.compareReleased();
+  search.addLateWindows();
+  return { ...job, changed: search.changed };
+}
+
+/** The stored deferrals outside the look-back, which reads its windows anyway, except for the older days of a window across its start. */
+async function olderDeferrals(
+  job: SyncJob,
+  pipeline: string,
+  recent: RecentTransactions | undefined,
+): Promise<StoredDeferral[]> {
+  const lookBack = { start: job.lookBackFrom, end: Infinity };
   const stored = await storedDeferrals(job, pipeline, ({ window, posted }) => {
-    // What the look-back touches is read again anyway, but for the older part of a window that has one.
-    if (!overlap(window, { start: lookBackFrom, end: Infinity })) return true;
+    if (!overlap(window, lookBack)) return true;
     return recent?.windows.has(windowKey(window)) === true && posted < recent.span.start;
   });
-  const rows = stored.map((row) => (recent?.paid.has(row.id) === true ? { ...row, isPaid: true } : row));
-  const windows = deferringWindows(rows, range.end);
-  const overdue = windows.filter(({ isDue }) => !isDue);
-  const left = new Set<DeferringWindow>(windows.filter(({ isDue }) => isDue));
-  const known = new Map(rows.map((row) => [row.id, row]));
-  /** What the lake holds of a transaction, unless that is in another window than the one that it belongs to now. */
-  const storedOf = ({ id, posted }: Listed): StoredDeferral | undefined => {
-    const row = known.get(id);
-    return row !== undefined && posted >= row.window.start && posted < row.window.end ? row : undefined;
-  };
-  /** What isn't deferred any more and must be found among what was released. */
-  const gone = new Set<string>();
-  /** Transactions that the lake holds as they were before, by their ids. */
-  const current = new Map<string, Buffer>();
-  /** Dates of what is deferred and the lake doesn't have. */
-  const late: number[] = [];
-  const [oldest] = overdue;
-  const newest = overdue.at(-1);
-  if (oldest !== undefined && newest !== undefined) {
+  return stored.map((row) => (recent?.paid.has(row.id) === true ? { ...row, isPaid: true } : row));
+}
+
+interface SearchOptions {
+  readonly job: SyncJob;
+  readonly pipeline: string;
+  readonly reading: Reading<WithTransactions>;
+  readonly recent: RecentTransactions | undefined;
+}
+
+/** A search for windows with released, changed or missing transactions. Its methods run once each, in this order. */
+class ReleaseSearch {
+  readonly #options: SearchOptions;
+  /** By transaction id. */
+  readonly #deferrals: ReadonlyMap<string, StoredDeferral>;
+  /** The oldest first. */
+  readonly #windows: readonly DeferringWindow[];
+  /** Windows whose released transactions are listed. */
+  readonly #suspects: Set<DeferringWindow>;
+  /** Ids that are no longer deferred, and must be among the released. */
+  readonly #gone = new Set<string>();
+  /** Received JSON by transaction id; the lake holds an older state. */
+  readonly #updated = new Map<string, Buffer>();
+  /** Posting dates of deferred transactions that the lake lacks. */
+  readonly #late: number[] = [];
+  readonly #changed = new Map<string, ChangedWindow>();
+
+  constructor(options: SearchOptions, deferrals: readonly StoredDeferral[]) {
+    this.#options = options;
+    this.#deferrals = new Map(deferrals.map((row) => [row.id, row]));
+    this.#windows = deferringWindows(deferrals, options.job.range.end);
+    this.#suspects = new Set(this.#windows.filter(({ isDue }) => isDue));
+  }
+
+  get changed(): readonly ChangedWindow[] {
+    return [...this.#changed.values()];
+  }
+
+  /** Compares the deferred transactions of windows without a due release with the lake's. */
+  async compareDeferred(): Promise<void> {
+    const windows = this.#windows.filter(({ isDue }) => !isDue);
+    const [oldest, newest] = [windows[0], windows.at(-1)];
+    if (oldest === undefined || newest === undefined) return;
+    const deferred = await this.#listDeferred({ start: oldest.window.start, end: newest.window.end });
+    for (const each of windows) {
+      const missing = each.candidates.filter(({ id }) => !deferred.has(id));
+      for (const { id } of missing) this.#gone.add(id);
+      if (missing.length > 0) this.#suspects.add(each);
+    }
+  }
+
+  /** The ids in the lake that are still deferred; notes late and changed transactions. */
+  async #listDeferred(range: Window): Promise<Set<string>> {
     const deferred = new Set<string>();
-    for (const span of spansOf({ start: oldest.window.start, end: newest.window.end })) {
-      for await (const one of listed('DEFERRED', span, reading)) {
-        const row = storedOf(one);
-        if (row === undefined) late.push(one.posted);
-        else deferred.add(one.id);
-        // Not by its bytes: the same sale comes with null lists now and with none then. A copy: the pages of a long list aren't kept.
-        const hasTotals = row !== undefined && row.total !== '' && one.total !== '';
-        if (hasTotals && row.total !== one.total) current.set(one.id, Buffer.from(one.raw));
+    for (const span of spansOf(range)) {
+      for await (const transaction of listed('DEFERRED', span, this.#options.reading)) {
+        const row = this.#storedOf(transaction);
+        if (row === undefined) {
+          this.#late.push(transaction.posted);
+          continue;
+        }
+        deferred.add(transaction.id);
+        // By total: a list without elements is absent in one answer and null in the next.
+        const hasTotals = row.total !== '' && transaction.total !== '';
+        // A copy, so that the pages of a long list can be freed.
+        if (hasTotals && row.total !== transaction.total)
+          this.#updated.set(transaction.id, Buffer.from(transaction.raw));
       }
     }
-    for (const each of overdue) {
-      const lacking = each.asked.filter(({ id }) => !deferred.has(id));
-      for (const { id } of lacking) gone.add(id);
-      if (lacking.length > 0) left.add(each);
+    return deferred;
+  }
+
+  /** Adds the recent windows, and those with a changed total: their content is known. */
+  addAnsweredWindows(): void {
+    for (const { window } of this.#options.recent?.windows.values() ?? []) this.#addAnswered(window);
+    for (const id of this.#updated.keys()) {
+      const window = this.#deferrals.get(id)?.window;
+      if (window !== undefined) this.#addAnswered(window);
     }
   }
-  const withBodies = (window: Window): ChangedWindow => {
-    const answer = recent?.windows.get(windowKey(window));
-    const bodies = async () => {
-      const kept =
-        recent === undefined || answer === undefined
-          ? await storedTransactions(job, pipeline, window)
-          : window.start < recent.span.start
-            ? await storedTransactions(job, pipeline, window, recent.span.start)
-            : [];
-      return bodiesOf([...kept.map(({ id, raw }) => current.get(id) ?? Buffer.from(raw)), ...(answer?.received ?? [])]);
-    };
-    return { ...window, bodies };
-  };
-  const changed = new Map<string, ChangedWindow>();
-  for (const [key, { window }] of recent?.windows ?? []) changed.set(key, withBodies(window));
-  for (const id of current.keys()) {
-    const window = known.get(id)?.window;
-    if (window !== undefined) changed.set(windowKey(window), withBodies(window));
+
+  /** Lists the released transactions of the suspected windows, and adds the windows that contain any. */
+  async compareReleased(): Promise<void> {
+    for (const run of runsOf(this.#windows.filter((each) => this.#suspects.has(each)))) {
+      const { released, unknown } = await this.#listReleased(spanOf(run));
+      for (const { window, candidates, deferrals } of run) {
+        const isIncomplete =
+          unknown.some((posted) => contains(window, posted)) ||
+          candidates.some(({ id }) => this.#gone.has(id) && !released.has(id));
+        if (isIncomplete) this.#addUnread(window);
+        else if (deferrals.some(({ id }) => released.has(id))) this.#addAnswered(window);
+      }
+    }
   }
-  for (const run of runsOf(windows.filter((each) => left.has(each)))) {
+
+  /** The ids that are deferred in the lake and released now, and the posting dates of transactions that the lake lacks. */
+  async #listReleased(range: Window): Promise<{ released: Set<string>; unknown: number[] }> {
     const released = new Set<string>();
-    /** Dates of what the lake doesn't have. */
     const unknown: number[] = [];
-    for (const span of spansOf(spanOf(run))) {
-      for await (const one of listed('DEFERRED_RELEASED', span, reading)) {
-        const row = storedOf(one);
-        if (row === undefined) unknown.push(one.posted);
+    for (const span of spansOf(range)) {
+      for await (const transaction of listed('DEFERRED_RELEASED', span, this.#options.reading)) {
+        const row = this.#storedOf(transaction);
+        if (row === undefined) unknown.push(transaction.posted);
         else if (row.isDeferred) {
-          released.add(one.id);
-          current.set(one.id, one.raw);
+          released.add(transaction.id);
+          this.#updated.set(transaction.id, transaction.raw);
         }
       }
     }
-    for (const { window, asked, deferrals } of run) {
-      const isElsewhere =
-        unknown.some((posted) => posted >= window.start && posted < window.end) ||
-        asked.some(({ id }) => gone.has(id) && !released.has(id));
-      if (isElsewhere) changed.set(windowKey(window), window);
-      else if (deferrals.some(({ id }) => released.has(id))) {
-        changed.set(windowKey(window), withBodies(window));
-      }
+    return { released, unknown };
+  }
+
+  /** Adds the windows before the look-back that lack a deferred transaction. */
+  addLateWindows(): void {
+    const { job, pipeline, recent } = this.#options;
+    const readFrom = recent?.span.start ?? job.lookBackFrom;
+    for (const window of loadedWindows(job.lake, pipeline, transactions.name, job.account)) {
+      const older = { start: window.start, end: Math.min(window.end, readFrom) };
+      if (this.#late.some((posted) => contains(older, posted))) this.#addUnread(window);
     }
   }
-  // What was posted later is read again anyway.
-  const readFrom = recent?.span.start ?? lookBackFrom;
-  for (const window of loadedWindows(job.lake, pipeline, transactions.name, job.account)) {
-    const end = Math.min(window.end, readFrom);
-    if (late.some((posted) => posted >= window.start && posted < end)) changed.set(windowKey(window), window);
+
+  /** The lake's row of a transaction; undefined where it is in another window than its date says. */
+  #storedOf({ id, posted }: Listed): StoredDeferral | undefined {
+    const row = this.#deferrals.get(id);
+    return row !== undefined && contains(row.window, posted) ? row : undefined;
   }
-  return { ...job, changed: [...changed.values()] };
+
+  /** Adds a window that is read from the API. */
+  #addUnread(window: Window): void {
+    this.#changed.set(windowKey(window), window);
+  }
+
+  /** Adds a window whose content follows from the lake and the answers so far. */
+  #addAnswered(window: Window): void {
+    this.#changed.set(windowKey(window), { ...window, bodies: () => this.#bodiesOf(window) });
+  }
+
+  async #bodiesOf(window: Window): Promise<Uint8Array[]> {
+    const { job, pipeline, recent } = this.#options;
+    const answer = recent?.windows.get(windowKey(window));
+    const stored =
+      recent === undefined || answer === undefined
+        ? await storedTransactions(job, pipeline, window)
+        : window.start < recent.span.start
+          ? await storedTransactions(job, pipeline, window, recent.span.start)
+          : [];
+    const older = stored.map(({ id, raw }) => this.#updated.get(id) ?? Buffer.from(raw));
+    return bodiesOf([...older, ...(answer?.received ?? [])]);
+  }
 }
 
 /** The windows with deferrals that may have been released by an instant, the oldest first. */
@@ -145,14 +224,14 @@ function deferringWindows(rows: readonly StoredDeferral[], now: number): Deferri
     !isFew && (isPaid || (maturesAt <= now && maturesAt > now - overdueMs));
   return [...groupBy(rows, ({ window }) => `${window.start}/${window.end}`).values()]
     .flatMap((deferrals) => {
-      const asked = deferrals.filter(mayBeReleased);
-      const window = asked[0]?.window;
-      return window === undefined ? [] : [{ window, deferrals, asked, isDue: asked.some(isDue) }];
+      const candidates = deferrals.filter(mayBeReleased);
+      const window = candidates[0]?.window;
+      return window === undefined ? [] : [{ window, deferrals, candidates, isDue: candidates.some(isDue) }];
     })
     .toSorted((a, b) => a.window.start - b.window.start);
 }
 
-/** Windows that follow each other without a gap, which one list covers. */
+/** Groups of windows that follow each other without a gap: one list covers each. */
 function runsOf(windows: readonly DeferringWindow[]): DeferringWindow[][] {
   const runs: DeferringWindow[][] = [];
   for (const each of windows) {
@@ -163,18 +242,18 @@ function runsOf(windows: readonly DeferringWindow[]): DeferringWindow[][] {
   return runs;
 }
 
-/** When what is asked for was posted: the rest of the windows holds what was released before, and what isn't due. */
+/** The span of the candidates' dates: outside it are transactions released before, and those that aren't due. */
 function spanOf(run: readonly DeferringWindow[]): Window {
   let [start, end] = [Infinity, -Infinity];
-  for (const { posted } of run.flatMap(({ asked }) => asked)) {
+  for (const { posted } of run.flatMap(({ candidates }) => candidates)) {
     start = Math.min(start, posted);
-    // Dates are whole seconds, of which the later bound isn't included.
+    // Dates are whole seconds, and the end is exclusive.
     end = Math.max(end, posted + 1000);
   }
   return { start, end };
 }
 
-/** A longer span than the API answers would get an empty answer: they stay a day below. */
+/** A day below the longest span that the API answers: a longer one gets an empty answer. */
 const spanMs = limits.maxSpanMs - dayMs;
 
 function spansOf({ start, end }: Window): Window[] {
@@ -183,43 +262,43 @@ function spansOf({ start, end }: Window): Window[] {
   return spans;
 }
 
-/** Transactions as the API answers them, a page of it each; where there are none a page without any. */
+/** Transactions as bodies of the API's pages; without transactions one empty page. */
 function bodiesOf(received: readonly Buffer[]): Uint8Array[] {
   return Array.from({ length: Math.max(1, Math.ceil(received.length / limits.pageSize)) }, (_, page) => {
-    const some = received.slice(page * limits.pageSize, (page + 1) * limits.pageSize);
-    const list = some.flatMap((raw, at) => (at === 0 ? [raw] : [comma, raw]));
+    const results = received.slice(page * limits.pageSize, (page + 1) * limits.pageSize);
+    const list = results.flatMap((raw, index) => (index === 0 ? [raw] : [comma, raw]));
     return Buffer.concat([opening, ...list, closing]);
   });
 }
 
 const [opening, comma, closing] = [Buffer.from('{"payload":{"transactions":['), Buffer.from(','), Buffer.from(']}}')];
 
-/** A sale that the lake has as DEFERRED, or as DEFERRED_RELEASED. */
+/** A sale whose status in the lake is DEFERRED or DEFERRED_RELEASED. */
 interface StoredDeferral {
-  /** Of one without an id its content hash. */
+  /** Transaction id; without one the content hash. */
   readonly id: string;
-  /** As `totalText` writes it. */
+  /** Format of `totalText`. */
   readonly total: string;
   readonly isDeferred: boolean;
   /** Milliseconds since 1970. */
   readonly posted: number;
   /** The window that it was read in. */
   readonly window: Window;
-  /** When it is to be released, milliseconds since 1970. */
+  /** When its release is due, milliseconds since 1970. */
   readonly maturesAt: number | undefined;
-  /** Whether the lake has the transaction that released it. */
+  /** Whether the lake has the transaction that pays it. */
   readonly isPaid: boolean;
 }
 
-/** The deferrals of an account that are wanted, in the files that hold any that is still DEFERRED. */
+/** The deferrals of an account that pass a filter, from the files with a DEFERRED row. */
 async function storedDeferrals(
   job: Job,
   pipeline: string,
-  isWanted: (row: StoredDeferral) => boolean,
+  filter: (row: StoredDeferral) => boolean,
 ): Promise<StoredDeferral[]> {
   const adds = job.lake.files(pipeline, transactions.name, job.account).filter(mayBeDeferred);
   if (adds.length === 0) return [];
-  // Only now: a lake without deferred transactions needs no DuckDB.
+  // Imported here: a lake without deferred transactions needs no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const instants = ['posted_at', 'window_start', 'window_end', 'maturity_at'].map(
     (name) => `epoch_ms(${name}) AS ${name}`,
@@ -230,11 +309,11 @@ async function storedDeferrals(
     adds,
     'posted_at IS NOT NULL AND window_start IS NOT NULL',
     (select) =>
-      `WITH held AS (${select}) SELECT coalesce(nullif(transaction_id, ''), content_hash) AS id, currency, ` +
+      `WITH stored AS (${select}) SELECT coalesce(nullif(transaction_id, ''), content_hash) AS id, currency, ` +
       "coalesce(CAST(total_amount AS VARCHAR), total_text, '') AS total, " +
       `status = 'DEFERRED' AS is_deferred, ${instants.join(', ')}, ` +
-      "transaction_id IN (SELECT deferred_transaction_id FROM held WHERE status = 'RELEASED' AND deferred_transaction_id IS NOT NULL) " +
-      "AS is_paid FROM held WHERE status IN ('DEFERRED', 'DEFERRED_RELEASED')",
+      "transaction_id IN (SELECT deferred_transaction_id FROM stored WHERE status = 'RELEASED' AND deferred_transaction_id IS NOT NULL) " +
+      "AS is_paid FROM stored WHERE status IN ('DEFERRED', 'DEFERRED_RELEASED')",
   );
   return rows
     .map((row) => ({
@@ -246,19 +325,19 @@ async function storedDeferrals(
       maturesAt: row['maturity_at'] === null ? undefined : Number(row['maturity_at']),
       isPaid: row['is_paid'] === true,
     }))
-    .filter(isWanted);
+    .filter(filter);
 }
 
-/** Whether a file may hold a deferred row, by its statistics; where it has none, it may. */
+/** Whether a file may contain a deferred row, by its statistics; true without statistics. */
 function mayBeDeferred(add: Add): boolean {
   const { least = 'DEFERRED', greatest = 'DEFERRED' } = columnStatistics(add, 'status');
   return least <= 'DEFERRED' && greatest >= 'DEFERRED';
 }
 
 /**
- * The transactions of a window as they were received, in that order.
+ * The transactions of a window as received, in order of receipt.
  *
- * @param before leaves out what was posted from this instant on, up to the window's end; left out: nothing
+ * @param before excludes transactions posted from this instant up to the window's end; default none
  */
 async function storedTransactions(
   { lake, account }: Job,
@@ -270,12 +349,12 @@ async function storedTransactions(
   const adds = lake.files(pipeline, transactions.name, account).filter((add) => loadKeysOf(add).includes(loadKey));
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const { loadKeyCondition } = await import('../../../lake/files/load-key-rows.js');
-  const isLeft = `posted_at >= make_timestamptz(${before * 1000}) AND posted_at < window_end`;
+  const isExcluded = `posted_at >= make_timestamptz(${before * 1000}) AND posted_at < window_end`;
   const rows = await queryFiles(
     lake,
     transactions,
     adds,
-    loadKeyCondition([loadKey]) + (before === Infinity ? '' : ` AND (${isLeft}) IS NOT TRUE`),
+    loadKeyCondition([loadKey]) + (before === Infinity ? '' : ` AND (${isExcluded}) IS NOT TRUE`),
     (select) => `SELECT transaction_id, raw FROM (${select}) ORDER BY position`,
   );
   return rows.map(({ transaction_id: id, raw }) => ({ id: typeof id === 'string' ? id : '', raw: String(raw) }));

@@ -1,7 +1,7 @@
 import { kind, type Tape } from '../../../core/json/tape.js';
 import { decimalPrecision, decimalScale, millionthsText, readScaled } from '../../../core/numeric/decimal.js';
 import { readInstant } from '../../../core/numeric/instant.js';
-import { dayStart, overlap, uncovered, type Window } from '../../../core/windows.js';
+import { contains, dayStart, overlap, uncovered, type Window } from '../../../core/windows.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
 import { bisectedPages } from '../../../engine/slicing/bisected-windows.js';
@@ -135,7 +135,7 @@ export async function recentTransactions(
   const paid = new Set<string>();
   try {
     for await (const { posted, pays, raw } of listed(undefined, span, reading)) {
-      const found = [...windows.values()].find(({ window: { start, end } }) => posted >= start && posted < end);
+      const found = [...windows.values()].find(({ window }) => contains(window, posted));
       // What has no date in the span belongs to an unknown window.
       if (found === undefined || posted < span.start) return undefined;
       found.received.push(raw);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Lake } from '../../../lake/lake.js';
 import type { Job } from '../../../engine/run/pipeline.js';
 import type { Slice } from '../../../engine/run/slice-queue.js';
-import type { Window } from '../../../core/windows.js';
+import { contains, type Window } from '../../../core/windows.js';
 import { groupSpansOf, type GroupSpan } from './collectors.js';
 import { groups } from '../model/tables.js';
 
@@ -20,7 +20,7 @@ export function groupSlices(job: Job, pipeline: string, table: string, listing: 
     .map(groupSlice)
     .filter(({ opened, loadKeys: [loadKey = ''] }) =>
       job.onlyLoadKeys === undefined
-        ? opened >= job.range.start && opened < job.range.end
+        ? contains(job.range, opened)
         : job.onlyLoadKeys.has(loadKey),
     )
     .filter(({ loadKeys }) => job.refresh || !loadKeys.some((loadKey) => loaded.has(loadKey)));

@@ -1,4 +1,4 @@
-import { joined, type Window } from '../../../core/windows.js';
+import { contains, joined, type Window } from '../../../core/windows.js';
 import type { GroupSpan } from './collectors.js';
 import { shortInstant } from '../../../core/numeric/instant.js';
 
@@ -101,7 +101,7 @@ export function settlementsAhead(
 ): Window[] {
   const rows = known.filter(({ start, end }) => end - start > slackMs);
   const first = Math.min(...known.map(({ start }) => start));
-  const isUnseen = (at: number): boolean => unseen.some(({ start, end }) => at >= start && at < end);
+  const isUnseen = (at: number): boolean => unseen.some((window) => contains(window, at));
   const listed = joined(seen);
   const isSeen = (at: number): boolean => listed.some(({ start, end }) => start <= at - slackMs && at + slackMs <= end);
   const last = Math.max(...unseen.map(({ end }) => end));

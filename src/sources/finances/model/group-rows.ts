@@ -31,58 +31,81 @@ export interface GroupRow {
 type TextColumn = 'processing_status' | 'fund_transfer_status' | 'trace_id' | 'account_tail';
 type MoneyColumn = 'original' | 'converted' | 'beginning';
 
-/** Reads one group; `group` is its node, whose equal keys are shadowed. A field of an unexpected type is null and noticed. */
-export function readGroup(tape: Tape, group: number, warnings: EventWarnings): GroupRow {
-  const odd = (field: string) => {
-    count(warnings.oddFields, `FinancialEventGroupList: ${field}`);
-  };
-  const text = (field: string): string | undefined => {
-    const node = tape.member(group, field);
-    if (node === undefined || tape.kind(node) === kind.null) return undefined;
-    if (tape.isString(node)) return tape.stringValue(node);
-    odd(field);
+/** The fields of one group. A field of an unexpected type is undefined and counted. */
+class GroupFields {
+  readonly #tape: Tape;
+  readonly #group: number;
+  readonly #warnings: EventWarnings;
+
+  constructor(tape: Tape, group: number, warnings: EventWarnings) {
+    this.#tape = tape;
+    this.#group = group;
+    this.#warnings = warnings;
+  }
+
+  count(field: string): void {
+    count(this.#warnings.oddFields, `FinancialEventGroupList: ${field}`);
+  }
+
+  text(field: string): string | undefined {
+    const node = this.#node(field);
+    if (node === undefined) return undefined;
+    if (this.#tape.isString(node)) return this.#tape.stringValue(node);
+    this.count(field);
     return undefined;
-  };
-  const instant = (field: string): bigint | undefined => {
-    const value = text(field);
-    const read = value === undefined ? undefined : readInstant(value);
-    if (value !== undefined && read === undefined) odd(field);
-    return read;
-  };
-  const money = (field: string): Money => {
-    const node = tape.member(group, field);
-    if (node === undefined || tape.kind(node) === kind.null) return { amount: undefined, currency: undefined };
-    const currency = tape.member(node, 'CurrencyCode');
+  }
+
+  instant(field: string): bigint | undefined {
+    const text = this.text(field);
+    const instant = text === undefined ? undefined : readInstant(text);
+    if (text !== undefined && instant === undefined) this.count(field);
+    return instant;
+  }
+
+  money(field: string): Money {
+    const node = this.#node(field);
+    if (node === undefined) return { amount: undefined, currency: undefined };
+    const tape = this.#tape;
     const amount = tape.member(node, 'CurrencyAmount');
     const halves = { low: 0, high: 0 };
     const isExact =
       amount !== undefined &&
       tape.kind(amount) === kind.number &&
       readDecimal(tape.bytes, tape.start(amount), tape.end(amount), halves);
-    if (!isExact || currency === undefined || !tape.isString(currency)) odd(field);
-    return {
-      amount: isExact ? halves : undefined,
-      currency: currency !== undefined && tape.isString(currency) ? tape.stringValue(currency) : undefined,
-    };
-  };
-  const id = text('FinancialEventGroupId');
-  if (id === undefined || id === '') odd('FinancialEventGroupId');
+    const code = tape.member(node, 'CurrencyCode');
+    const currency = code !== undefined && tape.isString(code) ? tape.stringValue(code) : undefined;
+    if (!isExact || currency === undefined) this.count(field);
+    return { amount: isExact ? halves : undefined, currency };
+  }
+
+  /** The node of a field; undefined where it is absent or null. */
+  #node(field: string): number | undefined {
+    const node = this.#tape.member(this.#group, field);
+    return node === undefined || this.#tape.kind(node) === kind.null ? undefined : node;
+  }
+}
+
+/** Reads one group; `group` is its node, whose equal keys are shadowed. */
+export function readGroup(tape: Tape, group: number, warnings: EventWarnings): GroupRow {
+  const fields = new GroupFields(tape, group, warnings);
+  const id = fields.text('FinancialEventGroupId');
+  if (id === undefined || id === '') fields.count('FinancialEventGroupId');
   return {
     id,
     texts: {
-      processing_status: text('ProcessingStatus'),
-      fund_transfer_status: text('FundTransferStatus'),
-      trace_id: text('TraceId'),
-      account_tail: text('AccountTail'),
+      processing_status: fields.text('ProcessingStatus'),
+      fund_transfer_status: fields.text('FundTransferStatus'),
+      trace_id: fields.text('TraceId'),
+      account_tail: fields.text('AccountTail'),
     },
     money: {
-      original: money('OriginalTotal'),
-      converted: money('ConvertedTotal'),
-      beginning: money('BeginningBalance'),
+      original: fields.money('OriginalTotal'),
+      converted: fields.money('ConvertedTotal'),
+      beginning: fields.money('BeginningBalance'),
     },
-    fundTransferAt: instant('FundTransferDate'),
-    startedAt: instant('FinancialEventGroupStart'),
-    endedAt: instant('FinancialEventGroupEnd'),
+    fundTransferAt: fields.instant('FundTransferDate'),
+    startedAt: fields.instant('FinancialEventGroupStart'),
+    endedAt: fields.instant('FinancialEventGroupEnd'),
     raw: { page: tape.bytes, start: tape.start(group), end: tape.end(group) },
   };
 }

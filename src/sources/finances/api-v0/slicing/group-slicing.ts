@@ -1,4 +1,4 @@
-import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../../../core/windows.js';
+import { contains, dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../../../core/windows.js';
 import {
   Density,
   densityFromStart,
@@ -8,14 +8,22 @@ import {
 } from '../../../../engine/slicing/volume-estimate.js';
 import type { Job } from '../../../../engine/run/pipeline.js';
 import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-slices.js';
-import { listQueue } from '../../../../engine/run/slice-queue.js';
+import { listQueue, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
-import { mainTable, type Slicing } from '../../../../engine/slicing/slicing.js';
+import {
+  mainTable,
+  type Coverage,
+  type Forecast,
+  type ForecastQuestion,
+  type Slicing,
+  type SyncJob,
+} from '../../../../engine/slicing/slicing.js';
 import { askedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { Tabled } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { Add, Txn } from '../../../../lake/delta/actions.js';
+import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
 import { mostAtOnce } from '../settlement-holes.js';
@@ -29,63 +37,79 @@ export interface GroupSlicingOptions {
   readonly byDate: Tabled;
 }
 
-/** Slices that are settlements; a sync reads those that are new, open, or have closed since they were read. */
-export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingOptions): Slicing<GroupSlice> {
-  const groupQueue = (slices: readonly GroupSlice[]) => listQueue(slices, 'group', spanOfGroup);
+/** Slices that are settlements; a sync reads those that are new, open, or closed after they were read. */
+export function groupSlicing(options: GroupSlicingOptions): Slicing<GroupSlice> {
+  const { pipeline, table, listing } = options;
   return {
     loadKey: 'group',
     sliceQueue: (job) => groupQueue(groupSlices(job, pipeline, table, listing.name)),
-    sync: (job) => {
-      const { lake, account, refresh, range, requestedLookBackFrom, asked } = job;
-      const loaded = lake.loadKeys(pipeline, table, account);
-      const listed = listedSettlements(lake, listing.name, account);
-      const isLoaded = ({ loadKeys }: GroupSlice) => loadKeys.some((loadKey) => loaded.has(loadKey));
-      const from = Math.min(askedFrom(asked, range.end), syncedFrom(listed.filter(isLoaded), range.end));
-      const slices = groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom });
-      const wanted = refresh ? slices : slices.filter((slice) => !isLoaded(slice));
-      return groupQueue(wanted.filter(({ label }) => !job.wasRead(label)));
+    sync: (job) => groupQueue(syncedGroups(job, options)),
+    forecast: (question) => groupForecast(question, options),
+    coverage: (lake, account, range) => groupCoverage(lake, account, range, options),
+  };
+}
+
+function groupQueue(slices: readonly GroupSlice[]): SliceQueue<GroupSlice> {
+  return listQueue(slices, 'group', spanOfGroup);
+}
+
+/** Whether a settlement has one of these load keys. */
+function isIn(loaded: ReadonlyMap<string, Txn>): (slice: GroupSlice) => boolean {
+  return ({ loadKeys }) => loadKeys.some((loadKey) => loaded.has(loadKey));
+}
+
+function syncedGroups(job: SyncJob, { pipeline, table, listing }: GroupSlicingOptions): GroupSlice[] {
+  const { lake, account, refresh, range, requestedLookBackFrom, asked } = job;
+  const loaded = lake.loadKeys(pipeline, table, account);
+  const listed = listedSettlements(lake, listing.name, account);
+  const isLoaded = isIn(loaded);
+  const from = Math.min(askedFrom(asked, range.end), syncedFrom(listed.filter(isLoaded), range.end));
+  return groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom }).filter(
+    (slice) => (refresh || !isLoaded(slice)) && !job.wasRead(slice.label),
+  );
+}
+
+function groupForecast(
+  question: ForecastQuestion,
+  { pipeline, table, listing, byDate }: GroupSlicingOptions,
+): Forecast<GroupSlice> {
+  const { job, now } = question;
+  const { lake, account, range, refresh } = job;
+  const { listed, ahead, spans, isSeen } = settlementsOf(question, listing.name);
+  const files = lake.files(pipeline, table, account);
+  const loaded = loadedSettlements(files, lake.loadKeys(pipeline, table, account), listed, now);
+  const isInRange = ({ opened }: GroupSlice): boolean => contains(range, opened);
+  const done = new Set(refresh ? [] : loaded.map(({ slice }) => slice.name));
+  const missing = [...listed, ...ahead].filter((slice) => isInRange(slice) && !done.has(slice.name));
+  const inside = loaded.filter(({ slice }) => isInRange(slice));
+  return {
+    queue: groupQueue(missing.toSorted((a, b) => a.opened - b.opened)),
+    expectation: groupExpectation({
+      loaded: loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events })),
+      ...datedEvents(question, byDate),
+      ...{ atOnce: mostAtOnce(spans), now },
+    }),
+    loaded: {
+      count: inside.length,
+      days: null,
+      results: Math.round(inside.reduce((sum, { events }) => sum + events, 0)),
     },
-    forecast: (question) => {
-      const { job, now, probed } = question;
-      const { lake, account, range, refresh } = job;
-      const { listed, ahead, spans, isSeen } = settlementsOf(question, listing.name);
-      const files = lake.files(pipeline, table, account);
-      const loaded = loadedSettlements(files, lake.loadKeys(pipeline, table, account), listed, now);
-      const isInRange = ({ opened }: GroupSlice): boolean => opened >= range.start && opened < range.end;
-      const done = new Set(refresh ? [] : loaded.map(({ slice }) => slice.name));
-      const wanted = [...listed, ...ahead].filter((slice) => isInRange(slice) && !done.has(slice.name));
-      const inside = loaded.filter(({ slice }) => isInRange(slice));
-      const page = probed.get(byDate.name);
-      const { name: events } = mainTable(byDate);
-      const dated = loadedSamples(lake, byDate.name, events, account);
-      if (page !== undefined) dated.push(...samplesOf(page, page.reach));
-      const first = firstInstant(lake.files(byDate.name, events, account), 'effective_at', page);
-      const samples = loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events }));
-      return {
-        queue: groupQueue(wanted.toSorted((a, b) => a.opened - b.opened)),
-        expectation: groupExpectation({
-          loaded: samples,
-          byDate: dated,
-          firstByDate: first,
-          atOnce: mostAtOnce(spans),
-          now,
-        }),
-        loaded: {
-          count: inside.length,
-          days: null,
-          results: Math.round(inside.reduce((sum, { events }) => sum + events, 0)),
-        },
-        unlisted: ahead.filter(isInRange).length,
-        isComplete: isSeen,
-      };
-    },
-    coverage: (lake, account, range) => {
-      const listed = listedSettlements(lake, listing.name, account);
-      const loaded = lake.loadKeys(pipeline, table, account);
-      const missing = listed.filter(({ loadKeys }) => !loadKeys.some((loadKey) => loaded.has(loadKey)));
-      const unlisted = uncovered(range, loadedWindows(lake, listing.name, mainTable(listing).name, account));
-      return groupCoverage(range, listed, missing, unlisted);
-    },
+    unlisted: ahead.filter(isInRange).length,
+    isComplete: isSeen,
+  };
+}
+
+/** What the pipeline by date has loaded, and its probe has found. */
+function datedEvents(
+  { job: { lake, account }, probed }: ForecastQuestion,
+  byDate: Tabled,
+): Pick<GroupKnowledge, 'byDate' | 'firstByDate'> {
+  const page = probed.get(byDate.name);
+  const { name: table } = mainTable(byDate);
+  const samples = loadedSamples(lake, byDate.name, table, account);
+  return {
+    byDate: page === undefined ? samples : [...samples, ...samplesOf(page, page.reach)],
+    firstByDate: firstInstant(lake.files(byDate.name, table, account), 'effective_at', page),
   };
 }
 
@@ -96,18 +120,22 @@ export function hasLoadedGroups({ lake, account }: Job, pipeline: string, table:
 
 /** A day counts as loaded by group when its groups are listed and all that opened on it are loaded. */
 function groupCoverage(
+  lake: Lake,
+  account: string,
   range: Window,
-  listed: readonly GroupSlice[],
-  missing: readonly GroupSlice[],
-  unlisted: readonly Window[],
-): { days: Day[]; gaps: Window[] } {
+  { pipeline, table, listing }: GroupSlicingOptions,
+): Coverage {
+  const listed = listedSettlements(lake, listing.name, account);
+  const isLoaded = isIn(lake.loadKeys(pipeline, table, account));
+  const missing = listed.filter((slice) => !isLoaded(slice));
+  const unlisted = uncovered(range, loadedWindows(lake, listing.name, mainTable(listing).name, account));
   const missingOn = openedByDay(missing);
   const openedOn = openedByDay(listed);
   const filled = listed.map(({ opened }) => ({ start: opened, end: opened + 1 }));
   const days = dayStates(range, unlisted, filled).map(({ start, state }): Day => {
-    const wanted = missingOn.get(start) ?? 0;
-    if (wanted === 0 || state === 'missing') return { start, state };
-    return { start, state: wanted === openedOn.get(start) && state === 'full' ? 'missing' : 'partial' };
+    const count = missingOn.get(start) ?? 0;
+    if (count === 0 || state === 'missing') return { start, state };
+    return { start, state: count === openedOn.get(start) && state === 'full' ? 'missing' : 'partial' };
   });
   const gaps = [...missingOn.keys()]
     .map((start) => ({ start: Math.max(start, range.start), end: Math.min(start + dayMs, range.end) }))

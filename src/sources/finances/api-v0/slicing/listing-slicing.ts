@@ -1,5 +1,5 @@
 import type { Lake } from '../../../../lake/lake.js';
-import { dayMs, uncovered, type Window } from '../../../../core/windows.js';
+import { contains, dayMs, uncovered, type Window } from '../../../../core/windows.js';
 import type { Job, Warnings } from '../../../../engine/run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/slicing/window-slices.js';
 import { WindowQueue, type WindowSource } from '../../../../engine/slicing/window-queue.js';
@@ -87,8 +87,7 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
       if (read.size === 0) return [];
       const windows = listedWindows(job, listing);
       const { holes, beginnings } = breaksOf(job, listing, windows);
-      const isIn = ({ start, end }: Window, some: readonly SettlementHole[]) =>
-        some.some(({ at }) => at >= start && at < end);
+      const isIn = (window: Window, breaks: readonly SettlementHole[]) => breaks.some(({ at }) => contains(window, at));
       const mostOf = (window: Window, { name }: WindowSlice): number => {
         if (isIn(window, holes)) return read.has(name) ? mostRounds.read : mostRounds.held;
         return read.has(name) && isIn(window, beginnings) ? mostFirstRounds : 0;
@@ -129,15 +128,14 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
       const starts = listedSettlements(job.lake, listing, job.account)
         .filter((slice) => isOpen(slice) || isAwaited(slice, job.now) || (slice.group.end ?? 0) >= job.lookBackFrom)
         .map(({ opened }) => opened);
-      const isWanted = ({ start, end }: Window) => starts.some((at) => at >= start && at < end);
+      const isWanted = (window: Window) => starts.some((start) => contains(window, start));
       const queue = syncedWindows(job, options, 31, (question) => monthlyWindows(question, isWanted));
       return job.refresh ? listingQueue(queue, job, listing) : queue;
     },
     forecast: (question) => {
       const { listed, ahead, isSeen } = settlementsOf(question, listing);
       const starts = [...listed, ...ahead].map(({ opened }) => opened);
-      const results = ({ window }: WindowSlice): number =>
-        starts.filter((start) => start >= window.start && start < window.end).length;
+      const results = ({ window }: WindowSlice): number => starts.filter((start) => contains(window, start)).length;
       const pages = (slice: WindowSlice): number => Math.max(1, Math.ceil(results(slice) / pageSize));
       return windowForecast(question, options, isSeen ? { results, pages } : undefined);
     },

@@ -1,0 +1,194 @@
+import type { Clock } from '../../core/clock.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { accessTokenHeader, type AccessTokens } from '../auth/access-token-cache.js';
+import { Redaction } from '../auth/secret.js';
+import { errorBytes, type HttpAnswer, type SlowAnswer, type Transport } from '../http/transport.js';
+import type { RequestQueue } from '../rate-limit/request-queue.js';
+import { excerpt, isHtml, WebPage, type ApiRefusal } from '../retry/api-refusal.js';
+import type { Answer, ApiPage, PagedApi, PageRequest, Query } from './paged-api.js';
+
+/** Which page of a query is requested. */
+export interface PagePosition {
+  /** Undefined: the first page. */
+  readonly cursor?: string | undefined;
+  /** Results a page. */
+  readonly pageSize: number;
+}
+
+/** An answer and its page. The body is empty where the answer only states that there are no results. */
+export interface ReceivedPage<P> extends Answer {
+  readonly page: P;
+  readonly requestId: string | undefined;
+}
+
+export interface SendOptions {
+  readonly signal: AbortSignal;
+  /** Among the waiting requests: the lowest number is sent first. */
+  readonly priority: number;
+  /** Called right before the request is sent, when it has its token of the quota and its access token. */
+  readonly onStart?: () => void;
+  readonly onSlow?: (slow: SlowAnswer) => void;
+}
+
+export interface ApiClientOptions<Q extends Query, P extends ApiPage> {
+  readonly api: PagedApi<Q, P>;
+  readonly transport: Transport;
+  /** The queue of an operation, which paces its requests and follows the rate that the API states; left out: not throttled. */
+  readonly queueOf?: ((operation: string) => RequestQueue) | undefined;
+  /** For an API that requires them: each request carries the current one. */
+  readonly accessTokens?: AccessTokens | undefined;
+  readonly clock: Clock;
+}
+
+/** One attempt: what it requests, and what its answer is read with. */
+interface Attempt<Q> {
+  readonly query: Q;
+  readonly hadCursor: boolean;
+  readonly request: PageRequest;
+  readonly token: string | undefined;
+  /** Removes this attempt's secrets. */
+  readonly redaction: Redaction;
+}
+
+/** Sends the requests of one API. */
+export class ApiClient<Q extends Query, P extends ApiPage> {
+  readonly #options: ApiClientOptions<Q, P>;
+  #redaction: { readonly token: string | undefined; readonly redaction: Redaction } | undefined;
+
+  constructor(options: ApiClientOptions<Q, P>) {
+    this.#options = options;
+  }
+
+  /**
+   * Sends one request, for one token of the quota.
+   *
+   * @throws LedgerlakeError:
+   * - USAGE or MISSING_PARAMETER, before anything is sent, for an invalid query
+   * - UPSTREAM_UNREACHABLE without a complete answer, TOO_LARGE where it exceeds the limit for memory
+   * - UPSTREAM_STATUS (an `ApiRefusal`) for a status other than 200; 401 and 403 invalidate the access token
+   * - JSON_SYNTAX or UPSTREAM_BODY for an answer that isn't a page (a `WebPage` for HTML), or contains our secrets
+   * - the errors of signing in
+   *
+   * or the signal's reason
+   */
+  async send(query: Q, position: PagePosition, options: SendOptions): Promise<ReceivedPage<P>> {
+    const { api, queueOf } = this.#options;
+    const request = api.request(query, position.cursor, position.pageSize);
+    const attempt = (signal: AbortSignal) => this.#attempt(query, position, request, { ...options, signal });
+    return queueOf === undefined ? attempt(options.signal) : queueOf(query.operation).run(attempt, options);
+  }
+
+  async #attempt(
+    query: Q,
+    { cursor }: PagePosition,
+    request: PageRequest,
+    options: SendOptions,
+  ): Promise<ReceivedPage<P>> {
+    const { api, queueOf, accessTokens } = this.#options;
+    const token = await accessTokens?.current(options.signal);
+    options.onStart?.();
+    const received = await this.#exchange(request, token, options);
+    const redaction = this.#redactionFor(token);
+    const answer = { ...received, headers: redaction.headers(received.headers) };
+    queueOf?.(query.operation).takeNamedRate(answer.headers.get(api.rateHeader ?? ''));
+    const attempt = { query, hadCursor: cursor !== undefined, request, token, redaction };
+    return answer.status === 200 ? this.#readPage(attempt, answer) : this.#emptyPage(attempt, answer);
+  }
+
+  #exchange(
+    { path, headers, body }: PageRequest,
+    token: string | undefined,
+    options: SendOptions,
+  ): Promise<HttpAnswer> {
+    const { api, transport } = this.#options;
+    const { origin, setting, tokenHeader = { name: accessTokenHeader, before: '' } } = api.address;
+    const signed = token === undefined ? {} : { [tokenHeader.name]: tokenHeader.before + token };
+    const request = {
+      ...{ origin, path, headers: { ...api.address.headers, ...headers, ...signed } },
+      ...{ addressOf: setting, signal: options.signal, onSlow: options.onSlow },
+    };
+    return body === undefined ? transport.get(request) : transport.post({ ...request, body });
+  }
+
+  /** The redaction of a token and the address's secrets; that of the last token is kept. */
+  #redactionFor(token: string | undefined): Redaction {
+    if (this.#redaction === undefined || this.#redaction.token !== token) {
+      this.#redaction = { token, redaction: new Redaction([token, ...this.#options.api.address.secrets]) };
+    }
+    return this.#redaction.redaction;
+  }
+
+  /** @throws LedgerlakeError for an answer with status 200 that isn't a page */
+  #readPage({ query, request, redaction }: Attempt<Q>, answer: HttpAnswer): ReceivedPage<P> {
+    const { api } = this.#options;
+    const { operation } = query;
+    const { setting } = api.address;
+    const { body } = answer;
+    if (isHtml(body)) throw new WebPage(operation, redaction.bytes(body.subarray(0, errorBytes)), setting);
+    if (redaction.isIn(body)) throw repeatedSecret(operation, setting);
+    const requestId = this.#requestIdOf(answer);
+    try {
+      const page = api.readPage(query, answer, request);
+      refuseLongCursor(page.cursor ?? '');
+      return { ...answer, page, requestId };
+    } catch (error) {
+      if (!(error instanceof LedgerlakeError) || (error.code !== 'JSON_SYNTAX' && error.code !== 'UPSTREAM_BODY'))
+        throw error;
+      const details = `request id: ${requestId ?? 'none'}\n${body.length} bytes received`;
+      throw new LedgerlakeError(error.code, `${operation}: ${error.message}`, { cause: error, details });
+    }
+  }
+
+  /** @throws ApiRefusal for an answer with another status that doesn't mean an empty page */
+  #emptyPage(attempt: Attempt<Q>, answer: HttpAnswer): ReceivedPage<P> {
+    const { api, accessTokens } = this.#options;
+    const { token } = attempt;
+    const page = api.emptyPage?.(answer);
+    if (page !== undefined) return { ...answer, body: new Uint8Array(), page, requestId: this.#requestIdOf(answer) };
+    if (token !== undefined && (answer.status === 401 || answer.status === 403)) accessTokens?.refused(token);
+    throw this.#refusal(attempt, answer);
+  }
+
+  #refusal({ query, hadCursor, request, token, redaction }: Attempt<Q>, answer: HttpAnswer): ApiRefusal {
+    const { api, clock } = this.#options;
+    const now = clock.now();
+    const date = Date.parse(answer.headers.get('date') ?? '');
+    return api.refusal(query, {
+      ...answer,
+      body: redaction.bytes(answer.body),
+      path: request.path,
+      method: request.body === undefined ? 'GET' : 'POST',
+      requestId: this.#requestIdOf(answer),
+      hadCursor,
+      signedIn: token !== undefined,
+      skewMs: Number.isNaN(date) ? undefined : date - now,
+      receivedAt: Number.isNaN(date) ? now : date,
+    });
+  }
+
+  #requestIdOf({ headers }: HttpAnswer): string | undefined {
+    const id = headers.get(this.#options.api.requestIdHeader ?? '');
+    return id === undefined ? undefined : excerpt(id);
+  }
+}
+
+/** Characters of the longest cursor: servers refuse longer requests, and no API's cursor comes near. */
+const longestCursor = 65_536;
+
+/** Refuses a page whose cursor fits no request. The answer is faulty, since the API issued the cursor. */
+function refuseLongCursor({ length }: string): void {
+  if (length <= longestCursor) return;
+  throw new LedgerlakeError(
+    'UPSTREAM_BODY',
+    `expected a cursor to the next page of at most ${longestCursor} characters, got ${length}`,
+  );
+}
+
+/** Refuses a body that would store a secret in the lake. */
+function repeatedSecret(operation: string, setting: string): LedgerlakeError {
+  return new LedgerlakeError(
+    'UPSTREAM_BODY',
+    `expected a page from ${operation}, got an answer that contains our credentials, so it is not the API; check ${setting}`,
+    { status: 200 },
+  );
+}
