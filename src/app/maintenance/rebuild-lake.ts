@@ -12,7 +12,7 @@ import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import { commandIn, type CommandScope } from '../command-text.js';
 import type { RunContext } from '../context.js';
 import { exportAfterRun } from '../export/export-after-run.js';
-import { rereadCommand, type MendedLake } from '../reread-command.js';
+import { rereadCommand, type RepairedLake } from '../reread-command.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -213,7 +213,7 @@ interface RebuildContext {
   readonly threads: RederivingThreads;
   readonly family: Family;
   readonly summary: FamilySummary;
-  readonly mended: Omit<MendedLake, 'lastRun'>;
+  readonly mended: Omit<RepairedLake, 'lastRun'>;
 }
 
 /** The rebuild of one family: files are derived again side by side, and committed one after the other. */

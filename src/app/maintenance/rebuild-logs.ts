@@ -18,10 +18,10 @@ import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
 import { setAsideFolderAt } from '../../lake/upkeep/vacuum.js';
 import { tables as ownTables } from '../../sources/finances/lake-tables.js';
-import { backfillCommand } from '../command-text.js';
+import { backfillCommandLine } from '../command-text.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import type { RunContext } from '../context.js';
-import { monthRange, ordersCommand, type MendedLake } from '../reread-command.js';
+import { monthRange, ordersCommand, type RepairedLake } from '../reread-command.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import { windowOf } from './recovered-files.js';
 import { existingStore, type LakeAddress } from './command.js';
@@ -191,7 +191,7 @@ function resultOf(
   };
 }
 
-interface CommandContext extends Pick<MendedLake, 'location' | 'config' | 'lastRun'> {
+interface CommandContext extends Pick<RepairedLake, 'location' | 'config' | 'lastRun'> {
   readonly opened: readonly OpenedTable[];
 }
 
@@ -234,7 +234,7 @@ function accountCommands(
   );
   if (incomplete.length === 0) return orders;
   const names = incomplete.map(({ pipeline }) => pipeline);
-  return [backfillCommand({ pipelines: names, lake: location, account, range, endpoint, config }), ...orders];
+  return [backfillCommandLine({ pipelines: names, lake: location, account, range, endpoint, config }), ...orders];
 }
 
 /** What is known of an account's loads in a main table whose log is written anew. */

@@ -4,7 +4,7 @@ import { printable } from '../../core/printable.js';
 import { grid, wrapped } from '../../core/text/width.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { instantText, loadCommand, type LoadArguments } from '../command-text.js';
+import { shortIsoInstant, loadCommand, type LoadArguments } from '../command-text.js';
 import { demoAccount } from '../configuration/account.js';
 import type { PipelinePlan, Plan } from './estimate.js';
 
@@ -93,7 +93,7 @@ const widest = 80;
 /** A plan for people: a column for each pipeline, how long all of it takes, and what isn't certain. */
 export function planText(report: PlanReport): string {
   const { pipelines, lake, account, range, isKnown } = report;
-  const what = `${instantText(range.start)} to ${instantText(range.end)} for ${printable(account)}`;
+  const what = `${shortIsoInstant(range.start)} to ${shortIsoInstant(range.end)} for ${printable(account)}`;
   const isDone = isKnown && pipelines.every(({ slices }) => slices === 0);
   const lines = isDone
     ? [`Nothing to do: ${printable(lake)} already has ${what}. --refresh reads it again.`]
@@ -161,7 +161,8 @@ function notes(report: PlanReport): string[] {
     const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
     if (basis === undefined || (basis.emptyBefore === undefined && basis.days * thin >= left)) continue;
     const { days, emptyBefore } = basis;
-    const why = emptyBefore === undefined ? '' : `, because those loaded before ${instantText(emptyBefore)} are empty`;
+    const why =
+      emptyBefore === undefined ? '' : `, because those loaded before ${shortIsoInstant(emptyBefore)} are empty`;
     lines.push(
       `Rough: ${printable(pipeline)} is estimated from ${formatDays(days)} loaded ${days === 1 ? 'day' : 'days'}${why}, for ${formatDays(left)} days to ` +
         `load. Load a week near their end${refinedBy === 'probe' && probed === undefined ? ', or run plan --probe,' : ''} for a better estimate.`,
@@ -192,7 +193,7 @@ function notes(report: PlanReport): string[] {
     );
   }
   for (const [pipeline, windows] of empty) {
-    const spans = windows.map(({ start, end }) => `${instantText(start)} to ${instantText(end)}`);
+    const spans = windows.map(({ start, end }) => `${shortIsoInstant(start)} to ${shortIsoInstant(end)}`);
     lines.push(`The service has nothing of ${printable(pipeline)} for ${listOf(spans)}.`);
   }
   if (account === demoAccount)
