@@ -19,7 +19,7 @@ import {
   transactions,
 } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { eventHistory, events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
-import { targetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
+import { fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 
 /** How the rows of a main table, and those derived from them, grow old. */
 interface AgingRule {
@@ -214,7 +214,7 @@ async function rewritten(
       return local;
     },
   }));
-  const target = targetOf(family, old, loadKeys);
+  const target = fileTargetOf(family, old, loadKeys);
   return writeBundle(workspace, { target, key: old.path, tags: old.tags ?? {}, tables }, clock.now());
 }
 
