@@ -5,24 +5,24 @@ import { isoInstant } from '../core/numeric/instant.js';
 import { formatCount } from '../core/text/amounts.js';
 import type { Api } from '../sources/finances/selling-partner/apis.js';
 
-/** What a backfill or a sync is asked for. */
+/** The arguments of a printed load command. */
 export interface LoadArguments {
-  /** Names; empty for the default set. */
+  /** Names of pipelines; empty: the default set. */
   readonly pipelines: readonly string[];
-  /** Whose default set, if that is to be said. */
+  /** Undefined: the command doesn't name it. */
   readonly api?: Api | undefined;
   readonly lake: string;
   readonly account: string;
   readonly range?: Window | undefined;
-  /** Where the user's own pipelines are defined, if that was said. */
+  /** The folder of custom pipelines; undefined: the command doesn't name it. */
   readonly pipelineFolder?: string | undefined;
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
-  /** The configuration file, if that was said. */
+  /** The configuration file; undefined: the command doesn't name it. */
   readonly config?: string | undefined;
 }
 
-/** How commands that are printed call the program: by npx where that runs it, or the shell does not find it on the PATH. */
+/** The program's name in printed commands: with `npx` where npx runs it, or where it isn't on the PATH. */
 export function programOf(environment: Readonly<Record<string, string | undefined>>, started = ''): string {
   const { npm_command: command, npm_lifecycle_script: script = '', PATH: path = '' } = environment;
   const isByNpx = command === 'exec' && /^\W?ledgerlake\b/.test(script);
@@ -30,20 +30,20 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   return isByNpx || (/[\\/]node_modules[\\/]\.bin[\\/]/.test(started) && !isFound()) ? 'npx ledgerlake' : 'ledgerlake';
 }
 
-/** How the commands of this process call it. */
+/** The program's name in the commands that this process prints. */
 export const program = programOf(process.env, process.argv[1]);
 
-/** A command of these words, to be pasted into a shell. */
+/** A command line of these words, quoted for a shell. */
 export function programCommand(words: readonly string[]): string {
   return `${program} ${words.map(shellWord).join(' ')}`;
 }
 
-/** The command line of a backfill, to be pasted into a shell. */
-export function backfillCommand(args: LoadArguments & { readonly range: Window }): string {
+/** The command line of a backfill, quoted for a shell. */
+export function backfillCommandLine(args: LoadArguments & { readonly range: Window }): string {
   return loadCommand('backfill', args);
 }
 
-/** The same of a command that takes the options of a backfill; without a range it takes its own. */
+/** The command line of a command that takes the options of a backfill, quoted for a shell. */
 export function loadCommand(
   command: 'backfill' | 'backfill --dry-run' | 'plan --probe' | 'sync',
   { pipelines, api, lake, account, range, endpoint, pipelineFolder, config }: LoadArguments,
@@ -54,12 +54,12 @@ export function loadCommand(
     ...(pipelineFolder === undefined ? [] : ['--pipelines', pipelineFolder]),
     ...(endpoint === undefined ? [] : ['--endpoint', endpoint]),
     ...(config === undefined ? [] : ['--config', config]),
-    ...(range === undefined ? [] : ['--from', instantText(range.start), '--to', instantText(range.end)]),
+    ...(range === undefined ? [] : ['--from', shortIsoInstant(range.start), '--to', shortIsoInstant(range.end)]),
   ];
   return programCommand(words);
 }
 
-/** The options of a command that the commands which it prints repeat; undefined: the user did not give it. */
+/** The options that a command repeats in the commands that it prints; undefined: the user did not give it. */
 export interface CommandScope {
   readonly lake?: string | undefined;
   readonly config?: string | undefined;
@@ -69,16 +69,16 @@ export interface CommandScope {
   readonly pipelines?: string | undefined;
 }
 
-const reading: ReadonlySet<string> = new Set(['status', 'verify', 'sql', 'report', 'compact', 'rebuild']);
-const loading: ReadonlySet<string> = new Set(['backfill', 'sync', 'plan']);
+const readCommands: ReadonlySet<string> = new Set(['status', 'verify', 'sql', 'report', 'compact', 'rebuild']);
+const loadCommands: ReadonlySet<string> = new Set(['backfill', 'sync', 'plan']);
 
-/** The options of its scope that a command has. */
+/** The options of a scope that a command takes. */
 function scopeOptions(name: string): readonly (keyof CommandScope)[] {
-  if (loading.has(name)) return ['lake', 'account', 'endpoint', 'pipelines', 'config'];
-  return reading.has(name) ? ['lake', 'config'] : [];
+  if (loadCommands.has(name)) return ['lake', 'account', 'endpoint', 'pipelines', 'config'];
+  return readCommands.has(name) ? ['lake', 'config'] : [];
 }
 
-/** A command with the options of a scope that it lacks, to be pasted into a shell. */
+/** A command with the options of a scope that it lacks, quoted for a shell. */
 export function commandIn(scope: CommandScope, command: string): string {
   const [, name = ''] = /\bledgerlake (\w+)/.exec(command) ?? [];
   const added = scopeOptions(name).flatMap((option) => {
@@ -88,7 +88,7 @@ export function commandIn(scope: CommandScope, command: string): string {
   return [command.replace(/^ledgerlake\b/, program), ...added].join(' ');
 }
 
-/** A text whose commands in backticks can be pasted into a shell as they are. */
+/** A text in which each command in backticks has the options of a scope. */
 export function withCommandsIn(scope: CommandScope, text: string): string {
   return text.replaceAll(
     /`((?:npx )?ledgerlake \w[^`]*)`/g,
@@ -96,33 +96,35 @@ export function withCommandsIn(scope: CommandScope, text: string): string {
   );
 }
 
-/** A word as a POSIX shell takes it, whatever it holds. */
+/** A word quoted for a POSIX shell. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) && !word.startsWith('=') ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** ISO 8601 in UTC, as short as it may be: a date for a midnight, seconds without a fraction where there is none. */
-export function instantText(ms: number): string {
+/** The shortest ISO 8601 text in UTC: a date for a midnight, and no fraction of a second where it is zero. */
+export function shortIsoInstant(ms: number): string {
   const text = isoInstant(ms);
   return ms % dayMs === 0 ? text.slice(0, 10) : text.replace('.000Z', 'Z');
 }
 
-/** The command that loads windows of an account, which are in order; it names no lake. */
+/** The command that loads an account's windows, which are in order; it names no lake. */
 export function loadingCommand(
   pipeline: string,
   { account, windows }: { readonly account: string; readonly windows: readonly Window[] },
 ): string {
   const [first, last] = [windows[0], windows.at(-1)];
-  const range = first && last ? ` --from ${instantText(first.start)} --to ${instantText(last.end)}` : '';
+  const range = first && last ? ` --from ${shortIsoInstant(first.start)} --to ${shortIsoInstant(last.end)}` : '';
   return `ledgerlake backfill ${pipeline} --account ${shellWord(account)}${range}`;
 }
 
-/** Spans that are named; the rest is counted. */
+/** Spans that are listed; the rest is counted. */
 const mostSpans = 3;
 
 /** `2026-11-01 to 2026-11-23, 2026-12-01 to 2026-12-04 and 2 more`. */
 export function spansText(windows: readonly Window[]): string {
-  const named = windows.slice(0, mostSpans).map(({ start, end }) => `${instantText(start)} to ${instantText(end)}`);
-  const more = windows.length - named.length;
-  return `${named.join(', ')}${more === 0 ? '' : ` and ${formatCount(more)} more`}`;
+  const listed = windows
+    .slice(0, mostSpans)
+    .map(({ start, end }) => `${shortIsoInstant(start)} to ${shortIsoInstant(end)}`);
+  const more = windows.length - listed.length;
+  return `${listed.join(', ')}${more === 0 ? '' : ` and ${formatCount(more)} more`}`;
 }

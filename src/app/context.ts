@@ -5,39 +5,39 @@ import type { Output } from '../core/text/sink.js';
 import type { Lake } from '../lake/lake.js';
 import { leaseText, type RunLease } from '../lake/upkeep/leases.js';
 
-/** The clock of a command, the signal that stops it, and what takes its output. */
+/** A command's clock, its signal and its outputs. */
 export interface CommandContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Takes results for people: a line, or several. */
+  /** Prints results for people: a line, or several. */
   readonly print: (text: string) => void;
   /** Takes the summary for programs, which `--json` prints instead of text. */
   readonly printJson: (summary: Readonly<Record<string, unknown>>) => void;
-  /** Takes what is known of a run before it has a summary: it is asked for where the run fails by then. */
+  /** Sets the summary for programs of a run that fails before it has its own. */
   readonly setProvisionalSummary?: (known: () => Readonly<Record<string, unknown>>) => void;
-  /** Takes progress: a line. */
+  /** Prints a line of progress. */
   readonly log: (line: string) => void;
 }
 
-/** The same for a run, which emits events; listeners decide what becomes of them. */
+/** The context of a run, which emits events to listeners. */
 export interface RunContext extends Omit<CommandContext, 'log'> {
   readonly emit: Emit;
-  /** Once it aborts nothing further is begun, and what is open comes to its end. */
+  /** Once it aborts, no slice is started, and open slices are completed. */
   readonly closing?: AbortSignal | undefined;
 }
 
-/** The same for a command that writes its results piece by piece. */
+/** The context of a command that streams its results. */
 export interface ReadingContext extends Omit<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'> {
   readonly output: Output;
 }
 
-/** Resolves once a signal has aborted, also where it has by now: then no event follows. */
+/** Resolves once a signal has aborted, at once where it has already: then no event follows. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
 /**
- * Reports the damaged checkpoints that were passed over when a lake was opened; every command that opens one does.
+ * Reports the damaged checkpoints that were skipped when a lake was opened. Every command that opens a lake calls it.
  *
  * @param rewritten whether the command writes new ones
  */
@@ -47,7 +47,7 @@ export function emitDamagedCheckpoints({ tables }: Pick<Lake, 'tables'>, emit: E
   }
 }
 
-/** The same before a command writes to the lake, which replaces the note of its tables' versions where that can't be read. */
+/** Reports damaged checkpoints and a damaged note of the tables' versions, which a command that writes to the lake replaces. */
 export function emitDamage(lake: Lake, emit: Emit, rewritten = false): void {
   emitDamagedCheckpoints(lake, emit, rewritten);
   if (lake.isNoted) return;
@@ -56,12 +56,12 @@ export function emitDamage(lake: Lake, emit: Emit, rewritten = false): void {
   emit({ event: 'message', message });
 }
 
-/** Reports the runs that are at work on the lake already; of those that say so only runs of the same account. */
+/** Reports other active runs on the lake, except those of other accounts. */
 export function emitOtherRuns({ others }: RunLease, account: string | undefined, emit: Emit): void {
   for (const other of others) {
-    const whose = other.purpose?.account;
-    // Workers load many accounts into one lake side by side.
-    if (whose !== undefined && account !== undefined && whose !== account) continue;
+    const otherAccount = other.purpose?.account;
+    // Workers load many accounts into one lake at once.
+    if (otherAccount !== undefined && account !== undefined && otherAccount !== account) continue;
     const message = `another run is active on the lake (${leaseText(other)}); both continue, and what both load counts once`;
     emit({ event: 'message', message });
   }

@@ -5,48 +5,48 @@ import { loadKeysOf } from '../lake/delta/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import { parseImportedKey } from '../lake/loads/imported-days.js';
 import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
-import { backfillCommand, commandIn, programCommand, shellWord } from './command-text.js';
+import { backfillCommandLine, commandIn, programCommand, shellWord } from './command-text.js';
 
-/** A lake, as the commands that mend it name it. */
-export interface MendedLake {
+/** A lake that is repaired by commands. */
+export interface RepairedLake {
   readonly lake: Lake;
   /** As the user wrote it. */
   readonly location: string;
   readonly lastRun: LastRun | undefined;
-  /** The configuration file, if that was said. */
+  /** The configuration file; undefined: commands don't name it. */
   readonly config?: string | undefined;
-  /** Tables whose log may lack its last commits: nothing says what it had come to, and files lie there that it does not name. */
+  /** Tables whose log may lack its last commits: its newest version isn't noted, and the folder has unreferenced files. */
   readonly cutOff?: ReadonlySet<string>;
 }
 
-/** Rows of a main table that are to be read again. */
-export interface LostRows {
+/** Rows of a main table to read again. */
+export interface RowsToReread {
   readonly table: string;
   /** Their file, within the lake. */
   readonly file: string;
-  /** Their load key, where it is one; an empty one means all that the file holds. */
+  /** Their load key; empty: all load keys of the file. */
   readonly slice: string;
 }
 
-/** Orders that a command line names: more are a file of the user's. */
+/** Orders that a command line may name. */
 const mostOrders = 100;
 
-/** `ledgerlake COMMAND … --lake LAKE`, to be pasted into a shell. */
+/** `ledgerlake COMMAND … --lake LAKE`, quoted for a shell. */
 export function lakeCommand(location: string, ...words: readonly string[]): string {
   return programCommand([...words, '--lake', location]);
 }
 
 /**
- * The command that reads rows again, to be pasted into a shell: their window, all windows of the month of their folder, or their
- * orders. Undefined where nothing says which these are.
+ * The command that reads rows again, quoted for a shell: their window, the month of their folder, or their orders. Undefined
+ * where none of these is known.
  */
-export function rereadCommand({ table, file, slice }: LostRows, of: MendedLake): string | undefined {
-  const delta = of.lake.tables.find(({ schema }) => schema.name === table);
+export function rereadCommand({ table, file, slice }: RowsToReread, repaired: RepairedLake): string | undefined {
+  const delta = repaired.lake.tables.find(({ schema }) => schema.name === table);
   const filled = pipelines.find(({ tables }) => tables.at(-1)?.name === table);
   const pipeline = filled?.name ?? delta?.schema.customPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
-  const { location, lastRun, config } = of;
+  const { location, lastRun, config } = repaired;
   const endpoint = endpointToName(lastRun, account);
   if (filled?.loadKey === 'order') {
     const add = delta.fileAt(file);
@@ -55,7 +55,7 @@ export function rereadCommand({ table, file, slice }: LostRows, of: MendedLake):
   }
   const range = readWindow(slice) ?? parseImportedKey(slice) ?? monthRange(month);
   if (range === undefined) return undefined;
-  return `${backfillCommand({ pipelines: [pipeline], lake: location, account, range, endpoint, config })} --refresh`;
+  return `${backfillCommandLine({ pipelines: [pipeline], lake: location, account, range, endpoint, config })} --refresh`;
 }
 
 interface OrdersCommandOptions {
@@ -65,7 +65,7 @@ interface OrdersCommandOptions {
   readonly config?: string | undefined;
 }
 
-/** The command that reads orders again; undefined where there is none, or more than a command line should have. */
+/** The command that reads orders again; undefined where there is no order, or more than `mostOrders`. */
 export function ordersCommand(
   pipeline: string,
   ids: readonly string[],
@@ -78,7 +78,7 @@ export function ordersCommand(
   return `printf '%s\\n' ${ids.map(shellWord).join(' ')} | ${command}`;
 }
 
-/** The month that a folder names; undefined for `unknown`. */
+/** The month of a folder's name; undefined for `unknown`. */
 export function monthRange(month: string): Window | undefined {
   const start = /^\d{4}-\d{2}$/.test(month) ? Date.parse(`${month}-01T00:00:00Z`) : NaN;
   return Number.isNaN(start) ? undefined : months({ start, end: start + 40 * 86_400_000 })[0];

@@ -1,4 +1,4 @@
-/** Rows by their tables, as what a summary counts: `group_events` are events, and so are `transactions`. */
+/** The counts of a summary, from rows by table: rows of `group_events` and of `transactions` count as events. */
 export function countsOf(rows: ReadonlyMap<string, number>): { readonly events: number; readonly entries: number } {
   const count = (isCounted: (table: string) => boolean) =>
     [...rows].reduce((sum, [table, number]) => (isCounted(table) ? sum + number : sum), 0);
@@ -6,7 +6,7 @@ export function countsOf(rows: ReadonlyMap<string, number>): { readonly events: 
 }
 
 /** Whether a table's rows are neither events nor entries. */
-export function hasOthers(table: string): boolean {
+export function hasOtherRows(table: string): boolean {
   return !hasEvents(table) && !hasEntries(table);
 }
 

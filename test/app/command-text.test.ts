@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  backfillCommand,
+  backfillCommandLine,
   commandIn,
-  instantText,
+  shortIsoInstant,
   programOf,
   shellWord,
   withCommandsIn,
@@ -19,10 +19,10 @@ const asked = {
 };
 
 test('a command names what is missing', () => {
-  expect(backfillCommand(asked)).toBe(
+  expect(backfillCommandLine(asked)).toBe(
     'ledgerlake backfill group-events --lake s3://bucket/lake --account shop --from 2025-03-01 --to 2025-03-02T03:04:05Z',
   );
-  expect(backfillCommand({ ...asked, pipelines: [], lake: "my lake's", endpoint: 'http://[::1]:8080' })).toBe(
+  expect(backfillCommandLine({ ...asked, pipelines: [], lake: "my lake's", endpoint: 'http://[::1]:8080' })).toBe(
     String.raw`ledgerlake backfill --lake 'my lake'\''s' --account shop --endpoint 'http://[::1]:8080' ` +
       '--from 2025-03-01 --to 2025-03-02T03:04:05Z',
   );
@@ -51,7 +51,7 @@ test('commands within a text get what they lack of the place where the user work
     expect(commandIn(place, command)).toBe(command);
   }
   expect(withCommandsIn({}, '`ledgerlake verify`')).toBe('`ledgerlake verify`');
-  expect(backfillCommand({ ...asked, config: 'c.json' })).toContain(
+  expect(backfillCommandLine({ ...asked, config: 'c.json' })).toContain(
     ' --account shop --config c.json --from 2025-03-01 ',
   );
 });
@@ -90,6 +90,6 @@ test('an instant is as short as it may be', () => {
   expect(
     ['2025-03-01T00:00:00.000Z', '2025-03-01T01:00:00.000Z', '2025-03-01T01:00:00.001Z']
       .map(Date.parse)
-      .map(instantText),
+      .map(shortIsoInstant),
   ).toEqual(['2025-03-01', '2025-03-01T01:00:00Z', '2025-03-01T01:00:00.001Z']);
 });

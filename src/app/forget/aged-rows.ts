@@ -19,19 +19,19 @@ import {
   transactions,
 } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { eventHistory, events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
-import { targetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
+import { fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 
-/** How the rows of a main table, and those derived from them, grow old. */
+/** The rule by which rows of a main table, and of its derived tables, are forgotten before an instant. */
 interface AgingRule {
-  /** In SQL: the instant that decides: a row without it stays. Derived tables have it too. */
+  /** In SQL: the instant that is compared; a row without it stays. Derived tables have it too. */
   readonly instant: string;
-  /** In SQL: the load key that a row was read by; undefined where load keys outlive all of their rows. */
+  /** In SQL: the load key of a row; undefined where load keys stay when all of their rows are removed. */
   readonly loadKey?: string;
 }
 
 /**
- * Events and transactions, with their entries, count by `effective_at`, groups and summaries of settlements by their end,
- * payouts by their creation: one that is open stays, and so does an order's event where the order has no date at all.
+ * Events and transactions, with their entries, are compared by `effective_at`, groups and summaries of settlements by their end,
+ * payouts by their creation. An open group stays, and so does an order's event where the order has no date.
  */
 const rules: ReadonlyMap<string, AgingRule> = new Map([
   [groups.name, { instant: 'ended_at' }],
@@ -45,7 +45,7 @@ const rules: ReadonlyMap<string, AgingRule> = new Map([
   [eventHistory.name, { instant: 'effective_at' }],
 ]);
 
-/** A custom table grows old window by window: one that reaches beyond the instant stays whole. */
+/** Rows of a custom table are forgotten window by window: a window that ends after the instant stays whole. */
 function ruleOf({ name, customPipeline, linesOf }: Table): AgingRule | undefined {
   if (linesOf !== undefined) return undefined;
   return customPipeline === undefined ? rules.get(name) : { instant: "window_end - INTERVAL '1 microsecond'" };
@@ -56,11 +56,11 @@ interface Retention {
   readonly clock: Clock;
   readonly workspace: Workspace;
   readonly account: string;
-  /** Rows from this instant on stay: milliseconds since 1970. */
+  /** Rows before this instant are removed: milliseconds since 1970. */
   readonly before: number;
 }
 
-/** A main table's file, and how many of its rows stay. */
+/** A main table's file, and the number of rows that stay. */
 interface AgedFile {
   readonly add: Add;
   readonly derived: readonly string[];
@@ -69,16 +69,14 @@ interface AgedFile {
 }
 
 /**
- * Removes an account's rows that lie before an instant: a file that has only such rows goes, one that has others too is
- * rewritten without them.
+ * Removes an account's rows before an instant: a file with only such rows is removed, and a file with others is rewritten.
  *
- * Windows count as read for good, so that nothing asks for the forgotten rows again. A group's events count as read as
- * long as the group is listed or some of them are there, an order while it has rows: of one whose rows all went not
- * even its number stays.
+ * Windows stay loaded, so that their rows are not requested again. A group stays loaded as long as it is listed or has rows, an order
+ * as long as it has rows: the id of an order without rows is removed too.
  *
  * @param before milliseconds since 1970
- * @returns whether a load key doesn't count as read any more
- * @throws LedgerlakeError LAKE_STORE or SQL where a file is missing or can't be read; nothing was removed then
+ * @returns whether a load key isn't loaded any more
+ * @throws LedgerlakeError LAKE_STORE or SQL where a file is missing or can't be read, before anything is removed
  */
 export async function removeAged(
   lake: Lake,
@@ -92,7 +90,7 @@ export async function removeAged(
     const retention: Retention = { lake, clock, workspace, account, before };
     const listed = listedGroups(lake.table(groups.name), retention);
     const aged: { table: DeltaTable; rule: AgingRule; files: AgedFile[] }[] = [];
-    const gone = new Map<string, Load>();
+    const forgotten = new Map<string, Load>();
     for (const table of lake.tables) {
       const rule = ruleOf(table.schema);
       if (rule === undefined) continue;
@@ -103,15 +101,15 @@ export async function removeAged(
         const { loadKey } = load;
         if (filled.has(loadKey)) continue;
         const hadRows = emptied.has(loadKey) || noted.has(keyOf(load));
-        const outlives = loadKey.startsWith('group/') ? listed.has(loadKey) : !hadRows;
-        if (!outlives) gone.set(keyOf(load), load);
+        const staysLoaded = loadKey.startsWith('group/') ? listed.has(loadKey) : !hadRows;
+        if (!staysLoaded) forgotten.set(keyOf(load), load);
       }
     }
-    await writeForgetNote(lake, { account, loads: [...gone.values()] });
-    for (const { table, rule, files } of aged) await removeRows(retention, table, rule, files, gone);
-    return (load) => gone.has(keyOf(load));
+    await writeForgetNote(lake, { account, loads: [...forgotten.values()] });
+    for (const { table, rule, files } of aged) await removeRows(retention, table, rule, files, forgotten);
+    return (load) => forgotten.has(keyOf(load));
   };
-  // Copies of the rows to be forgotten don't outlive the next run, even where this one is killed.
+  // The workspace is in the lake, so that the next run deletes copies of the rows if this run is killed.
   return withWorkspace(defaultLimits, lake.store, remove, () => makeLakeFolder(lake.store));
 }
 
@@ -121,7 +119,7 @@ function listedGroups(table: DeltaTable, { account, before }: Retention): Set<st
   return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => `group/${id}`));
 }
 
-/** A table's files, and the load keys of which rows were found, with rows that stay and without. */
+/** A table's files, and the load keys of their rows: `filled` with rows that stay, `emptied` without. */
 async function agedFiles(
   { workspace: { database, fresh, clear }, lake, account, before }: Retention,
   table: DeltaTable,
@@ -136,8 +134,8 @@ async function agedFiles(
       continue;
     }
     const counts = await database.rows(
-      `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staying(rule, before)}) AS kept ` +
-        `FROM ${readParquet([await fetched(lake, table.pathOf(add), fresh)])} GROUP BY load_key`,
+      `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staysCondition(rule, before)}) AS kept ` +
+        `FROM ${readParquet([await fetchFile(lake, table.pathOf(add), fresh)])} GROUP BY load_key`,
     );
     for (const { load_key, kept } of counts) (kept === 0n ? found.emptied : found.filled).add(String(load_key));
     found.files.push({ add, derived, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
@@ -146,7 +144,7 @@ async function agedFiles(
   return found;
 }
 
-/** Whether the log's statistics say that all of a file's rows stay, or that all go; undefined where they don't say. */
+/** Whether all of a file's rows stay (`new`) or are removed (`old`), by the log's statistics; undefined where they don't decide. */
 function ageByStatistics(add: Add, column: string, before: number): 'new' | 'old' | undefined {
   const { least = '', greatest = '', hasNoNull } = columnStatistics(add, column);
   if (Date.parse(least) >= before) return 'new';
@@ -158,7 +156,7 @@ async function removeRows(
   table: DeltaTable,
   rule: AgingRule,
   files: readonly AgedFile[],
-  gone: ReadonlyMap<string, Load>,
+  forgotten: ReadonlyMap<string, Load>,
 ): Promise<void> {
   const replace = async (old: readonly Add[], by: readonly NewFile[]): Promise<void> => {
     await commitTransaction(retention.lake, retention.clock, {
@@ -181,16 +179,16 @@ async function removeRows(
   for (const file of files) {
     const { add, kept, rows } = file;
     const pipeline = add.tags?.['pipeline'] ?? '';
-    // A file repeats the load keys that it was read with, those too whose rows lie in another file.
-    const loadKeys = loadKeysOf(add).filter((loadKey) => !gone.has(keyOf({ pipeline, loadKey })));
+    // A file has all load keys of its slice, also those with rows only in other files.
+    const loadKeys = loadKeysOf(add).filter((loadKey) => !forgotten.has(keyOf({ pipeline, loadKey })));
     if (emptied.includes(file) || (kept === rows && loadKeys.length === loadKeysOf(add).length)) continue;
-    await replace([add], await rewritten(retention, table, rule, file, loadKeys));
+    await replace([add], await rewriteBundle(retention, table, rule, file, loadKeys));
     await retention.workspace.clear();
   }
 }
 
-/** A main table's file and its derived ones, rewritten without the rows that go. */
-async function rewritten(
+/** Rewrites a main table's file and its derived files without the forgotten rows. */
+async function rewriteBundle(
   { lake, clock, workspace, before }: Retention,
   main: DeltaTable,
   rule: AgingRule,
@@ -206,20 +204,20 @@ async function rewritten(
   const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({
     table: table.schema,
     write: async (metadata: ReadonlyMap<string, string>) => {
-      const source = await fetched(lake, path, workspace.fresh);
-      const local = await writeFiltered(workspace, table.schema, [source], staying(rule, before), metadata);
-      // The source is deleted for good. Rows of the main file have been counted.
-      const rows = table === main ? kept : await countRows(workspace.database, source, staying(rule, before));
+      const source = await fetchFile(lake, path, workspace.fresh);
+      const local = await writeFiltered(workspace, table.schema, [source], staysCondition(rule, before), metadata);
+      // The source is deleted for good, so the rows are counted first; those of the main file have been counted.
+      const rows = table === main ? kept : await countRows(workspace.database, source, staysCondition(rule, before));
       expectRows(table.schema, rows, local.rows);
       return local;
     },
   }));
-  const target = targetOf(family, old, loadKeys);
+  const target = fileTargetOf(family, old, loadKeys);
   return writeBundle(workspace, { target, key: old.path, tags: old.tags ?? {}, tables }, clock.now());
 }
 
-/** A lake's file as one of the local disk, whatever its bytes: what is damaged is forgotten as well. */
-async function fetched({ store }: Lake, path: string, fresh: () => string): Promise<string> {
+/** Copies a lake's file to the local disk without checking its bytes: damaged files are forgotten too. */
+async function fetchFile({ store }: Lake, path: string, fresh: () => string): Promise<string> {
   const file = await localFile(store, path, fresh);
   if (file !== undefined) return file;
   throw new LedgerlakeError(
@@ -228,8 +226,8 @@ async function fetched({ store }: Lake, path: string, fresh: () => string): Prom
   );
 }
 
-/** In SQL: true for the rows that stay. */
-function staying({ instant }: AgingRule, before: number): string {
+/** In SQL: whether a row stays. */
+function staysCondition({ instant }: AgingRule, before: number): string {
   return `coalesce(${instant} >= ${timestampLiteral(before)}, true)`;
 }
 
@@ -240,7 +238,7 @@ function loadsOf(table: DeltaTable, account: string): Load[] {
   });
 }
 
-/** A pipeline's name has no slash. */
+/** A unique key, as a pipeline's name has no slash. */
 function keyOf({ pipeline, loadKey }: Load): string {
   return `${pipeline}/${loadKey}`;
 }

@@ -22,7 +22,7 @@ import { existingLake } from '../../lake/existing-lake.js';
 import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
 import { forgetAskedRanges } from '../../lake/upkeep/asked-ranges.js';
-import { acquireExclusiveLease, leasePath, otherLeases } from '../../lake/upkeep/leases.js';
+import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
 import { rowsInLog } from '../../lake/files/new-file.js';
 import { restoreSwapped } from '../../lake/transaction/references.js';
 import type { Store } from '../../lake/store/store.js';
@@ -33,32 +33,30 @@ import { eraseState, type StateLocation } from '../load/state-folder.js';
 
 export interface ForgetOptions extends StateLocation, Pick<ExportOptions, 'export'> {
   readonly account: string;
-  /** ISO 8601 date or instant: only what lies before it goes. Undefined: everything. */
+  /** ISO 8601 date or instant: rows before it are removed. Undefined: all rows. */
   readonly before: string | undefined;
-  /** Don't ask. */
+  /** Skips the confirmation. */
   readonly yes: boolean;
 }
 
 export interface ForgetContext extends CommandContext {
-  /** Asks the user; undefined where nobody can be asked, as standard input is no terminal: then it takes `yes`. */
+  /** Asks the user; undefined where standard input is no terminal, so that `yes` is needed. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;
   /** Left out: `log` gets a line for each event. */
   readonly emit?: Emit;
 }
 
 /**
- * `ledgerlake forget`: removes an account's rows, raw bytes, journals and replaced files for good, and prints what went.
- * Other accounts' files stay as they are.
+ * `ledgerlake forget`: removes an account's rows, raw bytes, journals and replaced files for good, and prints what was removed. Files
+ * of other accounts are not changed.
  *
- * Without `before` the lake is as if the account had never been loaded. With it rows before that instant go, and files that hold
- * others too are made anew without them. The windows that were read stay loaded; a group that ended before and an order whose
- * rows all went don't.
+ * Without `before` the lake is as if the account had never been loaded. With it, rows before that instant are removed, and files with
+ * other rows too are rewritten. Windows stay loaded; a group that ended before, and an order without rows, don't.
  *
- * Killed at any instant it leaves a lake that can be read, and the same command continues from there.
+ * After a kill at any instant the lake can be read, and the same command continues from there.
  *
- * @throws LedgerlakeError USAGE before anything is touched: for a date that is none, for an account that the lake
- * doesn't hold; STOPPED when the answer is no; LAKE_CONFLICT while another run
- * is at work on the lake
+ * @throws LedgerlakeError before anything is changed: USAGE for an invalid date and for an account that the lake lacks, STOPPED when
+ * the user declines, LAKE_CONFLICT while another run is active
  */
 export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
   const before = options.before === undefined ? undefined : readInstantOption('--before', options.before);
@@ -71,54 +69,25 @@ export async function forget(options: ForgetOptions, context: ForgetContext): Pr
   await forgetIn(await existingLake(options.lake, tables, context.clock), before, options, context);
 }
 
-/** The same over an open lake; `before` in milliseconds since 1970. */
+/** Forgets rows in an open lake; `before` in milliseconds since 1970. */
 export async function forgetIn(
   lake: Lake,
   before: number | undefined,
   options: Omit<ForgetOptions, 'before'>,
-  { clock, signal, print, printJson, log, confirm, emit = plainLog(log) }: ForgetContext,
+  context: ForgetContext,
 ): Promise<void> {
+  const { clock, signal, print, printJson, log, confirm, emit = plainLog(log) } = context;
   const { store } = lake;
-  const { lake: address, journal, account, yes } = options;
+  const { account, yes } = options;
   emitDamage(lake, emit);
   await refuseUnknownAccount(lake, account);
-  // A lake may hold what this program would never write, and the name becomes a folder's.
+  // A foreign lake may have any name, and the name becomes a folder's.
   readAccountName(account);
   if (!yes) await ask(store, account, before, confirm);
 
   const lease = await acquireExclusiveLease(store, clock, { command: 'forget', account, pipelines: [] });
   try {
-    await lake.refresh();
-    // What a run that died took out of a derived table, and that still counts, must not pass for a leftover.
-    await restoreSwapped(lake.tables, Infinity, clock.now());
-    const filesBefore = accountFiles(lake, account);
-    const described = lake.tables
-      .flatMap(({ schema: { customPipeline } }) => customPipeline ?? [])
-      .map(descriptionPath);
-    const spare = new Set([forgetNotePath(account), leasePath(lease.id), ...described]);
-    signal.throwIfAborted();
-    const forgets =
-      before === undefined
-        ? await forgetAll(lake, account, clock.now())
-        : await removeAged(lake, account, before, clock);
-    if (before !== undefined) for (const path of await forgetAskedRanges(store, account, before)) spare.add(path);
-    log(`${account}: removed from the tables; erasing the remaining files`);
-    // Pages that runs have left may lie elsewhere: a lake on S3 has them on this machine.
-    await eraseState({ lake: address, journal }, account, before === undefined);
-    const { files, partial } = await eraseTraces(lake, account, forgets, spare, clock.now());
-    // What no table counted.
-    const untracked = files.filter(({ path }) => !filesBefore.has(path));
-    lease.cleared();
-    // Of what dead runs left nothing is there any more.
-    for (const { path } of (await otherLeases(store, lease.id, clock)).dead) await store.remove(path);
-    const forgotten: Forgotten = {
-      account,
-      before,
-      lake: store.location,
-      tables: forgottenRows(filesBefore, accountFiles(lake, account)),
-      leftovers: { files: untracked.length + partial, bytes: untracked.reduce((sum, { size }) => sum + size, 0) },
-    };
-    await store.remove(forgetNotePath(account));
+    const forgotten = await removeAccountRows(lake, before, options, lease, context);
     const unexported = await exportAfterRun(lake, options, { clock, signal, emit });
     print(forgottenText(forgotten));
     const status = unexported === undefined ? 'done' : 'failed';
@@ -129,24 +98,59 @@ export async function forgetIn(
   }
 }
 
-/** What went from one table. */
+/** Removes the rows from the tables, then erases all remaining files with them. */
+async function removeAccountRows(
+  lake: Lake,
+  before: number | undefined,
+  { lake: address, journal, account }: Omit<ForgetOptions, 'before'>,
+  lease: RunLease,
+  { clock, signal, log }: ForgetContext,
+): Promise<Forgotten> {
+  const { store } = lake;
+  await lake.refresh();
+  // Files of an interrupted swap still count, and must not be erased as untracked ones.
+  await restoreSwapped(lake.tables, Infinity, clock.now());
+  const filesBefore = accountFiles(lake, account);
+  const described = lake.tables.flatMap(({ schema: { customPipeline } }) => customPipeline ?? []).map(descriptionPath);
+  const spared = new Set([forgetNotePath(account), leasePath(lease.id), ...described]);
+  signal.throwIfAborted();
+  const forgets =
+    before === undefined ? await forgetAll(lake, account, clock.now()) : await removeAged(lake, account, before, clock);
+  if (before !== undefined) for (const path of await forgetAskedRanges(store, account, before)) spared.add(path);
+  log(`${account}: removed from the tables; erasing the remaining files`);
+  // Saved pages may be outside of the lake: those of a lake on S3 are on this machine.
+  await eraseState({ lake: address, journal }, account, before === undefined);
+  const { files, partial } = await eraseTraces(lake, account, forgets, spared, clock.now());
+  const untracked = files.filter(({ path }) => !filesBefore.has(path));
+  lease.cleared();
+  // The leftovers of dead runs are erased, so their leases are no longer needed.
+  for (const { path } of (await otherLeases(store, lease.id, clock)).dead) await store.remove(path);
+  const tablesRemoved = forgottenRows(filesBefore, accountFiles(lake, account));
+  await store.remove(forgetNotePath(account));
+  const leftovers = {
+    files: untracked.length + partial,
+    bytes: untracked.reduce((sum, { size }) => sum + size, 0),
+  };
+  return { account, before, lake: store.location, tables: tablesRemoved, leftovers };
+}
+
+/** The rows and files that were removed from one table. */
 interface ForgottenRows {
   readonly table: string;
   readonly rows: number;
-  /** Files that went or were made anew with fewer rows. */
+  /** Files that were removed, or rewritten with fewer rows. */
   readonly files: number;
   readonly bytes: number;
 }
 
-/** What a forgetting removed. */
+/** The result of forgetting an account's rows. */
 interface Forgotten {
   readonly account: string;
   /** Milliseconds since 1970; undefined: everything. */
   readonly before: number | undefined;
-  /** As the user wrote it. */
   readonly lake: string;
   readonly tables: readonly ForgottenRows[];
-  /** What else was erased: notes, journals, what dead runs left. */
+  /** Other erased files: notes, journals, orphans of dead runs. */
   readonly leftovers: { readonly files: number; readonly bytes: number };
 }
 
@@ -200,7 +204,7 @@ function forgottenRows(before: Files, after: Files): ForgottenRows[] {
     .filter(({ files }) => files > 0);
 }
 
-/** For people: what went by table, and what was erased in all. */
+/** The result for people. */
 function forgottenText({ account, before, lake, tables, leftovers }: Forgotten): string {
   const whose = printable(account);
   const what = before === undefined ? whose : `${whose} before ${isoInstant(before)}`;

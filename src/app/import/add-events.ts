@@ -1,3 +1,4 @@
+import type { Database } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import type { CheckedFiles } from '../../lake/files/month-files.js';
@@ -15,19 +16,19 @@ import type { StagedMonth } from './event-staging.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { numberInId } from '../maintenance/undated-moves.js';
 
-/** What became of a month's events. */
+/** The result of adding a month's events. */
 export interface AddedEvents {
   readonly events: number;
   readonly entries: number;
   readonly files: number;
   readonly bytes: number;
-  /** Events that the lake held as often as the input has them. */
+  /** Events that the lake had before, as often as the input has them. */
   readonly known: number;
-  /** Events of days that a window came to be loaded for meanwhile. */
+  /** Events of days for which another run has loaded a window meanwhile. */
   readonly leftOut: number;
 }
 
-/** Where files are held while one input is imported. */
+/** The files and indexes of one input's import. */
 export interface InputFiles {
   readonly workspace: Workspace;
   /** Files of the lake. */
@@ -36,12 +37,12 @@ export interface InputFiles {
   readonly undated: UndatedDedup;
 }
 
-/** Attempts to commit before it gives up, where other runs change the days each time. */
+/** Attempts to commit days that other runs change each time. */
 const maxAttempts = 10;
 
 /**
- * Adds the events of a staged month to the lake, as far as it doesn't hold them: of equal events of a day there are
- * afterwards as many as the input has that has the most of them.
+ * Adds the events of a staged month that the lake lacks. Of equal events of a day the lake has as many afterwards as the input
+ * that has the most of them.
  */
 export async function addEvents(
   target: ImportTarget,
@@ -52,9 +53,9 @@ export async function addEvents(
   const { dedupIndex, undated } = input;
   const { fileIds } = staged;
   for (let attempt = 1; ; attempt++) {
-    const stored = unchanged(storedDays(target, family, staged.days), staged, undated);
+    const stored = withUndated(storedDays(target, family, staged.days), staged, undated);
     const fileTarget: FileTarget = { family, account: target.account, month: staged.month, loadKeys: stored.loadKeys };
-    // Else another run has changed these days since the events were deduplicated, and DuckDB chooses again from what the lake holds.
+    // Where another run has changed these days since the events were deduplicated, DuckDB compares them with the lake again.
     const isCurrent = stored.open.length === staged.days.length && dedupIndex.isCurrent(fileIds, stored.files);
     let added: NewEvents;
     try {
@@ -64,7 +65,7 @@ export async function addEvents(
         ? { ...staged, known: 0, leftOut: 0 }
         : await newEvents(fileTarget, input, target.lake, stored, staged);
     } catch (error) {
-      // A file that another run has merged or replaced meanwhile.
+      // Another run may have merged or replaced a file meanwhile.
       if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
       await target.lake.refresh();
       const paths = ({ files }: StoredDays) => files.map(({ path }) => path).join();
@@ -82,12 +83,12 @@ export async function addEvents(
       for (const { table, add } of files) if (table === family.main) undated.noteCommitted(add);
       return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
     }
-    if (attempt === maxAttempts) throw busy(staged.month);
+    if (attempt === maxAttempts) throw conflictFailure(staged.month);
   }
 }
 
-/** What the lake holds, which is another too where events without a date came in that may be ones of the input. */
-function unchanged(stored: StoredDays, staged: StagedMonth, undated: UndatedDedup): StoredDays {
+/** The stored days, which are also changed where events without a date were added that may equal the input's. */
+function withUndated(stored: StoredDays, staged: StagedMonth, undated: UndatedDedup): StoredDays {
   return staged.undated === 0 ? stored : { ...stored, isCurrent: () => stored.isCurrent() && undated.isCurrent() };
 }
 
@@ -97,8 +98,8 @@ interface NewEvents extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
 }
 
 /**
- * Those of a month's events that aren't in the lake yet, numbered on from those that are. An event is the n-th of its kind
- * in its day of the input, as its id says, and comes in where the lake holds fewer than n.
+ * Writes a month's events that the lake lacks, with positions after the stored ones. An event whose id says that it is the n-th
+ * of equal ones of its day is new where the lake has fewer than n.
  */
 async function newEvents(
   fileTarget: FileTarget,
@@ -107,42 +108,69 @@ async function newEvents(
   stored: StoredDays,
   staged: StagedMonth,
 ): Promise<NewEvents> {
-  const { database, fresh } = workspace;
-  const inLake = (await files.of(lake, events, stored.files)).flatMap(({ paths }) => paths);
+  const { database } = workspace;
   const days = stored.open.map((day) => timestampLiteral(day)).join(', ');
   const isOpen = days === '' ? 'false' : `window_start IN (${days})`;
-  const counted =
-    inLake.length === 0
-      ? 'SELECT NULL::TIMESTAMPTZ AS window_start, NULL::VARCHAR AS content_hash, 0 AS times, 0 AS last WHERE false'
-      : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(inLake)} WHERE ${isOpen} GROUP BY ALL`;
-  const isNew = undated.omittedOf(staged.number) === 0 ? 'true' : 'rows.event_id IN (SELECT event_id FROM undated_)';
-  await database.execute(`CREATE OR REPLACE TEMP TABLE held_ AS ${counted}`);
-  await database.execute(
-    'CREATE OR REPLACE TEMP TABLE staged_ AS SELECT rows.event_id, rows.position, rows.window_start, ' +
-      `CASE WHEN rows.posted_at IS NULL THEN ${isNew} ELSE ${numberInId} > coalesce(held_.times, 0) END AS is_new, ${isOpen} AS is_open, places.last FROM ${rowsIn([staged.events.path])} ` +
-      'AS rows LEFT JOIN held_ USING (window_start, content_hash) ' +
-      'LEFT JOIN (SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places USING (window_start)',
-  );
-  const [found] = await database.rows(
+  const paths = (await files.of(lake, events, stored.files)).flatMap((month) => month.paths);
+  await createStoredCounts(database, paths, isOpen);
+  await createStagedTable(database, staged, isOpen, undated.omittedOf(staged.number) > 0);
+  const [counts] = await database.rows(
     'SELECT count(*) FILTER (NOT is_open) AS left_out, count(*) FILTER (is_open AND is_new) AS chosen, ' +
       'count(*) FILTER (position <= last) AS misplaced FROM staged_',
   );
-  const rows = Number(found?.['chosen']);
-  const leftOut = Number(found?.['left_out']);
-  const known = staged.events.rows - leftOut - rows;
-  if (leftOut + known + Number(found?.['misplaced']) === 0) return { ...staged, known, leftOut };
-  if (rows === 0) return { events: { ...staged.events, rows: 0 }, entries: undefined, net: '{}', known, leftOut };
+  const chosen = Number(counts?.['chosen']);
+  const leftOut = Number(counts?.['left_out']);
+  const known = staged.events.rows - leftOut - chosen;
+  if (leftOut + known + Number(counts?.['misplaced']) === 0) return { ...staged, known, leftOut };
+  if (chosen === 0) return { events: { ...staged.events, rows: 0 }, entries: undefined, net: '{}', known, leftOut };
+  return { ...(await writeChosen(fileTarget, workspace, staged)), known, leftOut };
+}
+
+/** Creates the table `stored_`: how often the lake has each event of the open days, and its last position. */
+async function createStoredCounts(database: Database, paths: readonly string[], isOpen: string): Promise<void> {
+  const counts =
+    paths.length === 0
+      ? 'SELECT NULL::TIMESTAMPTZ AS window_start, NULL::VARCHAR AS content_hash, 0 AS times, 0 AS last WHERE false'
+      : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(paths)} WHERE ${isOpen} GROUP BY ALL`;
+  await database.execute(`CREATE OR REPLACE TEMP TABLE stored_ AS ${counts}`);
+}
+
+/**
+ * Creates the table `staged_` of a month's events: whether each is new, whether its day is open, and the last stored position of
+ * the day. Events without a date are new where the table `undated_` has them, which `isUndatedCompared` says is there.
+ */
+async function createStagedTable(
+  database: Database,
+  { events: { path } }: StagedMonth,
+  isOpen: string,
+  isUndatedCompared: boolean,
+): Promise<void> {
+  const isNewUndated = isUndatedCompared ? 'rows.event_id IN (SELECT event_id FROM undated_)' : 'true';
+  await database.execute(
+    'CREATE OR REPLACE TEMP TABLE staged_ AS SELECT rows.event_id, rows.position, rows.window_start, ' +
+      `CASE WHEN rows.posted_at IS NULL THEN ${isNewUndated} ELSE ${numberInId} > coalesce(stored_.times, 0) END AS is_new, ` +
+      `${isOpen} AS is_open, positions.last FROM ${rowsIn([path])} AS rows ` +
+      'LEFT JOIN stored_ USING (window_start, content_hash) ' +
+      'LEFT JOIN (SELECT window_start, max(last) AS last FROM stored_ GROUP BY ALL) AS positions USING (window_start)',
+  );
+}
+
+/** Writes the new events of open days in `staged_`, with their entries. */
+async function writeChosen(
+  fileTarget: FileTarget,
+  { database, fresh }: Workspace,
+  staged: StagedMonth,
+): Promise<Pick<NewEvents, 'events' | 'entries' | 'net'>> {
   await database.execute(
     'CREATE OR REPLACE TEMP TABLE chosen_ AS SELECT event_id, ' +
       'coalesce(last, -1) + row_number() OVER (PARTITION BY window_start ORDER BY position) AS position_ ' +
       'FROM staged_ WHERE is_open AND is_new',
   );
-
   const metadata = metadataOf(fileTarget);
-  const write = (table: typeof events, from: string, replaced: string): Promise<LocalParquet> =>
+  const write = (table: typeof events, path: string, replaced: string): Promise<LocalParquet> =>
     writeRows(database, table, {
       select:
-        `SELECT staged.* EXCLUDE (file_row_number)${replaced} FROM ${rowsIn([from], ', file_row_number = true')} ` +
+        `SELECT staged.* EXCLUDE (file_row_number)${replaced} FROM ${rowsIn([path], ', file_row_number = true')} ` +
         'AS staged JOIN chosen_ ON staged.event_id = chosen_.event_id ORDER BY staged.file_row_number',
       target: fresh(),
       metadata,
@@ -152,7 +180,7 @@ async function newEvents(
   const derived = staged.entries && (await write(entries, staged.entries.path, ''));
   const net = derived === undefined ? {} : addNets([await netSumsOfFile(database, entries, derived.path)]);
   const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
-  return { events: main, entries: filled, net: JSON.stringify(net), known, leftOut };
+  return { events: main, entries: filled, net: JSON.stringify(net) };
 }
 
 async function newFiles(
@@ -162,12 +190,12 @@ async function newFiles(
   now: number,
 ): Promise<NewFile[]> {
   const tags = { pipeline: fileTarget.family.pipeline, account: fileTarget.account, net, ...importSpansTag(spans) };
-  const landed = (table: Table, local: LocalParquet) => newFile(table, fileTarget, local, tags, now, imported);
-  return [...(derived === undefined ? [] : [await landed(entries, derived)]), await landed(events, main)];
+  const file = (table: Table, local: LocalParquet) => newFile(table, fileTarget, local, tags, now, imported);
+  return [...(derived === undefined ? [] : [await file(entries, derived)]), await file(events, main)];
 }
 
-/** LAKE_CONFLICT: other runs change the same days all the time. */
-export function busy(what: string): LedgerlakeError {
+/** The LAKE_CONFLICT failure of days that other runs change each time. */
+export function conflictFailure(what: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_CONFLICT',
     `expected to add imported rows of ${what}, got conflicts with other runs each time; run the same command again`,

@@ -13,16 +13,16 @@ import { splitter } from '../maintenance/split.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
-import { busy, type InputFiles } from './add-events.js';
+import { conflictFailure, type InputFiles } from './add-events.js';
 import { commitDays, storedDays, type ImportTarget } from './imported-day-files.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { datesByPage } from './saved-pages.js';
 
-/** What became of a day's groups. */
+/** The result of adding a day's groups. */
 export interface AddedGroups {
-  /** Groups that are new, or in a later state than before. */
+  /** Groups that are new, or in a later state than the stored one. */
   readonly groups: number;
   readonly files: number;
   readonly bytes: number;
@@ -32,7 +32,7 @@ export interface AddedGroups {
 
 const maxAttempts = 10;
 
-/** Adds the groups of a day to the lake, which has each once, in the latest state that was imported. */
+/** Adds the groups of a day to the lake, which has each group once, in the latest state that was imported. */
 export async function addGroups(
   target: ImportTarget,
   { workspace, files: localFiles }: InputFiles,
@@ -44,7 +44,7 @@ export async function addGroups(
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const stored = storedDays(target, family, [day]);
     if (stored.open.length === 0) return { groups: 0, files: 0, bytes: 0, known: 0, leftOut: rows.length };
-    // A merged file holds other days too.
+    // A merged file, which has rows of other days too, is split first.
     const slice: SliceCommit = {
       pipeline: family.pipeline,
       account,
@@ -71,11 +71,11 @@ export async function addGroups(
     const { bytes, ...about } = await encodeFile(batch, metadataOf(fileTarget));
     const file = { path: await workspace.keep(bytes), ...about };
     const tags = { pipeline: family.pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
-    const landed = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
-    const { isCommitted, ...written } = await commitDays(target, family, stored, [landed], stored.files);
+    const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
+    const { isCommitted, ...written } = await commitDays(target, family, stored, [newGroups], stored.files);
     if (isCommitted) return { groups: added, ...written, known, leftOut: 0 };
   }
-  throw busy(isoDate(day));
+  throw conflictFailure(isoDate(day));
 }
 
 async function storedGroups(
@@ -93,8 +93,8 @@ async function storedGroups(
 }
 
 /**
- * The groups that an input lists, each once: an input may hold listings of several days, in which a group was open first
- * and closed later.
+ * The groups that an input lists, each once in its latest state: an input may have listings of several days, with a group open
+ * in one and closed in a later one.
  */
 export class GroupList {
   readonly #groups = new Map<string, { readonly row: GroupRow; readonly line: number }>();
@@ -114,7 +114,7 @@ export class GroupList {
     }
   }
 
-  /** The groups by the start of the day on which they opened; undefined where no group says when it did. */
+  /** The groups by the start of the day on which they opened; undefined where no group has an opening date. */
   byDay(): Map<number, GroupRow[]> | undefined {
     const all = [...this.#groups.values()].toSorted((a, b) => a.line - b.line);
     const { instants } = datesByPage(
@@ -132,7 +132,7 @@ export class GroupList {
   }
 }
 
-/** One row for each group of two lists, which may have a group twice. */
+/** One row for each group, in its latest state. */
 function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
   const groups = new Map<string, GroupRow>();
   for (const row of rows) {
@@ -142,19 +142,19 @@ function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
   return [...groups.values()];
 }
 
-/** What a group was received as. */
+/** The bytes of a group as they were received. */
 function rawText({ raw }: GroupRow): string {
   return raw.page.toString('utf8', raw.start, raw.end);
 }
 
-/** One without an id is only like itself. */
+/** A group's id, or its raw text where it has none. */
 function keyOf(row: GroupRow): string {
   return row.id === undefined || row.id === '' ? ` ${rawText(row)}` : row.id;
 }
 
 /**
- * Which of two states of a group is the later one: one with an end is later than one without, and so on. Where nothing decides,
- * the greater text: the same one stays, in whatever order they are received.
+ * The later of two states of a group: one with an end is later than one without, and so on. Where no field decides, it is the
+ * greater text, so that the order of receipt doesn't matter.
  */
 function later(a: GroupRow, b: GroupRow): GroupRow {
   const order =
@@ -169,7 +169,7 @@ function compare<T extends bigint | number | string>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The row without the page that it came in. */
+/** The row with a copy of its bytes, without its page. */
 function detached(row: GroupRow): GroupRow {
   const page = Buffer.from(row.raw.page.subarray(row.raw.start, row.raw.end));
   return { ...row, raw: { page, start: 0, end: page.length } };

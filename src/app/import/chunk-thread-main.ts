@@ -2,24 +2,24 @@ import { answerQuestions } from '../../core/worker-thread.js';
 import { Chunk, ChunkEncoder } from './chunk.js';
 import type { ChunkCall } from './chunk-threads.js';
 
-/** What a thread of `ChunkThreads` runs. */
+/** The script of a worker thread of `ChunkThreads`: chunks that wait for `assign-days` or `discard`, by number. */
 const chunks = new Map<number, Chunk>();
-/** Chunks whose rows were handed on, for the next lines. */
+/** Chunks whose rows are transferred, for further lines. */
 const free: Chunk[] = [];
 const encoder = new ChunkEncoder();
 
-answerQuestions(async (asked: ChunkCall): Promise<unknown> => {
-  if (asked.call === 'encode') return encoder.encode(asked.deduped);
-  if (asked.call === 'flatten') {
+answerQuestions(async (request: ChunkCall): Promise<unknown> => {
+  if (request.call === 'encode') return encoder.encode(request.deduped);
+  if (request.call === 'flatten') {
     const chunk = free.pop() ?? new Chunk();
-    const flattened = chunk.flatten(asked.lines, asked.memory);
-    if (flattened.assigned === undefined) chunks.set(asked.chunk, chunk);
+    const flattened = chunk.flatten(request.lines, request.memory);
+    if (flattened.assigned === undefined) chunks.set(request.chunk, chunk);
     else free.push(chunk);
     return flattened;
   }
-  const chunk = chunks.get(asked.chunk);
-  if (chunk === undefined) throw new Error(`expected chunk ${asked.chunk} to be here, it isn't`);
-  chunks.delete(asked.chunk);
+  const chunk = chunks.get(request.chunk);
+  if (chunk === undefined) throw new Error(`expected chunk ${request.chunk} to be here, it isn't`);
+  chunks.delete(request.chunk);
   free.push(chunk);
-  return asked.call === 'assign-days' ? chunk.assignDays(asked.before) : undefined;
+  return request.call === 'assign-days' ? chunk.assignDays(request.before) : undefined;
 });

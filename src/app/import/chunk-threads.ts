@@ -12,20 +12,20 @@ import type {
   AssignedChunk,
 } from './chunk.js';
 
-/** What an import may hold in memory. */
+/** The memory limits of an import. */
 export interface ImportLimits extends Limits {
   /** Bytes of pages that are flattened at once. */
   readonly chunkBytes: number;
 }
 
-/** A part is about 5,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
+/** A chunk is about 5,000 events with ten amounts each, and takes several times its bytes of memory while it is processed. */
 export const importLimits: ImportLimits = {
   ...defaultLimits,
   memory: '256MB',
   chunkBytes: 8_000_000,
 };
 
-/** A call of a chunk's, by its number. */
+/** A call of a chunk's method on a thread, by the chunk's number. */
 export type ChunkCall = { readonly chunk: number } & (
   | { readonly call: 'flatten'; readonly lines: ChunkLines; readonly memory: SharedArrayBuffer | undefined }
   | { readonly call: 'assign-days'; readonly before: bigint | undefined }
@@ -34,33 +34,33 @@ export type ChunkCall = { readonly chunk: number } & (
 );
 
 /**
- * A chunk, on whatever thread. Its methods are called in their order: `assignDays` only where `flatten` could not assign them, and
- * `discard` instead of those that remain.
+ * A chunk on any thread. Its methods are called in this order: `assignDays` only where `flatten` could not assign the days, and
+ * `discard` instead of the remaining ones.
  */
 export interface ChunkTask {
-  /** The bytes are the chunk's until they are flattened. */
+  /** The chunk owns the bytes until they are flattened. */
   flatten(lines: ChunkLines): Promise<FlattenedChunk>;
   assignDays(before: bigint | undefined): Promise<AssignedChunk>;
   encode(chosen: ChosenEvents): Promise<readonly EncodedMonth[]>;
-  /** Gives up the chunk. Never throws. */
+  /** Releases the chunk. Never throws. */
   discard(): void;
 }
 
 const threadScript = new URL('./chunk-thread-main.js', import.meta.url);
 
-/** Chunks of a thread at once: it processes one while the other is handed over, or waits for its turn. */
+/** Concurrent chunks of a thread: it processes one while the other is transferred, or waits to be deduplicated. */
 const mostChunksPerThread = 2;
 
-/** Chunks on their caller's thread as long as the input is small, and on threads of their own from then on. */
+/** Processes chunks on the caller's thread while the input is small, and on worker threads from then on. */
 export class ChunkThreads {
   readonly #limits: ImportLimits;
   readonly #signal: AbortSignal;
   readonly #threads: WorkerThread<ChunkCall, unknown>[] = [];
-  /** Chunks of all inputs that are neither encoded nor waiting for a date yet. */
+  /** Chunks of all inputs that are neither encoded nor waiting for a date. */
   readonly #pending = new Set<Promise<void>>();
-  /** Memory of lines that are flattened. */
+  /** Memory of encoded lines, for further ones. */
   readonly #linesMemory: SharedArrayBuffer[] = [];
-  /** Memory of rows that are encoded. */
+  /** Memory of encoded rows, for further ones. */
   readonly #rowsMemory: SharedArrayBuffer[] = [];
   /** Chunks of this thread that can take further lines. */
   readonly #free: Chunk[] = [];
@@ -73,7 +73,7 @@ export class ChunkThreads {
     this.#signal = signal;
   }
 
-  /** Tells how many bytes the input has at least, as soon as that is known: threads for them start at once. */
+  /** Sets how many bytes the input has at least, and starts the threads for them. */
   expect(bytes: number): void {
     this.#isThreaded ||= bytes >= this.#limits.thread.from;
     if (!this.#isThreaded) return;
@@ -81,9 +81,9 @@ export class ChunkThreads {
     while (this.#threads.length < threads) this.#addThread();
   }
 
-  /** Comes back once another chunk may be begun. */
+  /** Resolves once another chunk may start. */
   async vacancy(): Promise<void> {
-    while (this.#pending.size >= this.#most) await Promise.race(this.#pending);
+    while (this.#pending.size >= this.#mostPending) await Promise.race(this.#pending);
   }
 
   /** Counts a chunk as pending until its promise settles. */
@@ -92,20 +92,20 @@ export class ChunkThreads {
     void chunk.finally(() => this.#pending.delete(chunk));
   }
 
-  get #most(): number {
+  get #mostPending(): number {
     return this.#isThreaded ? mostChunksPerThread * this.#mostThreads : 1;
   }
 
   /**
-   * Memory for a chunk's lines, which all threads share: one that is handed over counts as new where it comes in, and the garbage
-   * collector runs for it. It is used again: what comes and goes by the megabyte leaves holes behind in the C library's heap.
+   * Memory for a chunk's lines, which all threads share: transferred memory counts as newly allocated for the receiving thread,
+   * which makes its garbage collector run. It is reused, because repeated allocations of megabytes fragment the C library's heap.
    */
   linesMemory(bytes: number): Buffer<SharedArrayBuffer> {
     const last = this.#linesMemory.pop();
     return Buffer.from(last?.byteLength === bytes ? last : new SharedArrayBuffer(bytes));
   }
 
-  /** The next chunk. */
+  /** A new chunk. */
   nextTask(): ChunkTask {
     return this.#isThreaded ? this.#threaded() : this.#unthreaded();
   }
@@ -142,8 +142,8 @@ export class ChunkThreads {
   }
 
   /**
-   * The thread that has the least to do of all that do some work. Every other one flattens, the others encode, and an odd one does
-   * both: each compiles what it runs, which takes as long as a hundred megabytes do.
+   * The least busy thread of a step. Threads alternate between flattening and encoding, because each thread compiles the code that
+   * it runs, which takes as long as a hundred megabytes; the last of an odd number does both.
    */
   #threadOf(step: 'flatten' | 'encode'): WorkerThread<ChunkCall, unknown> {
     while (this.#threads.length < Math.min(2, this.#mostThreads)) this.#addThread();
@@ -162,7 +162,7 @@ export class ChunkThreads {
     return thread;
   }
 
-  /** A chunk on the thread of its caller: what it throws is a rejection, as it is of another thread. */
+  /** A chunk on the caller's thread. Its errors are rejections, as those of a worker thread are. */
   #unthreaded(): ChunkTask {
     const chunk = Promise.resolve(this.#free.pop() ?? import('./chunk.js').then((module) => new module.Chunk()));
     let isInUse = true;
@@ -189,7 +189,7 @@ export class ChunkThreads {
     });
   }
 
-  /** Keeps a chunk's lines and rows from call to call, and gives out the memory of the lines again once nobody needs them. */
+  /** Keeps a chunk's lines and rows between calls, and releases their memory for further chunks at its end. */
   #chunkTask(steps: ChunkSteps): ChunkTask {
     let lines: ChunkLines | undefined;
     let rows: ChunkRows | undefined;
@@ -229,7 +229,7 @@ export class ChunkThreads {
   }
 }
 
-/** What a thread does of a chunk, given what was done before. */
+/** The steps of a chunk on a thread, given the results of the steps before. */
 interface ChunkSteps extends Omit<ChunkTask, 'flatten' | 'encode'> {
   flatten(lines: ChunkLines, memory: SharedArrayBuffer | undefined): Promise<FlattenedChunk>;
   encode(deduped: DedupedChunk): Promise<readonly EncodedMonth[]>;

@@ -31,17 +31,17 @@ export interface ChunkLines {
   readonly ends: Int32Array;
 }
 
-/** What the lines of a chunk hold. */
+/** The contents of a chunk's lines. */
 export interface FlattenedChunk {
   readonly events: number;
-  /** The earliest date of the first page that has one, and the latest of the last one, in microseconds since 1970. */
+  /** The earliest date of the first page with a date, and the latest of the last such page, in microseconds since 1970. */
   readonly dates: { readonly first: bigint; readonly last: bigint } | undefined;
-  /** Lines that are no bodies of the service, by their number in the chunk. */
+  /** Faults of lines that are not bodies of the service, by the line's number in the chunk. */
   readonly broken: ReadonlyMap<number, string>;
-  /** Bodies that hold groups, which aren't read yet, by their number in the chunk. */
+  /** Bodies with groups, which are read later, by the line's number in the chunk. */
   readonly groups: ReadonlyMap<number, GroupsBody>;
   readonly warnings: EventWarnings;
-  /** Its events in their days; undefined where the days depend on earlier chunks, or where it has no events. */
+  /** Its events with their days; undefined where the days depend on earlier chunks, or where it has no events. */
   readonly assigned: AssignedChunk | undefined;
 }
 
@@ -52,28 +52,28 @@ export interface GroupsBody {
 
 /** The events of a chunk, once their days are known. */
 export interface AssignedChunk {
-  /** Their ids without the numbers of equal events, as `idWords` an event. */
+  /** Their ids without the numbers of equal events: `idWords` words for each event. */
   readonly words: Int32Array;
-  /** The start of each one's day. */
+  /** The start of each event's day. */
   readonly days: Float64Array<ArrayBuffer>;
-  /** Those without a date, by their number in the chunk. */
+  /** Events without a date, by their row. */
   readonly undated: ReadonlyMap<number, UndatedEvent>;
   /** The earliest and the latest date, in milliseconds since 1970; undefined where there is none. */
   readonly reach: { readonly first: number; readonly last: number } | undefined;
   readonly rows: ChunkRows;
 }
 
-/** All of a chunk's events but for their bytes, on their way to who encodes them. */
+/** A chunk's events without their bytes, on their way to the encoder. */
 export interface ChunkRows {
   readonly memory: RowsMemory;
   readonly hashes: IdHashes;
   /** The instant of each event, in microseconds since 1970. */
   readonly instants: BigInt64Array;
-  /** For another chunk's rows, once nobody needs these any more. */
+  /** Memory for another chunk's rows, once these are encoded. */
   readonly reusable: SharedArrayBuffer;
 }
 
-/** A chunk that is to be encoded. */
+/** A chunk that is ready to be encoded. */
 export interface DedupedChunk {
   readonly lines: ChunkLines;
   readonly rows: ChunkRows;
@@ -86,20 +86,20 @@ export interface UndatedEvent {
   readonly eventId: string;
 }
 
-/** What is to be written of a chunk. */
+/** The events of a chunk that are written. */
 export interface ChosenEvents {
   /** The number of each event among equal ones of the input, from 1. */
   readonly times: Int32Array<ArrayBuffer>;
-  /** Its position in its day. */
+  /** The position of each event in its day. */
   readonly positions: Int32Array<ArrayBuffer>;
   readonly months: readonly ChosenMonth[];
 }
 
 export interface ChosenMonth {
   readonly month: string;
-  /** Numbers of its events, day by day. */
+  /** Rows of its events, day by day. */
   readonly rows: Int32Array<ArrayBuffer>;
-  /** Of its files. */
+  /** The metadata of its files. */
   readonly metadata: ReadonlyMap<string, string>;
 }
 
@@ -108,26 +108,25 @@ export interface EncodedMonth {
   readonly events: EncodedFile;
   /** Undefined where no event has an amount. */
   readonly entries: EncodedFile | undefined;
-  /** Net sums by currency, as the log keeps them. */
+  /** Net sums by currency, as JSON for the log. */
   readonly net: string;
 }
 
 /**
- * The bytes of lines for one thread alone: where others may read, to copy a part takes a multiple.
+ * Copies the bytes of lines to unshared memory, from which slices are copied several times as fast.
  *
- * @param memory is used where it has their size
+ * @param memory is used where it has the size of the lines
  */
 function privateCopy({ bytes, ends }: ChunkLines, memory: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
-  // A line that is longer than all others leaves no memory behind.
+  // New memory of exactly this size, so that one long line isn't kept.
   const copy = memory.length === bytes.length ? memory : Buffer.alloc(bytes.length);
   copy.set(bytes.subarray(0, ends.at(-1)));
   return copy;
 }
 
 /**
- * The events of some lines of an input on their way to rows: flattened, then assigned to their days. They go the one way that pages
- * of the service go; but nobody knows what they were asked for, so each UTC day is a window of its own. Once they are assigned, it takes
- * the next lines: its memory has the size then.
+ * Flattens the events of an input's lines, and assigns them to their days. Saved pages are read as pages of the service are, but
+ * their windows are unknown, so each UTC day is a window. A chunk is used for further lines afterwards, with the memory that it has.
  */
 export class Chunk {
   readonly #rows = new SliceRows();
@@ -138,16 +137,16 @@ export class Chunk {
   #memory: SharedArrayBuffer | undefined;
 
   /**
-   * Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten.
+   * Flattens lines, in place of those before. Broken lines and bodies without events add no rows.
    *
-   * @param memory for the rows once their days are assigned, as far as it suffices
+   * @param memory for the rows once their days are assigned, if it is large enough
    */
   flatten(lines: ChunkLines, memory?: SharedArrayBuffer): FlattenedChunk {
     const { starts, ends } = lines;
     this.#memory = memory;
     const rows = this.#rows;
     this.#flattener.clear();
-    // Which window an event is in shows when its day is known.
+    // The window is set once the day of an event is known.
     rows.begin(windowSource({ start: 0, end: 0 }));
     const warnings = newWarnings();
     const all = (this.#lines = privateCopy(lines, this.#lines));
@@ -175,7 +174,7 @@ export class Chunk {
   }
 
   /**
-   * Assigns each event to its day, which is its window, and computes the ids that follow from it.
+   * Assigns each event to its day, which is its window, and computes the ids, which depend on it.
    *
    * @param before the latest date of the nearest page before the chunk that has one, in microseconds since 1970
    */
@@ -219,7 +218,7 @@ export class Chunk {
     };
   }
 
-  /** Makes an event one of its day's window. */
+  /** Sets the window of an event to its day. */
   #setDay(row: number, day: Window, sourceOfDay: Map<number, number>): void {
     const { events, sources } = this.#rows;
     let source = sourceOfDay.get(day.start);
@@ -235,9 +234,9 @@ export class Chunk {
     return datesByPage({ length, page: (row) => page.get(row), date: (row) => postedAt[row] }, before);
   }
 
-  /** Adds the events of a body. Throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY where it is none of the service. */
+  /** Adds the events of a body. Throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY where it is not a body of the service. */
   #addBody(body: Buffer): Content {
-    // A line that is too long to be read is here without a byte.
+    // A line that is too long is empty here.
     const isDirect = body.length === 0 || addPageDirectly(body, this.#rows, this.#flattener);
     if (isDirect) return { hasEvents: true, hasGroups: false };
     const page = scanPage(body, this.#tape);
@@ -257,14 +256,14 @@ export class Chunk {
 /** Encodes chunks, one after the other. */
 export class ChunkEncoder {
   readonly #rows = new SliceRows();
-  /** For the columns of one file after the other. */
+  /** Memory for the columns of one file at a time. */
   readonly #memory = new ReusedMemory(columnBytes);
   #lines = Buffer.alloc(0);
   /** Guards the memory. */
   readonly #mutex = new Mutex();
 
   /**
-   * The files of a chunk's months, in their order, once those of the chunks before are encoded.
+   * Encodes a chunk's months as files, in their order, once the chunks before are encoded.
    *
    * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER
    */
@@ -303,7 +302,7 @@ export class ChunkEncoder {
   }
 }
 
-/** What a body contains shows which operations it can be an answer of. One with neither is an empty page. */
+/** The members of a body, which show the operation that it answers. A body with neither is an empty page. */
 interface Content {
   readonly hasEvents: boolean;
   readonly hasGroups: boolean;
@@ -316,6 +315,6 @@ function webPage(bytes: Buffer): string {
 /** Milliseconds of an instant in microseconds. */
 function millisOf(micros: bigint): number {
   const number = Number(micros);
-  // Doubles hold the instants of five centuries exactly, and a division of integers makes an object.
+  // Doubles are exact for the instants of five centuries, and a division of bigints allocates.
   return Number.isSafeInteger(number) ? Math.trunc(number / 1000) : Number(micros / 1000n);
 }

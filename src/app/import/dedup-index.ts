@@ -8,11 +8,11 @@ import { copyId, DistinctIds, IdLog, idWords, storedIds, type IdList } from './s
 
 /** The events of a chunk of an input, in order of receipt. */
 export interface ChunkEvents {
-  /** Their ids without the numbers of equal events, as `idWords` an event. */
+  /** Their ids without the numbers of equal events: `idWords` words for each event. */
   readonly words: Int32Array;
-  /** The start of each one's day. */
+  /** The start of each event's day. */
   readonly days: Float64Array;
-  /** Whether an event has a date: whether the lake holds one that has none shows once its input is read to the end. */
+  /** Whether an event has a date. Events without one are compared once their input is read to its end. */
   readonly isDated: (row: number) => boolean;
   /** Whether events of a day may be added. */
   readonly isOpen: (day: number) => boolean;
@@ -21,39 +21,39 @@ export interface ChunkEvents {
 /** Which events of a chunk are new to the lake. */
 export interface DedupedEvents {
   /**
-   * The number of each one among equal events of the input, from 1; 0 where the lake holds it, or its day isn't open. One without a
-   * date never counts as held.
+   * The number of each event among equal ones of the input, from 1; 0 where the lake has it, or its day isn't open. An event
+   * without a date never counts as stored.
    */
   readonly times: Int32Array<ArrayBuffer>;
-  /** Its position in its day, behind those that the lake holds. */
+  /** The position of each event in its day, after the stored ones. */
   readonly positions: Int32Array<ArrayBuffer>;
-  /** Notes that these are to be committed, as one file. */
+  /** Notes rows that are to be committed as one file. */
   readonly stage: (rows: readonly number[]) => Promise<FileIds>;
 }
 
-/** The ids of the events of one file of the lake, of one that is to be committed, or of duplicates that an input has. */
+/** The ids of a stored file's events, of a file that is to be committed, or of an input's duplicates. */
 export interface FileIds {
-  /** How many there had been before. */
+  /** The number of such lists before. */
   readonly order: number;
-  /** Number of the input that they are of; undefined for a file that was in the lake. */
+  /** Number of their input; undefined for a file that was in the lake. */
   readonly input: number | undefined;
-  /** Whether the lake holds them, or will unless the import ends before. */
+  /** Whether the lake has them, or will have unless the import ends before. */
   isInLake: boolean;
   readonly lists: IdList[];
-  /** Start of the first of their days, and of the last one. */
+  /** Start of their first day, and of the last one. */
   first: number;
   last: number;
-  /** Of their file, within its table, as soon as it is about to be committed. */
+  /** Path of their file within its table, once it is about to be committed. */
   path: string | undefined;
   isCommitted: boolean;
 }
 
 /**
- * The events that the lake holds of an account's days, and those that this run adds, by their ids: so duplicates are found
- * before a row is written. Equal events of a day are counted: afterwards there are as many of them as the input has that has the
- * most. Files are read once, as soon as a day of theirs is asked for.
+ * The ids of an account's stored events and of those that this run adds, so that duplicates are found before rows are written.
+ * Equal events of a day are counted: the lake has as many of them afterwards as the input with the most. A file is read once, when
+ * one of its days is first needed.
  *
- * What another run commits meanwhile shows when the rows are about to be committed (`isCurrent`).
+ * Commits of other runs are detected just before a commit (`isCurrent`).
  */
 export class DedupIndex {
   readonly #target: ImportTarget;
@@ -63,11 +63,11 @@ export class DedupIndex {
   readonly #known = new Set<FileIds>();
   readonly #byPath = new Map<string, FileIds>();
   #order = 0;
-  /** Number of the present input. */
+  /** Number of the current input. */
   #input = 0;
   /** The last position in use by the start of the day. */
   readonly #positions = new Map<number, number>();
-  /** The same before the present input, of the days that it adds to; -1: none was. */
+  /** The last position before the current input, for the days that it adds to; -1: none. */
   readonly #before = new Map<number, number>();
 
   constructor(target: ImportTarget, family: Family, workspace: Workspace) {
@@ -81,14 +81,14 @@ export class DedupIndex {
     return this.#log.close();
   }
 
-  /** Begins the next input: equal events are counted from 1 again. */
+  /** Starts the next input: equal events are counted from 1. */
   nextInput(): void {
     this.#removeIf(({ isInLake }) => !isInLake);
     this.#input++;
     this.#before.clear();
   }
 
-  /** Drops what the present input was to add. */
+  /** Removes the ids of the current input. */
   abandonInput(): void {
     this.#removeIf(({ input }) => input === this.#input);
     for (const [day, position] of this.#before) this.#positions.set(day, position);
@@ -122,22 +122,22 @@ export class DedupIndex {
     return { times, positions, stage: (rows) => note(rows, true) };
   }
 
-  /** Whether files hold nothing that wasn't known when the events of a chunk were deduplicated. */
+  /** Whether all events of stored files were known when the events of a chunk were deduplicated. */
   isCurrent(fileIds: FileIds, files: readonly Add[]): boolean {
     const isBefore = ({ path }: Add) => (this.#byPath.get(path)?.order ?? Infinity) < fileIds.order;
     return fileIds.isInLake && this.#known.has(fileIds) && files.every(isBefore);
   }
 
-  /** Sets the path of the file with these events that is about to be committed. */
+  /** Sets the path of the file with these events, which is about to be committed. */
   setPath(fileIds: FileIds, path: string): void {
     fileIds.path = path;
     this.#byPath.set(path, fileIds);
   }
 
-  /** Reads the files of the lake that hold imported rows of these days and haven't been read. */
+  /** Reads the stored files with imported rows of these days that haven't been read. */
   async #readFilesOf(days: readonly number[]): Promise<void> {
     const { files } = this.#target.lake.table(this.#family.main.name).snapshot;
-    // Merged, replaced or deleted by another run: what has its rows now is read like any other.
+    // Another run has merged, replaced or deleted the file; the file that has its rows now is read as any other.
     this.#removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
     for (const add of storedDays(this.#target, this.#family, days).files) {
       if (!this.#byPath.has(add.path)) await this.#readFile(add);
@@ -152,7 +152,7 @@ export class DedupIndex {
       const file = await checkedSource(lake.store, lake.table(this.#family.main.name), add, copies);
       for await (const { words, days, positions } of storedIds(file)) {
         for (const [row, day] of days.entries()) {
-          reach(fileIds, day);
+          extendDays(fileIds, day);
           for (const last of [this.#positions, this.#before]) {
             if ((positions[row] ?? 0) > (last.get(day) ?? -1)) last.set(day, positions[row] ?? 0);
           }
@@ -161,13 +161,13 @@ export class DedupIndex {
       }
     } catch (error) {
       if (!(error instanceof LedgerlakeError)) throw error;
-      // Another run may have merged it. Who commits meets a file that isn't known, looks again, and fails if that must be.
+      // Another run may have merged it. The commit then finds an unknown file and compares again, and fails if it is damaged.
       return;
     } finally {
       await copies.clear();
     }
     for (const other of this.#between(fileIds.first, fileIds.last)) {
-      // Its events and these may be the same: that shows when it is committed.
+      // Some of its events may be in this file: they are compared at the commit.
       if (other.isInLake && !other.isCommitted) this.#invalidate(other);
     }
     this.#known.add(fileIds);
@@ -175,7 +175,7 @@ export class DedupIndex {
     fileIds.isCommitted = true;
   }
 
-  /** How often the lake holds each id by now, and how often the input has had it, of what is between two days. */
+  /** How often the lake has each id, and how often the input has had it, in the days between two. */
   async #counted(
     distinct: DistinctIds,
     first: number,
@@ -199,34 +199,34 @@ export class DedupIndex {
     for (let at = 0; at < rows.length; at++) {
       const row = rows[at] ?? 0;
       copyId(words, row, noted, at);
-      reach(fileIds, days[row] ?? 0);
+      extendDays(fileIds, days[row] ?? 0);
     }
     fileIds.lists.push(await this.#log.add(noted));
     this.#known.add(fileIds);
     return fileIds;
   }
 
-  /** Ids that don't count until they are added to `#known`. */
+  /** Empty ids, which count once they are added to `#known`. */
   #newFileIds(isInLake: boolean, input: number | undefined): FileIds {
     const none = { lists: [], first: Infinity, last: -Infinity, path: undefined, isCommitted: false };
     return { order: this.#order++, input, isInLake, ...none };
   }
 
-  /** Those that have events between two days, by their starts. */
+  /** The ids with events between two days, by the days' starts. */
   *#between(first: number, last: number): Generator<FileIds> {
     for (const fileIds of this.#known) if (fileIds.last >= first && fileIds.first <= last) yield fileIds;
   }
 
-  /** If events of these are in the lake all the same, their file is one that isn't known, and is read. */
-  #removeIf(isOver: (fileIds: FileIds) => boolean): void {
+  /** Removes ids. If their events are in the lake nevertheless, their file is unknown, and is read. */
+  #removeIf(isRemoved: (fileIds: FileIds) => boolean): void {
     for (const fileIds of this.#known) {
-      if (!isOver(fileIds)) continue;
+      if (!isRemoved(fileIds)) continue;
       this.#known.delete(fileIds);
       if (fileIds.path !== undefined) this.#byPath.delete(fileIds.path);
     }
   }
 
-  /** No longer counts them as held by the lake; what the present input has of them stays. */
+  /** Stops counting ids as stored; those of the current input still count for it. */
   #invalidate(fileIds: FileIds): void {
     if (fileIds.path !== undefined) this.#byPath.delete(fileIds.path);
     if (fileIds.input === this.#input) fileIds.isInLake = false;
@@ -234,7 +234,7 @@ export class DedupIndex {
   }
 }
 
-function reach(fileIds: FileIds, day: number): void {
+function extendDays(fileIds: FileIds, day: number): void {
   fileIds.first = Math.min(fileIds.first, day);
   fileIds.last = Math.max(fileIds.last, day);
 }

@@ -16,69 +16,69 @@ import type { DedupIndex, FileIds } from './dedup-index.js';
 import { loadedDays, type ImportOptions } from './imported-day-files.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, longestLine, type Line } from './saved-pages.js';
-import { leftOut, UndatedEvents } from './undated-events.js';
+import { unstaged, UndatedEvents } from './undated-events.js';
 
-/** What rows need on their way into the lake. */
+/** The resources that an input's import uses. */
 export interface ImportResources {
   readonly workspace: Workspace;
   readonly threads: ChunkThreads;
   readonly dedupIndex: DedupIndex;
 }
 
-/** A month of a chunk as files on the local disk, until the whole input is known to be sound. */
+/** A month of a chunk as files on the local disk, until the whole input is read without a failure. */
 export interface StagedMonth {
   readonly month: string;
   /** Starts of the days that have events, in order. */
   readonly days: readonly number[];
-  /** What the lake is to hold of them. */
+  /** The ids of the events that are to be committed. */
   readonly fileIds: FileIds;
-  /** Its number among those of the input. */
+  /** Its number among the staged months of the input. */
   readonly number: number;
-  /** How many of its events have no date: whether they are new shows when they are about to be committed. */
+  /** How many of its events have no date: whether they are new is decided just before the commit. */
   readonly undated: number;
   readonly events: LocalParquet;
   /** Undefined where no event has an amount. */
   readonly entries: LocalParquet | undefined;
-  /** Net sums by currency, as the log keeps them. */
+  /** Net sums by currency, as JSON for the log. */
   readonly net: string;
 }
 
-/** Hears of an input's lines, in their order. */
+/** Takes an input's lines, in their order. */
 export interface LineListener {
   readonly input: Pick<Input, 'name' | 'bytes'>;
-  /** Told of a line that is no body of the service; what it throws ends the input. */
+  /** Called for a line that is not a body of the service; what it throws ends the input. */
   readonly broken: (line: number, found: string) => void;
-  /** Takes in a body with groups. */
+  /** Called for a body with groups. */
   readonly addGroups: (line: number, body: GroupsBody) => void;
-  /** Told of a body with events, or with nothing. */
+  /** Called for a body with events, or an empty one. */
   readonly addEventPage: () => void;
 }
 
-/** Lines that are gathered, to be flattened together. */
+/** Lines that are gathered for one chunk. */
 interface GatheredLines {
   readonly bytes: Buffer<SharedArrayBuffer>;
-  /** Of all lines. */
+  /** Bytes of all lines. */
   length: number;
   readonly starts: number[];
   readonly ends: number[];
   /** The number of each line in the input. */
   readonly numbers: number[];
-  /** Of the lines that are too long to be kept. */
+  /** Numbers of the lines that are too long to be kept. */
   readonly tooLong: Set<number>;
 }
 
-/** Lines of a chunk: so many of them say little, and what is said of each takes memory. */
+/** Lines of a chunk at most: each takes memory for its position and its faults. */
 const mostLines = 10_000;
 
 /**
- * The bytes of a chunk where an input has so many: all chunks are about as large, as a small one costs as many commits and files.
- * What is compressed has more bytes than are known, and chunks of half the size at least.
+ * The size of an input's chunks in bytes. All chunks are about as large, because a small one takes as many commits and files. A
+ * compressed input has more bytes than its size says, and chunks of at least half the maximum.
  */
-function evenBytes(bytes: number | undefined, most: number): number {
+function evenChunkBytes(bytes: number | undefined, most: number): number {
   return bytes === undefined || bytes < most ? most : bytes / Math.ceil(bytes / most);
 }
 
-/** A chunk that isn't deduplicated yet. */
+/** A flattened chunk that isn't deduplicated yet. */
 interface FlatChunk {
   readonly task: ChunkTask;
   readonly assigned: AssignedChunk | undefined;
@@ -86,29 +86,29 @@ interface FlatChunk {
   readonly lastLine: number;
 }
 
-/** Chunks whose days are unknown, as no page so far has a date, wait until they have this many times a chunk's bytes. */
+/** Chunks that wait for the first page with a date have at most this many times the bytes of one chunk. */
 const mostUndatedChunks = 4;
 
 /**
- * The events of an input on their way to the local disk, in the bytes that they will have in the lake, chunk by chunk:
- * chunks are flattened and encoded side by side, and in between deduplicated one after the other.
+ * Stages the events of an input on the local disk, chunk by chunk, as the files that the lake will have. Chunks are flattened and
+ * encoded at once, and deduplicated one after the other.
  */
 export class EventStaging {
   readonly warnings = newWarnings();
   readonly undated: UndatedEvents;
-  /** Events of days that windows were loaded for, by the start of the day. */
+  /** Events of days with a loaded window, by the start of the day. */
   readonly leftOut = new Map<number, number>();
-  /** Events with a date that the lake holds as often, by the start of the day. */
+  /** Events with a date that the lake has as often, by the start of the day. */
   readonly known = new Map<number, number>();
   readonly #options: ImportOptions;
   readonly #resources: ImportResources;
   readonly #family: Family;
   readonly #listener: LineListener;
   readonly #isLoaded: (day: number) => boolean;
-  /** A chunk that has as many bytes is handed out. */
+  /** A chunk is handed out once it has this many bytes. */
   readonly #fullChunkBytes: number;
   readonly #months: Promise<StagedMonth>[] = [];
-  /** Chunks of the input that are neither encoded nor waiting for a date yet. */
+  /** Chunks of the input that are neither encoded nor waiting for a date. */
   readonly #pending = new Set<Promise<void>>();
   /** When the newest chunk is deduplicated, or waits for a date. */
   #turn: Promise<void>;
@@ -133,13 +133,12 @@ export class EventStaging {
     this.#family = family;
     this.#listener = listener;
     this.#isLoaded = loadedDays(options, family);
-    this.#fullChunkBytes = evenBytes(listener.input.bytes, options.limits.chunkBytes);
+    this.#fullChunkBytes = evenChunkBytes(listener.input.bytes, options.limits.chunkBytes);
     this.undated = new UndatedEvents(resources.workspace.fresh());
   }
 
   /**
-   * Takes in the next line, and copies it. Comes back once there is room for more; throws what a line or a chunk before has
-   * failed with.
+   * Copies the next line. Resolves once there is room for more; throws the failure of an earlier line or chunk.
    */
   async add({ number, bytes }: Line): Promise<void> {
     const length = bytes?.length ?? 0;
@@ -164,7 +163,7 @@ export class EventStaging {
   }
 
   /**
-   * Comes back once all events of the input, whose lines are handed out, are deduplicated.
+   * Resolves once all events of the input, whose lines are handed out, are deduplicated.
    *
    * @throws LedgerlakeError BROKEN_LINE where none of its events has a date
    */
@@ -186,7 +185,7 @@ export class EventStaging {
     this.#waiting = [];
   }
 
-  /** Hands the gathered lines out to be flattened, as soon as there is room. Throws what a line or a chunk before has failed with. */
+  /** Hands the gathered lines out to be flattened, once there is room. Throws the failure of an earlier line or chunk. */
   async handOut(): Promise<void> {
     const lines = this.#gathered;
     this.#gathered = undefined;
@@ -194,7 +193,7 @@ export class EventStaging {
     const { threads } = this.#resources;
     await threads.vacancy();
     if (this.#failure !== undefined) throw this.#failure.reason;
-    const chunk = this.#throughTurn(threads.nextTask(), lines).catch((reason: unknown) => {
+    const chunk = this.#process(threads.nextTask(), lines).catch((reason: unknown) => {
       this.#failure ??= { reason };
     });
     threads.occupy(chunk);
@@ -202,8 +201,8 @@ export class EventStaging {
     void chunk.finally(() => this.#pending.delete(chunk));
   }
 
-  /** Resolves once the chunk is encoded, or waits for a date. */
-  async #throughTurn(task: ChunkTask, lines: GatheredLines): Promise<void> {
+  /** Flattens a chunk, and deduplicates it when the chunks before are. Resolves once it is encoded, or waits for a date. */
+  async #process(task: ChunkTask, lines: GatheredLines): Promise<void> {
     const { bytes, length, starts, ends } = lines;
     const flattened = handled(task.flatten({ bytes, starts: Int32Array.from(starts), ends: Int32Array.from(ends) }));
     const before = this.#turn;
@@ -234,7 +233,7 @@ export class EventStaging {
     await encoded;
   }
 
-  /** Reports what a chunk's lines are. */
+  /** Reports a chunk's lines to the listener. */
   #reportLines({ numbers, tooLong }: GatheredLines, { broken, groups, warnings }: FlattenedChunk): void {
     const listener = this.#listener;
     moveWarnings(warnings, this.warnings);
@@ -261,9 +260,10 @@ export class EventStaging {
   }
 
   /**
-   * Deduplicates the waiting chunks; where no page before has a date, their events without one get this instant.
+   * Deduplicates the waiting chunks.
    *
-   * @returns once they are encoded
+   * @param before the instant of their events without a date, where no page before has one
+   * @returns promises that resolve once the chunks are encoded
    */
   async #stageWaiting(before: bigint): Promise<readonly Promise<unknown>[]> {
     const encoded: Promise<unknown>[] = [];
@@ -275,13 +275,13 @@ export class EventStaging {
     return encoded;
   }
 
-  /** Deduplicates a chunk, and hands what is new to be encoded, by month. */
+  /** Deduplicates a chunk, and hands its new events out to be encoded, by month. */
   async #stage(
     task: ChunkTask,
     { words, days, undated, reach }: AssignedChunk,
   ): Promise<{ readonly months: readonly Promise<StagedMonth>[] }> {
     const { dedupIndex } = this.#resources;
-    if (reach !== undefined) for (const instant of [reach.first, reach.last]) this.undated.reach(instant);
+    if (reach !== undefined) for (const instant of [reach.first, reach.last]) this.undated.extendSpan(instant);
     const isDated = (row: number) => !undated.has(row);
     const isOpen = (day: number) => !this.#isLoaded(day);
     const { times, positions, stage } = await dedupIndex.deduplicate({ words, days, isDated, isOpen });
@@ -291,7 +291,7 @@ export class EventStaging {
       const nth = times[row] ?? 0;
       this.undated.add(staged, event.contentHash, numberedId(event.eventId, nth || 1), days[row] ?? 0, nth);
     };
-    for (const row of undated.keys()) if (times[row] === 0) noteUndated(row, leftOut);
+    for (const row of undated.keys()) if (times[row] === 0) noteUndated(row, unstaged);
     this.#countKnown(days, times);
     const chosen = newRows(days, times);
     const starts = groupBy(
@@ -332,15 +332,15 @@ export class EventStaging {
   ): Promise<StagedMonth> {
     const files = (await encoded)[at];
     if (files === undefined) throw new Error(`expected the files of ${month.month}, got none`);
-    const kept = async ({ bytes, rows, stats }: EncodedFile): Promise<LocalParquet> => {
+    const localFile = async ({ bytes, rows, stats }: EncodedFile): Promise<LocalParquet> => {
       return { path: await this.#resources.workspace.keep(bytes), rows, stats, content: contentOf(bytes) };
     };
-    const entries = files.entries && (await kept(files.entries));
-    return { ...month, events: await kept(files.events), entries, net: files.net };
+    const entries = files.entries && (await localFile(files.entries));
+    return { ...month, events: await localFile(files.events), entries, net: files.net };
   }
 }
 
-/** Numbers of the events that are to be added, by the start of their day. */
+/** Rows of the new events, by the start of their day. */
 function newRows(days: Float64Array, times: Int32Array): Map<number, number[]> {
   const rows = new Map<number, number[]>();
   let day = NaN;

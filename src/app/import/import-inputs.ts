@@ -1,13 +1,14 @@
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
+import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
 import { CheckedFiles } from '../../lake/files/month-files.js';
-import { handled, subWorkspace, withWorkspace } from '../../lake/files/workspace.js';
+import { handled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
-import { addEvents } from './add-events.js';
+import { addEvents, type InputFiles } from './add-events.js';
 import { addGroups, GroupList } from './add-groups.js';
 import type { GroupsBody } from './chunk.js';
 import { tuneForSeconds } from '../../core/v8-flags.js';
@@ -29,31 +30,30 @@ function familyOf(pipeline: Tabled): Family {
   return family;
 }
 
-/** Inputs that may be read before the first of them is committed: the files that they give wait on the local disk. */
+/** Inputs that may be read before the first of them is committed: their files wait on the local disk. */
 const mostUncommitted = 4;
 
-/** All of an input: its events on the local disk, or on their way there, its groups in memory. */
+/** An input that is read and deduplicated: its events are on the local disk or being written, its groups in memory. */
 interface ReadInput {
   readonly staging: EventStaging;
-  /** Never unhandled where nobody waits for them any more. */
+  /** A handled promise. */
   readonly months: Promise<readonly StagedMonth[]>;
   readonly list: GroupList;
-  /** By the start of the day on which they opened. */
+  /** By the start of the day on which the groups opened. */
   readonly groups: ReadonlyMap<number, readonly GroupRow[]>;
   readonly eventPages: number;
   readonly groupPages: number;
-  /** Lines that were left out. */
+  /** Broken lines that were skipped. */
   readonly skipped: number;
 }
 
 /**
- * Loads saved pages into a lake, input by input: an input is read to its end, its rows being staged on the local disk,
- * before anything of it is committed; the next ones are read meanwhile. One that can't be read so far is left out, and the
- * others go on.
+ * Loads saved pages into a lake, input by input. An input is read to its end, with its rows staged on the local disk, before
+ * anything of it is committed; the next inputs are read meanwhile. An input with broken lines is left out.
  *
- * @returns why inputs were left out, by their names
- * @throws LedgerlakeError as the lake does, or the signal's reason; what was committed by then stays, and importing the
- *   same once more goes on from there
+ * @returns the failures of inputs that were left out, by name
+ * @throws LedgerlakeError as the lake does, or the signal's reason; earlier commits stay, and importing the same inputs again
+ *   continues from there
  */
 export async function importInputs(
   inputs: readonly Input[],
@@ -61,89 +61,133 @@ export async function importInputs(
   options: ImportOptions,
   summaries: ImportSummaries,
 ): Promise<ReadonlyMap<string, LedgerlakeError>> {
-  const { limits, signal, emit, lake, clock } = options;
   tuneForSeconds();
-  const failures = new Map<string, LedgerlakeError>();
-  const sizes = inputs.map(({ bytes }) => bytes);
-  const bytes = sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);
-  emit({ event: 'inputs-planned', inputs: inputs.length, bytes });
-  const commit = async (
-    input: Input,
-    read: ReadInput | LedgerlakeError,
-    resources: ImportResources,
-    time: ImportTime,
-  ) => {
-    const isLeftOut = read instanceof LedgerlakeError;
-    if (isLeftOut) failures.set(input.name, read);
-    else await commitInput(read, options, resources, summaries, time);
-    await resources.workspace.clear();
-    const status = isLeftOut ? 'left-out' : 'imported';
-    emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
-  };
-  await withWorkspace(limits, lake.store, async (shared) => {
-    const dedupIndex = new DedupIndex(options, eventFamily, shared);
-    const failed = new AbortController();
-    const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
-    const time = { through: clock.now() };
-    // In the order of the inputs: each is deduplicated, and then committed, when the one before is.
-    let deduplicated: Promise<unknown> = Promise.resolve();
-    const commits: Promise<void>[] = [];
-    /** Of the inputs that may not be committed yet. */
-    let stagings: readonly EventStaging[] = [];
+  options.emit({ event: 'inputs-planned', inputs: inputs.length, bytes: totalBytes(inputs) });
+  return withWorkspace(options.limits, options.lake.store, async (workspace) => {
+    const queue = new InputQueue({ workspace, threads, options, summaries });
     try {
-      for (const input of inputs) {
-        const resources = { workspace: subWorkspace(shared), threads, dedupIndex };
-        const turn = handled(
-          deduplicated.then(() => {
-            dedupIndex.nextInput();
-          }),
-        );
-        const handedOut = await handOutLines(input, reading, resources, turn);
-        stagings = [...stagings.slice(1 - mostUncommitted), handedOut.staging];
-        const read = handled(deduplicate(handedOut, dedupIndex));
-        deduplicated = read;
-        const before = commits.at(-1);
-        const committed = (async () => {
-          // What an input before has failed with is what the import fails with.
-          const [of] = await Promise.all([read, before]).catch(async (error: unknown) => {
-            await before;
-            throw error;
-          });
-          await commit(input, of, resources, time);
-        })();
-        commits.push(handled(committed));
-        committed.catch((error: unknown) => {
-          failed.abort(error);
-        });
-        if (handedOut.failure !== undefined && !isBrokenLine(handedOut.failure.reason)) break;
-        await commits.at(-mostUncommitted);
-      }
-      await commits.at(-1);
+      for (const input of inputs) if (!(await queue.add(input))) break;
+      await queue.committed();
+      return queue.failures;
     } finally {
-      // What is under way writes into a folder that is about to be removed.
-      await Promise.allSettled([deduplicated, ...commits]);
-      await Promise.all(stagings.map((staging) => staging.settled()));
-      await threads.close();
-      await dedupIndex.close();
+      await queue.close();
     }
   });
-  return failures;
 }
 
-/** An input that was read as far as it can be: its lines are handed out. */
+/** Null where the size of an input is unknown. */
+function totalBytes(inputs: readonly Input[]): number | null {
+  return inputs.reduce<number | null>(
+    (sum, { bytes }) => (sum === null || bytes === undefined ? null : sum + bytes),
+    0,
+  );
+}
+
+interface InputQueueContext {
+  readonly workspace: Workspace;
+  readonly threads: ChunkThreads;
+  readonly options: ImportOptions;
+  readonly summaries: ImportSummaries;
+}
+
+/** Inputs on their way into the lake: several are read at once; they are deduplicated and committed in their order. */
+class InputQueue {
+  /** Why inputs were left out, by name. */
+  readonly failures = new Map<string, LedgerlakeError>();
+  readonly #context: InputQueueContext;
+  readonly #dedupIndex: DedupIndex;
+  /** Aborts reading once a commit has failed. */
+  readonly #failed = new AbortController();
+  readonly #clock: InputClock;
+  /** When the newest input is deduplicated. */
+  #deduplicated: Promise<unknown> = Promise.resolve();
+  readonly #commits: Promise<void>[] = [];
+  /** The stagings of inputs that may not be committed yet. */
+  #stagings: readonly EventStaging[] = [];
+
+  constructor(context: InputQueueContext) {
+    const { options, workspace } = context;
+    this.#context = context;
+    this.#dedupIndex = new DedupIndex(options, eventFamily, workspace);
+    this.#clock = new InputClock(options.clock);
+  }
+
+  /** Reads an input, and queues its commit. False where reading failed and no further input is to be read. */
+  async add(input: Input): Promise<boolean> {
+    const { workspace, threads, options } = this.#context;
+    const dedupIndex = this.#dedupIndex;
+    const resources = { workspace: subWorkspace(workspace), threads, dedupIndex };
+    const turn = handled(
+      this.#deduplicated.then(() => {
+        dedupIndex.nextInput();
+      }),
+    );
+    const signal = AbortSignal.any([options.signal, this.#failed.signal]);
+    const handedOut = await handOutLines(input, { ...options, signal }, resources, turn);
+    this.#stagings = [...this.#stagings.slice(1 - mostUncommitted), handedOut.staging];
+    const read = handled(deduplicate(handedOut, dedupIndex));
+    this.#deduplicated = read;
+    this.#queueCommit(input, read, resources);
+    if (handedOut.failure !== undefined && !isBrokenLine(handedOut.failure.reason)) return false;
+    await this.#commits.at(-mostUncommitted);
+    return true;
+  }
+
+  /** Resolves once all inputs are committed or left out. */
+  async committed(): Promise<void> {
+    await this.#commits.at(-1);
+  }
+
+  /** Waits for all pending steps, which write to the workspace, and closes the threads. */
+  async close(): Promise<void> {
+    await Promise.allSettled([this.#deduplicated, ...this.#commits]);
+    await Promise.all(this.#stagings.map((staging) => staging.settled()));
+    await this.#context.threads.close();
+    await this.#dedupIndex.close();
+  }
+
+  #queueCommit(input: Input, read: Promise<ReadInput | LedgerlakeError>, resources: ImportResources): void {
+    const before = this.#commits.at(-1);
+    const commit = async (): Promise<void> => {
+      // The import fails with the failure of the first input that fails.
+      const [result] = await Promise.all([read, before]).catch(async (error: unknown) => {
+        await before;
+        throw error;
+      });
+      await this.#commit(input, result, resources);
+    };
+    const committed = handled(commit());
+    this.#commits.push(committed);
+    committed.catch((error: unknown) => {
+      this.#failed.abort(error);
+    });
+  }
+
+  async #commit(input: Input, read: ReadInput | LedgerlakeError, resources: ImportResources): Promise<void> {
+    const { options, summaries } = this.#context;
+    const isLeftOut = read instanceof LedgerlakeError;
+    if (isLeftOut) this.failures.set(input.name, read);
+    else await commitInput(read, options, resources, summaries, this.#clock);
+    await resources.workspace.clear();
+    const status = isLeftOut ? 'left-out' : 'imported';
+    options.emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
+  }
+}
+
+/** An input whose lines are handed out, up to its end or to a failure. */
 interface HandedOutInput {
   readonly staging: EventStaging;
   readonly list: GroupList;
   readonly counts: { eventPages: number; groupPages: number; skipped: number };
-  /** Takes note of a line that can't be read. Throws LedgerlakeError BROKEN_LINE where such lines aren't left out. */
+  /** Counts a broken line. Throws LedgerlakeError BROKEN_LINE where broken lines aren't skipped. */
   readonly broken: (line: number, found: string) => void;
-  /** When the inputs before are deduplicated: until then nothing of it is. */
+  /** When the inputs before are deduplicated, and this one may be. */
   readonly turn: Promise<void>;
   /** Why it wasn't read to its end: LedgerlakeError BROKEN_LINE, what a thread throws, or the signal's reason. */
   readonly failure: { readonly reason: unknown } | undefined;
 }
 
-/** Of an input that is left out, while the others go on: after any other failure nothing further is read. */
+/** The failure of an input that is left out; after any other failure no further input is read. */
 function isBrokenLine(error: unknown): error is LedgerlakeError {
   return error instanceof LedgerlakeError && error.code === 'BROKEN_LINE';
 }
@@ -197,7 +241,7 @@ async function handOutLines(
 /**
  * Waits until all events of an input are deduplicated.
  *
- * @returns LedgerlakeError BROKEN_LINE where the input can't be read: nothing of it is to be committed
+ * @returns LedgerlakeError BROKEN_LINE where the input can't be read, so that nothing of it is committed
  * @throws LedgerlakeError what a thread throws, or the signal's reason
  */
 async function deduplicate(
@@ -224,68 +268,97 @@ async function deduplicate(
   }
 }
 
-/** When the input before was through: milliseconds since 1970. */
-interface ImportTime {
-  through: number;
+/** Measures each input's time from the end of the one before, because inputs overlap. */
+class InputClock {
+  readonly #clock: Clock;
+  #last: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#last = clock.now();
+  }
+
+  /** Seconds since the previous call, or since the start. */
+  seconds(): number {
+    const began = this.#last;
+    this.#last = this.#clock.now();
+    return (this.#last - began) / 1000;
+  }
 }
 
+/** Commits the events and the groups of an input. */
 async function commitInput(
-  { staging, months, list, groups, eventPages, groupPages, skipped }: ReadInput,
+  input: ReadInput,
   options: ImportOptions,
   { workspace, dedupIndex }: ImportResources,
   summaries: ImportSummaries,
-  time: ImportTime,
+  time: InputClock,
 ): Promise<void> {
-  const { clock, signal } = options;
-  const staged = await months;
-  summaries.skippedLines += skipped;
+  const { staging, list } = input;
+  const months = await input.months;
   const localFiles = new CheckedFiles(workspace);
   const undated = new UndatedDedup(options, eventFamily, workspace, localFiles, staging.undated);
   const files = { workspace, files: localFiles, dedupIndex, undated };
-  // What one input takes of the time begins where the one before ended: they overlap.
-  const seconds = () => {
-    const began = time.through;
-    return ((time.through = clock.now()) - began) / 1000;
-  };
-  const add = (
-    summary: ImportSummary,
-    rows: Readonly<Record<string, number>>,
-    added: Parameters<ImportSummary['add']>[1],
-  ) => {
-    const { files: written, bytes } = added;
-    summary.add(rows, added);
-    if (written > 0) options.emit({ event: 'rows-imported', pipeline: summary.pipeline, rows, files: written, bytes });
-  };
-
+  summaries.skippedLines += input.skipped;
   const events = summaries.of(financialEvents.name, staging.warnings);
-  events.pages += eventPages;
-  for (const [day, rows] of staging.leftOut) events.leaveOut(day, rows);
-  for (const [day, known] of staging.known) {
-    events.known += known;
-    events.touch([day]);
-  }
-  for (const month of staged) {
-    signal.throwIfAborted();
-    const added = await addEvents(options, files, eventFamily, month);
-    add(events, { events: added.events, entries: added.entries }, added);
-    events.touch(month.days);
-  }
+  events.pages += input.eventPages;
+  await commitEvents(staging, months, options, files, events);
   summaries.undecided += undated.undecided;
-  events.seconds += seconds();
-
-  const summary = summaries.of(financialEventGroups.name, list.warnings);
-  summary.pages += groupPages;
-  for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
-    signal.throwIfAborted();
-    const added = await addGroups(options, files, groupFamily, day, rows);
-    add(summary, { groups: added.groups }, added);
-    if (added.leftOut > 0) summary.leaveOut(day, added.leftOut);
-    else summary.touch([day]);
-  }
-  summary.seconds += seconds();
+  events.seconds += time.seconds();
+  const groups = summaries.of(financialEventGroups.name, list.warnings);
+  groups.pages += input.groupPages;
+  await commitGroups(input.groups, options, files, groups);
+  groups.seconds += time.seconds();
 }
 
-/** The input, whose bytes are reported as they are read. */
+async function commitEvents(
+  { leftOut, known }: EventStaging,
+  months: readonly StagedMonth[],
+  options: ImportOptions,
+  files: InputFiles,
+  summary: ImportSummary,
+): Promise<void> {
+  for (const [day, rows] of leftOut) summary.leaveOut(day, rows);
+  for (const [day, rows] of known) {
+    summary.known += rows;
+    summary.extendRange([day]);
+  }
+  for (const month of months) {
+    options.signal.throwIfAborted();
+    const added = await addEvents(options, files, eventFamily, month);
+    noteAdded(summary, { events: added.events, entries: added.entries }, added, options.emit);
+    summary.extendRange(month.days);
+  }
+}
+
+async function commitGroups(
+  groups: ReadInput['groups'],
+  options: ImportOptions,
+  files: InputFiles,
+  summary: ImportSummary,
+): Promise<void> {
+  for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
+    options.signal.throwIfAborted();
+    const added = await addGroups(options, files, groupFamily, day, rows);
+    noteAdded(summary, { groups: added.groups }, added, options.emit);
+    if (added.leftOut > 0) summary.leaveOut(day, added.leftOut);
+    else summary.extendRange([day]);
+  }
+}
+
+/** Counts and emits the rows and files of a commit. */
+function noteAdded(
+  summary: ImportSummary,
+  rows: Readonly<Record<string, number>>,
+  added: Parameters<ImportSummary['add']>[1],
+  emit: Emit,
+): void {
+  const { files, bytes } = added;
+  summary.add(rows, added);
+  if (files > 0) emit({ event: 'rows-imported', pipeline: summary.pipeline, rows, files, bytes });
+}
+
+/** The input with a report of its progress as it is read. */
 function withProgress(input: Input, emit: Emit): Input {
   const open = async function* (): AsyncGenerator<Buffer> {
     let bytes = 0;

@@ -6,10 +6,10 @@ import type { ImportPagesOptions } from './import-run.js';
 import { inputsOf } from './input-bytes.js';
 
 /**
- * `ledgerlake import`: loads saved response bodies, and prints a summary. No upstream, no quota.
+ * `ledgerlake import`: loads saved response bodies without requests to the upstream, and prints a summary.
  *
- * @throws LedgerlakeError USAGE before anything is touched, BROKEN_LINE where a file was left out, or the failure that ended
- *   the import; its summary is printed by then, and what was committed stays
+ * @throws LedgerlakeError USAGE before anything is changed, BROKEN_LINE where a file was left out, or the failure that ended
+ *   the import; the summary is printed before, and commits stay
  */
 export async function importPages(options: ImportPagesOptions, context: RunContext): Promise<void> {
   const { account, lake } = options;
@@ -19,7 +19,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
   const threads = new ChunkThreads(limits, context.signal);
   try {
     threads.expect(inputs.reduce((sum, { bytes = 0 }) => sum + bytes, 0));
-    // Loaded while the threads load theirs.
+    // Loads its modules while the threads load theirs.
     const { runImport } = await import('./import-run.js');
     await runImport(inputs, threads, { ...options, limits }, context);
   } finally {

@@ -18,17 +18,17 @@ import { type RunReport, noteRun } from '../load/run-summary.js';
 
 export interface ImportPagesOptions extends ExportOptions {
   readonly account: string;
-  /** Names; `-` for standard input. */
+  /** Paths; `-` for standard input. */
   readonly files: readonly string[];
   readonly stdin: () => AsyncIterable<Buffer>;
   readonly skipBroken: boolean;
-  /** In the place of the one that `lake` names. */
+  /** Used instead of the store that `lake` names. */
   readonly store?: Store;
-  /** Threads at most; undefined: as many as there are cores. */
+  /** Maximum number of threads; undefined: the number of cores. */
   readonly threads?: number | undefined;
-  /** How many hours files stay that the import replaces; undefined: as the lake has it. */
+  /** Hours for which replaced files are retained; undefined: the lake's setting. */
   readonly retentionHours?: number | undefined;
-  /** What the import may hold in memory, where it isn't the default. */
+  /** Memory limits; left out: `importLimits`. */
   readonly limits?: ImportLimits;
 }
 
@@ -36,7 +36,7 @@ interface ImportRunOptions extends ImportPagesOptions {
   readonly limits: ImportLimits;
 }
 
-/** The import itself, of inputs that can be read. Throws as `importPages` does. */
+/** Imports inputs that can be opened. Throws as `importPages` does. */
 export async function runImport(
   inputs: readonly Input[],
   threads: ChunkThreads,
@@ -54,7 +54,7 @@ export async function runImport(
   const summaries = new ImportSummaries();
   const lease = await acquireLease(store, clock, { command: 'import', account: options.account, pipelines: [] });
   try {
-    // Once the lease is held nothing is forgotten any more: what was until then must be known.
+    // The lease keeps other runs from forgetting rows; the import must know what was forgotten before.
     await lake.refresh();
     await lake.noteVersions();
     await lake.setRetention(options.retentionHours);
@@ -73,7 +73,7 @@ export async function runImport(
       );
       await vacuumLake(lake, lease, { clock, emit, account });
       lease.cleared();
-      failure = leftOut(failures, inputs.length);
+      failure = leftOutFailure(failures, inputs.length);
     } catch (error) {
       failure = error;
     }
@@ -86,8 +86,8 @@ export async function runImport(
   }
 }
 
-/** The failure of an import that has read all it could. */
-function leftOut(failures: ReadonlyMap<string, LedgerlakeError>, inputs: number): LedgerlakeError | undefined {
+/** The failure of an import that left inputs out; undefined where there is none. */
+function leftOutFailure(failures: ReadonlyMap<string, LedgerlakeError>, inputs: number): LedgerlakeError | undefined {
   const [first] = failures.values();
   if (first === undefined) return undefined;
   const others = failures.size === 1 ? '' : ` (and ${failures.size - 1} more)`;
@@ -116,13 +116,13 @@ async function report(
     failure,
     seconds: (endedAt - began) / 1000,
     summaries: summaries.all,
-    // Of an import that brought nothing there is no more to say than when it was.
+    // An import without rows has the range of its own time.
     range:
       ranges.length === 0
         ? { start: began, end: endedAt }
         : { start: Math.min(...ranges.map(({ start }) => start)), end: Math.max(...ranges.map(({ end }) => end)) },
   };
-  // Where the account's events are read from stays known.
+  // Keeps the account's endpoint of the note before.
   const last = await readLastRun(store);
   const { endpoint, endpointConfigured: isEndpointConfigured } = last?.account === account ? last : {};
   await noteRun(

@@ -10,23 +10,23 @@ import { dayMs, type Window } from '../../core/windows.js';
 /** The pipelines whose pages are imported. */
 export const importedPipelines = [financialEvents, financialEventGroups] as const;
 
-/** The summary of an import for people: a line per pipeline, what was left out and why, and what was noticed. */
+/** The summary of an import for people: a line per pipeline, what was left out and why, and the warnings. */
 export function importText(report: RunReport, summaries: ImportSummaries): string {
   const { account, lake, failure, seconds } = report;
-  const [whose, where] = [printable(account), printable(lake)];
+  const [printedAccount, printedLake] = [printable(account), printable(lake)];
   const isNew = summaries.all.some(({ files }) => files > 0);
   const lines = [''];
   if (failure !== undefined)
     lines.push(
       isNew
-        ? `Not all was imported for ${whose}; what is listed here is in ${where} and stays`
-        : `Nothing was imported for ${whose} into ${where}`,
+        ? `Not all was imported for ${printedAccount}; what is listed here is in ${printedLake} and stays`
+        : `Nothing was imported for ${printedAccount} into ${printedLake}`,
     );
-  else if (isNew) lines.push(`Imported for ${whose} into ${where} in ${seconds.toFixed(1)} s`);
-  else lines.push(`Nothing to import: ${where} already has everything for ${whose}`);
+  else if (isNew) lines.push(`Imported for ${printedAccount} into ${printedLake} in ${seconds.toFixed(1)} s`);
+  else lines.push(`Nothing to import: ${printedLake} already has everything for ${printedAccount}`);
   if (isNew) lines.push('', ...summaryGrid(summaries.all));
   const { skippedLines, undecided } = summaries;
-  const more = summaries.all.flatMap(keptOut);
+  const more = summaries.all.flatMap(notImported);
   if (skippedLines > 0) {
     const what = skippedLines === 1 ? 'is not a response body' : 'are not response bodies';
     more.push(`Left out: ${formatCount(skippedLines, 'line')} that ${what}`);
@@ -41,7 +41,8 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
   return `${lines.join('\n')}\n`;
 }
 
-function keptOut({ pipeline, known, leftOut, leftOutDays }: ImportSummary): string[] {
+/** Lines about rows that were not imported. */
+function notImported({ pipeline, known, leftOut, leftOutDays }: ImportSummary): string[] {
   const noun = importedPipelines.find(({ name }) => name === pipeline)?.result ?? 'event';
   const days = formatCount(leftOutDays.size, 'day');
   return [
@@ -50,7 +51,7 @@ function keptOut({ pipeline, known, leftOut, leftOutDays }: ImportSummary): stri
   ];
 }
 
-/** The same for programs: the keys of every run's, and what an import leaves out. */
+/** The summary for programs: the keys of every run, and what an import leaves out. */
 export function importObject(report: RunReport, summaries: ImportSummaries): Readonly<Record<string, unknown>> {
   const left = summaries.all.map(({ pipeline, known, leftOut, leftOutDays }): [string, unknown] => [
     pipeline,
@@ -63,7 +64,7 @@ export function importObject(report: RunReport, summaries: ImportSummaries): Rea
   });
 }
 
-/** What came into one pipeline's tables: an import sends no request. */
+/** The summary of one pipeline of an import, which sends no requests. */
 export class ImportSummary implements PipelineSummary {
   readonly pipeline: string;
   readonly requests = 0;
@@ -71,18 +72,18 @@ export class ImportSummary implements PipelineSummary {
   readonly retries = 0;
   readonly throttled = 0;
   readonly skipped = [];
-  /** Commits. */
+  /** Number of commits. */
   slices = 0;
   pages = 0;
   files = 0;
   bytes = 0;
   seconds = 0;
-  /** Rows that came into the lake, by table. */
+  /** Imported rows, by table. */
   readonly rows = new Map<string, number>();
   readonly warnings = new Map<string, Map<string, number>>();
-  /** Events or groups that the lake held already. */
+  /** Events or groups that the lake had before. */
   known = 0;
-  /** Events or groups of days that windows were loaded for. */
+  /** Events or groups of days with a loaded window. */
   leftOut = 0;
   /** Starts of those days. */
   readonly leftOutDays = new Set<number>();
@@ -93,7 +94,7 @@ export class ImportSummary implements PipelineSummary {
     this.pipeline = pipeline;
   }
 
-  /** Counts what one commit brought. */
+  /** Counts the rows and files of one commit. */
   add(
     rows: Readonly<Record<string, number>>,
     { files, bytes, known }: { readonly files: number; readonly bytes: number; readonly known: number },
@@ -105,14 +106,14 @@ export class ImportSummary implements PipelineSummary {
     for (const [table, more] of Object.entries(rows)) this.rows.set(table, (this.rows.get(table) ?? 0) + more);
   }
 
-  /** Counts rows of a day that a window was loaded for. */
+  /** Counts rows of a day with a loaded window. */
   leaveOut(day: number, rows: number): void {
     this.leftOutDays.add(day);
     this.leftOut += rows;
   }
 
-  /** Notes days of which there were rows that the lake holds now. */
-  touch(days: readonly number[]): void {
+  /** Extends `range` to days with rows that the lake has now. */
+  extendRange(days: readonly number[]): void {
     this.#first = Math.min(this.#first, ...days);
     this.#last = Math.max(this.#last, ...days);
   }
@@ -123,21 +124,21 @@ export class ImportSummary implements PipelineSummary {
   }
 }
 
-/** What an import came to. */
+/** The summaries of an import's pipelines. */
 export class ImportSummaries {
   skippedLines = 0;
-  /** Events without a date that the lake may have held or not. */
+  /** Events without a date of which it is unknown whether the lake had them. */
   undecided = 0;
   readonly #summaries = new Map<string, ImportSummary>();
 
-  /** The summary of a pipeline, which takes in what was noticed in one more input. */
+  /** The summary of a pipeline, with the warnings of one more input added. */
   of(pipeline: string, warnings: EventWarnings): ImportSummary {
     const summary = this.#summaries.get(pipeline) ?? new ImportSummary(pipeline);
     this.#summaries.set(pipeline, summary);
-    for (const [kind, places] of Object.entries(warnings)) {
-      if (places.size === 0) continue;
+    for (const [kind, locations] of Object.entries(warnings)) {
+      if (locations.size === 0) continue;
       const counts = summary.warnings.get(kind) ?? new Map<string, number>();
-      for (const [location, times] of places) count(counts, location, times);
+      for (const [location, times] of locations) count(counts, location, times);
       summary.warnings.set(kind, counts);
     }
     return summary;

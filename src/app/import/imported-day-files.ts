@@ -10,7 +10,7 @@ import { dayOf, importedKey, importedWindows } from '../../lake/loads/imported-d
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { overlap } from '../../core/windows.js';
 
-/** Whose rows go where. */
+/** The lake and the account of an import. */
 export interface ImportTarget {
   readonly lake: Lake;
   readonly clock: Clock;
@@ -19,25 +19,25 @@ export interface ImportTarget {
 
 export interface ImportOptions extends ImportTarget {
   readonly signal: AbortSignal;
-  /** Leaves out lines that are no bodies of the service, instead of the whole input. */
+  /** Skips lines that are not bodies of the service, instead of leaving the whole input out. */
   readonly skipBroken: boolean;
   readonly limits: ImportLimits;
   readonly emit: Emit;
 }
 
-/** What the lake holds of some days, as it was when it was looked at. */
+/** The imported rows of some days in the lake, at one time. */
 export interface StoredDays {
-  /** Those of the days, by their starts, that no window that was read touches. */
+  /** Starts of the days that no loaded window overlaps. */
   readonly open: readonly number[];
-  /** The load keys of imported rows of the open days; of a day without any, the key that it will have. */
+  /** The load keys of imported rows of the open days; for a day without rows, the key that it will have. */
   readonly loadKeys: readonly string[];
-  /** Files that hold imported rows of the open days. */
+  /** Files with imported rows of the open days. */
   readonly files: readonly Add[];
-  /** Whether it still is so. */
+  /** Whether the lake is unchanged in these days. */
   readonly isCurrent: () => boolean;
 }
 
-/** Whether a window that was read touches a day, by its start. */
+/** Whether a loaded window overlaps a day, by the day's start. */
 export function loadedDays({ lake, account }: ImportTarget, { pipeline, main }: Family): (day: number) => boolean {
   const loaded = loadedWindows(lake, pipeline, main.name, account);
   const known = new Map<number, boolean>();
@@ -48,7 +48,7 @@ export function loadedDays({ lake, account }: ImportTarget, { pipeline, main }: 
   };
 }
 
-/** What the lake holds of days, by their starts, for the tables of a family. */
+/** The imported rows of days, by their starts, in the tables of a family. */
 export function storedDays(target: ImportTarget, family: Family, days: readonly number[]): StoredDays {
   const { lake, account } = target;
   const { pipeline, main } = family;
@@ -70,10 +70,10 @@ export function storedDays(target: ImportTarget, family: Family, days: readonly 
 }
 
 /**
- * Commits the files of imported days, unless the lake holds something else of these days than `stored` says: then nothing is
- * changed, and the caller looks again.
+ * Commits the files of imported days, unless the lake has changed in these days since `stored` was read: then it changes
+ * nothing, and the caller reads again.
  *
- * @param replaced files that they replace; the others of these days stay
+ * @param replaced files that are replaced; other files of these days stay
  */
 export async function commitDays(
   { lake, clock, account }: ImportTarget,

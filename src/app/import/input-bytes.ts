@@ -7,22 +7,22 @@ import { usageError } from '../../core/errors.js';
 import { openFault } from '../../core/io/files.js';
 import { handled } from '../../lake/files/workspace.js';
 
-/** Bytes that are read at once. */
+/** Bytes of one read. */
 const chunkBytes = 1024 * 1024;
 
-/** Something to import: `name` is what people know it by. */
+/** An input to import: `name` is for people. */
 export interface Input {
   readonly name: string;
-  /** How many bytes it has, as they are stored; undefined: nobody knows. */
+  /** Its size in bytes, as it is stored; undefined: unknown. */
   readonly bytes?: number;
-  /** Its bytes as they are stored; called once. Each piece is valid until the next one is asked for. */
+  /** Its bytes as they are stored; called once. Each chunk is valid until the next one is requested. */
   open(): AsyncIterable<Buffer>;
 }
 
 /**
- * The files that a user names, `-` being what `stdin` gives.
+ * The inputs of the files that a user names; `-` is standard input.
  *
- * @throws LedgerlakeError USAGE where one can't be read, or where there is none
+ * @throws LedgerlakeError USAGE where a file can't be read, or none is named
  */
 export async function inputsOf(paths: readonly string[], stdin: () => AsyncIterable<Buffer>): Promise<Input[]> {
   if (paths.length === 0)
@@ -40,7 +40,7 @@ export async function inputsOf(paths: readonly string[], stdin: () => AsyncItera
       await access(path, constants.R_OK);
       const found = await stat(path);
       if (found.isDirectory()) throw new Error('it is a folder');
-      // Of a pipe nobody knows how much will come.
+      // The size of a pipe is unknown.
       source = found.isFile()
         ? { bytes: found.size, open: () => fileChunks(path, Math.min(chunkBytes, found.size + 1)) }
         : { open: () => createReadStream(path, { highWaterMark: chunkBytes }) };
@@ -52,7 +52,7 @@ export async function inputsOf(paths: readonly string[], stdin: () => AsyncItera
   return inputs;
 }
 
-/** A file's bytes in two pieces of memory in turn: while one is used, the next bytes are read into the other. */
+/** A file's bytes in two alternating buffers: while one is used, the next bytes are read into the other. */
 async function* fileChunks(path: string, length: number): AsyncGenerator<Buffer> {
   const file = await open(path);
   let reading: Promise<{ readonly bytesRead: number }> | undefined;
@@ -73,8 +73,8 @@ async function* fileChunks(path: string, length: number): AsyncGenerator<Buffer>
 }
 
 /**
- * Bytes as they were before they were compressed: gzip is known by how it begins, whatever the name says. Each piece is valid
- * until the next one is asked for.
+ * The decompressed bytes of an input. Gzip is detected by its first bytes, not by the file's name. Each chunk is valid until the
+ * next one is requested.
  *
  * @param bytes as `Input.open` gives them
  * @throws Error of zlib where gzip is damaged or cut off
@@ -97,11 +97,11 @@ export async function* inflated(bytes: AsyncIterable<Buffer>): AsyncGenerator<Bu
       return;
     }
     const gunzip = createGunzip({ chunkSize: chunkBytes });
-    // A stream asks for the next piece before it is done with one.
+    // A stream requests the next chunk before it has used one.
     const copied = (async function* () {
       for await (const chunk of allBytes) yield Buffer.from(chunk);
     })();
-    // Who reads on gets the same failure.
+    // The reader of `gunzip` gets the same failure.
     const fed = pipeline(Readable.from(copied, { highWaterMark: 1 }), gunzip).catch(() => undefined);
     try {
       for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
@@ -110,7 +110,7 @@ export async function* inflated(bytes: AsyncIterable<Buffer>): AsyncGenerator<Bu
       await fed;
     }
   } finally {
-    // Who stops within the first piece has begun nothing that would close it.
+    // Closes the source where the reader stops before `allBytes` has started.
     await source.return?.();
   }
 }

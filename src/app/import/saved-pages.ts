@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { LedgerlakeError, messageOf, systemCode } from '../../core/errors.js';
 import { type Input, inflated } from './input-bytes.js';
 
-/** BROKEN_LINE: a line that is no body of the service, by file and number. */
+/** The BROKEN_LINE failure of a line that is not a body of the service. */
 export function brokenLine(file: string, line: number, found: string): LedgerlakeError {
   return new LedgerlakeError('BROKEN_LINE', `${file}, line ${line}: ${found}`);
 }
@@ -10,20 +10,20 @@ export function brokenLine(file: string, line: number, found: string): Ledgerlak
 /**
  * The lines of an input that aren't blank, in order.
  *
- * @throws LedgerlakeError BROKEN_LINE where gzip is damaged or cut off, as nothing behind it can be read; the signal's reason
+ * @throws LedgerlakeError BROKEN_LINE where gzip is damaged or truncated, so that the rest can't be read; the signal's reason
  */
 export async function* savedLines(input: Input, signal: AbortSignal): AsyncGenerator<Line> {
   let last = 0;
-  for await (const line of linesOf(readable(input, () => last + 1, signal))) {
+  for await (const line of linesOf(inputChunks(input, () => last + 1, signal))) {
     last = line.number;
     yield line;
   }
 }
 
-async function* readable(input: Input, line: () => number, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* inputChunks(input: Input, line: () => number, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
     for await (const chunk of inflated(input.open())) {
-      // Blank lines give no page at which anybody would look for it.
+      // Checks the signal here, because blank lines never reach the consumer.
       await setImmediate();
       signal.throwIfAborted();
       yield chunk;
@@ -39,12 +39,12 @@ async function* readable(input: Input, line: () => number, signal: AbortSignal):
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-const mark = Buffer.of(0xef, 0xbb, 0xbf);
+const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
 
-/** A line is held in memory; one that never ends is no file of bodies. */
+/** Bytes of the longest line. A line is kept in memory; a longer one is no response body. */
 export const longestLine = 32 * 1024 * 1024;
 
-/** Memory for a line that was begun is kept for the next one, where it isn't more than this. */
+/** Bytes of memory that are kept from one line to the next. */
 const keptBytes = 16 * 1024 * 1024;
 
 /** A line that isn't blank. */
@@ -52,24 +52,23 @@ export interface Line {
   /** From 1, blank lines counted. */
   readonly number: number;
   /**
-   * Without its end, and without a byte order mark; undefined for one that is too long to be kept. Valid until the next line is
-   * asked for.
+   * Without its line end and byte order mark; undefined for a line that is too long. Valid until the next line is requested.
    */
   readonly bytes: Buffer | undefined;
 }
 
 /**
- * Bytes as lines. The last one may lack its end, `\r\n` ends one too, and blank ones are passed over. A byte order mark at
- * the beginning of a line is left out: files that have one are strung together with it.
+ * Bytes as lines. A line ends with `\n`, `\r\n` or the end of the input; blank lines are skipped. A byte order mark at the start
+ * of any line is removed, because concatenated files keep theirs.
  *
- * @param chunks each is asked for when the one before is used no longer
+ * @param chunks each is requested once the one before is no longer used
  * @param longest bytes of the longest line that is kept
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestLine): AsyncGenerator<Line> {
   let number = 1;
-  /** Begins with what earlier chunks have of a line: one piece of memory, as a line may come in as many pieces as it has bytes. */
+  /** Begins with the bytes of the line from earlier chunks, in one buffer: a line may span any number of chunks. */
   let partial = Buffer.alloc(0);
-  /** Bytes of the line so far: of one that is too long none are kept. */
+  /** Length of the line so far in bytes; the bytes of a line that is too long aren't kept. */
   let length = 0;
   const append = (piece: Buffer): void => {
     const end = length + piece.length;
@@ -89,8 +88,8 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestL
   };
   for await (const chunk of chunks) {
     let start = 0;
-    // Empty lines can be as many as a file has bytes.
-    const passEmpty = (): void => {
+    // A file may have as many empty lines as bytes.
+    const skipEmpty = (): void => {
       while (length === 0) {
         const isReturned = chunk[start] === carriageReturn;
         if (chunk[isReturned ? start + 1 : start] !== newline) return;
@@ -98,14 +97,14 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestL
         number++;
       }
     };
-    passEmpty();
+    skipEmpty();
     for (let end = chunk.indexOf(newline, start); end >= 0; end = chunk.indexOf(newline, start)) {
       const complete = line(chunk.subarray(start, end));
       if (complete !== undefined) yield complete;
       if (partial.length > keptBytes) partial = Buffer.alloc(0);
       number++;
       start = end + 1;
-      passEmpty();
+      skipEmpty();
     }
     if (start < chunk.length) append(chunk.subarray(start));
   }
@@ -114,16 +113,16 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestL
 }
 
 function withoutMark(bytes: Buffer): Buffer {
-  return bytes.subarray(0, mark.length).equals(mark) ? bytes.subarray(mark.length) : bytes;
+  return bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? bytes.subarray(byteOrderMark.length) : bytes;
 }
 
-/** The white space of JSON, which a line's `\r` is too. */
+/** Whether a line has only white space of JSON, which `\r` is too. */
 function isBlank(bytes: Buffer): boolean {
   for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== carriageReturn) return false;
   return true;
 }
 
-/** What was received, in order: the number of each thing's page, and its own date where it has one, in microseconds. */
+/** Events or groups in the order of receipt: the number of each one's page, and its date in microseconds since 1970, if any. */
 interface Received {
   readonly length: number;
   page(row: number): number;
@@ -131,23 +130,22 @@ interface Received {
 }
 
 interface EffectiveDates {
-  /** Microseconds since 1970, by row; undefined only where nothing has a date. */
+  /** Microseconds since 1970, by row; undefined where no row has a date. */
   readonly instants: readonly (bigint | undefined)[];
-  /** The earliest date of the first page that has one. */
+  /** The earliest date of the first page with a date. */
   readonly first: bigint | undefined;
-  /** The latest date of the last page that has one. */
+  /** The latest date of the last page with a date. */
   readonly last: bigint | undefined;
-  /** Whether the first page has no date, or nothing was received. */
+  /** Whether the first page has no date, or there are no rows. */
   readonly dependsOnBefore: boolean;
 }
 
 /**
- * The instants of things that were received page by page: their own date. What has none gets the earliest date of its page,
- * else the latest of the nearest page before it that has one, else the earliest of the nearest page behind it.
- * `effectiveInstants` does the same for a slice, whose pages are in order: there the latest date of all pages before is that of
- * the nearest one.
+ * The instant of each event or group: its own date, else the earliest date of its page, else the latest of the nearest page
+ * before with a date, else the earliest of the nearest page after. `effectiveInstants` does the same for a slice, whose pages are
+ * in order, so that the latest date of all pages before is that of the nearest one.
  *
- * @param before the latest date of the nearest page before the first, where there is one
+ * @param before the latest date of the nearest page before the first; undefined: none
  */
 export function datesByPage(received: Received, before: bigint | undefined): EffectiveDates {
   const { length } = received;

@@ -4,17 +4,17 @@ import type { ByteRange } from '../../core/columns/byte-ranges.js';
 import { instantCells, textCells, columnData, numbersOf } from '../../core/columns/column-data.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 
-/** An event's id without the number of equal ones is 128 bits: so many words of 32. */
+/** 32-bit words of an event's id, which has 128 bits without the number of equal events. */
 export const idWords = 4;
 const idDigits = 32;
 
 /**
- * Reads the words of an id as it is stored, `-2` and further behind it being passed over; false where it is none of an event
- * by date, but has its group or order before it.
+ * Reads the words of a stored id, without the number of equal events (`-2`, `-3` …). False where it is not the id of an event by
+ * date: ids of other events begin with their group or order.
  */
 export function readId({ page, start, end }: ByteRange, words: Int32Array, at: number): boolean {
-  const behind = start + idDigits;
-  if (end < behind || (end > behind && page[behind] !== 0x2d)) return false;
+  const digitsEnd = start + idDigits;
+  if (end < digitsEnd || (end > digitsEnd && page[digitsEnd] !== 0x2d)) return false;
   const bytes = new Uint8Array(words.buffer, words.byteOffset + at * 4, idWords * 4);
   for (let digit = 0; digit < idDigits; digit += 2) {
     const high = digitOf(page[start + digit]);
@@ -25,24 +25,24 @@ export function readId({ page, start, end }: ByteRange, words: Int32Array, at: n
   return true;
 }
 
-/** Capitals are none, as ids are written without. */
+/** The value of a lower-case hexadecimal digit; -1 for other characters. */
 function digitOf(code = 0): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   return code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;
 }
 
-/** Copies the words of the id of a row. */
+/** Copies the words of a row's id. */
 export function copyId(from: Int32Array, row: number, to: Int32Array, index: number): void {
   for (let word = 0; word < idWords; word++) to[index * idWords + word] = from[row * idWords + word] ?? 0;
 }
 
-/** The distinct ids of some events, numbered in their order; others are looked up among them. */
+/** The distinct ids of some events, numbered in order of occurrence, for looking up other ids. */
 export class DistinctIds {
-  /** Which of the distinct ids that of each event is. */
+  /** The number of each event's id among the distinct ones. */
   readonly numbers: Int32Array;
   length = 0;
   readonly #words: Int32Array;
-  /** Open addressing: number of the id plus one, 0 where a slot is free. An id's own words are the hash. */
+  /** A hash table with open addressing: the id's number plus one, 0 where a slot is free. The id's first word is the hash. */
   readonly #slots: Int32Array;
 
   constructor(words: Int32Array) {
@@ -60,7 +60,7 @@ export class DistinctIds {
     }
   }
 
-  /** Counts how often each of these ids comes among others. */
+  /** Adds to `times` how often each distinct id occurs in `others`. */
   count(others: Int32Array, times: Int32Array): void {
     for (let at = 0; at < others.length; at += idWords) {
       const number = (this.#slots[this.#slotOf(others, at)] ?? 0) - 1;
@@ -68,7 +68,7 @@ export class DistinctIds {
     }
   }
 
-  /** The slot of an id, or the free one where it would be. */
+  /** The slot of an id, or the free slot for it. */
   #slotOf(words: Int32Array, at: number): number {
     const mask = this.#slots.length - 1;
     const [first, second, third, fourth] = [words[at], words[at + 1], words[at + 2], words[at + 3]];
@@ -87,26 +87,26 @@ export class DistinctIds {
   }
 }
 
-/** Bytes of a file, all columns counted, whose ids are read at once: of their own they are a tenth. */
+/** Bytes of a file, in all columns, whose ids are read at once; ids are a tenth of them. */
 const readBytes = 32_000_000;
 
-/** Some of a file's events by date, whatever days they are of. */
+/** Ids of a file's events by date. */
 export interface StoredIds {
-  /** Of their ids, as `idWords` a row. */
+  /** The words of the ids: `idWords` for each row. */
   readonly words: Int32Array;
-  /** When their windows begin, in milliseconds since 1970. */
+  /** The starts of their windows, in milliseconds since 1970. */
   readonly days: Float64Array;
   /** Their positions in their windows. */
   readonly positions: Int32Array;
 }
 
 /**
- * The events of a file of the lake by their ids. In batches: they bound the memory, whatever the file's size.
+ * The ids of a stored file's events, in batches that bound the memory.
  *
- * @throws Error where the bytes are no Parquet file of events
+ * @throws Error where the file is not a Parquet file of events
  */
 export async function* storedIds(file: ParquetSource): AsyncGenerator<StoredIds> {
-  // Few imports find days that were loaded before.
+  // Imported here because few imports find stored days.
   const { parquetBatches } = await import('../../core/parquet/wasm.js');
   for await (const batch of parquetBatches(file, ['event_id', 'window_start', 'position'], readBytes)) {
     const id = textCells(batch, 'event_id');
@@ -121,7 +121,7 @@ export async function* storedIds(file: ParquetSource): AsyncGenerator<StoredIds>
     for (let row = 0; row < batch.numRows; row++) {
       const text = id(row);
       const began = start(row);
-      // Else it is of a group or an order.
+      // Other rows are of a group or an order.
       if (text === undefined || began === undefined || !readId(text, words, rows * idWords)) continue;
       days[rows] = Number(began / 1000n);
       positions[rows] = numbers.words[row * numbers.wordsPerValue] ?? 0;
@@ -135,19 +135,19 @@ export async function* storedIds(file: ParquetSource): AsyncGenerator<StoredIds>
   }
 }
 
-/** A list of ids in a log: its first byte, and how many it has. */
+/** The bytes of a list of ids in an `IdLog`. */
 export interface IdList {
   readonly at: number;
   readonly bytes: number;
 }
 
-/** Lists of ids in a file of the local disk: an import may see more of them than memory is to hold. */
+/** Lists of ids in a local file: an import may have more of them than fit in memory. */
 export class IdLog {
   readonly #path: string;
   #file: FileHandle | undefined;
   #end = 0;
 
-  /** `path`: a file that isn't there yet. */
+  /** @param path of a file that does not exist yet */
   constructor(path: string) {
     this.#path = path;
   }

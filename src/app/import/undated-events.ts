@@ -14,25 +14,25 @@ import type { ImportTarget } from './imported-day-files.js';
 import { appendFile } from 'node:fs/promises';
 
 /**
- * Which of an input's events without a date are new to the lake. Only its page shows the day of such an event. So equal ones are
- * compared over all the days between the first and the last date of their inputs:
+ * Finds which of an input's events without a date are new to the lake. Only its page shows the day of such an event, so equal
+ * events are compared over all days between the first and the last date of their inputs:
  *
- * - Where the days of one input (or loaded window) cover those of the other, equal events are the same, as many as there are.
- * - Where they overlap only in part, as many are the same as each side has on days of the other; they are counted as undecided.
+ * - Where the days of one input (or loaded window) cover those of the other, all equal events are the same.
+ * - Where they overlap in part, as many are the same as each side has on days of the other; they are counted as undecided.
  *
- * The lake gets so many that with what is the same it has as many as the input has.
+ * The lake gets as many new events as it lacks to have as many as the input.
  */
 export class UndatedDedup {
-  /** Events of the input that may be the same as others or not. */
+  /** Events of the input of which it is unknown whether the lake had them. */
   undecided = 0;
   readonly #target: ImportTarget;
   readonly #family: Family;
   readonly #workspace: Workspace;
   readonly #files: CheckedFiles;
   readonly #undated: UndatedEvents;
-  /** Paths of the files that were compared, and of those that came of it; undefined: nothing was compared yet. */
+  /** Paths of the compared files and of the committed ones; undefined before the first comparison. */
   #compared: Set<string> | undefined;
-  /** How many don't come, by the number of their staged month. */
+  /** How many events are not added, by the number of their staged month. */
   #omitted: ReadonlyMap<number, number> = new Map();
 
   constructor(target: ImportTarget, family: Family, workspace: Workspace, files: CheckedFiles, undated: UndatedEvents) {
@@ -47,7 +47,7 @@ export class UndatedDedup {
     return this.#undated.span;
   }
 
-  /** Whether the lake holds what it held when the events were compared, and what came of it. */
+  /** Whether the lake has only files that were compared or committed by this import. */
   isCurrent(): boolean {
     const paths = this.#candidates().map(({ path }) => path);
     return this.#compared?.size === paths.length && paths.every((path) => this.#compared?.has(path) === true);
@@ -58,16 +58,16 @@ export class UndatedDedup {
     if (undatedFileOf(add).mayHaveUndated) this.#compared?.add(add.path);
   }
 
-  /** How many of a staged month don't come. */
+  /** How many events of a staged month are not added. */
   omittedOf(month: number): number {
     return this.#omitted.get(month) ?? 0;
   }
 
   /**
-   * Compares the input with the lake as it is. The table `undated_` of the database has then the `event_id` of those that
-   * come, where any of the input doesn't.
+   * Compares the input with the present lake. Where some events are not added, the table `undated_` of the database has the
+   * `event_id` of those that are.
    *
-   * @throws LedgerlakeError LAKE_STORE where a file isn't there or isn't what its commit says
+   * @throws LedgerlakeError LAKE_STORE where a file is missing or differs from its commit
    */
   async compare(): Promise<void> {
     const isFirst = this.#compared === undefined;
@@ -75,58 +75,89 @@ export class UndatedDedup {
     this.#compared = new Set(adds.map(({ path }) => path));
     this.#omitted = new Map();
     if (adds.length === 0) return;
-    const { database } = this.#workspace;
     await this.#readLake(adds);
+    await this.#readInput();
+    await this.#relateRows();
+    await this.#countNew();
+    await this.#chooseNew();
+    if (isFirst) this.undecided = await this.#undecidedCount();
+    this.#omitted = await this.#omittedCounts();
+  }
+
+  /** Creates the table `input_` of the input's events without a date. */
+  async #readInput(): Promise<void> {
+    await this.#workspace.database.execute(
+      'CREATE OR REPLACE TEMP TABLE input_ AS SELECT * FROM ' +
+        `read_csv(${literal(this.#undated.path)}, header = false, auto_detect = false, delim = ',', columns = ` +
+        "{staged: 'BIGINT', content_hash: 'VARCHAR', event_id: 'VARCHAR', day: 'BIGINT', times: 'BIGINT'})",
+    );
+  }
+
+  /** Creates the table `related_` of stored events that may equal the input's, with whether one's days cover the other's. */
+  async #relateRows(): Promise<void> {
     const { first, last } = this.span;
     const [firstDay, lastDay] = [dayStart(first), dayStart(last)];
     const isStrict = `(first < ${last} AND last > ${first})`;
     const isWithin = `(first >= ${first} AND last <= ${last}) OR (first <= ${first} AND last >= ${last})`;
     const hasDays = `(first_day >= ${firstDay} AND last_day <= ${lastDay}) OR (first_day <= ${firstDay} AND last_day >= ${lastDay})`;
-    await database.execute(
-      'CREATE OR REPLACE TEMP TABLE input_ AS SELECT * FROM ' +
-        `read_csv(${literal(this.#undated.path)}, header = false, auto_detect = false, delim = ',', columns = ` +
-        "{staged: 'BIGINT', content_hash: 'VARCHAR', event_id: 'VARCHAR', day: 'BIGINT', times: 'BIGINT'})",
-    );
-    await database.execute(
+    await this.#workspace.database.execute(
       `CREATE OR REPLACE TEMP TABLE related_ AS SELECT *, (${isWithin}) OR (${isStrict} AND (${hasDays})) AS is_covered ` +
         `FROM rows_ WHERE first_day <= ${lastDay} AND last_day >= ${firstDay} ` +
         'AND content_hash IN (SELECT content_hash FROM input_)',
     );
-    await database.execute(
+  }
+
+  /** Creates the table `counts_`: how many events of each content are new, and how many of the input are undecided. */
+  async #countNew(): Promise<void> {
+    const { first, last } = this.span;
+    const [firstDay, lastDay] = [dayStart(first), dayStart(last)];
+    await this.#workspace.database.execute(
       'CREATE OR REPLACE TEMP TABLE counts_ AS WITH ' +
-        'own AS (SELECT content_hash, count(*) AS own FROM input_ GROUP BY ALL), ' +
+        'incoming AS (SELECT content_hash, count(*) AS incoming FROM input_ GROUP BY ALL), ' +
         'same AS (SELECT content_hash, sum(number) AS same FROM related_ WHERE is_covered GROUP BY ALL), ' +
         'partial AS (SELECT content_hash, first_day, last_day, sum(number) AS number, ' +
-        `coalesce(sum(number) FILTER (day BETWEEN ${firstDay} AND ${lastDay}), 0) AS placed ` +
+        `coalesce(sum(number) FILTER (day BETWEEN ${firstDay} AND ${lastDay}), 0) AS in_days ` +
         'FROM related_ WHERE NOT is_covered GROUP BY ALL), ' +
-        'pairs AS (SELECT content_hash, event_id, first_day, last_day, placed FROM partial JOIN input_ USING (content_hash) ' +
+        'pairs AS (SELECT content_hash, event_id, first_day, last_day, in_days FROM partial JOIN input_ USING (content_hash) ' +
         'WHERE day BETWEEN first_day AND last_day), ' +
-        'spans AS (SELECT content_hash, least(placed, count(*)) AS pairs FROM pairs GROUP BY content_hash, first_day, last_day, placed), ' +
+        'spans AS (SELECT content_hash, least(in_days, count(*)) AS pairs FROM pairs GROUP BY content_hash, first_day, last_day, in_days), ' +
         'most AS (SELECT content_hash, count(DISTINCT event_id) AS most FROM pairs GROUP BY ALL), ' +
         'likely AS (SELECT content_hash, least(most, sum(pairs)) AS likely FROM spans JOIN most USING (content_hash) GROUP BY content_hash, most), ' +
-        'maybe AS (SELECT content_hash, sum(number) AS maybe FROM partial GROUP BY ALL) ' +
-        'SELECT content_hash, greatest(own - coalesce(same, 0) - coalesce(likely, 0), 0) AS new, ' +
-        'least(greatest(own - coalesce(same, 0), 0), coalesce(maybe, 0)) AS undecided ' +
-        'FROM own LEFT JOIN same USING (content_hash) LEFT JOIN likely USING (content_hash) LEFT JOIN maybe USING (content_hash)',
+        'possible AS (SELECT content_hash, sum(number) AS possible FROM partial GROUP BY ALL) ' +
+        'SELECT content_hash, greatest(incoming - coalesce(same, 0) - coalesce(likely, 0), 0) AS new, ' +
+        'least(greatest(incoming - coalesce(same, 0), 0), coalesce(possible, 0)) AS undecided FROM incoming ' +
+        'LEFT JOIN same USING (content_hash) LEFT JOIN likely USING (content_hash) LEFT JOIN possible USING (content_hash)',
     );
-    // An id is taken where the lake has as many of the day: of a kind there are as many free ones as come, at least.
-    await database.execute(
+  }
+
+  /**
+   * Creates the table `undated_` of the events that are added. An id is in use where the lake has as many equal events of the
+   * day; of each content there are at least as many unused ids as new events.
+   */
+  async #chooseNew(): Promise<void> {
+    await this.#workspace.database.execute(
       'CREATE OR REPLACE TEMP TABLE undated_ AS SELECT event_id, staged FROM input_ JOIN counts_ USING (content_hash) ' +
         'LEFT JOIN (SELECT content_hash, day, sum(number) AS taken FROM rows_ GROUP BY ALL) USING (content_hash, day) ' +
         'WHERE staged >= 0 AND times > coalesce(taken, 0) ' +
         'QUALIFY row_number() OVER (PARTITION BY content_hash ORDER BY day, times) <= new',
     );
-    if (isFirst) {
-      const [row] = await database.rows('SELECT coalesce(sum(undecided), 0)::BIGINT AS undecided FROM counts_');
-      this.undecided = Number(row?.['undecided']);
-    }
-    const omitted = await database.rows(
-      'SELECT staged, count(*) AS omitted FROM input_ ANTI JOIN undated_ USING (event_id) WHERE staged >= 0 GROUP BY ALL',
-    );
-    this.#omitted = new Map(omitted.map(({ staged, omitted: count }) => [Number(staged), Number(count)]));
   }
 
-  /** Files with events without a date that may be ones of the input. */
+  async #undecidedCount(): Promise<number> {
+    const { database } = this.#workspace;
+    const [row] = await database.rows('SELECT coalesce(sum(undecided), 0)::BIGINT AS undecided FROM counts_');
+    return Number(row?.['undecided']);
+  }
+
+  /** How many events are not added, by the number of their staged month. */
+  async #omittedCounts(): Promise<ReadonlyMap<number, number>> {
+    const omitted = await this.#workspace.database.rows(
+      'SELECT staged, count(*) AS omitted FROM input_ ANTI JOIN undated_ USING (event_id) WHERE staged >= 0 GROUP BY ALL',
+    );
+    return new Map(omitted.map(({ staged, omitted: count }) => [Number(staged), Number(count)]));
+  }
+
+  /** Files with events without a date that may equal the input's. */
   #candidates(): Add[] {
     const { lake, account } = this.#target;
     const { pipeline, main } = this.#family;
@@ -139,7 +170,7 @@ export class UndatedDedup {
     );
   }
 
-  /** Makes the table `rows_` of the events without a date of some files, each with the days that it may be of. */
+  /** Creates the table `rows_` of the stored events without a date, each with the days that it may be of. */
   async #readLake(adds: readonly Add[]): Promise<void> {
     const paths: string[] = [];
     const spans: string[] = [];
@@ -164,7 +195,7 @@ export class UndatedDedup {
       `CREATE OR REPLACE TEMP TABLE imported_ AS SELECT DISTINCT * FROM ${values(imported, "('', 0)")} AS t(path, day)`,
     );
     await database.execute(
-      // A row of an import without a span, as earlier versions wrote it, is of its day alone.
+      // An imported row without a span, which earlier versions wrote, is of its day alone.
       'CREATE OR REPLACE TEMP TABLE rows_ AS WITH found AS (SELECT filename AS path, content_hash, epoch_ms(window_start) AS start, ' +
         `epoch_ms(window_end) - 1 AS end_, count(*) AS number FROM ${rowsIn(paths, ', filename = true')} ` +
         'WHERE posted_at IS NULL GROUP BY ALL), ' +
@@ -180,13 +211,13 @@ export class UndatedDedup {
 }
 
 interface UndatedFile {
-  /** Whether it may hold an event without a date. */
+  /** Whether it may have an event without a date. */
   readonly mayHaveUndated: boolean;
-  /** What such an event may be of. */
+  /** The spans that such an event may be of. */
   readonly spans: readonly ImportSpan[];
 }
 
-/** By the file's entry in the log: all of them are looked through at each commit. */
+/** A cache by the file's entry in the log, because each commit checks all of them. */
 const undatedFiles = new WeakMap<Add, UndatedFile>();
 
 function undatedFileOf(add: Add): UndatedFile {
@@ -200,15 +231,15 @@ function undatedFileOf(add: Add): UndatedFile {
   return known;
 }
 
-/** In place of the number of a staged month. */
-export const leftOut = -1;
+/** The month number of events whose day isn't open, which are in no staged month. */
+export const unstaged = -1;
 
 /**
- * The events without a date of one input, on the local disk, as which of them are new shows once the input is read to its
- * end: only then its span is known.
+ * The events without a date of one input, on the local disk: which of them are new is known once the input is read to its end,
+ * because its span is complete only then.
  */
 export class UndatedEvents {
-  /** A CSV file without a header, a line for each call of `add`; not there where `length` is 0. */
+  /** A CSV file without a header, with a line for each call of `add`; missing where `length` is 0. */
   readonly path: string;
   length = 0;
   #months = 0;
@@ -216,7 +247,7 @@ export class UndatedEvents {
   #first = Infinity;
   #last = -Infinity;
 
-  /** `path`: a file that isn't there yet. */
+  /** @param path of a file that does not exist yet */
   constructor(path: string) {
     this.path = path;
   }
@@ -226,8 +257,8 @@ export class UndatedEvents {
     return { first: this.#first, last: this.#last };
   }
 
-  /** Takes in the date of another event. */
-  reach(date: number): void {
+  /** Extends the span to a date. */
+  extendSpan(date: number): void {
     if (date < this.#first) this.#first = date;
     if (date > this.#last) this.#last = date;
   }
@@ -240,7 +271,7 @@ export class UndatedEvents {
   /**
    * Adds an event without a date.
    *
-   * @param staged number of its staged month; `leftOut` where its day isn't open
+   * @param staged number of its staged month; `unstaged` where its day isn't open
    * @param eventId unique in the input
    * @param day start of its day
    * @param times its number among equal events of the day
@@ -250,7 +281,7 @@ export class UndatedEvents {
     this.#lines.push(`${staged},${contentHash},${eventId},${day},${times}\n`);
   }
 
-  /** Writes what was added since. */
+  /** Writes the events that were added since the last call. */
   async flush(): Promise<void> {
     if (this.#lines.length > 0) await appendFile(this.path, this.#lines.join(''), { mode: 0o600 });
     this.#lines = [];

@@ -10,14 +10,14 @@ import { load, type LoadOptions } from './load.js';
 
 export interface BackfillOptions extends RangeOptions, LoadOptions {
   readonly refresh: boolean;
-  /** Whether the lake is the one of commands that name none; left out: it isn't. */
+  /** Whether the lake is the default one of commands; left out: it isn't. */
   readonly isDefaultLake?: boolean;
 }
 
 /**
  * `ledgerlake backfill`: loads what the lake lacks of a date range, and prints a summary.
  *
- * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, its summary printed
+ * @throws LedgerlakeError USAGE before anything is changed, or the failure that ended the run, after its summary is printed
  */
 export async function backfill(options: BackfillOptions, context: RunContext): Promise<void> {
   const { clock, emit, print, printJson } = context;
@@ -31,7 +31,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
   context.setProvisionalSummary?.(
     provisionalSummary({ account, lake: options.lake, from: range.start, to: range.end }, clock),
   );
-  /** Whether the lake held nothing before this run. */
+  /** Whether the lake was empty before this run. */
   let isFirst = false;
   await load(
     {
@@ -41,11 +41,11 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
       refresh,
       plan: (lake) => {
         isFirst = lake.accounts().size === 0;
-        const requested = withNeeds(job.pipelines).flatMap((pipeline): AskedRange[] => {
+        const asked = withNeeds(job.pipelines).flatMap((pipeline): AskedRange[] => {
           const gaps = pipeline.coverage?.(lake, job.account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
         });
-        return { pipelines: job.pipelines, range, asked: requested };
+        return { pipelines: job.pipelines, range, asked };
       },
       present: ({ lake, report, findings }) => {
         print(summaryText(report));

@@ -23,44 +23,45 @@ import type { ResolvedAccount } from '../configuration/resolve-account.js';
 import type { RunContext } from '../context.js';
 import { largeGroupsFile, openQuota, pagesFolder, quotaFile, stateFolder, type StateLocation } from './state-folder.js';
 
-/** A service in this process, until it is closed. */
+/** The service of a first run, in this process. */
 export interface EmbeddedService {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Where custom pipelines find what is theirs. */
+/** Where custom pipelines find their state and their variables. */
 export interface CustomLocation extends StateLocation {
-  /** The variables that their definitions name; left out: those of the process. */
+  /** The variables that definitions refer to; left out: the process's. */
   readonly environment?: Environment | undefined;
-  /** Those of them that a file has which nobody named: it lay in the working folder. Left out: none. */
+  /** Variables from an `.env` file that was found in the working folder and not named by the user. Left out: none. */
   readonly untrustedVariables?: ReadonlySet<string> | undefined;
 }
 
 export interface UpstreamOptions extends CustomLocation, Pick<ResolvedAccount, 'endpoint' | 'isEndpointConfigured'> {
-  /** Starts the embedded service, which is not throttled; it is asked where there is no endpoint. */
+  /** Starts the embedded service, which is not throttled and answers where there is no endpoint. */
   readonly startEmbedded?: ((clock: Clock) => Promise<EmbeddedService>) | undefined;
-  /** Left out: the service asks for none. */
+  /** Left out: the service needs no sign-in. */
   readonly signIn?: SignIn | undefined;
-  /** Requests a second and at once, as long as the upstream says nothing else. */
+  /** Requests a second, until the upstream reports its own rate. */
   readonly rate: number;
+  /** Requests at once; undefined: the operation's. */
   readonly burst: number | undefined;
-  /** Reads again what the lake holds, and tries what could not be read before however recently that was. */
+  /** Reads again what the lake has, and retries settlements that were too large to be read before. */
   readonly refresh?: boolean;
-  /** False: pages and quota are kept only where a run has kept them before; left out: true. */
+  /** False: pages and quota are kept only where the state folder exists; left out: true. */
   readonly createsState?: boolean;
-  /** Minutes that a NextToken is taken; default 3, the shortest that is known. */
+  /** Lifetime of a NextToken in minutes; default 3, the shortest that is known. */
   readonly tokenLifeMinutes?: number | undefined;
 }
 
 type ConnectionContext = Pick<RunContext, 'clock' | 'emit'>;
 
-const nothing = () => Promise.resolve();
+const noStep = () => Promise.resolve();
 
-/** The connection of a run that asks nothing of the finances. */
-export const noConnection: Connection = { upstream: noUpstream, sweep: nothing, clear: nothing, close: nothing };
+/** The connection of a run of custom pipelines alone. */
+export const noConnection: Connection = { upstream: noUpstream, sweep: noStep, clear: noStep, close: noStep };
 
-/** Connects to the upstream at an address, or to the embedded service, which is started for the run and not throttled. */
+/** Connects to the upstream at the endpoint, or without one to the embedded service, which it starts. */
 export async function openUpstream(
   options: UpstreamOptions,
   account: string,
@@ -80,7 +81,7 @@ export async function openUpstream(
     };
     return { ...connection, close };
   }
-  const warn = warning(options, account, emit);
+  const warn = stateWarning(options, account, emit);
   const isKept = options.createsState !== false || existsSync(stateFolder(options, account));
   const state =
     isKept && isWorthPacing(rate)
@@ -91,18 +92,18 @@ export async function openUpstream(
   return connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state, largeGroups });
 }
 
-/** Answers in which a new definition finds nothing until it is to blame. */
+/** Answers without a record after which a definition that has never found any is reported as wrong. */
 const firstMisses = 3;
 
-/** Pipelines of a run, those of users connected to their APIs until they are closed. */
+/** The pipelines of a run, with custom ones connected to their APIs until `close`. */
 export interface ConnectedPipelines extends Omit<Connection, 'upstream'> {
   readonly pipelines: readonly FinancesPipeline[];
 }
 
 /**
- * Connects custom pipelines to their APIs; the others are as they were.
+ * Connects custom pipelines to their APIs; other pipelines are unchanged.
  *
- * @throws LedgerlakeError USAGE where an address or a header isn't there
+ * @throws LedgerlakeError USAGE where the variable of an address or a header is missing
  */
 export async function connectPipelines(
   pipelines: readonly FinancesPipeline[],
@@ -111,10 +112,10 @@ export async function connectPipelines(
   { lake, ...context }: ConnectionContext & { readonly lake: Lake },
 ): Promise<ConnectedPipelines> {
   const connections: CustomConnection[] = [];
-  const ofEach = (step: 'sweep' | 'clear' | 'close') => async () => {
+  const onEach = (step: 'sweep' | 'clear' | 'close') => async () => {
     for (const connection of connections) await connection[step]();
   };
-  const close = ofEach('close');
+  const close = onEach('close');
   const connected: FinancesPipeline[] = [];
   try {
     for (const pipeline of pipelines) {
@@ -122,12 +123,12 @@ export async function connectPipelines(
         connected.push(pipeline);
         continue;
       }
-      // The lake holds what the definition has found.
+      // The definition has found records before.
       const isProven = lake.files(pipeline.name, mainTable(pipeline).name, account).length > 0;
       const mostMisses = isProven ? Infinity : firstMisses;
       const connection = await connectPipeline(pipeline, location, account, { ...context, mostMisses });
       connections.push(connection);
-      // What is to be done may be another's word: a sync's.
+      // Keeps the slice queue of a sync, which replaces the pipeline's.
       const sliceQueue: CustomPipeline['sliceQueue'] = (job) => pipeline.sliceQueue(job);
       connected.push({ ...customPipeline(pipeline.loaded, connection), sliceQueue });
     }
@@ -135,7 +136,7 @@ export async function connectPipelines(
     await close();
     throw error;
   }
-  return { pipelines: connected, sweep: ofEach('sweep'), clear: ofEach('clear'), close };
+  return { pipelines: connected, sweep: onEach('sweep'), clear: onEach('clear'), close };
 }
 
 async function connectPipeline(
@@ -151,14 +152,14 @@ async function connectPipeline(
     api.quota !== undefined && isWorthPacing(api.quota.rate)
       ? await openState(location, account, {
           ...{ quota: quotaName(name, address), pages: join(pagesFolder, name) },
-          ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: warning(location, account, emit) },
+          ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: stateWarning(location, account, emit) },
         })
       : { kept: undefined, journal: undefined };
   return connectCustom(loaded, { address, clock, random: Math.random, emit, mostMisses, ...state });
 }
 
 interface StateOptions {
-  /** Whose quota it is. */
+  /** Name of the quota: the endpoint, or the pipeline's. */
   readonly quota: string;
   /** Folder of its pages. */
   readonly pages: string;
@@ -167,7 +168,7 @@ interface StateOptions {
   readonly warn: (reason: unknown) => void;
 }
 
-/** Pages of unfinished slices, and the level of the quota. */
+/** Opens the journal of unfinished slices, and the level of the quota. */
 async function openState(
   location: StateLocation,
   account: string,
@@ -178,8 +179,8 @@ async function openState(
   return { journal, kept: await openQuota(location, account, quota, warn) };
 }
 
-/** Warns once of each kind of failure: on a full disk every page fails. */
-function warning(location: StateLocation, account: string, emit: Emit) {
+/** Emits one warning for each kind of failure: on a full disk every page fails. */
+function stateWarning(location: StateLocation, account: string, emit: Emit) {
   const folder = stateFolder(location, account);
   const warned = new Set<string>();
   return (reason: unknown): void => {
@@ -190,7 +191,7 @@ function warning(location: StateLocation, account: string, emit: Emit) {
   };
 }
 
-/** @throws LedgerlakeError USAGE where an address or a header isn't there */
+/** @throws LedgerlakeError USAGE where the variable of an address or a header is missing */
 export function customAddress(
   { loaded: { definition, file } }: CustomPipeline,
   account: string,

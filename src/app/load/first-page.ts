@@ -17,30 +17,30 @@ import type { ReadingContext } from '../context.js';
 import { readJob, type JobOptions } from './load-job.js';
 import { customAddress, type CustomLocation } from './connections.js';
 
-/** The rows of a table that a page gives. */
+/** The rows of a table that are derived from a page. */
 interface PageTable {
   readonly name: string;
   readonly columns: readonly Column[];
   readonly rows: Rows;
 }
 
-/** The first page that a backfill would ask for. */
+/** The first page that a backfill would request. */
 export interface FirstPage {
   readonly pipeline: string;
   readonly window: Window;
   readonly records: number;
-  /** Whether it says where the next page is. */
+  /** Whether it has a cursor to the next page. */
   readonly hasNext: boolean;
   readonly tables: readonly PageTable[];
-  /** Columns with values that don't fit them, and how many: they are null there. */
+  /** How many values don't fit their column and are null, by column. */
   readonly unfit: ReadonlyMap<string, number>;
 }
 
 /**
- * Asks for the first page of each custom pipeline that a backfill would run, and derives its rows: no lake is opened, and
- * nothing of it is kept.
+ * Requests the first page of each custom pipeline that a backfill would run, and derives its rows. It opens no lake and keeps
+ * nothing.
  *
- * @throws what reading throws, and LedgerlakeError DEFINITION for a definition that fails
+ * @throws what a backfill throws for its requests, and LedgerlakeError DEFINITION for a definition that fails
  */
 export async function firstPages(
   options: RangeOptions & JobOptions & CustomLocation,

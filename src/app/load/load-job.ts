@@ -6,35 +6,35 @@ import { readAccount, readCustomAccount } from '../configuration/account.js';
 import { rangeMarginMs } from '../configuration/range.js';
 import { areAllCustom, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';
 
-/** What is asked for of whom. */
+/** The options that decide what a run loads, and for which account. */
 export interface JobOptions {
   readonly account: string | undefined;
   readonly endpoint: string | undefined;
-  /** Names; empty for those of the API. */
+  /** Names of pipelines; empty: the default ones of the API. */
   readonly pipelines: readonly string[];
-  /** Whose pipelines run where none is named; left out: v0's. */
+  /** The API whose default pipelines run where none is named; left out: v0. */
   readonly api?: Api | undefined;
-  /** The text of the file with order ids, and its name. */
+  /** The text of the file with order ids, and the file's name. */
   readonly orders: { readonly text: string; readonly source: string } | undefined;
-  /** Custom pipelines, whether or not they are named. */
+  /** All custom pipelines, named or not. */
   readonly customPipelines?: readonly CustomPipeline[];
-  /** Minutes by which bounds stay behind the present; left out: those of `range.ts`. */
+  /** Minutes between the latest bound of a range and the present; left out: the default of `range.ts`. */
   readonly marginMinutes?: number | undefined;
 }
 
-/** A job as it was asked for, once it is known to be one. */
+/** A validated job. */
 export interface LoadJob {
   readonly account: string;
   readonly pipelines: readonly FinancesPipeline[];
   readonly custom: readonly CustomPipeline[];
-  /** Whether nothing is asked of the finances. */
+  /** Whether the job asks for custom pipelines alone. */
   readonly isCustomOnly: boolean;
   readonly orders: readonly string[];
-  /** The same, or the lateness of a pipeline that has a longer one. */
+  /** Minutes between the latest bound of a range and the present: the option's, or a custom pipeline's lateness where it is longer. */
   readonly marginMinutes: number;
 }
 
-/** @throws LedgerlakeError USAGE for a job that is none */
+/** @throws LedgerlakeError USAGE where the options are invalid */
 export function readJob(options: JobOptions): LoadJob {
   const { endpoint, orders } = options;
   const pipelines = choosePipelines(options.pipelines, orders !== undefined, options.customPipelines, options.api);

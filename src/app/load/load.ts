@@ -35,21 +35,21 @@ import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */
 export interface LoadOptions extends UpstreamOptions, JobOptions, Pick<ExportOptions, 'export'> {
-  /** Takes it that what held rows is empty now. */
+  /** Accepts an empty answer for load keys that have rows in the lake. */
   readonly acceptEmpty?: boolean;
-  /** How many hours files stay that the run replaces; undefined: as the lake has it. */
+  /** Hours for which replaced files are retained; undefined: the lake's setting. */
   readonly retentionHours?: number | undefined;
-  /** Files with secrets that everybody on this machine can read. */
+  /** Files with secrets that every user of this machine can read. */
   readonly exposed?: readonly string[] | undefined;
-  /** In the place of the one that `lake` names. */
+  /** Used instead of the store that `lake` names. */
   readonly store?: Store;
 }
 
-/** What is to be loaded. */
+/** What a run loads. */
 interface LoadPlan {
   readonly pipelines: readonly FinancesPipeline[];
   readonly range: Window;
-  /** Ranges whose absence the next sync could not notice, should this run leave them open. */
+  /** Ranges to note as requested: the next sync can't detect that they are missing if this run leaves them open. */
   readonly asked: readonly AskedRange[];
 }
 
@@ -60,36 +60,36 @@ export interface Loaded {
   readonly findings: Findings;
 }
 
-interface Load {
-  /** Which command it is, for the note that the run leaves. */
+interface LoadRequest {
+  /** The command, for the note of the run. */
   readonly command: string;
   readonly options: LoadOptions;
   readonly job: LoadJob;
-  /** Whether something that the lake holds is read again. */
+  /** Whether the run reads again what the lake has. */
   readonly refresh: boolean;
-  /** Takes the lake as soon as it is open. */
+  /** Called with the lake once it is open. */
   readonly opened?: (lake: Lake) => void;
-  /** What to load, given the lake as it is once the run holds its lease, and what earlier runs were asked for and isn't loaded. */
+  /** Decides what to load. Called once the run has its lease, with the ranges that earlier runs were asked for and did not load. */
   readonly plan: (lake: Lake, unfinished: readonly AskedRange[]) => LoadPlan | Promise<LoadPlan>;
-  /** What is wrong with the lake after a run that came to its end; undefined where nothing is. */
+  /** The failure of a run that completed, by the state of its lake; undefined: none. */
   readonly judge?: (lake: Lake) => LedgerlakeError | undefined;
-  /** Prints what came of the run, which may have failed. */
+  /** Prints the result of the run, which may have failed. */
   readonly present: (loaded: Loaded) => void | Promise<void>;
 }
 
 const syntheticSellerText = `loading the synthetic seller ${demoAccount}, whose data is not real; use --account and --endpoint for your own account, or configure it`;
 
-/** Slices of one pipeline that are open at once where there is no quota: while one waits, another is flattened. */
+/** Concurrent slices of one pipeline where there is no quota: while one waits, another is flattened. */
 const openSlices = 4;
 
 /**
- * Loads into a lake: opens it, holds a lease on it, runs the pipelines, sweeps, and notes the run.
+ * Loads into a lake: opens it, acquires a lease, runs the pipelines, vacuums, and notes the run.
  *
- * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, reported by then
+ * @throws LedgerlakeError USAGE before anything is changed, or the failure that ended the run, which is reported first
  */
-export async function load(request: Load, context: RunContext): Promise<void> {
+export async function load(request: LoadRequest, context: RunContext): Promise<void> {
   const target = await checkedTarget(request, context);
-  // Where nothing is read again there is nothing to compare.
+  // Only rows that are read again are compared.
   if (!request.refresh) return loadInto(target, undefined, request, context);
   const comparing = { clock: context.clock, acceptEmpty: request.options.acceptEmpty === true };
   await withWorkspace(defaultLimits, target.store, (workspace) =>
@@ -97,40 +97,40 @@ export async function load(request: Load, context: RunContext): Promise<void> {
   );
 }
 
-/** The lake that a load writes to, and the tables of custom pipelines in it. */
+/** The store that a load writes to, and the tables of custom pipelines in it. */
 interface Target {
   readonly store: Store;
-  /** Those that the lake describes. */
+  /** The tables that the lake describes. */
   readonly described: readonly Table[];
-  /** Those of them that hold something; none where no custom pipeline is asked for. */
-  readonly begun: readonly Table[];
-  /** Those of the custom pipelines that are asked for. */
-  readonly asked: readonly Table[];
+  /** The described tables that have rows; empty where the job has no custom pipeline. */
+  readonly filled: readonly Table[];
+  /** The tables of the job's custom pipelines. */
+  readonly requested: readonly Table[];
 }
 
-/** Throws a USAGE error for what makes the load impossible, before anything is touched. */
-async function checkedTarget({ options, job }: Load, { clock, emit }: RunContext): Promise<Target> {
+/** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
+async function checkedTarget({ options, job }: LoadRequest, { clock, emit }: RunContext): Promise<Target> {
   const { custom, account } = job;
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
   if (options.store === undefined) await refuseFile(options.lake);
   const described = await describedTables(store);
-  const begun = custom.length === 0 ? [] : await begunTables(store, described);
-  for (const { loaded } of custom) refuseChanged(loaded, begun, options.lake);
-  return { store, described, begun, asked: custom.flatMap((pipeline) => pipeline.tables) };
+  const filled = custom.length === 0 ? [] : await begunTables(store, described);
+  for (const { loaded } of custom) refuseChanged(loaded, filled, options.lake);
+  return { store, described, filled, requested: custom.flatMap((pipeline) => pipeline.tables) };
 }
 
 async function loadInto(
   target: Target,
   revisions: EventRevisions | undefined,
-  request: Load,
+  request: LoadRequest,
   context: RunContext,
 ): Promise<void> {
   const { command, options, job } = request;
   const { account } = job;
   const { clock, emit } = context;
-  const lake = await Lake.open(target.store, [...tables, ...target.asked], clock, revisions, target.described);
+  const lake = await Lake.open(target.store, [...tables, ...target.requested], clock, revisions, target.described);
   refuseMixing(account, lake.accounts(), options.lake);
   request.opened?.(lake);
   const pipelines = withNeeds(job.pipelines).map(({ name }) => name);
@@ -140,8 +140,8 @@ async function loadInto(
     await prepareLake(lake, target, options);
     tuneForSeconds();
     const startedAt = clock.now();
-    const begun = await begin(lake, lease, request, context);
-    const ran = await runConnected(lake, begun, request, context);
+    const started = await startRun(lake, lease, request, context);
+    const ran = await runConnected(lake, started, request, context);
     if (ran.failure === undefined) {
       await vacuumLake(lake, lease, { clock, emit, account });
       lease.cleared();
@@ -150,13 +150,13 @@ async function loadInto(
     const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
     const failure = ran.failure ?? emptyFailure(findings) ?? unexported ?? request.judge?.(lake);
     const endedAt = clock.now();
-    const { range } = begun.plan;
+    const { range } = started.plan;
     const seconds = (endedAt - startedAt) / 1000;
     const report: RunReport = { account, range, lake: options.lake, seconds, summaries: ran.summaries, failure };
     const { endpoint, isEndpointConfigured } = options;
     const note = { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked: pipelines };
     await noteRun(lake.store, report, note, emit);
-    if (begun.hasNotes) await removeLoadedNotes(lake, account, emit);
+    if (started.hasNotes) await removeLoadedNotes(lake, account, emit);
     emitEnd(lake, report, emit);
     await request.present({ lake, report, findings });
     if (failure !== undefined) throw asError(failure);
@@ -165,32 +165,32 @@ async function loadInto(
   }
 }
 
-/** Reads the lake as it is once the lease is held, and writes what its tables lack. */
-async function prepareLake(lake: Lake, { asked, begun }: Target, { retentionHours }: LoadOptions): Promise<void> {
-  // Once the lease is held nothing is forgotten any more: what was until then, the plan must know.
+/** Refreshes the lake under the lease, and describes the tables of the job's custom pipelines. */
+async function prepareLake(lake: Lake, { requested, filled }: Target, { retentionHours }: LoadOptions): Promise<void> {
+  // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
   await lake.refresh();
-  // What a run that died has committed is noted nowhere yet.
+  // Notes the commits of a run that was killed.
   await lake.noteVersions();
   await lake.setRetention(retentionHours);
-  await describeTables(lake.store, withLaterColumns(asked, begun));
+  await describeTables(lake.store, withLaterColumns(requested, filled));
 }
 
-/** What a load has to do, once it is noted. */
-interface Begun {
+/** A run whose plan is noted in the lake. */
+interface StartedRun {
   readonly plan: LoadPlan;
-  /** What earlier runs were asked for, and isn't loaded. */
+  /** Ranges that earlier runs were asked for and did not load. */
   readonly unfinished: readonly AskedRange[];
-  /** Whether the lake has notes of what runs were asked for. */
+  /** Whether the lake has notes of requested ranges. */
   readonly hasNotes: boolean;
 }
 
-/** Plans the load, notes what it is asked for, and reports its start. */
-async function begin(
+/** Plans the load, notes the requested ranges, and reports the start of the run. */
+async function startRun(
   lake: Lake,
   lease: RunLease,
-  { command, options, job, plan: planOf }: Load,
+  { command, options, job, plan: planOf }: LoadRequest,
   { emit }: RunContext,
-): Promise<Begun> {
+): Promise<StartedRun> {
   const { account } = job;
   const notes = await readAskedRanges(lake.store, account, (file) => {
     emit({ event: 'note-passed-over', file });
@@ -208,11 +208,11 @@ async function begin(
   return { plan, unfinished, hasNotes: notes.length + plan.asked.length > 0 };
 }
 
-/** Runs the pipelines with their APIs connected, and forgets the pages that the next run has no use for. */
+/** Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need. */
 async function runConnected(
   lake: Lake,
-  { plan: { pipelines, range }, unfinished }: Begun,
-  { options, job, refresh }: Load,
+  { plan: { pipelines, range }, unfinished }: StartedRun,
+  { options, job, refresh }: LoadRequest,
   { clock, signal, closing, emit }: RunContext,
 ): ReturnType<typeof runPipelines> {
   const { account, orders } = job;
@@ -236,7 +236,7 @@ async function runConnected(
       });
       for (const connection of [finances, connected]) {
         if (ran.failure === undefined) await connection.sweep();
-        // Else the next run would take them for the answers of this account.
+        // The next run would use the pages as answers for this account.
         else if (isOtherAccount(ran.failure)) await connection.clear();
       }
       return ran;
@@ -250,12 +250,12 @@ async function runConnected(
 
 function emitEnd(lake: Lake, { account, failure, seconds }: RunReport, emit: Emit): void {
   emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
-  // What a run that was stopped has left out it is going to load.
+  // A run that failed loads the days that it left out when it runs again.
   const leftOut = failure === undefined ? leftOutDays(lake, account) : undefined;
   if (leftOut !== undefined) emit({ event: 'days-left-out', account, reason: leftOutText(leftOut) });
 }
 
-/** Removes the notes of what runs were asked for where all of it is loaded by now. */
+/** Removes the notes of requested ranges that are loaded by now. */
 async function removeLoadedNotes(lake: Lake, account: string, emit: Emit): Promise<void> {
   try {
     for (const note of await readAskedRanges(lake.store, account, () => undefined)) {

@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from 'node:path';
-import { countsOf, hasOthers } from '../row-counts.js';
+import { countsOf, hasOtherRows } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -27,7 +27,7 @@ export interface RunReport {
 
 const headings = ['pipeline', 'slices', 'requests', 'events', 'entries', 'size', 'time'];
 
-/** The summary for people: what was loaded from where to where, a line per pipeline, and what was noticed. */
+/** The summary for people: the loaded range, a line per pipeline, and the warnings. */
 export function summaryText(report: RunReport): string {
   const { account, range, lake, seconds, summaries, failure } = report;
   const loaded = summaries.reduce((slices, summary) => slices + summary.slices, 0);
@@ -47,7 +47,7 @@ export function summaryText(report: RunReport): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Why no slice was loaded, and the requests that were sent in vain. */
+/** Why no slice was loaded, and how many requests were sent. */
 function nothingLoaded(summaries: readonly PipelineSummary[]): string {
   const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
   if (requests === 0) return 'Nothing to do';
@@ -63,8 +63,8 @@ function speed(events: number, seconds: number): string {
 }
 
 /**
- * For a lake without any row of the account: that the service was asked and had nothing, which looks like success, and what to
- * check; empty where something came. A shop that is new, and one that is asked for in the wrong region, look alike.
+ * The warning for a lake without rows of the account, where a run without rows would look like success; empty where the run
+ * received rows. A new shop and a wrong region look alike.
  */
 export function emptyRunWarning({ account, summaries, failure }: RunReport): string {
   const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
@@ -76,13 +76,13 @@ export function emptyRunWarning({ account, summaries, failure }: RunReport): str
   );
 }
 
-/** What to try on the lake next, in commands that fit a terminal; they name no lake that they take of themselves. */
+/** Commands to run next on the lake, in lines that fit a terminal; they name the lake only where it isn't the default one. */
 export function nextSteps(
   { lake, summaries }: RunReport,
   { isDefaultLake = false }: { readonly isDefaultLake?: boolean } = {},
 ): string {
   const tables = summaries.flatMap(({ rows }) => [...rows.keys()]);
-  // The main one of a pipeline is its last.
+  // A pipeline's last table is its main one.
   const table = tables.at(-1);
   const at = isDefaultLake ? '' : `--lake ${printable(shellWord(lake))} `;
   const entries = ['entries', 'transaction_entries'].find((name) => tables.includes(name));
@@ -90,7 +90,7 @@ export function nextSteps(
     return `Next:\n  ${program} sql ${at}"SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
   }
   const name = entries ?? 'entries';
-  const counts = name === 'entries' ? "role = 'net'" : "role = 'net' AND status = 'RELEASED'";
+  const isNet = name === 'entries' ? "role = 'net'" : "role = 'net' AND status = 'RELEASED'";
   const near = isAbsolute(lake) ? relative('', lake) : lake;
   const folder = printable(near.startsWith('..') ? lake : near);
   return [
@@ -100,12 +100,12 @@ export function nextSteps(
     'or net proceeds by month and kind with DuckDB itself:',
     '  duckdb -c "SELECT month, currency, kind, sum(amount) AS net',
     `    FROM read_parquet('${folder}/${name}/account=*/*/*.parquet')`,
-    `    WHERE ${counts} GROUP BY ALL ORDER BY ALL"`,
+    `    WHERE ${isNet} GROUP BY ALL ORDER BY ALL"`,
     '',
   ].join('\n');
 }
 
-/** The summary for programs; `more` follows the members that every run has. */
+/** The summary for programs; the members of `more` follow those of every run. */
 export function summaryObject(
   { account, range, lake, seconds, summaries, failure }: RunReport,
   more: Readonly<Record<string, unknown>> = {},
@@ -143,7 +143,7 @@ export function summaryObject(
 }
 
 function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }: PipelineSummary): string[] {
-  // Read again, and no file replaced, as it is what the lake holds.
+  // Rows were read again, and no file was replaced because none differ.
   const isUnchanged = files === 0 && [...rows.values()].some((count) => count > 0);
   return [
     printable(pipeline),
@@ -155,9 +155,9 @@ function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }:
   ];
 }
 
-/** Events, or transactions, and entries; of a table that holds neither its rows. */
+/** Counts of events (or transactions) and of entries; for a table with neither, the count of its rows. */
 function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
-  const [other] = [...rows].filter(([table]) => hasOthers(table));
+  const [other] = [...rows].filter(([table]) => hasOtherRows(table));
   const { events, entries } = countsOf(rows);
   if (other === undefined) return [formatCount(events), formatCount(entries)];
   return [formatCount(other[1], other[0] === 'groups' ? 'group' : 'row'), ''];
@@ -168,7 +168,7 @@ export function summaryGrid(summaries: readonly PipelineSummary[]): string[] {
   return grid([headings, ...summaries.map(summaryRow)]);
 }
 
-/** What each kind of thing that a run noticed is, behind its number. */
+/** The text of each kind of warning, after its count. */
 export const warningTexts: Readonly<Record<string, string>> = {
   unknownLists: 'events in lists that the model does not know',
   unknownPaths: 'amounts at paths that the model does not know (kind unknown)',
@@ -182,7 +182,7 @@ export const warningTexts: Readonly<Record<string, string>> = {
   inexactAmounts: 'amounts that DECIMAL(18,6) cannot hold (see amount_text)',
 };
 
-/** What was unexpected in the data, a line for each kind of thing. */
+/** The warnings of a run, a line for each kind. */
 export function warningLines(summaries: readonly PipelineSummary[]): string[] {
   const totals = new Map<string, Map<string, number>>();
   for (const { warnings } of summaries) {
@@ -200,13 +200,13 @@ export function warningLines(summaries: readonly PipelineSummary[]): string[] {
       .join('; ');
     const more = counts.size > 3 ? ` and ${counts.size - 3} more` : '';
     const text = warningTexts[kind] ?? printable(kind);
-    // Each begins with a plural.
+    // Each text begins with a plural.
     const counted = all === 1 ? text.replace(/^(\w+)s\b/, '$1') : text;
     return [`Warning: ${formatCount(all)} ${counted}: ${named}${more}`];
   });
 }
 
-/** What the report of a run doesn't say of it. */
+/** What the note of a run has beside its report. */
 interface RunNote {
   readonly command: string;
   /** Milliseconds since 1970. */
@@ -214,13 +214,13 @@ interface RunNote {
   readonly endedAt: number;
   readonly endpoint: string | undefined;
   readonly isEndpointConfigured?: boolean | undefined;
-  /** The pipelines that were asked for. */
+  /** Names of the requested pipelines. */
   readonly asked: readonly string[];
 }
 
 /**
- * Notes a run in the lake, for `ledgerlake status` and `ledgerlake report`. The note is disposable: where the lake
- * can't take it, that is reported, and the result of the run stays.
+ * Notes a run in the lake, for `ledgerlake status` and `ledgerlake report`. The note is disposable: a failure to write it is
+ * reported and doesn't change the result of the run.
  */
 export async function noteRun(
   store: Store,
@@ -235,7 +235,7 @@ export async function noteRun(
     ]),
   );
   try {
-    // As it may be shown: without user and password. An import takes it from the lake's own note.
+    // Without user and password, so that it may be shown. An import copies it from the note of the run before.
     const address = endpoint === undefined ? undefined : readEndpoint(endpoint);
     await writeLastRun(store, {
       command,
@@ -257,7 +257,7 @@ export async function noteRun(
   }
 }
 
-/** Places that are kept of each kind of thing noticed: the note stays small whatever came. */
+/** Locations that are kept of each kind of warning: they bound the size of the note. */
 const mostLocations = 20;
 
 function keptWarnings(warnings: RunReport['summaries'][number]['warnings']): Record<string, Record<string, number>> {

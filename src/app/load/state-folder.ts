@@ -7,21 +7,21 @@ import { refuseLinks } from '../../lake/store/disk-folders.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
 import { openKeptQuota, type KeptQuota } from '../../engine/journal/persisted-quota.js';
 
-/** What decides where a run's state is kept. */
+/** The options that decide where a run's state is kept. */
 export interface StateLocation {
   readonly lake: string;
-  /** Folder for pages of unfinished slices and the level of the quota; undefined: beside the lake. */
+  /** Folder for the pages of unfinished slices and the level of the quota; undefined: the default of `stateFolder`. */
   readonly journal?: string | undefined;
-  /** Keeps the level of the quota elsewhere than in a file, by the file's name. */
+  /** Opens the level of a quota that is kept elsewhere than in a file, by the name that the file would have. */
   readonly quotas?: ((name: string) => Promise<KeptQuota>) | undefined;
 }
 
-/** Below an account's folder. */
+/** The folder of saved pages, within an account's state folder. */
 export const pagesFolder = 'pages';
 
 /**
- * Where an account's pages of unfinished slices and the level of its quota are kept: beside the lake under a name that no
- * table has, for a lake on S3 in the user's cache. Both may be deleted at any time.
+ * The folder for the pages of an account's unfinished slices and the level of its quota: in the lake under a name that no table
+ * has, for a lake on S3 in the user's cache. It may be deleted at any time.
  *
  * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere
  */
@@ -36,7 +36,7 @@ export function stateFolder({ lake, journal }: StateLocation, account: string): 
   return join(cache, 'ledgerlake', hashOf(lake.replace(/\/+$/, '')), account);
 }
 
-/** Where the level of the quota of an account at an address is kept. */
+/** The file with the level of an account's quota at an endpoint. */
 export function quotaFile(location: StateLocation, account: string, endpoint: string): string {
   return join(stateFolder(location, account), `quota-${hashOf(endpoint)}.json`);
 }
@@ -52,14 +52,14 @@ export async function openQuota(
   return location.quotas === undefined ? openKeptQuota(file, warn) : location.quotas(basename(file, '.json'));
 }
 
-/** Where settlements of an account at an address are kept that were found to be too large to be read. */
+/** The file with an account's settlements at an endpoint that are too large to be read. */
 export function largeGroupsFile(location: StateLocation, account: string, endpoint: string): string {
   return join(stateFolder(location, account), `large-groups-${hashOf(endpoint)}.json`);
 }
 
 /**
- * Deletes an account's pages, and with `all` the level of its quota too. Beside the lake its folder goes as a whole; in a
- * folder of the user's own only what runs have put there, and no link is followed.
+ * Deletes an account's saved pages, and with `all` the level of its quota too. In the default location it deletes the whole
+ * folder; in a folder that the user named only the files of runs. It follows no link.
  *
  * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere, or the system's error
  */
@@ -78,7 +78,7 @@ export async function eraseState(location: StateLocation, account: string, all: 
 const keptFile = /^(?:quota|large-groups)-[^/]+\.json(?:\.\d+\.part)?$/;
 const pageFile = /\.page(?:\.part)?$/;
 
-/** Deletes the files of a folder that are a run's own, with `deep` those of its folders too, and what is empty then. */
+/** Deletes a folder's state files; with `deep` those of its subfolders too, and the folders that are empty then. */
 async function eraseFiles(folder: string, isStateFile: (name: string) => boolean, deep = false): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return [];
@@ -89,11 +89,11 @@ async function eraseFiles(folder: string, isStateFile: (name: string) => boolean
     if (entry.isFile() && isStateFile(entry.name)) await unlink(path);
     else if (entry.isDirectory() && deep) await eraseFiles(path, isStateFile, true);
   }
-  // One that holds something of somebody else's stays.
+  // A folder with other files stays.
   if (deep) await rmdir(folder).catch(() => undefined);
 }
 
-/** The address itself may hold a password. */
+/** A hash, because the address may contain a password. */
 function hashOf(address: string): string {
   return createHash('sha256').update(address).digest('hex').slice(0, 16);
 }

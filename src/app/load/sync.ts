@@ -8,7 +8,7 @@ import { provisionalSummary } from '../provisional-summary.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
-import { instantText } from '../command-text.js';
+import { shortIsoInstant } from '../command-text.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from '../sync/freshness.js';
@@ -29,22 +29,22 @@ import { readJob } from './load-job.js';
 import { load, type Loaded, type LoadOptions } from './load.js';
 
 export interface SyncOptions extends LoadOptions {
-  /** Days that are read again, whatever the schedule says; undefined: what the schedule says. */
+  /** Days that are read again; undefined: as the rules say. */
   readonly lookBack: number | undefined;
-  /** How old the lake may be after the run, such as `2h`; undefined: as old as it gets. */
+  /** How old the lake may be after the run, such as `2h`; undefined: any age. */
   readonly maxLag: string | undefined;
   readonly rules?: readonly LookBackRule[];
-  /** This run is one of several that make a sync; left out: it is all of it. */
+  /** Set where the run is one of several that make up a sync; left out: the run is the whole sync. */
   readonly inTurns?: SyncInTurns;
 }
 
 /**
  * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and reports
- * what has. Each pipeline's `sync` decides what that is.
+ * the changes. Each pipeline's `sync` decides what it reads.
  *
- * @throws LedgerlakeError USAGE before anything is touched, UPSTREAM_EMPTY where a window came back empty that held rows,
- * UPSTREAM_ACCOUNT where the answers are another account's,
- * LAKE_LAG where the lake is older than it may be, or the failure that ended the run, its summary printed
+ * @throws LedgerlakeError USAGE before anything is changed, UPSTREAM_EMPTY where the answer for a window with rows is empty,
+ * UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the failure that
+ * ended the run; the summary is printed before
  */
 export async function sync(options: SyncOptions, context: RunContext): Promise<void> {
   const { clock, emit } = context;
@@ -59,14 +59,13 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
   let planned = unplanned(options, now, end);
   let opened: Lake | undefined;
   const covered = (lake: Lake) => lakeCoveredTo(lake, account, windowed, planned.ranges, end);
-  const known = provisionalSummary({ account, lake: options.lake, from: null, to: end }, clock);
+  const provisional = provisionalSummary({ account, lake: options.lake, from: null, to: end }, clock);
   context.setProvisionalSummary?.(() => ({
-    ...known(),
+    ...provisional(),
     ...(planned.ranges.size > 0 && { from: isoInstant(startOf(planned)) }),
     lag_seconds: opened === undefined ? null : lagSeconds(covered(opened), clock.now()),
   }));
-
-  const read = new Map<string, string[]>();
+  const committed = new Map<string, string[]>();
   await load(
     {
       command: 'sync',
@@ -88,29 +87,26 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       },
       judge: (lake) => lagFailure(covered(lake), maxLagMs, clock.now()),
       present: async (loaded) => {
-        for (const [pipeline, slices] of read) {
-          // Some wait for the rest of a damaged file, and aren't in the lake: all are read again.
-          if (loaded.lake.missingLoads(pipeline, account) === undefined) await inTurns?.read(pipeline, slices);
-        }
+        if (inTurns !== undefined) await noteReadSlices(inTurns, committed, loaded.lake, account);
         await presentSync(loaded, { planned, covered: covered(loaded.lake), maxLagMs }, context);
       },
     },
-    inTurns === undefined ? context : { ...context, emit: collectingSlices(read, emit) },
+    inTurns === undefined ? context : { ...context, emit: collectingSlices(committed, emit) },
   );
 }
 
-/** What a sync reads, once it knows its lake. */
+/** What a sync reads, planned by the state of its lake. */
 interface PlannedSync {
   readonly plan: SyncPlan;
-  /** What is loaded, by pipeline. */
+  /** The range that a pipeline loads, by its name. */
   readonly ranges: ReadonlyMap<string, Window>;
-  /** Days that are read again, by pipeline. */
+  /** Days that are read again, by the pipeline's name. */
   readonly days: ReadonlyMap<string, number>;
-  /** Whether any of it has been read before. */
+  /** Whether any window is read that was loaded before. */
   readonly isRereading: boolean;
 }
 
-/** A sync that doesn't know its lake yet. */
+/** A sync before its lake is open. */
 function unplanned({ lookBack, rules = defaultLookBack, inTurns }: SyncOptions, now: number, end: number): PlannedSync {
   const plan: SyncPlan = {
     ...{ end, now, lookBack, rules, isInTurns: inTurns !== undefined },
@@ -121,29 +117,29 @@ function unplanned({ lookBack, rules = defaultLookBack, inTurns }: SyncOptions, 
   return { plan, ranges: new Map(), days: new Map(), isRereading: false };
 }
 
-/** Plans what pipelines with dates load and read again, and reports the gaps that stay. */
+/** Plans what windowed pipelines load and read again, and reports the gaps that remain. */
 async function planSync(
   lake: Lake,
   account: string,
   windowed: readonly FinancesPipeline[],
-  begun: SyncPlan,
+  initial: SyncPlan,
   emit: Emit,
 ): Promise<PlannedSync> {
-  const plan = { ...begun, lookBacks: await readLookBacks(lake.store, account) };
+  const plan = { ...initial, lookBacks: await readLookBacks(lake.store, account) };
   const ranges = new Map<string, Window>();
   const days = new Map<string, number>();
   let isRereading = false;
-  for (const one of windowed) {
-    const { name: pipeline } = one;
-    const loaded = loadedWindows(lake, pipeline, mainTable(one).name, account);
-    const asked = plan.unfinished.filter((range) => range.pipeline === pipeline);
+  for (const pipeline of windowed) {
+    const { name } = pipeline;
+    const loaded = loadedWindows(lake, name, mainTable(pipeline).name, account);
+    const asked = plan.unfinished.filter((range) => range.pipeline === name);
     const range = syncRange(loaded, plan.end, asked);
-    const lookBack = pipelineLookBackDays(lake, account, one, plan);
-    ranges.set(pipeline, range);
-    days.set(pipeline, lookBack);
+    const lookBack = pipelineLookBackDays(lake, account, pipeline, plan);
+    ranges.set(name, range);
+    days.set(name, lookBack);
     isRereading ||= loaded.length > 0 && lookBack > 0;
     for (const gap of olderGaps(loaded, range, asked)) {
-      emit({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
+      emit({ event: 'gap-left', pipeline: name, from: shortIsoInstant(gap.start), to: shortIsoInstant(gap.end) });
     }
   }
   return { plan, ranges, days, isRereading };
@@ -157,21 +153,21 @@ function lagSeconds(covered: number | undefined, now: number): number | null {
   return covered === undefined ? null : Math.round((now - covered) / 1000);
 }
 
-interface SyncEnd {
+interface SyncResult {
   readonly planned: PlannedSync;
-  /** Up to which instant the lake holds everything. */
+  /** The instant up to which the lake is complete. */
   readonly covered: number | undefined;
   readonly maxLagMs: number | undefined;
 }
 
-/** Notes the look-backs of a sync, and prints what came of it. */
+/** Notes the look-backs of a sync, and prints its result. */
 async function presentSync(
   { lake, report, findings }: Loaded,
-  { planned, covered, maxLagMs }: SyncEnd,
+  { planned, covered, maxLagMs }: SyncResult,
   { clock, emit, print, printJson }: RunContext,
 ): Promise<void> {
-  // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.
-  const isRead = report.summaries.length > 0 && !isBroken(report.failure);
+  // A refused empty answer counts as read, and so does a run whose lake is older than allowed.
+  const isRead = report.summaries.length > 0 && !isIncomplete(report.failure);
   if (isRead) await noteLookBacks(lake, report.account, planned, emit);
   print(summaryText(report));
   const found = findingsText(findings);
@@ -179,8 +175,8 @@ async function presentSync(
   else if (isRead && planned.isRereading) print('Nothing has changed in what was read again\n');
   const lag = lagText(covered, clock.now());
   if (lag !== '') print(lag);
-  // Of a run that came to its end the failure itself says so.
-  const late = isBroken(report.failure)
+  // The failure of a completed run reports the lag itself.
+  const late = isIncomplete(report.failure)
     ? lagFailure(covered, maxLagMs, clock.now(), { remedy: 'the failure that ended this run is why' })
     : undefined;
   if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
@@ -188,8 +184,8 @@ async function presentSync(
 }
 
 /**
- * The ranges of pipelines of which nothing is loaded. They are noted: once some of such a range is loaded, nothing else shows what
- * lacks before it.
+ * The ranges of pipelines without a load. They are noted because, once some of such a range is loaded, nothing else shows that
+ * windows before it are missing.
  */
 function initialRanges(
   lake: Lake,
@@ -210,7 +206,7 @@ function initialRanges(
   });
 }
 
-/** Warns of loaded pipelines that neither the default API nor an option makes this sync load. */
+/** Warns of loaded pipelines that this sync does not load, as they are not of its API. */
 function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<string>, emit: Emit): void {
   const isLoaded = (pipeline: FinancesPipeline) =>
     lake.loadKeys(pipeline.name, mainTable(pipeline).name, account).size > 0;
@@ -219,6 +215,19 @@ function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<s
   const isOfV0 = loaded.some((pipeline) => !defaultPipelines['2024-06-19'].includes(pipeline));
   if (unsynced.length > 0)
     emit({ event: 'api-left', account, pipelines: unsynced, api: isOfV0 ? 'both' : '2024-06-19' });
+}
+
+/** Reports the slices that a run has read to the sync that it belongs to. */
+async function noteReadSlices(
+  inTurns: SyncInTurns,
+  committed: ReadonlyMap<string, readonly string[]>,
+  lake: Lake,
+  account: string,
+): Promise<void> {
+  for (const [pipeline, slices] of committed) {
+    // Slices of a damaged merged file wait for its other load keys: all are read again.
+    if (lake.missingLoads(pipeline, account) === undefined) await inTurns.read(pipeline, slices);
+  }
 }
 
 /** Emits each event, and collects the committed slices by pipeline. */
@@ -233,19 +242,19 @@ function collectingSlices(slices: Map<string, string[]>, emit: Emit): Emit {
   };
 }
 
-/** Whether a run ended before it was done. */
-function isBroken(failure: unknown): boolean {
+/** Whether a run failed before it was complete. */
+function isIncomplete(failure: unknown): boolean {
   return failure !== undefined && codeOf(failure) !== 'LAKE_LAG';
 }
 
-/** Notes how far back was read, which covers every shorter look-back as well. */
+/** Notes the look-backs of this run; a look-back covers every shorter one. */
 async function noteLookBacks(
   lake: Lake,
   account: string,
-  { plan: { lookBacks: done, rules, now }, days }: PlannedSync,
+  { plan: { lookBacks: earlier, rules, now }, days }: PlannedSync,
   emit: Emit,
 ): Promise<void> {
-  const lookBacks = new Map(done);
+  const lookBacks = new Map(earlier);
   for (const [pipeline, back] of days) {
     const reached = rules.filter((rule) => rule.everyDays > 0 && rule.days <= back);
     if (reached.length === 0) continue;

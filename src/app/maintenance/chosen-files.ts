@@ -1,36 +1,36 @@
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
-import { windowOf, type StoredRows } from './recovered-files.js';
+import { loadKeyWindow, type RecoveredFile } from './recovered-files.js';
 
-/** Why a file is not taken, though its bytes are sound. */
+/** Why a file with sound bytes is refused. */
 type Refusal = 'replaced' | 'repeated' | 'undecided';
 
-/** How files of one table are compared where several claim the same rows. */
+/** Compares files of one table that claim the same rows. */
 export interface FileComparison {
-  /** A text that is the same for two files whose rows of a load key are the same. */
-  readonly digest: (file: StoredRows, loadKey: string) => Promise<string>;
-  /** Whether both files hold a row of the same id. */
-  readonly sharesIds: (a: StoredRows, b: StoredRows) => Promise<boolean>;
+  /** A text that is equal for two files with the same rows of a load key. */
+  readonly digest: (file: RecoveredFile, loadKey: string) => Promise<string>;
+  /** Whether both files have a row with the same id. */
+  readonly sharesIds: (a: RecoveredFile, b: RecoveredFile) => Promise<boolean>;
 }
 
 interface ChosenFiles {
-  /** No row is in two of them. */
-  readonly chosen: readonly StoredRows[];
-  readonly refused: ReadonlyMap<StoredRows, Refusal>;
+  /** Files without a common row. */
+  readonly chosen: readonly RecoveredFile[];
+  readonly refused: ReadonlyMap<RecoveredFile, Refusal>;
 }
 
 /**
- * Chooses among files that claim the same windows, settlements or orders: the one that the log named last, where it names
- * them; one of those that hold the same rows; and where neither tells, none.
+ * Chooses among files that claim the same windows, settlements or orders: the one with the newest version in the log, where it has
+ * them; one of several with the same rows; else none.
  */
-export async function chooseFiles(files: readonly StoredRows[], comparison: FileComparison): Promise<ChosenFiles> {
-  const refused = new Map<StoredRows, Refusal>();
+export async function chooseFiles(files: readonly RecoveredFile[], comparison: FileComparison): Promise<ChosenFiles> {
+  const refused = new Map<RecoveredFile, Refusal>();
   const conflicts = await conflictsOf(files, comparison);
   const open = () => conflicts.filter(([a, b]) => !refused.has(a) && !refused.has(b));
   for (const [a, b] of open()) {
     if (refused.has(a) || refused.has(b) || a.version === undefined || b.version === undefined) continue;
     if (a.version !== b.version) refused.set(a.version < b.version ? a : b, 'replaced');
   }
-  // Those that the log doesn't name go first, and the smallest of them.
+  // Files that the log lacks are refused first, those with the fewest load keys before others.
   const contested = new Set(open().flat());
   const byWeight = [...contested].toSorted(
     (a, b) =>
@@ -50,8 +50,8 @@ export async function chooseFiles(files: readonly StoredRows[], comparison: File
 
 /** Whether other files hold the same rows of each of a file's load keys. */
 async function isRepeated(
-  file: StoredRows,
-  others: readonly StoredRows[],
+  file: RecoveredFile,
+  others: readonly RecoveredFile[],
   { digest }: FileComparison,
 ): Promise<boolean> {
   for (const loadKey of file.loadKeys) {
@@ -66,20 +66,22 @@ async function isRepeated(
   return true;
 }
 
-type Pair = readonly [StoredRows, StoredRows];
+type Pair = readonly [RecoveredFile, RecoveredFile];
 
-/** The pairs of files of which not both can count. */
-async function conflictsOf(files: readonly StoredRows[], { sharesIds }: FileComparison): Promise<Pair[]> {
-  const found = new Map<StoredRows, Set<StoredRows>>();
-  const note = (map: Map<StoredRows, Set<StoredRows>>, a: StoredRows, b: StoredRows): void => {
-    if (a !== b && map.get(b)?.has(a) !== true) map.set(a, (map.get(a) ?? new Set<StoredRows>()).add(b));
+/** The pairs of files that can't both be chosen. */
+async function conflictsOf(files: readonly RecoveredFile[], { sharesIds }: FileComparison): Promise<Pair[]> {
+  const found = new Map<RecoveredFile, Set<RecoveredFile>>();
+  const note = (map: Map<RecoveredFile, Set<RecoveredFile>>, a: RecoveredFile, b: RecoveredFile): void => {
+    if (a !== b && map.get(b)?.has(a) !== true) map.set(a, (map.get(a) ?? new Set<RecoveredFile>()).add(b));
   };
-  // An import adds files to a day that has some.
-  const mayShare = new Map<StoredRows, Set<StoredRows>>();
+  // An import adds files to a day that has files.
+  const mayShare = new Map<RecoveredFile, Set<RecoveredFile>>();
   const claims = files
-    .flatMap((file) => file.loadKeys.map((key) => ({ file, key, id: `${file.account} ${key}`, window: windowOf(key) })))
+    .flatMap((file) =>
+      file.loadKeys.map((key) => ({ file, key, id: `${file.account} ${key}`, window: loadKeyWindow(key) })),
+    )
     .toSorted((a, b) => (a.window?.start ?? 0) - (b.window?.start ?? 0));
-  const byId = new Map<string, StoredRows[]>();
+  const byId = new Map<string, RecoveredFile[]>();
   let reaching: typeof claims = [];
   for (const claim of claims) {
     const { file, key, id, window } = claim;

@@ -18,15 +18,15 @@ import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { customPipelinesOf, familiesOf, type Family, type Table, type Tabled } from '../../core/columns/table.js';
 import type { Limits } from '../../lake/files/workspace.js';
 
-/** Where a lake is. */
+/** The location of a lake. */
 export interface LakeAddress {
   /** As the user wrote it. */
   readonly lake: string;
-  /** In the place of the one that `lake` names. */
+  /** Used instead of the store that `lake` names. */
   readonly store?: Store | undefined;
 }
 
-/** Opens the store of a lake that must be there. Throws a USAGE error where its folder isn't. */
+/** Opens the store of an existing lake. Throws a USAGE error where its folder is missing. */
 export async function existingStore({ lake, store }: LakeAddress, clock: Clock): Promise<Store> {
   if (store !== undefined) return store;
   const opened = openStore(lake, { clock });
@@ -34,71 +34,71 @@ export async function existingStore({ lake, store }: LakeAddress, clock: Clock):
   return opened;
 }
 
-/** Opens a lake that must be there. Throws as `existingLake` does. */
+/** Opens an existing lake. Throws as `existingLake` does. */
 export function openExisting({ lake, store }: LakeAddress, schemas: readonly Table[], clock: Clock): Promise<Lake> {
   return store === undefined ? existingLake(lake, schemas, clock) : Lake.open(store, schemas, clock);
 }
 
-/** What `compact` and `rebuild` are asked for. */
+/** The options that `compact` and `rebuild` share. */
 export interface MaintenanceOptions extends ExportOptions, LakeAddress {
-  /** Names; empty for all. */
+  /** Names of pipelines; empty: all. */
   readonly pipelines: readonly string[];
   /** Undefined: every account of the lake. */
   readonly account: string | undefined;
-  /** The configuration file, if that was said: for commands that are printed. */
+  /** The configuration file, for printed commands; undefined: they don't name it. */
   readonly config?: string | undefined;
-  /** How many hours files stay that the command replaces; undefined: as the lake has it. */
+  /** Hours for which replaced files are retained; undefined: the lake's setting. */
   readonly retentionHours?: number | undefined;
-  /** What the command may hold in memory, where it isn't its default. */
+  /** Memory limits; left out: the command's. */
   readonly limits?: Limits;
 }
 
-/** What a command changes, and with what. */
+/** The lake, the families and the limits of a run of `compact` or `rebuild`. */
 export interface MaintenanceRun extends Pick<RunContext, 'clock' | 'signal' | 'emit'> {
   readonly lake: Lake;
   readonly families: readonly Family[];
   readonly account: string | undefined;
   readonly limits: Limits;
-  /** Figures of one more family, which count for the summary as they are by then, also where the command fails. */
-  readonly begin: (family: Family) => FamilySummary;
+  /** Adds a family to the summary, which is printed also where the command fails. */
+  readonly summarize: (family: Family) => FamilySummary;
 }
 
-/** What `compact` or `rebuild` has done to one pipeline's tables. */
+/** The counts of one pipeline's tables. */
 export interface FamilySummary {
   readonly pipeline: string;
   /** Merges, or files of the main table that were re-derived. */
   slices: number;
-  /** Rows gone through, by table. */
+  /** Processed rows, by table. */
   readonly rows: Map<string, number>;
-  /** Files written, and their bytes. */
+  /** Written files, and their bytes. */
   files: number;
   bytes: number;
-  /** Files that they replace, and their bytes. */
+  /** Replaced files, and their bytes. */
   replacedFiles: number;
   replacedBytes: number;
   seconds: number;
 }
 
-/** Which of the commands it is. */
+/** How `compact` and `rebuild` differ. */
 interface MaintenanceCommand {
   readonly command: string;
-  /** Whose tables it can change. */
+  /** The pipelines whose tables it can change. */
   readonly pipelines: readonly Tabled[];
   readonly limits: Limits;
-  /** `Compacted`. */
+  /** The verb of the summary: `Compacted`. */
   readonly title: string;
-  /** Printed where no file was written. */
+  /** The text that is printed where no file was written. */
   readonly nothing: (summaries: readonly FamilySummary[]) => string;
-  /** Heading of the number of slices. */
+  /** The heading of the number of slices. */
   readonly slices: string;
-  /** Told of the lake as soon as it is open: what takes long to start may start. */
+  /** Called once the lake is open, to start what takes long to start. */
   readonly opened?: (run: Pick<MaintenanceRun, 'lake' | 'families' | 'account'>) => void;
   readonly run: (run: MaintenanceRun) => Promise<void>;
 }
 
 /**
- * Opens the lake for a change of its own files, clears what dead runs left, runs the command, clears once more and prints a
- * summary, also of a command that failed. A lake that holds nothing is left alone.
+ * Opens the lake for a change of its files, vacuums it, runs the command, vacuums it again and prints a summary, also of a command
+ * that failed. An empty lake is not changed.
  *
  * @throws LedgerlakeError USAGE for an unknown pipeline or account and where there is no lake, and what the command throws
  */
@@ -118,7 +118,7 @@ export async function maintain(
   const families = chosenFamilies(options.pipelines, known, accounts);
   refuseUnknownAccount(account, accounts, options.lake);
   const summaries: FamilySummary[] = [];
-  const begin = ({ pipeline }: Family): FamilySummary => {
+  const summarize = ({ pipeline }: Family): FamilySummary => {
     const none = { slices: 0, files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };
     const summary = { pipeline, ...none, rows: new Map<string, number>() };
     summaries.push(summary);
@@ -142,7 +142,7 @@ export async function maintain(
   const limits = options.limits ?? command.limits;
   const lease = await acquireLease(lake.store, clock, { command: command.command, account, pipelines });
   try {
-    const run = { lake, families, clock, signal, emit, account, limits, begin };
+    const run = { lake, families, clock, signal, emit, account, limits, summarize };
     await runUnderLease(run, lease, options, context, command);
   } catch (error) {
     end('failed');
@@ -153,7 +153,7 @@ export async function maintain(
   end('done');
 }
 
-/** Runs a command, and clears up before and after it. */
+/** Runs a command, and vacuums the lake before and after it. */
 async function runUnderLease(
   run: MaintenanceRun,
   lease: RunLease,
@@ -172,7 +172,7 @@ async function runUnderLease(
   await lake.setRetention(options.retentionHours);
   let unexported: LedgerlakeError | undefined;
   try {
-    // What a dead run left half-done is in the way of what it was about to replace.
+    // Completes the interrupted swaps of killed runs, which would block the replacement of their files.
     await vacuumLake(lake, lease, { clock, emit });
     await command.run(run);
     await vacuumLake(lake, lease, { clock, emit });
@@ -220,7 +220,7 @@ function chosenFamilies(
   return familiesOf(pipelines.filter(({ name }) => names.length === 0 || names.includes(name)));
 }
 
-/** For people: a line for each pipeline that was changed. */
+/** The summary for people: a line for each changed pipeline. */
 function summaryGrid(summaries: readonly FamilySummary[], slices: string): string[] {
   const headings = ['pipeline', slices, 'files', 'after', 'size', 'after', 'time'];
   const rows = summaries.map((summary) => [
@@ -235,7 +235,7 @@ function summaryGrid(summaries: readonly FamilySummary[], slices: string): strin
   return grid([headings, ...rows]);
 }
 
-/** For programs: the keys that every command's summary has. */
+/** The summary for programs: the keys of every command. */
 function summaryObject(summaries: readonly FamilySummary[]): object {
   return Object.fromEntries(
     summaries.map(({ pipeline, rows, slices, ...files }) => {

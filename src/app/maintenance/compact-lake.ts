@@ -4,7 +4,7 @@ import { unpinAppended } from '../../lake/transaction/references.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { addSize, bundlesOf, bytesOf, replacing, tablesOf, whileLive, type Bundle } from './file-bundles.js';
+import { addSize, bundlesOf, bundleBytes, replacing, tablesOf, whileLive, type Bundle } from './file-bundles.js';
 import type { Family } from '../../core/columns/table.js';
 import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
@@ -17,26 +17,25 @@ import type { Add } from '../../lake/delta/actions.js';
 import { damageOf } from '../../lake/files/checked-file.js';
 
 export interface CompactOptions extends MaintenanceOptions {
-  /** What files are merged up to, in bytes; default 128 MB. */
+  /** Size of a merged file in bytes, at most; default 128 MB. */
   readonly targetBytes?: number;
-  /** Removes damaged files of the history, whose rows are lost. */
+  /** Removes damaged files of the history, and so loses their rows. */
   readonly dropDamagedHistory?: boolean;
 }
 
-/** As large as DuckDB and object stores like files. */
+/** A size that DuckDB and object stores read efficiently. */
 const defaultTargetBytes = 128_000_000;
 
-/** How often a partition is planned anew that another run changes meanwhile. */
+/** Attempts to merge a partition that another run changes each time. */
 const mostAttempts = 5;
 
 /**
- * `ledgerlake compact`: merges the small files of each partition of account and month into files of about the target size,
- * until no two small ones are left, writes what else is as it was landed once more, smaller, and prints a summary. No
- * upstream, no quota. Each merge is in the lake whole or not at all; one whose files another run replaces meanwhile is
- * dropped, and what is there then is planned anew.
+ * `ledgerlake compact`: merges the small files of each partition of account and month into files of about the target size, until
+ * no two small ones are left, recompresses large files that slices wrote, and prints a summary. It sends no requests to the
+ * upstream. Each merge is one transaction; where another run replaces its files meanwhile, the partition is planned again.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or a bad account, LAKE_STORE naming a file that is missing or was
- *   changed behind the lake's back, STOPPED; the summary is printed by then, and what was merged stays
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE for a file that is missing or damaged, STOPPED;
+ *   the summary is printed before, and committed merges stay
  */
 export async function compact(options: CompactOptions, context: RunContext): Promise<void> {
   const { lake: address, dropDamagedHistory: isDropping = false, targetBytes = defaultTargetBytes } = options;
@@ -59,8 +58,8 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
 }
 
 /**
- * Removes the files of the history that are missing or aren't what the log says, in one commit, and reports the rows that are
- * lost with each: nothing can make them again, as the service no longer has what has vanished.
+ * Removes the history's files that are missing or damaged, in one commit, and reports the lost rows of each. They can't be restored,
+ * because the service no longer returns vanished events.
  *
  * @throws LedgerlakeError as the store and the log do, STOPPED
  */
@@ -75,44 +74,44 @@ async function dropDamagedHistory({ lake, account, clock, signal, emit }: Mainte
       if (reason !== undefined) damaged.set(add.path, { add, reason });
     }
     if (damaged.size === 0) continue;
-    let gone: Add[] = [];
+    let removed: Add[] = [];
     await table.commit('DELETE', ({ files }) => {
-      // Another run may have merged one meanwhile, or written it again.
-      gone = [...damaged.values()].flatMap(({ add }) => {
+      // Another run may have merged or repaired a file meanwhile.
+      removed = [...damaged.values()].flatMap(({ add }) => {
         const found = files.get(add.path);
         return found !== undefined && found.tags?.['sha256'] === add.tags?.['sha256'] ? [found] : [];
       });
-      return gone.length === 0 ? undefined : gone.map((add) => removal(add, clock.now()));
+      return removed.length === 0 ? undefined : removed.map((add) => removal(add, clock.now()));
     });
-    for (const add of gone) {
+    for (const add of removed) {
       const rows = Number(add.tags?.['rows'] ?? 0);
       const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
       const { reason = '' } = damaged.get(add.path) ?? {};
       emit({ event: 'history-dropped', file: table.pathOf(add), slice, rows, reason });
     }
-    await lake.drop(gone.map((add) => table.pathOf(add)));
+    await lake.drop(removed.map((add) => table.pathOf(add)));
   }
 }
 
 async function compactFamily(run: MaintenanceRun, workspace: Workspace, family: Family, targetBytes: number) {
-  const { lake, clock, account, signal, emit, begin } = run;
+  const { lake, clock, account, signal, emit } = run;
   const { pipeline } = family;
-  const summary = begin(family);
+  const summary = run.summarize(family);
   const began = clock.now();
   const partitions = partitionsOf(bundlesOf(lake, family, account));
   const planned = [...partitions.values()].flatMap((bundles) => mergesOf(family, bundles, targetBytes).flat());
-  emit({ event: 'files-planned', pipeline, files: planned.length, bytes: bytesOf(planned) });
+  emit({ event: 'files-planned', pipeline, files: planned.length, bytes: bundleBytes(planned) });
   for (const partition of partitions.keys()) {
-    for (let lost = 0; lost < mostAttempts;) {
-      const [owner = ''] = partition.split('/');
-      const bundles = partitionsOf(bundlesOf(lake, family, owner)).get(partition) ?? [];
+    for (let conflicts = 0; conflicts < mostAttempts;) {
+      const [accountName = ''] = partition.split('/');
+      const bundles = partitionsOf(bundlesOf(lake, family, accountName)).get(partition) ?? [];
       const [merge] = mergesOf(family, bundles, targetBytes);
       if (merge === undefined) break;
       signal.throwIfAborted();
       if (await commitMerge(run, workspace, family, merge, summary)) {
-        emit({ event: 'files-merged', pipeline, partition, files: merge.length, bytes: bytesOf(merge) });
+        emit({ event: 'files-merged', pipeline, partition, files: merge.length, bytes: bundleBytes(merge) });
       } else {
-        lost++;
+        conflicts++;
         await lake.refresh();
       }
       await workspace.clear();
@@ -121,7 +120,7 @@ async function compactFamily(run: MaintenanceRun, workspace: Workspace, family: 
   summary.seconds = (clock.now() - began) / 1000;
 }
 
-/** One merge; false where another run has replaced one of the files meanwhile. */
+/** Commits a merge; false where another run has replaced one of the files meanwhile. */
 async function commitMerge(
   { lake, clock, signal }: MaintenanceRun,
   workspace: Workspace,
@@ -130,7 +129,7 @@ async function commitMerge(
   summary: FamilySummary,
 ): Promise<boolean> {
   const merge = () => mergedFiles({ lake, clock, workspace, family }, bundles, signal);
-  // A file that isn't there any more may have been replaced, and then nothing is wrong with it.
+  // A missing file may have been replaced, which is no failure.
   const files = await whileLive(lake, family, bundles, merge);
   if (files === undefined) return false;
   const { isCommitted, ...written } = await commitTransaction(lake, clock, {
@@ -145,14 +144,14 @@ async function commitMerge(
   summary.files += written.files;
   summary.bytes += written.bytes;
   summary.replacedFiles += bundles.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
-  summary.replacedBytes += bytesOf(bundles);
+  summary.replacedBytes += bundleBytes(bundles);
   for (const { table, add } of files) {
     summary.rows.set(table.name, (summary.rows.get(table.name) ?? 0) + Number(add.tags?.['rows'] ?? 0));
   }
   return true;
 }
 
-/** By account and month, in order. */
+/** The bundles by account and month, in order. */
 function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
   const partitions = groupBy(bundles, ({ main }) => {
     const { account, month } = main.partitionValues;
@@ -161,16 +160,16 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
   return new Map([...partitions].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The merges of those of one partition's bundles that can be split again, neighbours being those whose rows begin one after the other. */
+/** The merges of one partition's bundles, in the order of their first rows. Bundles that couldn't be split again are left out. */
 function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: number): Bundle[][] {
   const items = bundles
     .filter(({ main, isWhole }) => isWhole && canSplitRows(family.main, family.derived, loadKeysOf(main)))
     .map((bundle) => ({
       bundle,
-      // The target is that of the largest file of a merge.
+      // The target applies to the largest file of a merge.
       bytes: Math.max(...tablesOf(family, [bundle]).map(({ adds }) => adds.reduce(addSize, 0))),
-      landedBytes: landedBytesOf(bundle),
-      first: firstOf(family, bundle),
+      sliceBytes: sliceBytesOf(bundle),
+      first: leastValue(family, bundle),
       spans: importSpansOf(bundle.main),
     }))
     .toSorted((a, b) =>
@@ -180,32 +179,31 @@ function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: numbe
   return merges.map((merge) => merge.map(({ bundle }) => bundle));
 }
 
-/** Bytes of a bundle's files that are as slices have landed them. */
-function landedBytesOf({ main, derived }: Bundle): number {
+/** Bytes of a bundle's files that slices wrote. */
+function sliceBytesOf({ main, derived }: Bundle): number {
   return [main, ...derived.map(({ add }) => add)].filter((add) => !isRewritten(add)).reduce(addSize, 0);
 }
 
-/** The least value of the column that files are sorted by; empty where the log doesn't say. */
-function firstOf({ main: table }: Family, { main }: Bundle): string {
+/** The least value of the column that files are sorted by; empty where the log lacks it. */
+function leastValue({ main: table }: Family, { main }: Bundle): string {
   const column = leadingColumn(table);
   return column === undefined ? '' : (columnStatistics(main, column).least ?? '');
 }
 
-/** A thing to be merged, of a size in bytes. */
+/** An item that may be merged. */
 interface Sized {
   readonly bytes: number;
-  /** Bytes of those of its files that are as a slice has landed them: written once more, they come out smaller. */
-  readonly landedBytes: number;
+  /** Bytes of its files that slices wrote: a rewrite makes them smaller. */
+  readonly sliceBytes: number;
 }
 
-/** What share of the target landed bytes must have to be worth being rewritten for their own sake. */
-const leastLandedShare = 1 / 128;
+/** Share of the target that an item's `sliceBytes` must have for a rewrite of the item alone. */
+const leastRewrittenShare = 1 / 128;
 
 /**
- * Which of these are to be merged, each list into one: neighbours that are less than half as large as the target,
- * up to that size together; then, each by itself, those that are only to be written smaller. Where nothing comes out, at
- * most one is that small, of those that may be merged with each other, and few bytes are as they were landed: that is what
- * `compact` leaves alone.
+ * Plans merges: lists of neighbours that are each smaller than half the target, and together at most as large as it; then single
+ * items that are only rewritten. Where it plans nothing, at most one item of those that may be merged is that small, and few bytes
+ * are of files that slices wrote.
  */
 export function planMerges<T extends Sized>(
   items: readonly T[],
@@ -213,7 +211,7 @@ export function planMerges<T extends Sized>(
   mayMerge: (one: T, other: T) => boolean = () => true,
 ): T[][] {
   const merges: T[][] = [];
-  /** Merges that more may be added to. */
+  /** Merges with room for more items. */
   const open: { items: T[]; bytes: number }[] = [];
   for (const item of items) {
     if (item.bytes * 2 >= targetBytes) continue;
@@ -230,6 +228,6 @@ export function planMerges<T extends Sized>(
   merges.push(...open.map(({ items: merged }) => merged));
   const found = merges.filter((merge) => merge.length > 1);
   const merged = new Set(found.flat());
-  const alone = items.filter((item) => item.landedBytes >= targetBytes * leastLandedShare && !merged.has(item));
+  const alone = items.filter((item) => item.sliceBytes >= targetBytes * leastRewrittenShare && !merged.has(item));
   return [...found, ...alone.map((item) => [item])];
 }

@@ -23,11 +23,11 @@ import type { Workspace } from '../../lake/files/workspace.js';
 export interface Bundle {
   readonly main: Add;
   readonly derived: readonly { readonly table: Table; readonly add: Add }[];
-  /** Whether the log has all of its derived files, and nothing else references them. */
+  /** Whether the log has all derived files, and no other file references them. */
   readonly isWhole: boolean;
 }
 
-/** What bundles of a family are rewritten with. */
+/** The lake, workspace and family of a rewrite of bundles. */
 export interface Rewriting {
   readonly lake: Lake;
   readonly clock: Clock;
@@ -35,12 +35,12 @@ export interface Rewriting {
   readonly family: Family;
 }
 
-/** The bundles of a family's files, by path. One that isn't whole is mostly one that another run is changing. */
+/** The bundles of a family, sorted by path. Most bundles that aren't whole are being changed by another run. */
 export function bundlesOf(lake: Lake, family: Family, account: string | undefined): Bundle[] {
   const accounts = account === undefined ? [...lake.accounts()].toSorted() : [account];
   const adds = accounts
-    .flatMap((owner) => lake.files(family.pipeline, family.main.name, owner))
-    // A lasting table's own that doesn't count by itself yet, if at all.
+    .flatMap((name) => lake.files(family.pipeline, family.main.name, name))
+    // A file of an append-only table that is still pinned by a main file.
     .filter((add) => !isDerivedFile(add));
   const { snapshot } = lake.table(family.main.name);
   return adds
@@ -57,8 +57,8 @@ export function bundlesOf(lake: Lake, family: Family, account: string | undefine
 }
 
 /**
- * Chosen bundles. Where one of them isn't whole, what a run that died has taken out is put back first; a run that lives starts its
- * commit anew.
+ * The chosen bundles. Where one of them isn't whole, the files that an interrupted swap removed are restored first; an active run
+ * retries its commit.
  */
 export async function restoredBundles(
   { lake, clock }: Pick<Rewriting, 'lake' | 'clock'>,
@@ -71,13 +71,13 @@ export async function restoredBundles(
   return choose();
 }
 
-/** Where rows of a main file belong that have some of its load keys. */
-export function targetOf(family: Family, { partitionValues }: Add, loadKeys: readonly string[]): FileTarget {
+/** The target of new files with some load keys of a main file. */
+export function fileTargetOf(family: Family, { partitionValues }: Add, loadKeys: readonly string[]): FileTarget {
   const { account, month } = partitionValues;
   return { family, account: account ?? '', month: month ?? '', loadKeys };
 }
 
-/** A family's tables of which some bundles have files, the main one last, with these files. */
+/** A family's tables that have files in some bundles, with these files; the main table is last. */
 export function tablesOf({ main, derived }: Family, bundles: readonly Bundle[]): { table: Table; adds: Add[] }[] {
   const ofDerived = derived.map((table) => ({
     table,
@@ -88,13 +88,13 @@ export function tablesOf({ main, derived }: Family, bundles: readonly Bundle[]):
   );
 }
 
-/** Identifies a main file together with the files that it references. */
+/** A key of a main file and the files that it references. */
 export function bundleKey({ path, tags }: Add): string {
   return `${path} ${tags?.['derived'] ?? ''}`;
 }
 
-/** Bytes of bundles' files. */
-export function bytesOf(bundles: readonly Bundle[]): number {
+/** The size of bundles' files in bytes. */
+export function bundleBytes(bundles: readonly Bundle[]): number {
   return bundles.flatMap(({ main, derived }) => [main, ...derived.map(({ add }) => add)]).reduce(addSize, 0);
 }
 
@@ -103,8 +103,8 @@ export function addSize(sum: number, { size }: Add): number {
 }
 
 /**
- * The bundles' main files as the log has them now; undefined where one of them isn't as it was read: only what is there
- * unchanged may be replaced by something that holds the same rows.
+ * The present log entries of the bundles' main files; undefined where one of them has changed since it was read. Only unchanged
+ * files may be replaced by files with the same rows.
  */
 function currentFiles(files: ReadonlyMap<string, Add>, bundles: readonly Bundle[]): Add[] | undefined {
   const current = bundles.flatMap(({ main }) => {
@@ -116,7 +116,7 @@ function currentFiles(files: ReadonlyMap<string, Add>, bundles: readonly Bundle[
   return current.length === bundles.length ? current : undefined;
 }
 
-/** What a transaction that replaces bundles has to do, while all of them are there. */
+/** The decision of a transaction that replaces bundles, as long as all of them are unchanged. */
 export function replacing(bundles: readonly Bundle[]): Transaction['decide'] {
   return ({ files }) => {
     const replaced = currentFiles(files, bundles);
@@ -124,7 +124,7 @@ export function replacing(bundles: readonly Bundle[]): Transaction['decide'] {
   };
 }
 
-/** What a step over bundles returns; undefined where it failed and another run has replaced one of them meanwhile. */
+/** Runs a step over bundles; returns undefined where it failed because another run has replaced one of them. */
 export async function whileLive<T>(
   lake: Lake,
   family: Family,
@@ -141,8 +141,8 @@ export async function whileLive<T>(
 }
 
 /**
- * Copies committed files of a table into the workspace; their paths there. Throws as `checkedFile` does: copies stay when
- * another run replaces the files.
+ * Copies committed files of a table into the workspace, where they stay when another run replaces the files. Returns their local
+ * paths. Throws as `checkedFile` does.
  */
 export async function fetchFiles(
   { lake, workspace }: Pick<Rewriting, 'lake' | 'workspace'>,
@@ -155,7 +155,7 @@ export async function fetchFiles(
   return paths;
 }
 
-/** Writes the rows of local files of a table that meet a condition in SQL, in their order. */
+/** Writes the rows of local files that meet a condition in SQL, in their order. */
 export async function writeFiltered(
   workspace: Workspace,
   table: Table,
@@ -170,21 +170,21 @@ export async function writeFiltered(
   return sortedFile(workspace, table, { paths, metadata, select }, {});
 }
 
-/** Rows of bundles on their way into a bundle of their own. */
+/** A bundle that is to be written. */
 interface NewBundle {
   readonly target: FileTarget;
-  /** Tells it from the others of the same commit. */
+  /** Distinguishes it from the other bundles of the commit. */
   readonly key: string;
-  /** Tags of the main file that the rows are of: what adds something up is added up anew. */
+  /** Tags of the main file that the rows are of; sums among them are computed again. */
   readonly tags: Readonly<Record<string, string>>;
-  /** Writes the rows of each table, the main one last. */
+  /** Writes the rows of each table; the main table is last. */
   readonly tables: readonly {
     readonly table: Table;
     readonly write: (metadata: ReadonlyMap<string, string>) => Promise<LocalParquet>;
   }[];
 }
 
-/** Writes a bundle's files, as far as they have rows; none where the main one has none. */
+/** Writes a bundle's files, except those without rows; none where the main file has no rows. */
 export async function writeBundle(
   { database }: Workspace,
   { target, key, tags, tables }: NewBundle,

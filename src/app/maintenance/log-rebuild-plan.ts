@@ -22,17 +22,18 @@ import { keepsHistory } from '../reconcile/event-history.js';
 import { chooseFiles, type FileComparison } from './chosen-files.js';
 import {
   isDoubtful,
-  storedRows,
-  windowOf,
+  loadKeyWindow,
+  recoverFile,
   type DoubtfulFile,
-  type StoredRows,
-  type StoredTable,
+  type RecoveredFile,
+  type RecoveredTable,
 } from './recovered-files.js';
 
-/** A table, and what is wrong with its log, in words. */
+/** A table, and the fault of its log. */
 export interface OpenedTable {
   readonly schema: Table;
   readonly table: DeltaTable;
+  /** In words; undefined: none. */
   readonly fault: string | undefined;
   /** The least version that a new log may begin with. */
   readonly from: number;
@@ -50,8 +51,9 @@ export async function openTables(store: Store, schemas: readonly Table[], clock:
       const { version } = await table.refresh();
       if (version < noted) fault = 'commits are missing at its end';
       else if (version < 0 && (await firstDataFile(store, schema.name)) !== undefined) fault = 'there is none';
-      else if (note === undefined && (await hasUnnamedFiles(store, table))) fault = 'commits may be missing at its end';
-      // Every other command reads a checkpoint in its place, until it needs this very commit.
+      else if (note === undefined && (await hasUnreferencedFiles(store, table)))
+        fault = 'commits may be missing at its end';
+      // Other commands read a checkpoint instead, until they need this commit.
       else fault = (await table.replay()).commits[0]?.fault;
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') throw error;
@@ -64,8 +66,8 @@ export async function openTables(store: Store, schemas: readonly Table[], clock:
   return opened;
 }
 
-/** Whether data files lie in a table's folders that its log names neither as its own nor as replaced ones that stay. */
-async function hasUnnamedFiles(store: Store, table: DeltaTable): Promise<boolean> {
+/** Whether a table's folders have data files that its log references neither as live nor as retained. */
+async function hasUnreferencedFiles(store: Store, table: DeltaTable): Promise<boolean> {
   const prefix = `${table.schema.name}/`;
   for await (const { path } of store.list(table.schema.name)) {
     if (!isDataFile(path) || table.fileAt(path) !== undefined) continue;
@@ -74,41 +76,41 @@ async function hasUnnamedFiles(store: Store, table: DeltaTable): Promise<boolean
   return false;
 }
 
-/** A file with any other version is not the log's. */
+/** Whether a number in a file's name can be a version of the log. */
 function isPlausible(version: number): boolean {
   return version < 1e12;
 }
 
-/** A lake some of whose logs are written anew. */
+/** A lake with logs that are rebuilt. */
 export interface DamagedLogs {
   readonly store: Store;
   readonly families: readonly Family[];
   readonly opened: readonly OpenedTable[];
-  /** Those of the opened tables whose logs are written anew. */
+  /** The tables whose logs are rebuilt. */
   readonly broken: readonly OpenedTable[];
 }
 
-/** Something that isn't loaded any more. */
+/** A load key, or rows of a month, that isn't loaded any more. */
 interface LostLoad {
   readonly account: string;
   readonly text: string;
 }
 
-/** What becomes of one table. */
+/** The plan for one table's log. */
 export interface TablePlan {
   readonly table: DeltaTable;
   readonly from: number;
   readonly metaData: MetaData | undefined;
-  readonly files: readonly StoredRows[];
+  readonly files: readonly RecoveredFile[];
   readonly txns: readonly Txn[];
-  /** Paths within the lake, each with why. */
+  /** Paths of moved files within the lake, each with the reason. */
   readonly moved: readonly { readonly path: string; readonly reason: string }[];
   readonly lost: readonly LostLoad[];
   /** Undefined for a derived table. */
   readonly family: Family | undefined;
 }
 
-/** What a load key of a family's main table names. */
+/** The kind of a family's load keys. */
 export function loadKeyOf({ pipeline }: Family): string {
   return pipelineNamed(pipeline)?.loadKey ?? 'window';
 }
@@ -127,16 +129,16 @@ export async function planOf(
     const moved = paths.map((path) => ({ path, reason: 'its rows are derived again' }));
     return { ...base, files: [], txns: [], moved, lost: [], family };
   }
-  const isLasting = schema.appendOnly === true;
-  const stored: StoredTable = {
+  const isAppendOnly = schema.appendOnly === true;
+  const recovered: RecoveredTable = {
     schema,
-    pipelines: new Set([...(isLasting ? families.map(({ pipeline }) => pipeline) : []), family.pipeline]),
-    loadKey: isLasting ? undefined : loadKeyOf(family),
+    pipelines: new Set([...(isAppendOnly ? families.map(({ pipeline }) => pipeline) : []), family.pipeline]),
+    loadKey: isAppendOnly ? undefined : loadKeyOf(family),
     hasNet: family.derived.length > 0,
   };
   return withWorkspace(defaultLimits, store, async (workspace) => {
-    const { sound, doubtful, replaced } = await readFiles(stored, paths, remains, { ...logs, workspace });
-    const { chosen, refused } = isLasting
+    const { sound, doubtful, replaced } = await readFiles(recovered, paths, remains, { ...logs, workspace });
+    const { chosen, refused } = isAppendOnly
       ? await disjointFiles(sound, store, workspace)
       : await chooseFiles(sound, comparisonOf(schema, store, workspace));
     const moved = [
@@ -144,7 +146,7 @@ export async function planOf(
       ...replaced.map((path) => ({ path, reason: 'the log has removed it' })),
       ...[...refused].map(([{ path }, refusal]) => ({ path, reason: refusals[refusal] })),
     ];
-    const loads = isLasting
+    const loads = isAppendOnly
       ? { txns: [], lost: [] }
       : loadsOf(family, chosen, [...doubtful, ...refused.keys()], remains, clock.now());
     return { ...base, files: chosen, ...loads, moved, family };
@@ -152,27 +154,27 @@ export async function planOf(
 }
 
 interface ReadFiles {
-  readonly sound: readonly StoredRows[];
+  readonly sound: readonly RecoveredFile[];
   readonly doubtful: readonly DoubtfulFile[];
-  /** Paths of those that a commit has removed, which has what replaced them. */
+  /** Paths of files that a commit has replaced. */
   readonly replaced: readonly string[];
 }
 
-/** Reads every file of a table's folders, and sorts out those that may count. */
+/** Reads every file of a table's folders, and sorts them by soundness. */
 async function readFiles(
-  stored: StoredTable,
+  table: RecoveredTable,
   paths: readonly string[],
   remains: LogRemains,
   { clock, workspace, ...logs }: DamagedLogs & { readonly clock: Clock; readonly workspace: Workspace },
 ): Promise<ReadFiles> {
-  const sound: StoredRows[] = [];
+  const sound: RecoveredFile[] = [];
   const doubtful: DoubtfulFile[] = [];
   const replaced: string[] = [];
   for (const path of paths) {
-    const file = await storedRows(stored, path, { store: logs.store, workspace, remains, now: clock.now() });
+    const file = await recoverFile(table, path, { store: logs.store, workspace, remains, now: clock.now() });
     if (isDoubtful(file)) doubtful.push(file);
     else if (remains.removed.has(file.add.path)) replaced.push(path);
-    else if (stored.schema.appendOnly === true && !mayCount(file, remains, logs)) {
+    else if (table.schema.appendOnly === true && !mayCount(file, remains, logs)) {
       doubtful.push({ ...file, reason: 'no commit has named it' });
     } else sound.push(file);
   }
@@ -185,7 +187,7 @@ const refusals = {
   undecided: 'another file claims its rows, and it is unknown which is newer',
 } as const;
 
-/** What is left of a log's description of its table, where it can be one. */
+/** The description of the table in the remains of its log, if it is valid. */
 function fittingMetaData({ metaData }: LogRemains, { name }: Table): MetaData | undefined {
   if (metaData === undefined || (metaData.name ?? name) !== name) return undefined;
   try {
@@ -196,9 +198,9 @@ function fittingMetaData({ metaData }: LogRemains, { name }: Table): MetaData | 
   }
 }
 
-/** Whether a file of a lasting table may have counted: a main table's log has named it, or can't be read any more. */
+/** Whether a file of an append-only table may have counted: a main table's log has pinned it, or is damaged. */
 function mayCount(
-  { path, add }: StoredRows,
+  { path, add }: RecoveredFile,
   { files }: LogRemains,
   { broken, opened }: Pick<DamagedLogs, 'broken' | 'opened'>,
 ): boolean {
@@ -211,7 +213,7 @@ function mayCount(
 
 function comparisonOf(schema: Table, store: Store, workspace: Workspace): FileComparison {
   const { database } = workspace;
-  const using = async <T>(files: readonly StoredRows[], use: (...rows: string[]) => Promise<T>): Promise<T> => {
+  const using = async <T>(files: readonly RecoveredFile[], use: (...rows: string[]) => Promise<T>): Promise<T> => {
     const rows: string[] = [];
     for (const { path } of files) rows.push(rowsIn([(await localFile(store, path, workspace.fresh)) ?? '']));
     try {
@@ -239,14 +241,14 @@ function comparisonOf(schema: Table, store: Store, workspace: Workspace): FileCo
   };
 }
 
-/** Files of a lasting table without a row that another one has: one that repeats another is left out, and where two overlap, both. */
+/** Chooses files of an append-only table without common rows: a file that repeats another is refused, and so are two that overlap. */
 async function disjointFiles(
-  files: readonly StoredRows[],
+  files: readonly RecoveredFile[],
   store: Store,
   workspace: Workspace,
-): Promise<{ chosen: readonly StoredRows[]; refused: ReadonlyMap<StoredRows, keyof typeof refusals> }> {
+): Promise<{ chosen: readonly RecoveredFile[]; refused: ReadonlyMap<RecoveredFile, keyof typeof refusals> }> {
   const { database } = workspace;
-  const refused = new Map<StoredRows, keyof typeof refusals>();
+  const refused = new Map<RecoveredFile, keyof typeof refusals>();
   const columns = ['event_id', 'content_hash', 'change', 'seen_at', 'source'].map(identifier).join(', ');
   await database.execute(`CREATE OR REPLACE TEMP TABLE kept_ (file BIGINT, row_ UBIGINT)`);
   for (const [at, { path, account }] of files.entries()) {
@@ -271,7 +273,7 @@ async function disjointFiles(
   return { chosen: files.filter((file) => !refused.has(file)), refused };
 }
 
-/** What an account has loaded under a load key. */
+/** A load key of an account. */
 interface AccountLoad {
   readonly account: string;
   readonly loadKey: string;
@@ -288,18 +290,18 @@ interface AccountWindow {
 }
 
 function windowsOf({ account, loadKey }: AccountLoad): AccountWindow[] {
-  const window = windowOf(loadKey);
+  const window = loadKeyWindow(loadKey);
   return window === undefined ? [] : [{ account, window }];
 }
 
 /**
- * What is loaded: the load keys of the files, and those that the log had for loaded and that had no rows, unless something that
- * was left out may have some. What else is known to have been loaded is lost.
+ * The loaded and the lost load keys. Loaded are the load keys of the files, and those without rows that the log had as loaded, unless
+ * a file that was left out may have rows of them. All others that are known are lost.
  */
 function loadsOf(
   { pipeline, main }: Family,
-  files: readonly StoredRows[],
-  left: readonly (DoubtfulFile | StoredRows)[],
+  files: readonly RecoveredFile[],
+  leftOut: readonly (DoubtfulFile | RecoveredFile)[],
   remains: LogRemains,
   now: number,
 ): Pick<TablePlan, 'txns' | 'lost'> {
@@ -312,37 +314,37 @@ function loadsOf(
   }
   const loads = files.flatMap(({ account, loadKeys }) => loadKeys.map((loadKey) => ({ account, loadKey })));
   const loaded = new Map(loads.map((load) => [idOf(load), load]));
-  const { lost, doubted } = lostLoads(main, left, remains, loaded);
+  const { lost, doubted } = lostLoads(main, leftOut, remains, loaded);
   addEmptyLoads(before, doubted, loaded, lost);
   const read = [...loaded].map(([id, { account, loadKey }]): Txn => {
     const version = Math.max(1, Math.abs(before.get(id)?.version ?? 0));
     const lastUpdated = before.get(id)?.lastUpdated ?? now;
     return { appId: loadKeyAppId(pipeline, account, loadKey), version, lastUpdated };
   });
-  // How often it was read before counts on.
+  // Keeps the number of reads of load keys that aren't loaded any more.
   const unread = [...before].flatMap(([id, txn]) =>
     loaded.has(id) ? [] : [{ ...txn, version: -Math.abs(txn.version) }],
   );
   return { txns: [...others, ...read, ...unread], lost: [...lost.values()] };
 }
 
-/** What was loaded in files that don't count any more or are missing, and the windows that they may have rows of. */
+/** The load keys of files that were left out or are missing, and the windows that these may have rows of. */
 function lostLoads(
   { name }: Table,
-  left: readonly (DoubtfulFile | StoredRows)[],
+  leftOut: readonly (DoubtfulFile | RecoveredFile)[],
   remains: LogRemains,
   loaded: ReadonlyMap<string, AccountLoad>,
 ): { readonly lost: Map<string, LostLoad>; readonly doubted: readonly AccountWindow[] } {
   const lost = new Map<string, LostLoad>();
   const doubted: AccountWindow[] = [];
-  const lose = (load: AccountLoad): void => {
+  const addLost = (load: AccountLoad): void => {
     const id = idOf(load);
     if (!loaded.has(id) && !lost.has(id)) lost.set(id, { account: load.account, text: load.loadKey });
   };
-  for (const { path, loadKeys } of left) {
+  for (const { path, loadKeys } of leftOut) {
     const [, account = '', month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(path) ?? [];
     for (const loadKey of loadKeys ?? []) {
-      lose({ account, loadKey });
+      addLost({ account, loadKey });
       doubted.push(...windowsOf({ account, loadKey }));
     }
     if (loadKeys !== undefined) continue;
@@ -350,15 +352,15 @@ function lostLoads(
     if (window !== undefined) doubted.push({ account, window });
     lost.set(`${account} ${path}`, { account, text: `${month} of ${name}, in part` });
   }
-  // Files that the log names and that aren't there, or aren't what it names.
+  // Files of the log that are missing or damaged.
   for (const { add } of remains.files.values()) {
     const account = add.partitionValues['account'] ?? '';
-    for (const loadKey of safeKeys(() => loadKeysOf(add))) lose({ account, loadKey });
+    for (const loadKey of safeKeys(() => loadKeysOf(add))) addLost({ account, loadKey });
   }
   return { lost, doubted };
 }
 
-/** Adds what the log had for loaded and no file has: to what is loaded, or where a doubted window may have it to what is lost. */
+/** Adds load keys that the log had as loaded and no file has: to `lost` where a doubted window may have their rows, else to `loaded`. */
 function addEmptyLoads(
   before: ReadonlyMap<string, Txn>,
   doubted: readonly AccountWindow[],
@@ -389,16 +391,16 @@ function safeKeys(read: () => readonly string[]): readonly string[] {
   }
 }
 
-/** Files of lasting tables count by themselves, whatever becomes of the logs that named them. */
-export async function countByThemselves(
+/** Unpins the files of append-only tables that main tables with rebuilt logs pinned, so that they count by themselves. */
+export async function unpinFiles(
   broken: readonly OpenedTable[],
   opened: readonly OpenedTable[],
   clock: Clock,
 ): Promise<void> {
   const mains = new Set(broken.map(({ schema }) => schema.name));
-  for (const lasting of opened) {
-    const { schema, table } = lasting;
-    if (schema.appendOnly !== true || broken.includes(lasting) || table.snapshot.version < 0) continue;
+  for (const candidate of opened) {
+    const { schema, table } = candidate;
+    if (schema.appendOnly !== true || broken.includes(candidate) || table.snapshot.version < 0) continue;
     await table.commit('UNPIN', ({ files }) => {
       const pinned = [...files.values()].filter((add) => isDerivedFile(add) && mains.has(add.tags?.['main'] ?? ''));
       if (pinned.length === 0) return undefined;

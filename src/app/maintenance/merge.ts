@@ -8,13 +8,13 @@ import { mergedTags, rowsInLog, metadataOf, newFile } from '../../lake/files/new
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import { keyColumn } from '../../lake/files/load-key-rows.js';
 
-/** Of zstd: files come out an eighth smaller than at DuckDB's own level, for a twentieth more of the whole time. */
+/** The zstd level: files are an eighth smaller than at DuckDB's default level, and a merge takes a twentieth longer. */
 const compressionLevel = 6;
 
 /**
- * Merges bundles of one partition into one file per table, sorted: events by time, entries in the order of their events.
+ * Merges bundles of one partition into one file for each table, sorted: events by time, entries in the order of their events.
  *
- * @throws LedgerlakeError LAKE_STORE for a file that isn't what its commit says, PARQUET_MISMATCH where rows would get lost
+ * @throws LedgerlakeError LAKE_STORE for a file that differs from its commit, PARQUET_MISMATCH where rows would get lost
  */
 export async function mergedFiles(
   rewriting: Rewriting,
@@ -32,15 +32,15 @@ export async function mergedFiles(
   const now = clock.now();
   const files: NewFile[] = [];
   let mainPath = '';
-  // The main file first: derived rows are sorted by it.
+  // The main file is written first, because derived rows are sorted by it.
   for (const { table, adds } of tablesOf(family, bundles).toReversed()) {
     const isMain = table === family.main;
-    // Lines of a custom table have an order of their own.
-    const isSorted = isMain || table.linesOf !== undefined;
+    // Lines of a custom table are sorted by their own columns.
+    const isSortedAlone = isMain || table.linesOf !== undefined;
     const sources = isMain ? paths : await fetchFiles(rewriting, table, adds);
-    const columns = await columnList(database, table, sources, isSorted ? '' : 'derived.');
+    const columns = await columnList(database, table, sources, isSortedAlone ? '' : 'derived.');
     const select = (condition: string) =>
-      isSorted
+      isSortedAlone
         ? `SELECT ${columns} FROM ${rowsIn(sources)} WHERE ${condition} ORDER BY ${mainOrder(table)}`
         : derivedQuery(table, columns, sources, mainPath, condition);
     const local = await sortedFile(
@@ -56,7 +56,7 @@ export async function mergedFiles(
   return files;
 }
 
-/** Those rows of a derived table that meet a condition, in the order of the events that they belong to. */
+/** In SQL: the rows of a derived table that meet a condition, in the order of their events. */
 function derivedQuery(
   table: Table,
   columns: string,
@@ -64,21 +64,21 @@ function derivedQuery(
   mainPath: string,
   condition: string,
 ): string {
-  // An event that two windows hold has the same id in both: its rows follow its first one, and none occurs twice.
-  const places =
-    'SELECT event_id, min(file_row_number) AS place_ ' +
+  // An event of two windows has the same id in both: its rows follow the first one, and none occurs twice.
+  const positions =
+    'SELECT event_id, min(file_row_number) AS position_ ' +
     `FROM ${rowsIn([mainPath], ', file_row_number = true')} WHERE ${condition} GROUP BY event_id`;
-  const within = ['entry', 'effective_at'].filter((name) => hasColumn(table, name));
-  const order = ['places.place_', ...within.map((name) => `derived.${identifier(name)}`)];
+  const sorted = ['entry', 'effective_at'].filter((name) => hasColumn(table, name));
+  const order = ['positions.position_', ...sorted.map((name) => `derived.${identifier(name)}`)];
   return (
     `SELECT ${columns} FROM (SELECT * FROM ${rowsIn(paths)} WHERE ${condition}) AS derived ` +
-    `LEFT JOIN (${places}) AS places USING (event_id) ORDER BY ${order.map((key) => `${key} NULLS LAST`).join(', ')}`
+    `LEFT JOIN (${positions}) AS positions USING (event_id) ORDER BY ${order.map((key) => `${key} NULLS LAST`).join(', ')}`
   );
 }
 
 /**
- * Which of the load keys have rows in these files. A slice of several orders names all of them in each month's file. A merged
- * file that named thousands of orders without a row would be written anew each time that one of them is read again.
+ * The load keys that have rows in these files. A slice of several orders names all of them in each month's file. A merged file that
+ * named thousands of orders without rows would be rewritten each time that one of them is read again.
  */
 async function loadKeysIn(
   { workspace: { database } }: Rewriting,

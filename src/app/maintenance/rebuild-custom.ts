@@ -4,6 +4,7 @@ import type { Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { columnList, rowsIn } from '../../lake/files/local-parquet.js';
+import type { Lake } from '../../lake/lake.js';
 import { selectRows } from '../../lake/files/month-files.js';
 import { metadataOf, newFile, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
@@ -21,17 +22,19 @@ import {
   addSize,
   bundleKey,
   bundlesOf,
-  bytesOf,
+  bundleBytes,
   fetchFiles,
   replacing,
   tablesOf,
-  targetOf,
+  fileTargetOf,
   whileLive,
   type Bundle,
+  type Rewriting,
 } from './file-bundles.js';
 
 /**
- * Has a lake describe the columns that definitions have by now, so that it is opened with them. What it hasn't loaded is left out.
+ * Adds the columns that definitions have gained to the lake's table descriptions, so that it is opened with them. Pipelines that
+ * the lake hasn't loaded are left out.
  *
  * @throws LedgerlakeError USAGE for a definition that doesn't fit what was loaded
  */
@@ -40,25 +43,25 @@ export async function updateDescriptions(
   customPipelines: readonly CustomPipeline[],
   lake: string,
 ): Promise<void> {
-  const kept = await describedTables(store);
+  const described = await describedTables(store);
   for (const { name, loaded, tables } of customPipelines) {
-    if (!kept.some(({ customPipeline }) => customPipeline === name)) continue;
-    refuseChanged(loaded, kept, lake);
-    await describeTables(store, withLaterColumns(tables, kept));
+    if (!described.some(({ customPipeline }) => customPipeline === name)) continue;
+    refuseChanged(loaded, described, lake);
+    await describeTables(store, withLaterColumns(tables, described));
   }
 }
 
-/** Whether the rows of a custom pipeline can be derived again: its records are kept. */
+/** Whether the rows of a custom pipeline can be derived again, because its records are stored. */
 export function hasRawRecords({ main }: Family): boolean {
   return main.customPipeline !== undefined && hasColumn(main, 'raw');
 }
 
 /**
- * Derives the rows of a custom pipeline's files again from `raw`, as its definition has it by now, and commits those that
- * differ, file by file.
+ * Derives the rows of a custom pipeline's files again from `raw` by its present definition, and commits those that differ, file by
+ * file.
  *
- * @throws LedgerlakeError LAKE_STORE where a file is missing or was changed, DEFINITION where a record has another number of rows
- *   than it has in the lake; what was committed by then stays
+ * @throws LedgerlakeError LAKE_STORE where a file is missing or damaged, DEFINITION where a record has another number of rows than
+ *   in the lake; earlier commits stay
  */
 export async function rebuildCustom(
   run: MaintenanceRun,
@@ -68,13 +71,13 @@ export async function rebuildCustom(
 ): Promise<void> {
   const { lake, clock, account, signal, emit } = run;
   const { pipeline, main } = family;
-  const summary = run.begin(family);
+  const summary = run.summarize(family);
   const began = clock.now();
   const planned = bundlesOf(lake, family, account);
   const bytes = planned.map((bundle) => bundle.main).reduce(addSize, 0);
   emit({ event: 'files-planned', pipeline, files: planned.length, bytes });
   const seen = new Set<string>();
-  // Looked for anew each time: another run may replace files with one that hasn't been derived again.
+  // The bundles are listed again each time: another run may replace files with one that hasn't been derived again.
   const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(bundleKey(bundle.main)));
   for (let bundle = next(); bundle !== undefined; bundle = next()) {
     signal.throwIfAborted();
@@ -96,7 +99,7 @@ export async function rebuildCustom(
       summary.files += written.files;
       summary.bytes += written.bytes;
       summary.replacedFiles += 1 + bundle.derived.length;
-      summary.replacedBytes += bytesOf([bundle]);
+      summary.replacedBytes += bundleBytes([bundle]);
       for (const live of bundlesOf(lake, family, account)) {
         if (files.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256']))
           seen.add(bundleKey(live.main));
@@ -110,7 +113,7 @@ export async function rebuildCustom(
   summary.seconds = (clock.now() - began) / 1000;
 }
 
-/** The files that replace a bundle's, whose rows are derived again; none where all of them are as they are stored. */
+/** Writes the files that replace a bundle's, with rows that are derived again; none where the rows are unchanged. */
 async function rederivedFiles(
   { lake, clock, signal }: MaintenanceRun,
   workspace: Workspace,
@@ -118,21 +121,9 @@ async function rederivedFiles(
   bundle: Bundle,
   loaded: LoadedDefinition,
 ): Promise<NewFile[]> {
-  const { database } = workspace;
-  const stored = new Map<Table, string[]>();
-  let isSame = bundle.isWhole;
-  const damaged: { readonly table: Table; readonly add: Add }[] = [];
-  for (const { table, adds } of tablesOf(family, [bundle])) {
-    try {
-      stored.set(table, await fetchFiles({ lake, workspace }, table, adds));
-    } catch (error) {
-      if (!(error instanceof DamagedFile) || table === family.main) throw error;
-      // Lines are derived again, so they are no loss.
-      damaged.push(...adds.map((add) => ({ table, add })));
-      isSame = false;
-    }
-  }
-  const target = targetOf(family, bundle.main, loadKeysOf(bundle.main));
+  const rewriting = { lake, clock, workspace, family };
+  const { stored, damaged } = await fetchStored(rewriting, bundle);
+  const target = fileTargetOf(family, bundle.main, loadKeysOf(bundle.main));
   const metadata = metadataOf(target);
   const derived = new Map<string, string[]>();
   for await (const records of storedRecords(workspace, stored.get(family.main) ?? [], signal)) {
@@ -142,32 +133,70 @@ async function rederivedFiles(
       derived.set(name, [...(derived.get(name) ?? []), await workspace.keep(bytes)]);
     }
   }
-  const inMonth = (paths: readonly string[]) => (paths.length === 0 ? [] : [{ month: target.month, paths }]);
-  for (const table of [...family.derived, family.main]) {
-    const storedRows = await selectRows(database, table, inMonth(stored.get(table) ?? []), 'true');
-    const rederivedRows = await selectRows(database, table, inMonth(derived.get(table.name) ?? []), 'true');
-    isSame &&= await sameRows(database, table, storedRows, rederivedRows);
-  }
-  if (isSame) return [];
+  const isSound = bundle.isWhole && damaged.length === 0;
+  if (isSound && (await hasSameRows(rewriting, target.month, stored, derived))) return [];
   const files: NewFile[] = [];
   for (const table of [...family.derived, family.main]) {
     const paths = derived.get(table.name) ?? [];
     if (paths.length === 0) continue;
-    const columns = await columnList(database, table, paths);
+    const columns = await columnList(workspace.database, table, paths);
     const select = (condition: string) =>
       `SELECT ${columns} FROM ${rowsIn(paths)} WHERE ${condition} ORDER BY ${mainOrder(table)}`;
     const local = await sortedFile(workspace, table, { paths, metadata, select }, { signal });
     const file = await newFile(table, target, local, sharedTags([bundle.main.tags ?? {}]), clock.now());
     files.push({ ...file, add: { ...file.add, dataChange: true } });
-    // One that was damaged, and is derived again to the byte, is put right where it is.
-    const { sha256 } = file.add.tags ?? {};
-    const repaired = damaged.find((other) => other.table === table && other.add.tags?.['sha256'] === sha256);
-    if (repaired !== undefined) await lake.store.write(lake.table(table.name).pathOf(repaired.add), await file.read());
+    await repairDamaged(lake, file, damaged);
   }
   return files;
 }
 
-/** The records of a window as the lake holds them, a text for each row. */
+/** Files of derived tables that are damaged. */
+type DamagedFiles = readonly { readonly table: Table; readonly add: Add }[];
+
+/** Copies a bundle's files to the workspace, by table. Damaged files of derived tables are left out: their rows are derived again. */
+async function fetchStored(
+  rewriting: Rewriting,
+  bundle: Bundle,
+): Promise<{ readonly stored: ReadonlyMap<Table, readonly string[]>; readonly damaged: DamagedFiles }> {
+  const { family } = rewriting;
+  const stored = new Map<Table, string[]>();
+  const damaged: { readonly table: Table; readonly add: Add }[] = [];
+  for (const { table, adds } of tablesOf(family, [bundle])) {
+    try {
+      stored.set(table, await fetchFiles(rewriting, table, adds));
+    } catch (error) {
+      if (!(error instanceof DamagedFile) || table === family.main) throw error;
+      damaged.push(...adds.map((add) => ({ table, add })));
+    }
+  }
+  return { stored, damaged };
+}
+
+/** Whether the derived rows of each table of a family equal the stored ones. */
+async function hasSameRows(
+  { workspace: { database }, family }: Rewriting,
+  month: string,
+  stored: ReadonlyMap<Table, readonly string[]>,
+  derived: ReadonlyMap<string, readonly string[]>,
+): Promise<boolean> {
+  const rowsOf = (table: Table, paths: readonly string[] = []) =>
+    selectRows(database, table, paths.length === 0 ? [] : [{ month, paths }], 'true');
+  for (const table of [...family.derived, family.main]) {
+    const [before, after] = [await rowsOf(table, stored.get(table)), await rowsOf(table, derived.get(table.name))];
+    if (!(await sameRows(database, table, before, after))) return false;
+  }
+  return true;
+}
+
+/** Repairs a damaged file in place where the new file has the bytes that the log has for it. */
+async function repairDamaged(lake: Lake, { table, add, read }: NewFile, damaged: DamagedFiles): Promise<void> {
+  const repaired = damaged.find(
+    (other) => other.table === table && other.add.tags?.['sha256'] === add.tags?.['sha256'],
+  );
+  if (repaired !== undefined) await lake.store.write(lake.table(table.name).pathOf(repaired.add), await read());
+}
+
+/** The stored records of a window: a text for each row. */
 interface StoredRecords {
   readonly window: Window;
   readonly raws: readonly string[];
@@ -199,16 +228,16 @@ async function* storedRecords(
   if (window !== undefined) yield { window, raws };
 }
 
-/** The rows of a window, derived again: as many of each record as the lake has. */
+/** Derives the rows of a window again: as many for each record as the lake has. */
 function rederiveWindow(loaded: LoadedDefinition, { window, raws }: StoredRecords) {
   const { file, definition } = loaded;
   const collector = collectorOf(loaded, window);
   for (let at = 0; at < raws.length;) {
     const raw = raws[at] ?? '';
     const record = scanned(Buffer.from(raw));
-    const given = callDefinition(file, 'rows', () => definition.rows(record));
-    const count = Array.isArray(given) ? given.length : 1;
-    // Each of a record's rows has the same `raw`, one behind the other.
+    const derived = callDefinition(file, 'rows', () => definition.rows(record));
+    const count = Array.isArray(derived) ? derived.length : 1;
+    // The rows of a record are consecutive, with the same `raw`.
     if (count === 0 || raws.slice(at, at + count).filter((other) => other === raw).length < count) {
       throw definitionError(
         file,

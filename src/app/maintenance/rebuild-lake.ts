@@ -12,7 +12,7 @@ import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import { commandIn, type CommandScope } from '../command-text.js';
 import type { RunContext } from '../context.js';
 import { exportAfterRun } from '../export/export-after-run.js';
-import { rereadCommand, type MendedLake } from '../reread-command.js';
+import { rereadCommand, type RepairedLake } from '../reread-command.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -39,31 +39,31 @@ import {
   type MaintenanceOptions,
   type MaintenanceRun,
 } from './command.js';
-import { addSize, bundleKey, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
+import { addSize, bundleKey, bundlesOf, bundleBytes, replacing, whileLive, type Bundle } from './file-bundles.js';
 import type * as CustomRebuild from './rebuild-custom.js';
 import type { RebuildLogsOptions } from './rebuild-logs.js';
-import { derivedTableOf, pageBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
+import { derivedTableOf, estimatedRawBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
 import { RederivingThreads } from './rederiving-threads.js';
 
-/** Entries are narrow: less is enough than for files of events. */
+/** Entries have fewer bytes than events, and need less memory. */
 const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
 
 export interface RebuildOptions extends MaintenanceOptions {
-  /** Threads at most; undefined: as many as there are cores. */
+  /** Maximum number of threads; undefined: the number of cores. */
   readonly threads?: number | undefined;
-  /** Custom pipelines, whose rows are derived again as well; left out: there are none. */
+  /** Custom pipelines, whose rows are derived again too; left out: none. */
   readonly customPipelines?: readonly CustomPipeline[] | undefined;
-  /** Writes logs anew first: see `rebuildLogs`. Left out: they are as they should be. */
+  /** Rebuilds damaged logs first, see `rebuildLogs`; left out: logs are not rebuilt. */
   readonly log?: Pick<RebuildLogsOptions, 'confirm'> | undefined;
 }
 
 /**
- * `ledgerlake rebuild`: derives the entries of every committed file of events again from `raw`, commits those that differ
- * from the stored ones, file by file, and prints a summary. No upstream, no quota; where nothing differs nothing is written.
- * Files of events that are missing or damaged are reported with the command that reads them again, and the others are derived.
+ * `ledgerlake rebuild`: derives the entries of every committed file of events again from `raw`, commits those that differ from the
+ * stored ones, file by file, and prints a summary. It sends no requests to the upstream, and writes nothing where nothing differs.
+ * Missing or damaged files of events are reported with the command that reads them again, and the others are derived.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE naming the first file of events that is missing
- *   or was changed behind the lake's back, STOPPED; the summary is printed by then, and what was committed stays
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE for the first file of events that is missing or
+ *   damaged, STOPPED; the summary is printed before, and commits stay
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
   if (options.log === undefined) {
@@ -73,23 +73,23 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   if (options.account !== undefined)
     throw usageError('expected --log without --account, got both; a log contains all accounts');
   const began = context.clock.now();
-  const known = () => ({ lake: options.lake, seconds: (context.clock.now() - began) / 1000, pipelines: {} });
-  context.setProvisionalSummary?.(known);
+  const provisional = () => ({ lake: options.lake, seconds: (context.clock.now() - began) / 1000, pipelines: {} });
+  context.setProvisionalSummary?.(provisional);
   const { rebuildLogs } = await import('./rebuild-logs.js');
   const logs = await rebuildLogs({ ...options, ...options.log }, context);
   const printJson: RunContext['printJson'] = (summary) => {
     context.printJson({ ...summary, logs });
   };
-  // Where every log can be read, a run that was killed may have left entries to derive.
+  // Where every log can be read, a killed run may have left entries to derive.
   if (logs.tables.length === 0) await rebuildEntries(options, { ...context, printJson });
   else if (logs.pipelines.length === 0) {
     const unexported = await exportOnly(options, context);
-    printJson({ status: unexported === undefined ? 'done' : 'failed', ...known() });
+    printJson({ status: unexported === undefined ? 'done' : 'failed', ...provisional() });
     if (unexported !== undefined) throw unexported;
   } else await rebuildEntries({ ...options, pipelines: logs.pipelines }, { ...context, printJson });
 }
 
-/** Where no entries are to be derived, and so no lake is open, it is opened for the export. */
+/** Exports the lake where no entries are derived. */
 async function exportOnly(options: RebuildOptions, context: RunContext): Promise<LedgerlakeError | undefined> {
   if (options.export === undefined || options.export.length === 0) return undefined;
   const lake = await openExisting(options, tables, context.clock);
@@ -103,7 +103,7 @@ async function exportOnly(options: RebuildOptions, context: RunContext): Promise
 
 async function rebuildEntries(options: RebuildOptions, context: RunContext): Promise<void> {
   const { customPipelines = [] } = options;
-  // Loaded where there are some: most lakes have none, and it loads a client.
+  // Imported only where there are custom pipelines, because it loads an HTTP client.
   const custom = customPipelines.length === 0 ? undefined : await import('./rebuild-custom.js');
   await custom?.updateDescriptions(await existingStore(options, context.clock), customPipelines, options.lake);
   const limits = withThreads(rebuildLimits, options.threads);
@@ -119,15 +119,15 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
     opened: ({ lake, families, account }) => {
       tuneForSeconds();
       const bundles = derivable(families).flatMap((family) => bundlesOf(lake, family, account));
-      threads.expect(bundles.map(({ main }) => pageBytes(main)));
+      threads.expect(bundles.map(({ main }) => estimatedRawBytes(main)));
     },
     run: (run) => rebuildFamilies(run, threads, options, custom),
   });
-  // Also where the command fails before it runs.
+  // Closes the threads also where the command fails before it runs.
   await maintained.finally(() => threads.close());
 }
 
-/** Throws LAKE_STORE where files could not be read, once all others are rebuilt. */
+/** @throws LedgerlakeError LAKE_STORE where files could not be read, once all others are rebuilt */
 async function rebuildFamilies(
   run: MaintenanceRun,
   threads: RederivingThreads,
@@ -137,11 +137,11 @@ async function rebuildFamilies(
   const { lake, families } = run;
   await withWorkspace(run.limits, lake.store, async (workspace) => {
     try {
-      const mended = { lake, location, config };
+      const repaired = { lake, location, config };
       const unread: UnreadFile[] = [];
       for (const family of derivable(families)) {
-        const summary = run.begin(family);
-        unread.push(...(await new FamilyRebuild({ run, workspace, threads, family, summary, mended }).rebuild()));
+        const summary = run.summarize(family);
+        unread.push(...(await new FamilyRebuild({ run, workspace, threads, family, summary, repaired }).rebuild()));
       }
       for (const family of custom === undefined ? [] : families.filter(custom.hasRawRecords)) {
         const loaded = customPipelines.find(({ name }) => name === family.pipeline)?.loaded;
@@ -149,7 +149,7 @@ async function rebuildFamilies(
       }
       refuseUnread(unread, { lake: location, config });
     } finally {
-      // They write to the workspace, which is removed next.
+      // Threads write to the workspace, which is removed next.
       await threads.close();
     }
   });
@@ -159,7 +159,7 @@ function derivable(families: readonly Family[]): readonly Family[] {
   return families.filter(({ pipeline }) => pipelineNamed(pipeline)?.derivation !== undefined);
 }
 
-/** Refuses a custom pipeline that was named without its definition, and reports others: nothing of them is derived again. */
+/** Refuses a named custom pipeline without a definition, and reports others, which are not derived again. */
 async function reportUndefined(options: RebuildOptions, { clock, emit }: RunContext): Promise<void> {
   const { pipelines: named, customPipelines = [] } = options;
   const described = await describedTables(await existingStore(options, clock));
@@ -174,10 +174,10 @@ async function reportUndefined(options: RebuildOptions, { clock, emit }: RunCont
   }
 }
 
-/** A file of events whose entries can't be derived, as it is missing or damaged. */
+/** A file of events that is missing or damaged, so that its entries can't be derived. */
 interface UnreadFile {
   readonly damaged: DamagedFile;
-  /** The command that reads it again; undefined where none is known. */
+  /** The command that reads it again; undefined: unknown. */
   readonly mend: string | undefined;
 }
 
@@ -195,10 +195,10 @@ function refuseUnread([first, ...others]: readonly UnreadFile[], location: Comma
 /** A bundle whose entries are derived again. */
 interface StartedBundle {
   readonly bundle: Bundle;
-  /** Holds its files alone. */
+  /** The workspace of its files alone. */
   readonly workspace: Workspace;
-  /** Whether the stored entries were to be compared by their file's bytes. */
-  readonly isByBytes: boolean;
+  /** Whether the stored entries were compared by their file's bytes first. */
+  readonly isComparedByBytes: boolean;
   readonly entries: RederivedEntries;
 }
 
@@ -213,29 +213,29 @@ interface RebuildContext {
   readonly threads: RederivingThreads;
   readonly family: Family;
   readonly summary: FamilySummary;
-  readonly mended: Omit<MendedLake, 'lastRun'>;
+  readonly repaired: Omit<RepairedLake, 'lastRun'>;
 }
 
-/** The rebuild of one family: files are derived again side by side, and committed one after the other. */
+/** Rebuilds one family: files are derived again concurrently, and committed one after the other. */
 class FamilyRebuild {
   readonly #context: RebuildContext;
-  /** Of the family's entries. */
+  /** The table of the family's entries. */
   readonly #table: Table;
-  /** Main files, with what they reference, whose entries are what they should be, or are being derived. */
+  /** Keys of bundles whose entries are correct, or are being derived. */
   readonly #seen = new Set<string>();
-  /** Read where a file is damaged: few lakes have one. */
+  /** Read at the first damaged file. */
   #lastRun: ReturnType<typeof readLastRun> | undefined;
-  /** Whether the last file's entries differed: then those of the next one most likely do, and are written at once. */
+  /** Whether the last file's entries differed: the next file's are then written without a comparison. */
   #isDiffering = false;
-  /** Whether a file had the rows that it should have, in other bytes: another version wrote it, and most likely the next ones too. */
-  #isEncodedOtherwise = false;
+  /** Whether a file had equal rows in different bytes, from another version: the next files are then compared by rows. */
+  #hasOtherEncoding = false;
 
   constructor(context: RebuildContext) {
     this.#context = context;
     this.#table = derivedTableOf(context.family.pipeline).table;
   }
 
-  /** The files that could not be read. */
+  /** Rebuilds the family, and returns the files that could not be read. */
   async rebuild(): Promise<readonly UnreadFile[]> {
     const { run, family, summary } = this.#context;
     const { lake, clock, account, signal, emit } = run;
@@ -253,7 +253,7 @@ class FamilyRebuild {
         const { bundle } = first;
         const started = await whileLive(lake, family, [bundle], () => first.started).catch(async (error: unknown) => {
           if (!(error instanceof DamagedFile)) throw error;
-          unread.push(await this.#reported(bundle, error));
+          unread.push(await this.#reportUnread(bundle, error));
           return undefined;
         });
         if (started !== undefined) await this.#finish(started);
@@ -266,27 +266,27 @@ class FamilyRebuild {
     return unread;
   }
 
-  /** Starts as many bundles as may be under way at once. */
+  /** Starts bundles up to the maximum number. */
   #startMore(pending: PendingBundle[]): void {
-    while (pending.length < this.#context.threads.most) {
+    while (pending.length < this.#context.threads.mostPending) {
       const bundle = this.#next();
       if (bundle === undefined) return;
       pending.push({ bundle, started: handled(this.#start(bundle)) });
     }
   }
 
-  async #reported({ main }: Bundle, damaged: DamagedFile): Promise<UnreadFile> {
+  async #reportUnread({ main }: Bundle, damaged: DamagedFile): Promise<UnreadFile> {
     const { run, family } = this.#context;
-    const mended = { ...this.#context.mended, lastRun: await (this.#lastRun ??= readLastRun(run.lake.store)) };
+    const repaired = { ...this.#context.repaired, lastRun: await (this.#lastRun ??= readLastRun(run.lake.store)) };
     const loadKeys = loadKeysOf(main);
     const location = { table: family.main.name, file: run.lake.table(family.main.name).pathOf(main) };
-    const mend = rereadCommand({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, mended);
+    const mend = rereadCommand({ ...location, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, repaired);
     const slice = loadKeysText(loadKeys);
     run.emit({ event: 'file-unread', file: location.file, slice, reason: damaged.fault, mend: mend ?? null });
     return { damaged, mend };
   }
 
-  /** Looked for anew each time: another run may replace files with one that hasn't been checked. */
+  /** The next unseen bundle. Bundles are listed again each time: another run may replace files with one that isn't checked. */
   #next(): Bundle | undefined {
     const { run, family } = this.#context;
     const bundle = bundlesOf(run.lake, family, run.account).find(
@@ -296,7 +296,7 @@ class FamilyRebuild {
     return bundle;
   }
 
-  /** Throws LAKE_STORE where the file of events is missing or was changed. */
+  /** Derives the entries of a bundle. Throws LedgerlakeError LAKE_STORE where the file of events is missing or damaged. */
   async #start(bundle: Bundle): Promise<StartedBundle> {
     const { run, family, threads } = this.#context;
     const { lake } = run;
@@ -308,14 +308,14 @@ class FamilyRebuild {
       const { rawBytes } = workspace.limits;
       const folder = workspace.fresh();
       const entries = await threads.entries({ pipeline: family.pipeline, main, file, stored, rawBytes, folder });
-      return { bundle, workspace, isByBytes: stored?.sha256 !== undefined, entries };
+      return { bundle, workspace, isComparedByBytes: stored?.sha256 !== undefined, entries };
     } catch (error) {
       await workspace.clear();
       throw error;
     }
   }
 
-  /** The files of a bundle's entries; undefined where not all of them are in the lake as their commit says. */
+  /** The stored files of a bundle's entries; undefined where one is missing or damaged. */
   async #storedEntries({ main, derived, isWhole }: Bundle, workspace: Workspace): Promise<StoredEntries | undefined> {
     if (!isWhole) return undefined;
     const { run } = this.#context;
@@ -327,22 +327,22 @@ class FamilyRebuild {
         files.push(await checkedSource(run.lake.store, run.lake.table(table.name), add, workspace));
       } catch (error) {
         if (!(error instanceof DamagedFile)) throw error;
-        // It is derived again, so it is no loss.
+        // Its rows are derived again.
         return undefined;
       }
     }
     const [only, ...others] = adds;
-    const isAsLanded = others.length === 0 && !isRewritten(main) && !this.#isEncodedOtherwise;
-    return { files, sha256: isAsLanded ? only?.tags?.['sha256'] : undefined };
+    const isOfSlice = others.length === 0 && !isRewritten(main) && !this.#hasOtherEncoding;
+    return { files, sha256: isOfSlice ? only?.tags?.['sha256'] : undefined };
   }
 
-  /** Commits what differs, and takes the bundle's files out of the workspace. */
-  async #finish({ bundle, workspace, isByBytes, entries }: StartedBundle): Promise<void> {
+  /** Commits entries that differ, and removes the bundle's files from the workspace. */
+  async #finish({ bundle, workspace, isComparedByBytes, entries }: StartedBundle): Promise<void> {
     const { run, family, summary } = this.#context;
     const { lake, emit } = run;
     const isSame = entries.sameBy !== undefined;
     this.#isDiffering = !isSame;
-    this.#isEncodedOtherwise ||= isByBytes && entries.sameBy === 'rows';
+    this.#hasOtherEncoding ||= isComparedByBytes && entries.sameBy === 'rows';
     if (!isSame && !(await this.#commit(bundle, workspace, entries))) {
       // Another run has replaced it meanwhile.
       await lake.refresh();
@@ -352,7 +352,7 @@ class FamilyRebuild {
       summary.rows.set(this.#table.name, (summary.rows.get(this.#table.name) ?? 0) + entries.rows);
       const main = lake.table(family.main.name);
       const live = main.snapshot.files.get(bundle.main.path);
-      // It references other files of entries now, and these are what they should be.
+      // The new main file references the derived entries.
       if (live !== undefined) this.#seen.add(bundleKey(live));
       emit({
         ...{ event: 'entries-checked', pipeline: family.pipeline, file: main.pathOf(bundle.main) },
@@ -362,7 +362,7 @@ class FamilyRebuild {
     await workspace.clear();
   }
 
-  /** All of a bundle's entries as one local file; undefined where there is none. */
+  /** Joins a bundle's entries in one local file; undefined where there is none. */
   #joined(
     workspace: Workspace,
     { files, metadata }: RederivedEntries,
@@ -391,11 +391,11 @@ class FamilyRebuild {
       summary.bytes += entries.add.size;
     }
     summary.replacedFiles += bundle.derived.length;
-    summary.replacedBytes += bytesOf([bundle]) - bundle.main.size;
+    summary.replacedBytes += bundleBytes([bundle]) - bundle.main.size;
     return true;
   }
 
-  /** The file of a bundle's entries, named after the main file. */
+  /** The new file of a bundle's entries, with the name of the main file. */
   async #entriesFile({ main, derived }: Bundle, local: LocalParquet, net: string): Promise<NewFile> {
     const { lake, clock } = this.#context.run;
     const table = this.#table;
@@ -406,13 +406,13 @@ class FamilyRebuild {
     const added = { path: `${stem}-${sha256.slice(0, 16)}.parquet`, partitionValues: main.partitionValues, content };
     const tags = { ...sharedTags([main.tags ?? {}]), units: JSON.stringify(loadKeysOf(main)), net };
     const add = addOf({ ...added, dataChange: true, rows: local.rows, stats: local.stats, tags }, clock.now());
-    // One that was damaged, and is derived again to the byte, is put right where it is.
+    // Repairs a damaged file in place where the derived bytes have the same hash.
     const damaged = derived.find((file) => file.table === table && file.add.tags?.['sha256'] === sha256);
     if (damaged !== undefined) await lake.store.write(lake.table(table.name).pathOf(damaged.add), bytes);
     return { table, add, read: () => Promise.resolve(bytes) };
   }
 
-  /** The other files of a bundle, which stay where they are: what the main one references is what is replaced. */
+  /** The other files of a bundle, which are not rewritten: only the references of the main file change. */
   #keptFiles({ main, derived }: Bundle, net: string): NewFile[] {
     const { run, family } = this.#context;
     const { lake, clock } = run;

@@ -18,15 +18,15 @@ import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
 import { setAsideFolderAt } from '../../lake/upkeep/vacuum.js';
 import { tables as ownTables } from '../../sources/finances/lake-tables.js';
-import { backfillCommand } from '../command-text.js';
+import { backfillCommandLine } from '../command-text.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import type { RunContext } from '../context.js';
-import { monthRange, ordersCommand, type MendedLake } from '../reread-command.js';
+import { monthRange, ordersCommand, type RepairedLake } from '../reread-command.js';
 import { historyFamily } from '../reconcile/event-history.js';
-import { windowOf } from './recovered-files.js';
+import { loadKeyWindow } from './recovered-files.js';
 import { existingStore, type LakeAddress } from './command.js';
 import {
-  countByThemselves,
+  unpinFiles,
   loadKeyOf,
   openTables,
   planOf,
@@ -36,33 +36,33 @@ import {
 } from './log-rebuild-plan.js';
 
 export interface RebuildLogsOptions extends LakeAddress {
-  /** Whose logs are written anew, whatever their state; none: those that can't be read. */
+  /** Names of pipelines whose logs are rebuilt, damaged or not; empty: all damaged logs are rebuilt. */
   readonly pipelines: readonly string[];
-  /** The configuration file, if that was said: for commands that are printed. */
+  /** The configuration file, for printed commands; undefined: they don't name it. */
   readonly config?: string | undefined;
-  /** Asks the user; undefined where nobody can be asked; `true`: don't ask. */
+  /** Asks the user; undefined: nobody can be asked; `true`: don't ask. */
   readonly confirm: ((question: string) => Promise<boolean>) | true | undefined;
 }
 
-/** What was written anew. */
+/** The result of rebuilding logs. */
 export interface RebuiltLogs {
   readonly tables: readonly { readonly table: string; readonly files: number; readonly rows: number }[];
-  /** Pipelines whose derived tables are empty now. */
+  /** Pipelines whose derived tables are empty until they are derived again. */
   readonly pipelines: readonly string[];
-  /** Within the lake; null where nothing was moved. */
+  /** The folder with the moved files, within the lake; null where no file was moved. */
   readonly setAside: string | null;
   readonly notLoaded: readonly string[];
-  /** Commands that read what isn't loaded. */
+  /** Commands that load what isn't loaded any more. */
   readonly commands: readonly string[];
 }
 
 /**
- * `ledgerlake rebuild --log`: writes the logs of tables anew that can't be read, or a commit of them, from what is left of them and
- * from the data files: docs/lake.md, "A damaged log", has the rules. Derived tables come out empty. Nothing is deleted: old logs, derived
- * files and files that don't count are moved to a folder.
+ * `ledgerlake rebuild --log`: rebuilds damaged logs from their remains and from the data files; docs/lake.md, "A damaged log", has
+ * the rules. Derived tables are empty afterwards. Nothing is deleted: old logs, derived files and files that don't count are moved
+ * to a folder. After a kill at any instant it can be run again.
  *
- * @throws LedgerlakeError USAGE where there is no lake or nobody confirms, STOPPED where the answer is no, LAKE_CONFLICT while another run is at
- *   work; before anything is changed. Killed at any instant, it can be run again
+ * @throws LedgerlakeError before anything is changed: USAGE where there is no lake or no confirmation is possible, STOPPED where the
+ *   user declines, LAKE_CONFLICT while another run is active
  */
 export async function rebuildLogs(
   options: RebuildLogsOptions,
@@ -90,19 +90,19 @@ export async function rebuildLogs(
     if (confirm !== true && !(await confirm(questionOf(plans, logs, location, folder)))) {
       throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was changed');
     }
-    await countByThemselves(broken, opened, clock);
+    await unpinFiles(broken, opened, clock);
     await applyPlans(plans, folder, store);
     lease.cleared();
     const commands = commandsOf(plans, { location, config, lastRun, opened });
     const result = resultOf(plans, logs, folder, commands);
-    print(textOf(result, plans, location));
+    print(resultText(result, plans, location));
     return result;
   } finally {
     await lease.release();
   }
 }
 
-/** Opens every table, and chooses those whose logs are written anew: with a main table those derived from it. */
+/** Opens every table, and chooses those whose logs are rebuilt: with a main table also those derived from it. */
 async function findLogs(options: RebuildLogsOptions, clock: Clock): Promise<DamagedLogs> {
   const { lake: location, pipelines: names } = options;
   const store = await existingStore(options, clock);
@@ -112,19 +112,19 @@ async function findLogs(options: RebuildLogsOptions, clock: Clock): Promise<Dama
   const unknown = names.find((name) => families.every(({ pipeline }) => pipeline !== name));
   if (unknown !== undefined) throw unknownPipeline(unknown, known);
   const opened = await openTables(store, schemas, clock);
-  // Where there is no lake, that is what is to be said.
+  // Throws USAGE where there is no lake.
   if (
     options.store === undefined &&
     opened.every(({ fault, table }) => fault === undefined && table.snapshot.version < 0)
   ) {
     await existingLake(location, schemas, clock);
   }
-  const isAnew = ({ fault, schema }: OpenedTable): boolean =>
+  const isRebuilt = ({ fault, schema }: OpenedTable): boolean =>
     names.length === 0
       ? fault !== undefined
       : families.some(({ pipeline, main, derived }) => names.includes(pipeline) && [main, ...derived].includes(schema));
-  const chosen = new Set(opened.filter(isAnew).map(({ schema }) => schema));
-  // The files of a main table name those of its derived tables.
+  const chosen = new Set(opened.filter(isRebuilt).map(({ schema }) => schema));
+  // The files of a main table reference those of its derived tables.
   for (const { main, derived } of families) if (chosen.has(main)) for (const table of derived) chosen.add(table);
   return { store, families, opened, broken: opened.filter(({ schema }) => chosen.has(schema)) };
 }
@@ -142,7 +142,7 @@ function questionOf(plans: readonly TablePlan[], { broken }: DamagedLogs, locati
   );
 }
 
-/** Writes derived tables first: as long as their main table's log isn't written, all of it is begun again. */
+/** Writes derived tables first: until the log of their main table is written, a second run starts from the beginning. */
 async function applyPlans(plans: readonly TablePlan[], folder: string, store: Store): Promise<void> {
   const inOrder = plans.toSorted((a, b) => Number(a.family !== undefined) - Number(b.family !== undefined));
   for (const plan of inOrder) await applyPlan(plan, folder, store);
@@ -152,21 +152,21 @@ async function applyPlans(plans: readonly TablePlan[], folder: string, store: St
   );
 }
 
-/** Copies what doesn't count and the old log, writes the new log, and only then removes what was copied. */
+/** Copies the old log and the files that don't count, writes the new log, and only then removes what was copied. */
 async function applyPlan(
   { table, from, metaData, files, txns, moved }: TablePlan,
   folder: string,
   store: Store,
 ): Promise<void> {
-  // A table that never had a log needs none.
-  const isBegun = from > 0 || files.length + txns.length > 0;
-  const paths = [...moved.map(({ path }) => path), ...(isBegun ? await table.logPaths() : [])];
+  // A table without files or a log needs none.
+  const needsLog = from > 0 || files.length + txns.length > 0;
+  const paths = [...moved.map(({ path }) => path), ...(needsLog ? await table.logPaths() : [])];
   for (const path of paths) {
     const bytes = await store.read(path);
     if (bytes !== undefined) await store.write(`${folder}/${path}`, bytes);
   }
   const actions: Action[] = [...files.map(({ add }) => ({ add })), ...txns.map((txn) => ({ txn }))];
-  const written = new Set(isBegun ? await table.beginAnew(from, metaData, actions) : []);
+  const written = new Set(needsLog ? await table.beginAnew(from, metaData, actions) : []);
   for (const path of paths) if (!written.has(path)) await store.remove(path);
 }
 
@@ -191,11 +191,11 @@ function resultOf(
   };
 }
 
-interface CommandContext extends Pick<MendedLake, 'location' | 'config' | 'lastRun'> {
+interface CommandContext extends Pick<RepairedLake, 'location' | 'config' | 'lastRun'> {
   readonly opened: readonly OpenedTable[];
 }
 
-/** The commands that read what isn't loaded, account by account. */
+/** The commands that load what isn't loaded any more, account by account. */
 function commandsOf(plans: readonly TablePlan[], context: CommandContext): string[] {
   const { lastRun } = context;
   const accounts = new Set(plans.flatMap(({ files, lost }) => [...files, ...lost].map(({ account }) => account)));
@@ -204,7 +204,7 @@ function commandsOf(plans: readonly TablePlan[], context: CommandContext): strin
   return [...accounts].toSorted().flatMap((account) => accountCommands(account, plans, context));
 }
 
-/** One command for all that is known of an account's days, and one for each pipeline's orders. */
+/** The commands of an account: one for its known days, and one for each pipeline's orders. */
 function accountCommands(
   account: string,
   plans: readonly TablePlan[],
@@ -221,36 +221,36 @@ function accountCommands(
   const stored = opened.flatMap(({ table }) => [...table.snapshot.txnsOf(account)].filter(isLoaded));
   const windows = [
     ...asked,
-    ...dated.flatMap(({ read, lost }) => [...read, ...lost.flatMap((text) => windowOf(text) ?? [])]),
-    ...stored.flatMap(({ appId }) => windowOf(parseAppId(appId)?.loadKey ?? '') ?? []),
+    ...dated.flatMap(({ read, lost }) => [...read, ...lost.flatMap((text) => loadKeyWindow(text) ?? [])]),
+    ...stored.flatMap(({ appId }) => loadKeyWindow(parseAppId(appId)?.loadKey ?? '') ?? []),
   ];
-  // Settlements lie in months that may begin before anything was asked for.
+  // Folders of settlements are the last resort: their months may begin before any requested range.
   const range = spanOf(windows.length > 0 ? windows : dated.flatMap(({ folders }) => folders));
   if (range === undefined) return orders;
-  // Of settlements nothing says how many there are.
+  // The number of settlements is unknown, so any range may lack some.
   const incomplete = dated.filter(
     ({ lost, read, hasLoads, loadKey }) =>
       lost.length > 0 || !hasLoads || (loadKey === 'window' && uncovered(range, read).length > 0),
   );
   if (incomplete.length === 0) return orders;
   const names = incomplete.map(({ pipeline }) => pipeline);
-  return [backfillCommand({ pipelines: names, lake: location, account, range, endpoint, config }), ...orders];
+  return [backfillCommandLine({ pipelines: names, lake: location, account, range, endpoint, config }), ...orders];
 }
 
-/** What is known of an account's loads in a main table whose log is written anew. */
+/** The known loads of an account in a main table whose log is rebuilt. */
 interface KnownLoads {
   readonly pipeline: string;
   readonly loadKey: string;
-  /** What isn't loaded any more. */
+  /** Load keys and folders that aren't loaded any more. */
   readonly lost: readonly string[];
   readonly hasLoads: boolean;
-  /** Windows that are loaded. */
+  /** Loaded windows. */
   readonly read: readonly Window[];
   /** Months of the files. */
   readonly folders: readonly Window[];
 }
 
-/** Undefined for a derived or a lasting table. */
+/** Undefined for a derived or an append-only table. */
 function knownLoads({ family, files, lost, txns }: TablePlan, account: string): KnownLoads | undefined {
   if (family === undefined || family.main.appendOnly === true) return undefined;
   const loadKeys = txns.flatMap(({ appId }) => {
@@ -263,19 +263,23 @@ function knownLoads({ family, files, lost, txns }: TablePlan, account: string): 
     loadKey: loadKeyOf(family),
     lost: lost.filter((load) => load.account === account).map(({ text }) => text),
     hasLoads: loadKeys.length > 0,
-    read: loadKeys.flatMap((key) => windowOf(key) ?? []),
+    read: loadKeys.flatMap((key) => loadKeyWindow(key) ?? []),
     folders: ofAccount.flatMap(({ add }) => monthRange(add.partitionValues['month'] ?? '') ?? []),
   };
 }
 
-/** From the first to the last of some windows, those left out that this program has not written; undefined where there is none. */
+/** The span of windows, without those that are too long to be of this program; undefined where there is none. */
 function spanOf(windows: readonly Window[]): Window | undefined {
   const [first, ...others] = joined(windows.filter(({ start, end }) => end - start <= mostDays * dayMs));
   return first && { start: first.start, end: others.at(-1)?.end ?? first.end };
 }
 
-/** For people. */
-function textOf({ tables, setAside, notLoaded, commands }: RebuiltLogs, plans: readonly TablePlan[], location: string) {
+/** The result for people. */
+function resultText(
+  { tables, setAside, notLoaded, commands }: RebuiltLogs,
+  plans: readonly TablePlan[],
+  location: string,
+) {
   // Derived tables are empty until their rows are derived, after this.
   const derived = new Set(plans.flatMap(({ family, table }) => (family === undefined ? [table.schema.name] : [])));
   const rows = tables.flatMap(({ table, files, rows: count }) =>
@@ -300,8 +304,8 @@ function textOf({ tables, setAside, notLoaded, commands }: RebuiltLogs, plans: r
   ].join('\n');
 }
 
-/** Days that a window of this program has at the most. */
+/** Maximum number of days of a window of this program. */
 const mostDays = 400;
 
-/** Files that are named to people. */
+/** Files that are listed for people; further ones are counted. */
 const mostShown = 20;

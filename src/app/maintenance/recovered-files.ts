@@ -18,31 +18,31 @@ import { parseNote, type Store } from '../../lake/store/store.js';
 import { isDataFile } from '../../lake/data-files.js';
 import { accountPattern } from '../configuration/account.js';
 
-/** A file of a table's folders whose bytes are those that it was written with, whatever the log says of it. */
-export interface StoredRows {
+/** A sound file of a table's folders: its bytes are those that it was written with. */
+export interface RecoveredFile {
   /** Within the lake. */
   readonly path: string;
-  /** As a log would name it, with all that follows from its rows and its name. */
+  /** Its entry for a log, computed from its rows and its name. */
   readonly add: Add;
   readonly account: string;
   readonly loadKeys: readonly string[];
-  /** The version of the log that names it; undefined where what is left of the log doesn't. */
+  /** The version of the log that has it; undefined where the remains of the log lack it. */
   readonly version: number | undefined;
 }
 
-/** A file that can't be taken for the table's. */
+/** A file that can't be proven to be the table's. */
 export interface DoubtfulFile {
   readonly path: string;
   readonly reason: string;
-  /** What its name says that it held, as far as it does: `undefined` where it says no more than a month. */
+  /** The load keys in its name; undefined where the name has only a month. */
   readonly loadKeys: readonly string[] | undefined;
 }
 
-/** Whose files are read. */
-export interface StoredTable {
+/** A table whose files are recovered. */
+export interface RecoveredTable {
   readonly schema: Table;
   readonly pipelines: ReadonlySet<string>;
-  /** What a load key of the table names: `window`, `group`, `order`, `settlement`; undefined: each row's `source` says. */
+  /** The kind of the table's load keys: `window`, `group`, `order`, `settlement`; undefined: each row's `source` decides. */
   readonly loadKey: string | undefined;
   /** Whether its files have net sums in the log. */
   readonly hasNet: boolean;
@@ -50,50 +50,92 @@ export interface StoredTable {
 
 const footerSchema = z.object({ account: z.string(), pipeline: z.string() });
 
-/** Files that were made from others, and imported ones: a whole day in them may be an imported one, that nobody has loaded. */
-const mixedName = /^(?:compact|import)-/;
+/** Names of merged and imported files, in which a whole day may be imported instead of loaded. */
+const mergedOrImported = /^(?:compact|import)-/;
 
 /**
- * Reads one file of a table's folders. Its name ends with the hash of its bytes, and its footer names pipeline and account; its
- * load keys are those that the log had for it, or else those of its rows. Nothing of it is taken for granted.
+ * Recovers one file of a table's folders, and checks all that it claims: its name ends with the hash of its bytes, and its footer has
+ * its pipeline and account. Its load keys are those that the log had for it, or else those of its rows.
  *
  * @param now milliseconds since 1970
  */
-export async function storedRows(
-  { schema, pipelines, loadKey, hasNet }: StoredTable,
+export async function recoverFile(
+  table: RecoveredTable,
   path: string,
-  { store, workspace, remains, now }: { store: Store; workspace: Workspace; remains: LogRemains; now: number },
-): Promise<StoredRows | DoubtfulFile> {
-  const doubtful = (reason: string, loadKeys = namedKeys(path)): DoubtfulFile => ({ path, reason, loadKeys });
+  context: RecoveryContext,
+): Promise<RecoveredFile | DoubtfulFile> {
+  const file = await readNamedFile(path, context.store);
+  if (isDoubtful(file)) return file;
+  try {
+    return await recoverRows(table, file, context);
+  } catch (error) {
+    if (error instanceof LedgerlakeError && error.code !== 'SQL' && error.code !== 'LAKE_LOG') throw error;
+    return doubtful(path, `it can't be read as ${table.schema.name}`);
+  } finally {
+    await context.workspace.clear();
+  }
+}
+
+interface RecoveryContext {
+  readonly store: Store;
+  readonly workspace: Workspace;
+  readonly remains: LogRemains;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** A file whose bytes have the hash in its name. */
+interface NamedFile {
+  readonly path: string;
+  readonly account: string;
+  readonly month: string;
+  readonly bytes: Uint8Array;
+  readonly content: ReturnType<typeof contentOf>;
+}
+
+async function readNamedFile(path: string, store: Store): Promise<NamedFile | DoubtfulFile> {
   const [, account = '', month = ''] =
     /^[^/]+\/account=([^/]+)\/month=(\d{4}-\d{2}|unknown)\/[\w.=-]+$/.exec(path) ?? [];
-  if (!isDataFile(path) || !accountPattern.test(account)) return doubtful("its name is not one of Ledgerlake's", []);
+  if (!isDataFile(path) || !accountPattern.test(account))
+    return { path, reason: "its name is not one of Ledgerlake's", loadKeys: [] };
   const bytes = await store.read(path);
-  if (bytes === undefined) return doubtful('it is gone');
+  if (bytes === undefined) return doubtful(path, 'it is gone');
   const content = contentOf(bytes);
-  const names = [...basename(path).matchAll(/-([0-9a-f]{16})(?=-|\.)/g)].map(([, hash]) => hash);
-  if (names.at(-1) !== content.sha256.slice(0, 16)) return doubtful('its bytes have changed');
+  const hashes = [...basename(path).matchAll(/-([0-9a-f]{16})(?=-|\.)/g)].map(([, hash]) => hash);
+  if (hashes.at(-1) !== content.sha256.slice(0, 16)) return doubtful(path, 'its bytes have changed');
+  return { path, account, month, bytes, content };
+}
 
+async function recoverRows(
+  { schema, pipelines, loadKey, hasNet }: RecoveredTable,
+  { path, account, month, bytes, content }: NamedFile,
+  { store, workspace, remains, now }: RecoveryContext,
+): Promise<RecoveredFile | DoubtfulFile> {
   const relative = path.slice(schema.name.length + 1);
   const known = remains.files.get(relative);
   const logged = known?.add.size === content.size && known.add.tags?.['sha256'] === content.sha256 ? known : undefined;
-  try {
-    const footer = parseNote(Buffer.from((await footerTexts(bytes)).metadata.get('ledgerlake') ?? ''), (value) =>
-      footerSchema.parse(value),
-    );
-    if (footer?.account !== account || !pipelines.has(footer.pipeline)) {
-      return doubtful('its footer names another account or pipeline');
-    }
-    const local = (await localFile(store, path, workspace.fresh)) ?? '';
-    const fault = await shapeFault(workspace, schema, local);
-    if (fault !== undefined) return doubtful(fault);
-    const loadKeys =
-      (await loggedKeysOf(logged?.add, local, { schema, loadKey, month, workspace })) ??
-      (await keysOfFile(path, local, { loadKey, month, workspace }));
-    if (loadKeys === undefined) return doubtful('its rows are of no slice', undefined);
-    const rows = await countRows(workspace.database, local, 'true');
-    const groups = hasColumn(schema, 'beginning_balance') ? await groupSpans(workspace.database, local) : undefined;
-    const tags = {
+  const footer = parseNote(Buffer.from((await footerTexts(bytes)).metadata.get('ledgerlake') ?? ''), (value) =>
+    footerSchema.parse(value),
+  );
+  if (footer?.account !== account || !pipelines.has(footer.pipeline))
+    return doubtful(path, 'its footer names another account or pipeline');
+  const local = (await localFile(store, path, workspace.fresh)) ?? '';
+  const fault = await shapeFault(workspace, schema, local);
+  if (fault !== undefined) return doubtful(path, fault);
+  const loadKeys =
+    (await loggedKeysOf(logged?.add, local, { schema, loadKey, month, workspace })) ??
+    (await keysOfFile(path, local, { loadKey, month, workspace }));
+  if (loadKeys === undefined) return doubtful(path, 'its rows are of no slice');
+  const rows = await countRows(workspace.database, local, 'true');
+  const groups = hasColumn(schema, 'beginning_balance') ? await groupSpans(workspace.database, local) : undefined;
+  const add: Add = {
+    path: relative,
+    partitionValues: { account, month },
+    size: content.size,
+    modificationTime: now,
+    dataChange: true,
+    stats: await statistics(workspace.database, schema, local, rows),
+    tags: {
       pipeline: loadKey === undefined ? ([...pipelines].at(-1) ?? '') : footer.pipeline,
       account,
       rows: String(rows),
@@ -103,30 +145,20 @@ export async function storedRows(
       ...(hasNet && { net: '{}' }),
       ...(groups !== undefined && { groups: JSON.stringify(groups) }),
       ...(logged !== undefined && importSpansTag(importSpansOf(logged.add))),
-    };
-    const add: Add = {
-      path: relative,
-      partitionValues: { account, month },
-      size: content.size,
-      modificationTime: now,
-      dataChange: true,
-      stats: await statistics(workspace.database, schema, local, rows),
-      tags,
-    };
-    return { path, add, account, loadKeys, version: logged?.version };
-  } catch (error) {
-    if (error instanceof LedgerlakeError && error.code !== 'SQL' && error.code !== 'LAKE_LOG') throw error;
-    return doubtful(`it can't be read as ${schema.name}`);
-  } finally {
-    await workspace.clear();
-  }
+    },
+  };
+  return { path, add, account, loadKeys, version: logged?.version };
 }
 
-export function isDoubtful(file: StoredRows | DoubtfulFile): file is DoubtfulFile {
+function doubtful(path: string, reason: string): DoubtfulFile {
+  return { path, reason, loadKeys: namedKeys(path) };
+}
+
+export function isDoubtful(file: object): file is DoubtfulFile {
   return 'reason' in file;
 }
 
-/** What is wrong with a file's columns, in words. */
+/** The fault of a file's columns, in words; undefined: none. */
 async function shapeFault(
   { database }: Workspace,
   { name, columns }: Table,
@@ -141,18 +173,18 @@ async function shapeFault(
   return other === undefined ? undefined : `its column ${other.name} is not that of ${name}`;
 }
 
-interface KeyQuestion {
-  /** As of `StoredTable`. */
+interface KeyContext {
+  /** As in `RecoveredTable`. */
   readonly loadKey: string | undefined;
   readonly month: string;
   readonly workspace: Workspace;
 }
 
-/** The load keys that the log has for a file; undefined where it has none, or the file has rows of others. */
+/** The load keys of a file in the log; undefined where the log has none, or the file has rows of other load keys. */
 async function loggedKeysOf(
   logged: Add | undefined,
   local: string,
-  { schema, loadKey, month, workspace }: KeyQuestion & { readonly schema: Table },
+  { schema, loadKey, month, workspace }: KeyContext & { readonly schema: Table },
 ): Promise<readonly string[] | undefined> {
   const loadKeys = logged === undefined ? [] : checkedKeys(loadKeysOf(logged), loadKey, month);
   if (loadKeys.length === 0) return undefined;
@@ -161,19 +193,19 @@ async function loggedKeysOf(
   return (await countRows(workspace.database, local, isOther)) === 0 ? loadKeys : undefined;
 }
 
-/** The load keys of a file's rows; undefined where there is none, or one that the table can't have. */
+/** The load keys of a file's rows; undefined where there is none, or the table can't have one of them. */
 async function keysOfFile(
   path: string,
   local: string,
-  { loadKey, month, workspace }: KeyQuestion,
+  { loadKey, month, workspace }: KeyContext,
 ): Promise<readonly string[] | undefined> {
   const found = await keysOfRows(workspace, loadKey, local);
-  const isMixed = mixedName.test(basename(path));
+  const isMixed = mergedOrImported.test(basename(path));
   const loadKeys = checkedKeys(isMixed ? found.map(asImported) : found, loadKey, month);
   return loadKeys.length === 0 || loadKeys.length < found.length ? undefined : loadKeys;
 }
 
-/** In SQL, by what a load key names: the columns that it follows from. */
+/** In SQL, by the kind of a load key: the columns that it follows from. */
 const keyColumns: Readonly<Record<string, string>> = {
   window: "'window', NULL, epoch_ms(window_start), epoch_ms(window_end)",
   group: "'group', group_id, NULL, NULL",
@@ -200,12 +232,12 @@ async function keysOfRows({ database }: Workspace, loadKey: string | undefined, 
   return keys.toSorted();
 }
 
-/** Those of the load keys that the table may have in a folder of a month. */
+/** The load keys that the table may have in a month's folder. */
 function checkedKeys(loadKeys: readonly string[], loadKey: string | undefined, month: string): string[] {
   return loadKeys.filter((key) => {
     if (loadKey === undefined) return key !== '';
     if (loadKey !== 'window') return key.startsWith(`${loadKey}/`);
-    const window = windowOf(key);
+    const window = loadKeyWindow(key);
     return window !== undefined && isOfMonth(window, month);
   });
 }
@@ -214,19 +246,19 @@ function isOfMonth({ start, end }: Window, month: string): boolean {
   return start < end && monthOf(start) === month && monthOf(end - 1) === month && end - start <= 31 * dayMs;
 }
 
-/** The window of a load key, imported or loaded. */
-export function windowOf(loadKey: string): Window | undefined {
+/** The window of a load key, imported or loaded; undefined for other load keys. */
+export function loadKeyWindow(loadKey: string): Window | undefined {
   return readWindow(loadKey) ?? parseImportedKey(loadKey);
 }
 
-/** A whole day of a file that may hold imported rows: they count, and the day gives way to whatever is loaded. */
+/** The load key of a whole day as an imported one, which a loaded window replaces; other load keys are unchanged. */
 function asImported(loadKey: string): string {
   const window = readWindow(loadKey);
   const isDay = window !== undefined && window.end - window.start === dayMs && dayStart(window.start) === window.start;
   return isDay ? importedKey(window) : loadKey;
 }
 
-/** The window that a file is named after, as a slice names its files; undefined for other names. */
+/** The window in the name of a slice's file; undefined for other names. */
 function namedKeys(path: string): string[] | undefined {
   const [, first = '', last = ''] = /^(\d{8}T\d{6}Z)-(\d{8}T\d{6}Z)-/.exec(basename(path)) ?? [];
   const instant = (text: string) =>

@@ -19,15 +19,15 @@ import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, fileMetadata, type NetSums } from '../../lake/files/new-file.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 
-/** Bytes that parquet-wasm reads at once: it holds them several times over, and never gives memory back. */
+/** Bytes that parquet-wasm reads at once: it copies them several times, and never releases memory. */
 const readBytes = 1_500_000;
 
 /**
- * Derives the entries of a file of events again from `raw`, in the order of the events, as they were derived when these were
- * received. In batches of about `batchBytes` of `raw`: they bound the memory, whatever the file's size.
+ * Derives the entries of a file of events again from `raw`, in the order of the events, in batches of about `batchBytes` of `raw`
+ * that bound the memory.
  *
- * @param memory where a batch's columns lie: clear it before the next one. What else a batch holds is valid until then
- * @throws Error where the bytes are no Parquet file of events
+ * @param memory of a batch's columns: clear it before the next batch, which invalidates the whole batch
+ * @throws Error where the file is not a Parquet file of events
  */
 async function* rederivedBatches(
   { table, derivation }: DerivedTable,
@@ -42,7 +42,7 @@ async function* rederivedBatches(
       add(row);
       if (rows.bytes < batchBytes) continue;
       yield rows.finish(table, memory);
-      // Own files are read at once: without a break nothing else would get its turn before the file's end, a signal least of all.
+      // Our own encoding is read without awaiting I/O: without this break no other task would run before the end of the file.
       await setImmediate();
       rows.release();
       rows = derivation.begin();
@@ -53,7 +53,7 @@ async function* rederivedBatches(
   rows.release();
 }
 
-/** The cells that a derivation reads, group by group or batch by batch. Throws an Error where the bytes are no Parquet file. */
+/** The cells that a derivation reads, by row group or batch. Throws an Error where the file is not a Parquet file. */
 async function* storedCells(derivation: Derivation, file: ParquetSource): AsyncGenerator<RowCells> {
   const encoded = await encodedColumns(file, derivation);
   if (encoded !== undefined) {
@@ -70,7 +70,7 @@ async function* storedCells(derivation: Derivation, file: ParquetSource): AsyncG
   }
 }
 
-/** Bytes of stored entries that are read at once; what repeats in them takes many times as much then. */
+/** Bytes of stored entries that are read at once; repeated values take many times as much memory. */
 const storedBytes = 200_000;
 
 /** The sums over the rows of stored files. */
@@ -83,13 +83,13 @@ export async function storedSums(table: Table, stored: readonly ParquetSource[])
   return sums;
 }
 
-/** A table, and how its rows follow from those of the main one. */
+/** A derived table, and the derivation of its rows from those of the main table. */
 interface DerivedTable {
   readonly table: Table;
   readonly derivation: Derivation;
 }
 
-/** How the entries of a pipeline follow from its events. Throws an Error for one whose entries don't. */
+/** The derived table of a pipeline's entries. Throws an Error for a pipeline without a derivation. */
 export function derivedTableOf(name: string): DerivedTable {
   const pipeline = pipelineNamed(name);
   const [table] = familiesOf(pipeline === undefined ? [] : [pipeline]).flatMap(({ derived }) => derived);
@@ -97,51 +97,51 @@ export function derivedTableOf(name: string): DerivedTable {
   return { table, derivation: pipeline.derivation };
 }
 
-/** About how many bytes the pages had that a file of events was made from. */
-export function pageBytes({ size }: Add): number {
+/** The estimated size of the `raw` texts of a file of events, in bytes. */
+export function estimatedRawBytes({ size }: Add): number {
   return size * 4;
 }
 
-/** A file of events whose entries are derived again. Threads hand it over. */
+/** A file of events whose entries are derived again, in a form that is transferred to threads. */
 export interface StoredEvents {
-  /** Names the definition that says how entries follow from events. */
+  /** Name of the pipeline with the derivation. */
   readonly pipeline: string;
   /** Its commit. */
   readonly main: Add;
   readonly file: ParquetSource;
-  /** What the entries are compared with; undefined where they are written in any case. */
+  /** The entries to compare with; undefined: the derived entries are written without a comparison. */
   readonly stored: StoredEntries | undefined;
   /** Bytes of `raw` that are derived at once. */
   readonly rawBytes: number;
-  /** For the local files that are written: one that isn't there yet. */
+  /** Folder for the local files; it does not exist yet. */
   readonly folder: string;
 }
 
 /** The stored entries of a file of events. */
 export interface StoredEntries {
   readonly files: readonly ParquetSource[];
-  /** Of the only file, where its bytes are most likely the same: they are compared first, in half the time that rows take. */
+  /** The hash of the only file, where its bytes are probably equal: comparing bytes takes half the time of comparing rows. */
   readonly sha256: string | undefined;
 }
 
-/** The entries of a file of events, derived again. */
+/** The entries of a file of events that were derived again. */
 export interface RederivedEntries {
   readonly events: number;
   readonly rows: number;
   readonly net: NetSums;
-  /** What showed that the stored ones are the same; undefined where they aren't, or weren't compared. */
+  /** The comparison by which the stored entries are the same; undefined where they differ, or weren't compared. */
   readonly sameBy: 'bytes' | 'rows' | undefined;
-  /** Where they aren't: the local files that hold them, in order; none where there is no entry. */
+  /** The local files with the entries, in order, where `sameBy` is undefined; empty where there is no entry. */
   readonly files: readonly LocalParquet[];
-  /** Of these. */
+  /** The metadata of the files. */
   readonly metadata: ReadonlyMap<string, string>;
 }
 
 /**
- * Derives the entries of a file of events again, and writes them where they differ from the stored ones: in batches, so that
- * memory doesn't grow with the file.
+ * Derives the entries of a file of events again, in batches that bound the memory, and writes them where they differ from the stored
+ * ones.
  *
- * @throws Error where the bytes are no Parquet file of events, what the encoder throws, or the signal's reason
+ * @throws Error where the file is not a Parquet file of events, what the encoder throws, or the signal's reason
  */
 export async function rederivedEntries(
   derived: DerivedTable,
@@ -166,7 +166,7 @@ export async function rederivedEntries(
   return { ...totals, sameBy: undefined, files, metadata };
 }
 
-/** Where the only stored file comes out byte for byte, with what its own footer says of who wrote it; else undefined. */
+/** The result where the entries encode to the bytes of the only stored file, with its footer's metadata; else undefined. */
 async function sameByBytes(
   derived: DerivedTable,
   events: StoredEvents,
@@ -174,7 +174,7 @@ async function sameByBytes(
   signal: AbortSignal | undefined,
 ): Promise<RederivedEntries | undefined> {
   if (stored === undefined || sha256 === undefined) return undefined;
-  // What the log takes for a file of entries may be no Parquet file.
+  // The stored file may not be a Parquet file.
   const footer = await footerTexts(stored).catch(() => undefined);
   if (footer === undefined) return undefined;
   const hashes: string[] = [];
@@ -186,7 +186,7 @@ async function sameByBytes(
   return isSame ? { ...totals, sameBy: 'bytes', files: [], metadata: footer.metadata } : undefined;
 }
 
-/** Where the stored files hold the same rows, in whatever order; else undefined. */
+/** The result where the stored files have the same rows, in any order; else undefined. */
 async function sameByRows(
   derived: DerivedTable,
   events: StoredEvents,
@@ -206,10 +206,10 @@ async function sameByRows(
   return isSame ? { ...totals, sameBy: 'rows', files: [], metadata: new Map() } : undefined;
 }
 
-/** Where the columns of a batch lie, on each thread. */
+/** The memory of a batch's columns, one for each thread. */
 const memory = new ReusedMemory(columnBytes);
 
-/** Hands on each batch that has entries. */
+/** Calls `use` with each batch that has entries. */
 async function eachBatch(
   derived: DerivedTable,
   { main, file, rawBytes }: StoredEvents,
@@ -219,8 +219,8 @@ async function eachBatch(
   const nets: NetSums[] = [];
   let events = 0;
   let rows = 0;
-  // Several are in memory at once: what doesn't fit into one goes in smaller ones.
-  const batchBytes = pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
+  // Several batches are in memory at once, so a file that needs more than one has smaller ones.
+  const batchBytes = estimatedRawBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
   for await (const batch of rederivedBatches(derived, file, batchBytes, memory)) {
     signal?.throwIfAborted();
     events += batch.sources;
@@ -232,7 +232,7 @@ async function eachBatch(
   return { events, rows, net: addNets(nets) };
 }
 
-/** Whether the log has these net sums of a main file. */
+/** Whether the log has these net sums for a main file. */
 function hasNet({ tags }: Add, net: NetSums): boolean {
   try {
     return netText(JSON.parse(tags?.['net'] ?? '{}') as NetSums) === netText(net);
@@ -241,13 +241,13 @@ function hasNet({ tags }: Add, net: NetSums): boolean {
   }
 }
 
-/** Net sums in one order, without those that are none. */
+/** Net sums in a defined order, without zeros. */
 function netText(net: NetSums): string {
   const sums = Object.entries(net).filter(([, sum]) => millionths(sum) !== 0n);
   return JSON.stringify(sums.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The metadata that the file's own slice gave it, by this version of the program. */
+/** The metadata that this version of the program would write for the file's slice. */
 async function metadataLike(main: Add, file: ParquetSource): Promise<ReadonlyMap<string, string>> {
   const stored: unknown = JSON.parse((await footerTexts(file)).metadata.get('ledgerlake') ?? '{}');
   const { window = loadKeysLabel(loadKeysOf(main)) } = stored as { window?: string };

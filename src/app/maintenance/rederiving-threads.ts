@@ -3,10 +3,10 @@ import { derivedTableOf, rederivedEntries, type RederivedEntries, type StoredEve
 
 const threadScript = new URL('./rederiving-thread-main.js', import.meta.url);
 
-/** Files that a thread has at once: it works on one while the next one is made ready for it. */
+/** Concurrent files of a thread: it processes one while the next one is fetched. */
 const mostFilesPerThread = 2;
 
-/** Derives the entries of files again: on their caller's thread where these are small, else side by side on threads of their own. */
+/** Derives the entries of files again: on the caller's thread where the files are small, else on worker threads. */
 export class RederivingThreads {
   readonly #limits: ThreadLimits;
   readonly #signal: AbortSignal;
@@ -18,24 +18,24 @@ export class RederivingThreads {
     this.#signal = signal;
   }
 
-  /** Takes about how many bytes of `raw` each file has: threads for them start at once. */
+  /** Starts threads for files with about these bytes of `raw`. */
   expect(sizes: readonly number[]): void {
     this.#isThreaded = sizes.reduce((sum, size) => sum + size, 0) >= this.#limits.from;
     const threads = this.#isThreaded ? Math.min(this.#mostThreads, sizes.length) : 0;
     while (this.#threads.length < threads) this.#addThread().start();
   }
 
-  /** Files that may be under way at once. */
-  get most(): number {
+  /** Maximum number of concurrent files. */
+  get mostPending(): number {
     return this.#isThreaded ? mostFilesPerThread * this.#mostThreads : 1;
   }
 
   /**
-   * @returns never unhandled where nobody waits for it any more
+   * @returns a handled promise
    * @throws what `rederivedEntries` throws, ENCODER where the thread ended
    */
   entries(events: StoredEvents): Promise<RederivedEntries> {
-    if (this.#isThreaded) return this.#next().ask(events);
+    if (this.#isThreaded) return this.#leastBusy().ask(events);
     return rederivedEntries(derivedTableOf(events.pipeline), events, this.#signal);
   }
 
@@ -43,8 +43,8 @@ export class RederivingThreads {
     await Promise.all(this.#threads.map((thread) => thread.close()));
   }
 
-  /** The thread that has the fewest files. */
-  #next(): WorkerThread<StoredEvents, RederivedEntries> {
+  /** The thread with the fewest files. */
+  #leastBusy(): WorkerThread<StoredEvents, RederivedEntries> {
     const [least] = this.#threads.toSorted((one, other) => one.waiting - other.waiting);
     if (least !== undefined && (least.waiting === 0 || this.#threads.length === this.#mostThreads)) return least;
     return this.#addThread();

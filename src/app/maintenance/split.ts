@@ -13,7 +13,7 @@ import {
   replacing,
   restoredBundles,
   tablesOf,
-  targetOf,
+  fileTargetOf,
   writeBundle,
   writeFiltered,
   type Bundle,
@@ -26,9 +26,9 @@ import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 
 /**
- * How files are split that hold a slice's load keys beside others, as `compact` merges many into one: each becomes
- * one file with the slice's load keys and one with the rest, as a commit of its own that changes no row. One that is damaged
- * can't be: it stays, and is thrown as a `DamagedFile` once the others are split.
+ * Splits files that have a slice's load keys beside others, as files that `compact` merged: each becomes one file with the slice's
+ * load keys and one with the rest, in a separate commit that changes no row. A damaged file can't be split: it stays, and is thrown
+ * as a `DamagedFile` once the others are split.
  */
 export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Split {
   return async (slice) => {
@@ -36,8 +36,8 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
     if (family === undefined) return;
     await withWorkspace(limits, lake.store, (workspace) => moveUndated({ lake, clock, workspace, family }, slice));
     const mixed = filesToSplit(lake.table(family.main.name).snapshot, slice);
-    const [odd] = mixed.filter((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
-    if (odd !== undefined) throw notSplit(lake, family, odd);
+    const unsplittable = mixed.find((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
+    if (unsplittable !== undefined) throw unsplittableFailure(lake, family, unsplittable);
     const paths = new Set(mixed.map(({ path }) => path));
     const bundles = await restoredBundles({ lake, clock }, () =>
       bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path)),
@@ -57,7 +57,7 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
 interface Splits {
   readonly files: readonly NewFile[];
   readonly bundles: readonly Bundle[];
-  /** Load keys that result from cutting others, and that have rows. */
+  /** Load keys with rows that result from cutting others. */
   readonly pieces: ReadonlySet<string>;
   /** The first damaged file of a bundle that can't be split. */
   readonly damaged: DamagedFile | undefined;
@@ -70,19 +70,21 @@ async function splitBundles(rewriting: Rewriting, slice: SliceCommit, bundles: r
   let damaged: DamagedFile | undefined;
   for (const bundle of bundles) {
     try {
-      if (!bundle.isWhole) throw halfLogged(rewriting, bundle);
-      files.push(...(await splitBundle(rewriting, slice, bundle, pieces)));
+      if (!bundle.isWhole) throw incompleteBundle(rewriting, bundle);
+      const result = await splitBundle(rewriting, slice, bundle);
+      files.push(...result.files);
+      for (const piece of result.pieces) pieces.add(piece);
       split.push(bundle);
     } catch (error) {
       if (!(error instanceof DamagedFile)) throw error;
-      // The others are split all the same: who mends this one finds them ready.
+      // The other bundles are split nevertheless, so that only this one is left to repair.
       damaged ??= error;
     }
   }
   return { files, bundles: split, pieces, damaged };
 }
 
-/** Where another run has replaced one of the files meanwhile nothing is changed, and the caller looks once more. */
+/** Commits splits. Where another run has replaced one of the files meanwhile, it changes nothing, and the caller tries again. */
 async function commitSplits(
   { lake, clock, family }: Rewriting,
   slice: SliceCommit,
@@ -99,22 +101,22 @@ async function commitSplits(
     swaps: true,
     decide: (snapshot) => {
       const decision = unchanged(snapshot);
-      // A load key that is cut is cut in every file that holds some of it.
-      const isElsewhere = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] }).some(
+      // A load key is cut in all of its files at once.
+      const hasOtherFiles = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] }).some(
         ({ path }) => !paths.has(path),
       );
-      if (decision === undefined || isElsewhere) return undefined;
+      if (decision === undefined || hasOtherFiles) return undefined;
       return { ...decision, actions: loadTxns(snapshot, renamed, clock.now()) };
     },
   });
 }
 
-/** Whether the slice takes some of a load key and leaves some. */
+/** Whether the slice replaces only a part of a load key's range. */
 function isCut({ splits }: SliceCommit, loadKey: string): boolean {
   return (splits?.(loadKey)?.outside.length ?? 0) > 0;
 }
 
-function notSplit(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
+function unsplittableFailure(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
   const file = lake.store.address(lake.table(main.name).pathOf(add));
   return new LedgerlakeError(
     'LAKE_CONFLICT',
@@ -123,72 +125,83 @@ function notSplit(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
   );
 }
 
-/** A file of which other files are missing from the log. */
-function halfLogged({ lake, family }: Rewriting, { main }: Bundle): DamagedFile {
+/** The failure of a bundle whose derived files the log lacks. */
+function incompleteBundle({ lake, family }: Rewriting, { main }: Bundle): DamagedFile {
   const file = lake.store.address(lake.table(family.main.name).pathOf(main));
   return new DamagedFile(file, 'a log lacks what belongs to it', 'run the command that `ledgerlake verify` names');
 }
 
 /**
- * The files that replace a bundle: those with what goes when the slice arrives, and those with the rest. `pieces` takes
- * in the load keys that result from cutting others and that have rows.
+ * Writes the files that replace a bundle: those with the rows that the slice replaces, and those with the rest. `pieces` are the
+ * load keys with rows that result from cutting others.
  */
 async function splitBundle(
   rewriting: Rewriting,
   slice: SliceCommit,
   bundle: Bundle,
-  pieces: Set<string>,
-): Promise<NewFile[]> {
-  const { workspace, family, clock } = rewriting;
+): Promise<{ readonly files: readonly NewFile[]; readonly pieces: readonly string[] }> {
+  const { family } = rewriting;
   const { main, derived } = family;
-  const { database } = workspace;
   const local = new Map<Table, readonly string[]>();
   const tables = tablesOf(family, [bundle]);
   for (const { table, adds } of tables) local.set(table, await fetchFiles(rewriting, table, adds));
   const mains = local.get(main) ?? [];
-
-  const instant = instantColumn(main);
   const loadKeys = await cutLoadKeys(rewriting, slice, bundle.main, mains[0] ?? '');
-  for (const loadKey of loadKeys) if (!loadKeysOf(bundle.main).includes(loadKey)) pieces.add(loadKey);
   const sliceKeys = new Set(slice.loadKeys);
-  const isLeaving = (loadKey: string) => sliceKeys.has(loadKey) || slice.splits?.(loadKey) !== undefined;
-  const condition = loadKeyCondition(loadKeys.filter(isLeaving), instant);
-  const chosen = derived.some((table) => local.has(table) && table.linesOf === undefined)
+  const isReplaced = (loadKey: string) => sliceKeys.has(loadKey) || slice.splits?.(loadKey) !== undefined;
+  const replaced = loadKeys.filter(isReplaced);
+  const kept = loadKeys.filter((loadKey) => !isReplaced(loadKey));
+  const condition = loadKeyCondition(replaced, instantColumn(main));
+  const events = derived.some((table) => local.has(table) && table.linesOf === undefined)
     ? await chosenEvents(rewriting, mains, condition)
     : undefined;
-  const bundleFiles = (isGoing: boolean) =>
-    writeBundle(
-      workspace,
-      {
-        target: targetOf(
-          family,
-          bundle.main,
-          loadKeys.filter((loadKey) => isLeaving(loadKey) === isGoing),
-        ),
-        key: `${bundle.main.path} ${isGoing ? 'own' : 'others'}`,
-        tags: bundle.main.tags ?? {},
-        tables: [...local].map(([table, paths]) => ({
-          table,
-          write: async (metadata) => {
-            if (table === main || chosen === undefined)
-              return writeFiltered(workspace, table, paths, isGoing ? condition : `NOT ${condition}`, metadata);
-            const columns = await columnList(database, table, paths);
-            const select = (range: string) => derivedRows(table, columns, paths, chosen, isGoing, range);
-            return sortedFile(workspace, table, { paths, metadata, select }, {});
-          },
-        })),
-      },
-      clock.now(),
-    );
-  const files = [...(await bundleFiles(true)), ...(await bundleFiles(false))];
+  const choice = { bundle, local, condition, events };
+  const files = [
+    ...(await writeHalf(rewriting, choice, replaced, true)),
+    ...(await writeHalf(rewriting, choice, kept, false)),
+  ];
   for (const { table, adds } of tables) {
     const written = files.filter((file) => file.table === table).map(({ add }) => add);
     expectRows(table, rowsInLog(adds), rowsInLog(written));
   }
-  return files;
+  const known = loadKeysOf(bundle.main);
+  return { files, pieces: loadKeys.filter((loadKey) => !known.includes(loadKey)) };
 }
 
-/** The load keys of a main file, with those pieces of the ones that the slice cuts that have rows. */
+/** The rows of a bundle that a slice replaces. */
+interface ReplacedRows {
+  readonly bundle: Bundle;
+  /** Local paths of the bundle's files. */
+  readonly local: ReadonlyMap<Table, readonly string[]>;
+  /** In SQL: whether a row of the main table is replaced. */
+  readonly condition: string;
+  /** The replaced events; undefined where no derived table needs them. */
+  readonly events: ChosenEvents | undefined;
+}
+
+/** Writes the replaced rows of a bundle, or the others, with their load keys. */
+function writeHalf(
+  { workspace, family, clock }: Rewriting,
+  { bundle, local, condition, events }: ReplacedRows,
+  loadKeys: readonly string[],
+  isReplaced: boolean,
+): Promise<NewFile[]> {
+  const tables = [...local].map(([table, paths]) => ({
+    table,
+    write: async (metadata: ReadonlyMap<string, string>) => {
+      if (table === family.main || events === undefined)
+        return writeFiltered(workspace, table, paths, isReplaced ? condition : `NOT ${condition}`, metadata);
+      const columns = await columnList(workspace.database, table, paths);
+      const select = (range: string) => derivedRows(table, columns, paths, events, isReplaced, range);
+      return sortedFile(workspace, table, { paths, metadata, select }, {});
+    },
+  }));
+  const target = fileTargetOf(family, bundle.main, loadKeys);
+  const key = `${bundle.main.path} ${isReplaced ? 'own' : 'others'}`;
+  return writeBundle(workspace, { target, key, tags: bundle.main.tags ?? {}, tables }, clock.now());
+}
+
+/** The load keys of a main file; a load key that the slice cuts is replaced by its pieces with rows. */
 async function cutLoadKeys(
   { workspace, family }: Rewriting,
   slice: SliceCommit,
@@ -207,9 +220,9 @@ async function cutLoadKeys(
   return loadKeys;
 }
 
-/** Events of a bundle, as rows of derived tables reference them. */
+/** Events of a bundle that derived rows are chosen by. */
 interface ChosenEvents {
-  /** In SQL: how many of them have an id and instant. */
+  /** In SQL: the number of events by id and instant. */
   readonly counts: string;
   /** Whether an id occurs more than once in the bundle. */
   readonly hasDoubles: boolean;
@@ -228,14 +241,14 @@ async function chosenEvents(
   return { counts, hasDoubles: doubles.length > 0 };
 }
 
-/** The columns that distinguish events, as far as derived tables have them. */
+/** The columns of a table that distinguish events. */
 function eventKeys(table: Table): string[] {
   return ['event_id', 'effective_at'].filter((name) => hasColumn(table, name));
 }
 
 /**
- * The rows of a derived table that belong to the chosen events, or the others, in their order. An event that occurs
- * more than once has that many sets of equal rows, of which each side gets as many as it has events.
+ * In SQL: the rows of a derived table that belong to the chosen events, or the others, in their order. An event that occurs several
+ * times has as many sets of equal rows, of which each side gets as many as it has events.
  */
 function derivedRows(
   table: Table,

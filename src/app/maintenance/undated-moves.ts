@@ -10,7 +10,7 @@ import { fetchFiles, type Bundle, type Rewriting } from './file-bundles.js';
 import { groupBy } from '../../core/group-by.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 
-/** An imported event without a date, and what days it may be of. */
+/** An imported event without a date, and the days that it may be of. */
 interface UndatedRow {
   readonly file: string;
   readonly eventId: string;
@@ -22,14 +22,14 @@ interface UndatedRow {
   readonly span: Window;
 }
 
-/** Where an event moves: an instant, in a day that imports filled or may fill. */
+/** The move of an event to an instant, in a day that imports filled or may fill. */
 export interface Move {
   readonly row: UndatedRow;
   readonly to: number;
   readonly loadKey: string;
 }
 
-/** Whether a file has imported events that may be of what a slice has read. */
+/** Whether a file has imported events that may be of a slice's windows. */
 export function reachesInto(slice: SliceCommit, add: Add): boolean {
   const days = loadKeysOf(add).flatMap((key) => parseImportedKey(key) ?? []);
   return [...days, ...importSpansOf(add).map(daysOf)].some((span) => isTouched(slice, span));
@@ -40,27 +40,27 @@ function isTouched({ splits }: SliceCommit, span: Window): boolean {
 }
 
 /**
- * Which imported events without a date move, of the files of some bundles, as a slice comes that has read its window in full:
- * see `moveUndated`.
+ * Plans the moves of the imported events without a date in some bundles, before a slice that has read its window in full is
+ * committed: see `moveUndated`.
  */
 export async function planMoves(rewriting: Rewriting, slice: SliceCommit, bundles: readonly Bundle[]): Promise<Move[]> {
   const rows = (await undatedRows(rewriting, bundles)).filter(({ span }) => isTouched(slice, span));
   if (rows.length === 0) return [];
   const paths = await mainPaths(rewriting, slice);
-  const answer = await answered(rewriting, slice, paths);
+  const answer = await addedCounts(rewriting, slice, paths);
   return movesOf(rewriting, slice, rows, answer, await undatedIds(rewriting, paths));
 }
 
 /**
- * The ids of a slice's events without a date. They hash the start of the window: where that is a day's, equal imported events of
- * the day have the same.
+ * The ids of a slice's events without a date. The start of the window is part of the hash: a window that starts with a day has the
+ * ids of equal imported events of that day.
  */
 async function undatedIds({ workspace }: Rewriting, paths: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await workspace.database.rows(`SELECT event_id FROM ${rowsIn(paths)} WHERE posted_at IS NULL`);
   return new Set(rows.map(({ event_id: id }) => String(id)));
 }
 
-/** A slice's files of the main table, on the disk. */
+/** Writes a slice's files of the main table to the local disk, and returns their paths. */
 export async function mainPaths({ workspace, family }: Rewriting, { files }: SliceCommit): Promise<string[]> {
   const paths: string[] = [];
   for (const { table, bytes } of files) if (table === family.main) paths.push(await workspace.keep(bytes));
@@ -71,8 +71,8 @@ function daysOf({ first, last }: ImportSpan): Window {
   return { start: dayStart(first), end: dayOf(last).end };
 }
 
-/** How many events of each content a slice has that the lake doesn't hold of the same windows. */
-async function answered(
+/** The number of events that a slice adds to its windows in the lake, by content hash. */
+async function addedCounts(
   rewriting: Rewriting,
   slice: SliceCommit,
   paths: readonly string[],
@@ -84,11 +84,11 @@ async function answered(
     const [, start = '', end = ''] = key.split('/');
     return `(window_start = ${timestampLiteral(start)} AND window_end = ${timestampLiteral(end)})`;
   });
-  const counted = (from: readonly string[], condition: string, sign: number) =>
+  const counts = (from: readonly string[], condition: string, sign: number) =>
     `SELECT content_hash, ${sign} AS number FROM ${rowsIn(from)} WHERE posted_at IS NULL AND (${condition})`;
   const all = [
-    counted(paths, 'true', 1),
-    ...(stored.length === 0 || windows.length === 0 ? [] : [counted(stored, windows.join(' OR '), -1)]),
+    counts(paths, 'true', 1),
+    ...(stored.length === 0 || windows.length === 0 ? [] : [counts(stored, windows.join(' OR '), -1)]),
   ];
   const rows = await workspace.database.rows(
     `SELECT content_hash, sum(number)::BIGINT AS number FROM (${all.join(' UNION ALL ')}) GROUP BY ALL HAVING sum(number) > 0`,
@@ -96,7 +96,7 @@ async function answered(
   return new Map(rows.map(({ content_hash, number }) => [String(content_hash), Number(number)]));
 }
 
-/** The imported events without a date of some files; of equal ones of a day the last one first. */
+/** The imported events without a date in some bundles; of equal ones of a day the last one first. */
 async function undatedRows(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<UndatedRow[]> {
   const found: UndatedRow[] = [];
   for (const { main: add } of bundles) {
@@ -110,7 +110,7 @@ async function undatedRows(rewriting: Rewriting, bundles: readonly Bundle[]): Pr
     const spans = importSpansOf(add);
     for (const { event_id, content_hash, effective, day } of rows) {
       const start = Number(day);
-      // Else it is of a window that was loaded for the whole day.
+      // Other rows are of a window that was loaded for the whole day.
       if (!days.has(start)) continue;
       const importSpan = spans.find(({ first, last }) => dayStart(first) <= start && start <= last) ?? {
         first: start,
@@ -123,7 +123,7 @@ async function undatedRows(rewriting: Rewriting, bundles: readonly Bundle[]): Pr
   return found;
 }
 
-/** In SQL: the number of an event among equal ones, which its id ends with. */
+/** In SQL: the number of an event among equal ones, which is at the end of its id. */
 export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
 
 function movesOf(
@@ -134,7 +134,7 @@ function movesOf(
   taken: ReadonlySet<string>,
 ): Move[] {
   const split = (window: Window) => slice.splits?.(importedKey(window));
-  // A window that goes on beyond the days of the import may have another equal event there, as a monthly fee is.
+  // A window that extends beyond the days of the import may have another equal event there, such as a monthly fee.
   const isCovered = ({ span: { start, end } }: UndatedRow) =>
     split({ start: start - dayMs, end: start }) === undefined && split({ start: end, end: end + dayMs }) === undefined;
   const isInside = ({ effective }: UndatedRow) => split({ start: effective, end: effective + 1 }) !== undefined;
@@ -165,7 +165,7 @@ function movesOf(
       if (window !== undefined) moves.push({ row, to: window.start, loadKey: keyAt(window.start, window) });
     }
   }
-  // What stays beside the window gets another id where the slice has its own.
+  // An event that stays outside of the window gets another id where the slice has the same one.
   const moved = new Set(moves.map(({ row }) => row));
   for (const row of rows) {
     if (!taken.has(row.eventId) || moved.has(row) || isInside(row)) continue;

@@ -18,7 +18,7 @@ import {
   replacing,
   restoredBundles,
   tablesOf,
-  targetOf,
+  fileTargetOf,
   writeBundle,
   writeFiltered,
   type Bundle,
@@ -27,14 +27,14 @@ import {
 import { mainPaths, numberInId, planMoves, reachesInto, type Move } from './undated-moves.js';
 
 /**
- * Moves imported events without a date before a slice replaces imported days. Only the page of such an event shows its day, and
- * the slice has read its window in full. So there are two cases:
+ * Moves imported events without a date before a slice replaces imported days. Only the page of such an event shows its day, and the
+ * slice has read its window in full, so there are two cases:
  *
- * - An event that the answer has belongs to the window, as often as the answer has it, and is replaced with its days. It stays where
- *   it lies outside of a window that goes on beyond the days of its import.
- * - An event that the answer lacks belongs to a day of its import for which no window is loaded, if there is one.
+ * - An event in the answer belongs to the window, as often as the answer has it, and is replaced with its days. It stays where it is
+ *   outside of a window that extends beyond the days of its import.
+ * - An event that the answer lacks belongs to a day of its import without a loaded window, if there is one.
  *
- * It is a commit of its own, and the lake has as many events as before.
+ * The moves are a separate commit, which keeps the number of events.
  *
  * @throws DamagedFile where a file with such events is damaged
  */
@@ -43,7 +43,7 @@ export async function moveUndated(rewriting: Rewriting, slice: SliceCommit): Pro
   const isDone = async (): Promise<boolean> => {
     const { version } = lake.table(family.main.name).snapshot;
     try {
-      return await isMoved(rewriting, slice);
+      return await tryMove(rewriting, slice);
     } catch (error) {
       if (!(error instanceof DamagedFile)) throw error;
       // Another run may have replaced the file since its path was read.
@@ -61,16 +61,16 @@ export async function moveUndated(rewriting: Rewriting, slice: SliceCommit): Pro
   }
 }
 
-/** Attempts before it gives up, where other runs change the files each time. */
+/** Attempts to move events whose files other runs change each time. */
 const mostAttempts = 5;
 
-/** Whether all are where they belong now; else another run has changed their files meanwhile. */
-async function isMoved(rewriting: Rewriting, slice: SliceCommit): Promise<boolean> {
+/** Moves the events of a slice; false where another run has changed their files meanwhile. */
+async function tryMove(rewriting: Rewriting, slice: SliceCommit): Promise<boolean> {
   const { lake, clock, family } = rewriting;
   const { main } = family;
   if (!['posted_at', 'content_hash', 'effective_at', 'event_list', 'raw'].every((column) => hasColumn(main, column)))
     return true;
-  // What an answer without events says is refused, or that there are none at all.
+  // An answer without events is refused, or accepted as an empty window.
   if (!slice.files.some(({ table }) => table === main)) return true;
   const touched = () => bundlesOf(lake, family, slice.account).filter(({ main: add }) => reachesInto(slice, add));
   const state = () => {
@@ -102,7 +102,7 @@ async function isMoved(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
   return moved.isCommitted;
 }
 
-/** Puts into the table `moves_` which event moves where: its ids, its instants and its position there. */
+/** Creates the table `moves_` with the new day, instant, number and position of each event. */
 async function createMovesTable(rewriting: Rewriting, slice: SliceCommit, moves: readonly Move[]): Promise<void> {
   const { lake, workspace, family } = rewriting;
   const { account } = slice;
@@ -112,7 +112,7 @@ async function createMovesTable(rewriting: Rewriting, slice: SliceCommit, moves:
   const days = [...new Set(moves.map(({ to }) => dayStart(to)))];
   const ofDays = importedWindows(snapshot, pipeline, account).filter(({ start }) => days.includes(dayStart(start)));
   const stored = await fetchFiles(rewriting, main, snapshot.filesWith(account, pipeline, ofDays.map(importedKey)));
-  // A window that begins with a day has ids of the day too.
+  // A window that starts with a day has ids of that day too.
   const windows = loadedWindows(lake, pipeline, main.name, account).filter(({ start }) => days.includes(start));
   const loaded = await fetchFiles(rewriting, main, snapshot.filesWith(account, pipeline, windows.map(windowKey)));
   const columns = 'content_hash, posted_at, event_id, window_start';
@@ -130,15 +130,15 @@ async function createMovesTable(rewriting: Rewriting, slice: SliceCommit, moves:
     `CREATE OR REPLACE TEMP TABLE moves_ AS WITH moved AS (SELECT * FROM (VALUES ${values.join(', ')}) AS t(event_id, content_hash, to_, day)), ` +
       `equal AS (SELECT content_hash, epoch_ms(window_start) AS day, max(${numberInId}) AS last FROM present_ ` +
       'WHERE posted_at IS NULL AND NOT (is_imported AND event_id IN (SELECT event_id FROM moved)) GROUP BY ALL), ' +
-      'places AS (SELECT epoch_ms(window_start) AS day, max(position) AS place FROM present_ GROUP BY ALL) ' +
+      'positions AS (SELECT epoch_ms(window_start) AS day, max(position) AS position FROM present_ GROUP BY ALL) ' +
       'SELECT event_id, make_timestamp(to_ * 1000)::TIMESTAMPTZ AS to_, make_timestamp(day * 1000)::TIMESTAMPTZ AS day, ' +
       'coalesce(last, 0) + row_number() OVER (PARTITION BY content_hash, day ORDER BY event_id) AS number, ' +
-      'coalesce(place, -1) + row_number() OVER (PARTITION BY day ORDER BY to_, event_id) AS place ' +
-      'FROM moved LEFT JOIN equal USING (content_hash, day) LEFT JOIN places USING (day)',
+      'coalesce(position, -1) + row_number() OVER (PARTITION BY day ORDER BY to_, event_id) AS new_position ' +
+      'FROM moved LEFT JOIN equal USING (content_hash, day) LEFT JOIN positions USING (day)',
   );
 }
 
-/** A bundle's files without what moves. */
+/** A bundle's files without the events that move. */
 async function remainingFiles(rewriting: Rewriting, bundle: Bundle): Promise<NewFile[]> {
   const { workspace, family, clock } = rewriting;
   const tables = tablesOf(family, [bundle]).map(({ table, adds }) => ({
@@ -148,12 +148,12 @@ async function remainingFiles(rewriting: Rewriting, bundle: Bundle): Promise<New
       return writeFiltered(workspace, table, paths, 'event_id NOT IN (SELECT event_id FROM moves_)', metadata);
     },
   }));
-  const target = targetOf(family, bundle.main, loadKeysOf(bundle.main));
+  const target = fileTargetOf(family, bundle.main, loadKeysOf(bundle.main));
   const tags = { net: '{}', ...bundle.main.tags };
   return writeBundle(workspace, { target, key: bundle.main.path, tags, tables }, clock.now());
 }
 
-/** What moves, as files of the months that it moves to, for each span of imports by itself (see `importSpansOf`). */
+/** The files of the moved events, by their new month and their import span (see `importSpansOf`). */
 async function movedFiles(
   rewriting: Rewriting,
   account: string,
@@ -175,7 +175,7 @@ async function movedFiles(
   for (const [key, group] of groups) {
     const ids = group.map(({ row }) => literal(row.eventId)).join(', ');
     await workspace.database.execute(
-      'CREATE OR REPLACE TEMP TABLE moved_ids_ AS SELECT old.event_id AS old_, moves_.to_, moves_.day, moves_.place, ' +
+      'CREATE OR REPLACE TEMP TABLE moved_ids_ AS SELECT old.event_id AS old_, moves_.to_, moves_.day, moves_.new_position, ' +
         "left(sha256(old.event_list || chr(0) || old.raw || chr(0) || strftime(moves_.day AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.000Z')), 32) " +
         "|| CASE WHEN moves_.number = 1 THEN '' ELSE '-' || moves_.number END AS new_ " +
         `FROM ${rowsIn(mains)} AS old JOIN moves_ USING (event_id) WHERE event_id IN (${ids})`,
@@ -196,13 +196,13 @@ async function movedFiles(
   return files;
 }
 
-/** What an event that moves has in another day, by column: from the table `moved_ids_`. */
+/** In SQL: the new values of a moved event, by column, from the table `moved_ids_`. */
 const changedColumns: Readonly<Record<string, string>> = {
   event_id: 'moved_ids_.new_',
   effective_at: 'moved_ids_.to_',
   window_start: 'moved_ids_.day',
   window_end: 'moved_ids_.day + INTERVAL 24 HOUR',
-  position: 'moved_ids_.place',
+  position: 'moved_ids_.new_position',
 };
 
 async function writeMoved(
@@ -217,18 +217,18 @@ async function writeMoved(
   const order = table === family.main ? '' : ', entry';
   return writeRows(database, table, {
     select:
-      `SELECT * EXCLUDE (place_, ${changed.map(([column]) => `moved_${column}`).join(', ')}) ` +
+      `SELECT * EXCLUDE (new_position_, ${changed.map(([column]) => `moved_${column}`).join(', ')}) ` +
       `REPLACE (${changed.map(([column]) => `moved_${column} AS ${column}`).join(', ')}) FROM (SELECT ${columns}, ` +
-      `${changed.map(([column, value]) => `${value} AS moved_${column}`).join(', ')}, moved_ids_.place AS place_ ` +
+      `${changed.map(([column, value]) => `${value} AS moved_${column}`).join(', ')}, moved_ids_.new_position AS new_position_ ` +
       `FROM ${rowsIn(paths)} AS old JOIN moved_ids_ ON old.event_id = moved_ids_.old_) ` +
-      `ORDER BY moved_effective_at, place_${order}`,
+      `ORDER BY moved_effective_at, new_position_${order}`,
     target: workspace.fresh(),
     metadata,
     groupRows: mostGroupRows,
   });
 }
 
-/** The load keys that what moves has from then on. */
+/** The new load keys of moved events. */
 function keysOf(moves: readonly Move[]): string[] {
   return [...new Set(moves.map(({ loadKey }) => loadKey))].toSorted();
 }

@@ -12,13 +12,13 @@ import { fileSizes, pageBytes, rawSize, type FilesOfSlice } from './file-estimat
 /** What a backfill would do for one pipeline. */
 export interface PipelinePlan {
   readonly pipeline: string;
-  /** False: slices, requests and seconds are the least that it can be, and what hangs on the data is undefined. */
+  /** False: slices, requests and seconds are minimums, and what depends on the data is undefined. */
   readonly isKnown: boolean;
-  /** What refines the estimate: a probe, or the first page of a custom pipeline; undefined: only the lake. */
+  /** What refines the estimate: a probe, or the first page of a custom pipeline; undefined: only loaded data. */
   readonly refinedBy: 'probe' | 'first page' | undefined;
   readonly slices: number;
   readonly requests: number;
-  /** From its first request to its last answer; undefined without a quota. */
+  /** Time from its first request to its last answer; undefined without a quota. */
   readonly seconds: number | undefined;
   /** Events, or settlements of the pipeline that lists them. */
   readonly events: number | undefined;
@@ -27,9 +27,9 @@ export interface PipelinePlan {
   readonly files: number | undefined;
   readonly fileBytes: number | undefined;
   readonly holding: LoadedVolume;
-  /** The loaded days that the estimate goes by; undefined where it goes by something else. */
+  /** The loaded days that the estimate is based on; undefined where it has another basis. */
   readonly basis: Basis | undefined;
-  /** Of the slices those for settlements that nobody has listed yet; 0 where there are none. */
+  /** How many of the slices are for settlements that aren't listed yet. */
   readonly unlisted: number;
 }
 
@@ -37,46 +37,48 @@ export interface Plan {
   readonly pipelines: readonly PipelinePlan[];
   readonly isKnown: boolean;
   readonly requests: number;
-  /** Until the longest pipeline is done, as they run side by side; undefined without a quota. */
+  /** Time until the last pipeline is done, as pipelines run concurrently; undefined without a quota. */
   readonly seconds: number | undefined;
 }
 
-/** The quota of one operation as a run will find it. */
+/** The quota of one operation at the start of a run. */
 export interface OperationQuota {
   readonly rate: number;
   readonly burst: number;
-  /** `TokenBucket.state` as it was kept last; undefined: full. */
+  /** The persisted `TokenBucket.state`; undefined: the bucket is full. */
   readonly state: number | undefined;
-  /** Whether slices are cut and opened by the quota. */
+  /** Whether the quota decides the size and the concurrency of slices. */
   readonly isPaced: boolean;
 }
 
 export interface PlanQuestion {
   readonly job: Job;
   readonly pipelines: readonly FinancesPipeline[];
-  /** Of the operation that a pipeline reads; undefined: not throttled. */
+  /** The quota of a pipeline's operation; undefined: not throttled. */
   readonly quotaOf: (pipeline: FinancesPipeline) => OperationQuota | undefined;
   readonly clock: Clock;
-  /** What was asked of the service for the plan's sake, and the seconds from a request to its answer, by pipeline. */
+  /** The probed pages, by pipeline. */
   readonly probed: ReadonlyMap<string, ProbedPage>;
+  /** Seconds from a request to its answer, by pipeline. */
   readonly latencies: ReadonlyMap<string, number>;
   readonly signal: AbortSignal;
 }
 
-/** Seconds that an answer takes, where nobody has waited for one, and what a run takes it for before its first one. */
+/** Seconds of an answer without a measured latency. */
 const usualLatency = 0.5;
+/** Seconds of an answer that a run assumes before its first one. */
 const guessedLatency = 1;
 
-/** Slices that a run has open at once: the most under a quota, and where none is worth pacing. */
-const open = { paced: 20, unpaced: 4 };
+/** Concurrent slices of a pipeline: the most under a quota, and the number without pacing. */
+const openSlices = { paced: 20, unpaced: 4 };
 
-/** What a backfill would do, from the logs of the lake and the pages that were asked for. */
+/** Estimates what a backfill would do, from the logs of the lake and the probed pages. */
 export async function estimate(question: PlanQuestion): Promise<Plan> {
   const now = question.clock.now();
   const ends = new Map<string, number>();
   const plans: PipelinePlan[] = [];
   for (const pipeline of withNeeds(question.pipelines)) {
-    // Begins when all that it needs is loaded.
+    // A pipeline starts once the pipelines that it needs are done.
     const startsAt = Math.max(now, ...(pipeline.needs ?? []).map(({ name }) => ends.get(name) ?? now));
     const plan = await estimatePipeline(pipeline, startsAt, question);
     ends.set(pipeline.name, startsAt + (plan.seconds ?? 0) * 1000);
@@ -103,8 +105,8 @@ async function estimatePipeline(
   const forecast = pipeline.forecast({ job: { ...job, isPaced }, now: clock.now(), probed });
   const isDone = forecast.queue.left === '' && forecast.isComplete;
   const isKnown = isDone || (forecast.isComplete && forecast.expectation !== undefined);
-  const clockThen: Clock = { now: () => startsAt, sleep: (ms, stop) => clock.sleep(ms, stop) };
-  const level = quota && new TokenBucket({ ...quota, clock: clockThen }).level();
+  const clockAtStart: Clock = { now: () => startsAt, sleep: (ms, stop) => clock.sleep(ms, stop) };
+  const level = quota && new TokenBucket({ ...quota, clock: clockAtStart }).level();
   const found = quota && { rate: quota.rate, burst: quota.burst, level: level ?? quota.burst };
   const sizes = fileSizes(lake, name, tables, account);
   const { slices, requests, longest, results, files } = volumeOf(
@@ -114,9 +116,9 @@ async function estimatePipeline(
   );
   const isSized = isDone || (isKnown && results !== undefined && files !== undefined);
   const perResult = isSized && !isDone ? await rawSize(lake, name, mainTable(pipeline).name, account, signal) : 0;
-  // Answers at once make it the least.
+  // No latency gives the minimum.
   const latency = isKnown ? (latencies.get(name) ?? meanOf(latencies) ?? usualLatency) : 0;
-  const atOnce = Math.min(slices, isPaced ? open.paced : open.unpaced);
+  const atOnce = Math.min(slices, isPaced ? openSlices.paced : openSlices.unpaced);
   return {
     pipeline: name,
     isKnown,
@@ -140,13 +142,13 @@ interface Volume {
   readonly requests: number;
   /** Requests of the largest slice. */
   readonly longest: number;
-  /** Undefined where only requests are known. */
+  /** Undefined where only the number of requests is known. */
   readonly results: number | undefined;
-  /** Undefined where the lake has no example of a file. */
+  /** Undefined where the lake has no file of the pipeline. */
   readonly files: FilesOfSlice | undefined;
 }
 
-/** Cuts what there is to load as a run cuts it at its beginning, and adds up what the slices are expected to hold. */
+/** Cuts the range into slices as a run does at its start, and adds up their expected pages, results and files. */
 function volumeOf(
   { queue, expectation }: Forecast,
   quota: Quota | undefined,
@@ -160,7 +162,7 @@ function volumeOf(
   const sum = { slices: 0, pages: 0, longest: 0, results: 0, files: 0, bytes: 0 };
   let isCounted = true;
   for (let slice; (slice = queue.next(opening?.pages ?? maxPages)) !== undefined;) {
-    // Nothing is known: whatever a slice holds, it takes a request.
+    // Without an expectation a slice takes one request.
     const results = expectation === undefined ? 0 : expectation.results(slice);
     const pages = expectation?.pages(slice) ?? 1;
     isCounted &&= results !== undefined;
@@ -183,7 +185,7 @@ function volumeOf(
   };
 }
 
-/** The quota's time, or that of the answers where they take longer: a slice's pages are asked for one after the other. */
+/** The time of the quota, or of the answers where they take longer: a slice's pages are requested one after the other. */
 function secondsFor(
   { requests, longest, atOnce }: { readonly requests: number; readonly longest: number; readonly atOnce: number },
   { rate, level }: Quota,

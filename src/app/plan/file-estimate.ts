@@ -3,21 +3,21 @@ import { fileLiteral } from '../../core/duckdb/literals.js';
 import { defaultLimits, localFile, withWorkspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 
-/** Files that a slice is expected to become. */
+/** The expected files of a slice. */
 export interface FilesOfSlice {
   readonly files: number;
   readonly bytes: number;
 }
 
-/** Size of a file of so many rows: `fixed + perRow * rows` bytes. */
+/** A linear model of a file's size: `fixed + perRow * rows` bytes. */
 interface Line {
   readonly fixed: number;
   readonly perRow: number;
 }
 
 /**
- * How many files, of how many bytes, a slice of so many results becomes, going by a pipeline's files in the lake: one for
- * each table of `tables` (the main one last), if it has a row. Undefined where the lake holds none.
+ * Models the files of a slice by its number of results, from a pipeline's files in the lake: one file for each table of `tables` (the
+ * main one last) with rows. Undefined where the lake has no file of the pipeline.
  */
 export function fileSizes(
   lake: Lake,
@@ -38,22 +38,22 @@ export function fileSizes(
     return { rowsPerResult: rowsOf(files) / results, line: lineThrough(files, table.columns.length) };
   });
   return (expected) => {
-    // Few expected events may as well be none, which make no file.
-    const isThere = 1 - Math.exp(-expected);
+    // The probability that a slice has events, by a Poisson distribution: one without events has no file.
+    const probability = 1 - Math.exp(-expected);
     const sizes = models.map(({ rowsPerResult, line }) =>
-      rowsPerResult === 0 ? 0 : isThere * line.fixed + line.perRow * rowsPerResult * expected,
+      rowsPerResult === 0 ? 0 : probability * line.fixed + line.perRow * rowsPerResult * expected,
     );
     return {
-      files: isThere * models.filter(({ rowsPerResult }) => rowsPerResult > 0).length,
+      files: probability * models.filter(({ rowsPerResult }) => rowsPerResult > 0).length,
       bytes: sizes.reduce((sum, size) => sum + size, 0),
     };
   };
 }
 
-/** What a column takes in a file, however few rows there are: its part of the footer, its page headers and indexes. */
+/** Bytes of a column without rows in a file: its footer metadata, page headers and indexes. */
 const bytesOfColumn = 350;
 
-/** The straight line nearest to the files' sizes; where these give none, one through what a file takes without a row. */
+/** The least-squares line through the files' sizes; where there is no valid one, a line from the size of an empty file to the mean. */
 function lineThrough(files: readonly { rows: number; size: number }[], columns: number): Line {
   if (files.length === 0) return { fixed: 0, perRow: 0 };
   const size = files.reduce((sum, file) => sum + file.size, 0);
@@ -75,15 +75,14 @@ function rowsOf(files: readonly { rows: number }[]): number {
   return files.reduce((sum, file) => sum + file.rows, 0);
 }
 
-/** Bytes of a page beside its results: the names of lists, a token. */
+/** Bytes of a page without its results: the names of lists, a token. */
 export const pageBytes = 1300;
 
-/** Files that are looked at, and how large one may be that must be fetched for it. */
+/** Maximum number of footers that are read, and the size of a remote file that is fetched for its footer. */
 const most = { local: 20, remote: 3, remoteBytes: 32_000_000 };
 
 /**
- * Bytes of a result as it comes over the wire, from the footers of a table's newest files. Undefined where the lake has
- * none.
+ * Bytes of a result in a response body, from the footers of a table's newest files. Undefined where the lake has none.
  */
 export async function rawSize(
   lake: Lake,
@@ -110,14 +109,14 @@ export async function rawSize(
       if (files.length >= (isLocal ? most.local : most.remote)) break;
     }
     if (files.length === 0) return undefined;
-    // Plain texts: each has its length before it, in 4 bytes.
+    // In plain encoding each text has a length of 4 bytes.
     const [row] = await database.rows(
       `SELECT sum(total_uncompressed_size - 4 * num_values)::DOUBLE AS bytes, sum(num_values)::DOUBLE AS results
        FROM parquet_metadata([${files.map(fileLiteral).join(', ')}]) WHERE path_in_schema = 'raw'`,
       { signal },
     );
     const results = Number(row?.['results'] ?? 0);
-    // And a comma, or its like.
+    // One more byte for the separator.
     return results === 0 ? undefined : Number(row?.['bytes']) / results + 1;
   });
 }

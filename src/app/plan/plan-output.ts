@@ -4,27 +4,27 @@ import { printable } from '../../core/printable.js';
 import { grid, wrapped } from '../../core/text/width.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { instantText, loadCommand, type LoadArguments } from '../command-text.js';
+import { shortIsoInstant, loadCommand, type LoadArguments } from '../command-text.js';
 import { demoAccount } from '../configuration/account.js';
 import type { PipelinePlan, Plan } from './estimate.js';
 
-/** A plan with what it is of. */
+/** A plan with its lake, account and range. */
 export interface PlanReport extends Plan {
   /** As the user wrote it. */
   readonly lake: string;
   readonly account: string;
   readonly range: Window;
-  /** The other arguments of the user, for a command that shows more. */
+  /** The other arguments of the user, for printed commands. */
   readonly asked: Omit<LoadArguments, 'lake' | 'account' | 'range'>;
   /** Whether the first pages of custom pipelines follow. */
   readonly showsFirstPages: boolean;
-  /** Requests that were sent to know more; undefined: nothing was to be asked. */
+  /** Number of requests that probes sent; undefined: no probe was requested. */
   readonly probed: number | undefined;
-  /** Windows that these found empty, by pipeline. */
+  /** Windows that probes found empty, by pipeline. */
   readonly empty: ReadonlyMap<string, readonly Window[]>;
 }
 
-/** The fields of a pipeline, under names that stay. */
+/** The fields of a pipeline, under stable names. */
 const fields: readonly (readonly [Column, (plan: PipelinePlan) => Cell | undefined])[] = [
   [{ name: 'pipeline', kind: 'text' }, ({ pipeline }) => pipeline],
   [{ name: 'known', kind: 'boolean' }, ({ isKnown }) => isKnown],
@@ -54,8 +54,8 @@ export function planObject(report: PlanReport): unknown {
 }
 
 /**
- * The same in the shape of a run's summary (see `summaryJson`), for programs that read either: `status` is `planned`, and
- * what a run would count is what is expected of it; null where that isn't known.
+ * The plan in the shape of a run's summary (see `summaryObject`), for programs that read both: `status` is `planned`, and the
+ * counts are the expected ones; null where unknown.
  */
 export function planSummary(report: PlanReport): unknown {
   const pipelines = report.pipelines.map((plan) => {
@@ -87,13 +87,13 @@ function roundedSeconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : Math.round(seconds * 10) / 10;
 }
 
-/** Cells of a line. */
+/** Width of a line in cells. */
 const widest = 80;
 
-/** A plan for people: a column for each pipeline, how long all of it takes, and what isn't certain. */
+/** The plan for people: a column for each pipeline, the total time, and notes about what is uncertain. */
 export function planText(report: PlanReport): string {
   const { pipelines, lake, account, range, isKnown } = report;
-  const what = `${instantText(range.start)} to ${instantText(range.end)} for ${printable(account)}`;
+  const what = `${shortIsoInstant(range.start)} to ${shortIsoInstant(range.end)} for ${printable(account)}`;
   const isDone = isKnown && pipelines.every(({ slices }) => slices === 0);
   const lines = isDone
     ? [`Nothing to do: ${printable(lake)} already has ${what}. --refresh reads it again.`]
@@ -151,74 +151,99 @@ function totalLine({ requests, seconds, isKnown }: PlanReport): string {
   return `In all ${all}, in ${isKnown ? '' : 'at least '}${formatSpan(seconds * 1000)}.`;
 }
 
-/** An estimate is rough where there are more than so many days to load for each that it goes by. */
-const thin = 2;
+/** Days to load for each loaded day above which an estimate is rough. */
+const roughRatio = 2;
 
+/** What is uncertain in a plan, and the commands that show more. */
 function notes(report: PlanReport): string[] {
-  const { pipelines, isKnown, probed, empty, range, account } = report;
-  const lines: string[] = [];
-  for (const { pipeline, basis, holding, refinedBy } of pipelines) {
-    const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
-    if (basis === undefined || (basis.emptyBefore === undefined && basis.days * thin >= left)) continue;
-    const { days, emptyBefore } = basis;
-    const why = emptyBefore === undefined ? '' : `, because those loaded before ${instantText(emptyBefore)} are empty`;
-    lines.push(
-      `Rough: ${printable(pipeline)} is estimated from ${formatDays(days)} loaded ${days === 1 ? 'day' : 'days'}${why}, for ${formatDays(left)} days to ` +
-        `load. Load a week near their end${refinedBy === 'probe' && probed === undefined ? ', or run plan --probe,' : ''} for a better estimate.`,
-    );
-  }
-  for (const { unlisted, slices } of pipelines) {
-    if (unlisted === 0) continue;
-    const estimated = `${formatCount(unlisted)} of ${formatCount(slices, 'group')}`;
-    lines.push(`Estimated: ${estimated}, from the intervals of the listed ones; they are not listed yet.`);
-  }
+  const { pipelines, probed } = report;
   const unknown = pipelines.filter((plan) => !plan.isKnown);
   const toProbe = probed === undefined ? unknown.filter(({ refinedBy }) => refinedBy === 'probe') : [];
   const toShow = report.showsFirstPages ? [] : unknown.filter(({ refinedBy }) => refinedBy === 'first page');
-  if (!isKnown) {
-    const how = toProbe.length > 0 ? ', or request a few pages from the service' : '';
-    lines.push(
-      `The lake has no data to estimate ${listOf(namesOf(unknown))}: ≥ marks a minimum. ` +
-        `For an estimate, load a week first${how}.`,
-    );
-  } else if (pipelines.some(({ slices, fileBytes }) => slices > 0 && fileBytes === undefined)) {
-    lines.push('? marks what the lake has no example of yet; load a week to estimate it.');
-  }
-  if (probed !== undefined) {
-    lines.push(
-      probed === 0
-        ? `No request was sent${isKnown ? ': the lake was sufficient' : ''}.`
-        : `${formatCount(probed, 'request')} sent for this estimate; from one page it is rough.`,
-    );
-  }
-  for (const [pipeline, windows] of empty) {
-    const spans = windows.map(({ start, end }) => `${instantText(start)} to ${instantText(end)}`);
-    lines.push(`The service has nothing of ${printable(pipeline)} for ${listOf(spans)}.`);
-  }
-  if (account === demoAccount)
-    lines.push(
-      `${demoAccount} is a synthetic seller with about 100 days of sales: --account names yours, once it is configured.`,
-    );
+  const lines = [
+    ...roughNotes(report),
+    ...unlistedNotes(report),
+    ...unknownNotes(report, unknown, toProbe),
+    ...probeNotes(report),
+    ...demoNotes(report),
+  ];
   const { pipelines: asked } = report.asked;
   const named = toProbe.filter(({ pipeline }) => asked.includes(pipeline));
-  // One that was named may need another one.
+  // A named pipeline may need one that isn't named.
   const chosen = asked.length > 0 && named.length === 0 ? toProbe : named;
   return [
     ...(lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrapped(line, widest))]),
     ...(toProbe.length > 0 ? [commandFor('plan --probe', chosen, report)] : []),
-    ...(toShow.length === 0
-      ? []
-      : [
-          ...wrapped(
-            `A custom pipeline cannot be probed; this shows the first page of ${listOf(namesOf(toShow))}:`,
-            widest,
-          ),
-          commandFor('backfill --dry-run', toShow, report),
-        ]),
+    ...(toShow.length > 0 ? firstPageNotes(report, toShow) : []),
   ];
 }
 
-/** A command that shows more of the named pipelines; none: of the default set. */
+/** Notes about estimates from few loaded days. */
+function roughNotes({ pipelines, probed, range }: PlanReport): string[] {
+  return pipelines.flatMap(({ pipeline, basis, holding, refinedBy }) => {
+    const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
+    if (basis === undefined || (basis.emptyBefore === undefined && basis.days * roughRatio >= left)) return [];
+    const { days, emptyBefore } = basis;
+    const why =
+      emptyBefore === undefined ? '' : `, because those loaded before ${shortIsoInstant(emptyBefore)} are empty`;
+    return [
+      `Rough: ${printable(pipeline)} is estimated from ${formatDays(days)} loaded ${days === 1 ? 'day' : 'days'}${why}, for ${formatDays(left)} days to ` +
+        `load. Load a week near their end${refinedBy === 'probe' && probed === undefined ? ', or run plan --probe,' : ''} for a better estimate.`,
+    ];
+  });
+}
+
+/** Notes about settlements that aren't listed yet. */
+function unlistedNotes({ pipelines }: PlanReport): string[] {
+  return pipelines.flatMap(({ unlisted, slices }) => {
+    if (unlisted === 0) return [];
+    const estimated = `${formatCount(unlisted)} of ${formatCount(slices, 'group')}`;
+    return [`Estimated: ${estimated}, from the intervals of the listed ones; they are not listed yet.`];
+  });
+}
+
+/** Explains the signs ≥ and ?. */
+function unknownNotes(
+  { isKnown, pipelines }: PlanReport,
+  unknown: readonly PipelinePlan[],
+  toProbe: readonly PipelinePlan[],
+): string[] {
+  if (!isKnown) {
+    const how = toProbe.length > 0 ? ', or request a few pages from the service' : '';
+    return [
+      `The lake has no data to estimate ${listOf(namesOf(unknown))}: ≥ marks a minimum. ` +
+        `For an estimate, load a week first${how}.`,
+    ];
+  }
+  return pipelines.some(({ slices, fileBytes }) => slices > 0 && fileBytes === undefined)
+    ? ['? marks what the lake has no example of yet; load a week to estimate it.']
+    : [];
+}
+
+/** Notes about the requests of probes, and the windows that they found empty. */
+function probeNotes({ probed, isKnown, empty }: PlanReport): string[] {
+  const sent = `${formatCount(probed ?? 0, 'request')} sent for this estimate; from one page it is rough.`;
+  const none = `No request was sent${isKnown ? ': the lake was sufficient' : ''}.`;
+  const nothing = [...empty].map(([pipeline, windows]) => {
+    const spans = windows.map(({ start, end }) => `${shortIsoInstant(start)} to ${shortIsoInstant(end)}`);
+    return `The service has nothing of ${printable(pipeline)} for ${listOf(spans)}.`;
+  });
+  return [...(probed === undefined ? [] : [probed === 0 ? none : sent]), ...nothing];
+}
+
+function demoNotes({ account }: PlanReport): string[] {
+  if (account !== demoAccount) return [];
+  return [
+    `${demoAccount} is a synthetic seller with about 100 days of sales: --account names yours, once it is configured.`,
+  ];
+}
+
+function firstPageNotes(report: PlanReport, custom: readonly PipelinePlan[]): string[] {
+  const text = `A custom pipeline cannot be probed; this shows the first page of ${listOf(namesOf(custom))}:`;
+  return [...wrapped(text, widest), commandFor('backfill --dry-run', custom, report)];
+}
+
+/** A command that shows more of these pipelines; none: of the default set. */
 function commandFor(
   command: 'plan --probe' | 'backfill --dry-run',
   plans: readonly PipelinePlan[],

@@ -31,27 +31,27 @@ import { firstPages, pagesJson, writePages, type FirstPage as ShownPage } from '
 
 export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   readonly refresh: boolean;
-  /** Ask the service for a page where the lake doesn't show how much there is. */
+  /** Request a page from the service where the lake has no data to estimate from. */
   readonly probe: boolean;
   readonly format: Format;
-  /** Write one JSON object in the shape of a backfill's summary (`planSummary`), whatever the format is. */
+  /** Write one JSON object in the shape of a backfill's summary (`planSummary`), regardless of the format. */
   readonly json?: boolean;
-  /** Ask for the first page of each custom pipeline, and show its rows. */
+  /** Request the first page of each custom pipeline, and show its rows. */
   readonly showsFirstPages?: boolean;
   readonly pipelineFolder?: string | undefined;
-  /** On the command line, for commands that are printed. */
+  /** Options of the command line, for printed commands. */
   readonly explicit?: Pick<CommandScope, 'config' | 'endpoint'>;
 }
 
 /**
- * `ledgerlake plan` and `ledgerlake backfill --dry-run`: what a backfill would do. Reads the lake and sends no request,
- * but for those of `--probe`, and for the first page of custom pipelines where it is to be shown; changes nothing.
+ * `ledgerlake plan` and `ledgerlake backfill --dry-run`: prints what a backfill would do. It reads the lake and changes nothing. It
+ * sends requests only for `--probe`, and for the first page of custom pipelines where that is shown.
  *
  * `table` is for people. `json` is one object, whose `pipelines` have the fields of `planColumns`; `csv` and `ndjson` have a row for
- * each, with `account` too. What isn't known is null. Where `known` is false, `slices`, `requests` and `seconds` are the least.
+ * each, with `account` too. Unknown values are null. Where `known` is false, `slices`, `requests` and `seconds` are minimums.
  *
- * @throws LedgerlakeError USAGE for what a backfill would refuse, LAKE_STORE and LAKE_LOG where the lake can't be read,
- * and what the service has against a probe
+ * @throws LedgerlakeError USAGE for options that a backfill refuses, LAKE_STORE and LAKE_LOG where the lake can't be read, and the
+ * failure of a probe
  */
 export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
   const { clock, signal } = context;
@@ -66,7 +66,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   let probed = nothingProbed;
   if (options.probe && !isCustomOnly) {
     const connection = await openUpstream({ ...options, createsState: false }, account, { clock, emit });
-    probed = await probe(withNeeds(pipelines), connection.upstream, job, signal).finally(() => connection.close());
+    probed = await sendProbes(withNeeds(pipelines), connection.upstream, job, signal).finally(() => connection.close());
   }
   const quotas = await quotasOf(loadJob, options);
   const planned = await estimate({
@@ -102,27 +102,27 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
 async function openPlannedLake({ lake }: PlanOptions, { custom }: LoadJob, clock: Clock): Promise<Lake> {
   const store = openStore(lake, { clock });
   await refuseFile(lake);
-  const begun = custom.length === 0 ? [] : await begunTables(store, await describedTables(store));
-  for (const { loaded } of custom) refuseChanged(loaded, begun, lake);
+  const filled = custom.length === 0 ? [] : await begunTables(store, await describedTables(store));
+  for (const { loaded } of custom) refuseChanged(loaded, filled, lake);
   return Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
 }
 
-/** The quotas of pipelines as a run will find them; none for a pipeline that isn't throttled. */
+/** The quotas of pipelines at the start of a run; none for a pipeline that isn't throttled. */
 async function quotasOf(
   { account, pipelines }: LoadJob,
   options: PlanOptions,
 ): Promise<ReadonlyMap<FinancesPipeline, OperationQuota>> {
   const { endpoint, rate, burst } = options;
-  // Nothing is written to it here.
-  const keptIn = (file: string) => openKeptQuota(file, () => undefined);
+  // The plan writes nothing to the file.
+  const openLevel = (file: string) => openKeptQuota(file, () => undefined);
   const isPaced = endpoint !== undefined && isWorthPacing(rate);
-  const kept = isPaced ? await keptIn(quotaFile(options, account, endpoint)) : undefined;
+  const kept = isPaced ? await openLevel(quotaFile(options, account, endpoint)) : undefined;
   const quotas = new Map<FinancesPipeline, OperationQuota>();
   for (const pipeline of withNeeds(pipelines)) {
     if (isCustom(pipeline)) {
       const { name, api } = pipeline.loaded.definition;
       if (api.quota === undefined) continue;
-      const level = await keptIn(customQuotaFile(options, account, name, customAddress(pipeline, account, options)));
+      const level = await openLevel(customQuotaFile(options, account, name, customAddress(pipeline, account, options)));
       quotas.set(pipeline, { ...api.quota, isPaced: isWorthPacing(api.quota.rate), state: level.stateOf(name) });
     } else if (endpoint !== undefined) {
       const state = kept?.stateOf(pipeline.operation);
@@ -150,13 +150,13 @@ async function writePlan(
   } else await writeRows(output, format, planColumns, chunksOf(planRows(report)));
 }
 
-/** Windows of a pipeline that are asked for at most. */
+/** Maximum number of probed windows of a pipeline. */
 const mostProbes = 3;
 
-/** What was asked of the service for a plan's sake. */
+/** The results of probes. */
 interface Probed {
   readonly requests: number;
-  /** By pipeline. */
+  /** The probed pages, by pipeline. */
   readonly pages: ReadonlyMap<string, ProbedPage>;
   /** Seconds from a request to its whole answer, by pipeline. */
   readonly latencies: ReadonlyMap<string, number>;
@@ -165,12 +165,12 @@ interface Probed {
 const nothingProbed: Probed = { requests: 0, pages: new Map(), latencies: new Map() };
 
 /**
- * Asks for the first page of each window that the pipelines name, and forgets it: slices will be cut by what it shows. Where it
- * is empty, windows nearer to the end of the range are asked for: the business may have begun later.
+ * Requests the first page of each pipeline's probe window, and keeps only its density, by which slices are cut. Where it is empty, it
+ * requests windows nearer to the end of the range, as the business may have started later.
  *
- * @throws what reading throws
+ * @throws the failure of a request
  */
-async function probe(
+async function sendProbes(
   pipelines: readonly FinancesPipeline[],
   upstream: FinancesUpstream,
   job: Job,
@@ -179,31 +179,31 @@ async function probe(
   const counts: RequestCounts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
   const pages = new Map<string, ProbedPage>();
   const latencies = new Map<string, number>();
-  for (const one of pipelines.flatMap((pipeline) => pipeline.probes?.(job) ?? [])) {
-    const { name } = one.pipeline;
+  for (const probe of pipelines.flatMap((pipeline) => pipeline.probes?.(job) ?? [])) {
+    const { name } = probe.pipeline;
     if (pages.has(name)) continue;
-    pages.set(name, await firstFilled(one, { upstream, account: job.account, counts, priority: 0, signal }));
-    const latency = one.pipeline.pace(upstream)?.latency;
+    pages.set(name, await firstFilledPage(probe, { upstream, account: job.account, counts, priority: 0, signal }));
+    const latency = probe.pipeline.pace(upstream)?.latency;
     if (latency !== undefined) latencies.set(name, latency);
   }
   return { requests: counts.requests, pages, latencies };
 }
 
-type Asking = Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>;
+type ProbeReading = Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>;
 
-/** The first page of a window, or where it is empty of one further on. */
-async function firstFilled(probe: Probe<FinancesUpstream>, asking: Asking): Promise<ProbedPage> {
+/** The first page of a window, or where it is empty of a later one. */
+async function firstFilledPage(probe: Probe<FinancesUpstream>, reading: ProbeReading): Promise<ProbedPage> {
   const { gap } = probe;
   const { end } = gap;
   const length = probe.window.end - probe.window.start;
   const empty: Window[] = [];
   for (let { window } = probe; ;) {
-    const { first, ...page } = await firstPage({ ...probe, window }, asking);
-    const begun = lateBeginning(window, first, page.reach);
-    if (page.results > 0 && begun === undefined) return { ...page, window, gap, empty };
-    empty.push({ start: window.start, end: begun ?? window.end });
-    if (begun !== undefined) return { ...page, window: { start: begun, end: window.end }, gap, empty };
-    // Halfway to the end, and then the end itself; nothing twice.
+    const { first, ...page } = await firstPage({ ...probe, window }, reading);
+    const lateStart = lateStartOf(window, first, page.reach);
+    if (page.results > 0 && lateStart === undefined) return { ...page, window, gap, empty };
+    empty.push({ start: window.start, end: lateStart ?? window.end });
+    if (lateStart !== undefined) return { ...page, window: { start: lateStart, end: window.end }, gap, empty };
+    // The second window is halfway to the end, the third at the end; windows don't overlap.
     const wanted = empty.length === 1 ? dayStart((window.start + end) / 2) : end - length;
     const start = Math.max(window.end, wanted);
     if (start >= end || empty.length === mostProbes) return { ...page, window, gap, empty };
@@ -211,8 +211,8 @@ async function firstFilled(probe: Probe<FinancesUpstream>, asking: Asking): Prom
   }
 }
 
-/** The day on which a window's results begin, where it is empty for longer before it than the page lasts. */
-function lateBeginning({ start }: Window, first: number | undefined, reach: number | undefined): number | undefined {
+/** The day on which a window's results start, if the time before it is longer than the span of the page. */
+function lateStartOf({ start }: Window, first: number | undefined, reach: number | undefined): number | undefined {
   if (first === undefined || reach === undefined) return undefined;
   return first - start > Math.max(dayMs, reach - first) ? dayStart(first) : undefined;
 }
@@ -220,7 +220,7 @@ function lateBeginning({ start }: Window, first: number | undefined, reach: numb
 /** A page, and the earliest date on it. */
 type FirstPage = Omit<ProbedPage, 'empty' | 'window' | 'gap'> & Pick<Collector<unknown>, 'first'>;
 
-async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading: Asking): Promise<FirstPage> {
+async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading: ProbeReading): Promise<FirstPage> {
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
   const committed = (then: () => Promise<void>): void => {

@@ -4,55 +4,55 @@ import { identifier } from '../../core/duckdb/literals.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { mostExamples, type ChangeExample, type KnownOrders } from './findings.js';
 
-/** Two states of the same units, each as a query with the columns of the main table and `month_`. */
+/** Two states of the same load keys, each as a query with the columns of the main table and `month_`. */
 export interface States {
   readonly main: Table;
-  /** As the lake holds them. */
+  /** The rows in the lake. */
   readonly stored: string;
-  /** As they were read now. */
+  /** The rows that were read now. */
   readonly incoming: string;
-  /** In SQL: whether a row lies in what was read before, so that it is news that it is there. */
+  /** In SQL: whether a row is of a load key that was read before, so that a new row is a change. */
   readonly isKnown: string;
 }
 
-/** The orders that the lake holds, and those of them that came back; of a table without orders there are none. */
+/** How many orders the lake has, and how many of them were read again; zeros for a table without orders. */
 export async function findKnownOrders(
   database: Database,
   { main, stored, incoming }: Pick<States, 'main' | 'stored' | 'incoming'>,
 ): Promise<KnownOrders> {
   if (!hasColumn(main, 'amazon_order_id')) return { stored: 0, returned: 0 };
-  // A transaction keeps its id, whatever becomes of its status; an event that is the same is known by its own.
+  // A transaction keeps its id when its status changes; an unchanged event has the same event id.
   const ids = ['amazon_order_id', 'event_id', 'transaction_id'].filter((name) => hasColumn(main, name));
   const isKnown = ids.map((id) => `${id} IN (SELECT ${id} FROM (${incoming}) WHERE ${id} IS NOT NULL)`).join(' OR ');
   const [orders] = await database.rows(
-    'SELECT count(DISTINCT amazon_order_id) AS held, ' +
+    'SELECT count(DISTINCT amazon_order_id) AS stored, ' +
       `count(DISTINCT amazon_order_id) FILTER (${isKnown}) AS returned FROM (${stored}) WHERE amazon_order_id IS NOT NULL`,
   );
-  return { stored: Number(orders?.['held']), returned: Number(orders?.['returned']) };
+  return { stored: Number(orders?.['stored']), returned: Number(orders?.['returned']) };
 }
 
-/** What differs, found and kept in the database: tables `vanished_` and `appeared_`, each with the rows of its name. */
+/** The differences of two states. The database has their rows in the tables `vanished_` and `appeared_`. */
 export interface Differing {
   readonly vanished: number;
   readonly appeared: number;
   readonly differ: number;
-  /** Rows that the examples are the first of: of events both of a pair. */
+  /** How many rows the examples are taken from: of events both of a pair. */
   readonly rows: number;
   readonly examples: readonly ChangeExample[];
 }
 
-/** A group is known by its id, one without by what was received: never null. Earlier versions have an empty id there. */
+/** In SQL: the identity of a group, never null: its id, or its raw text where it has none. Earlier versions wrote an empty id. */
 const groupKey = "coalesce(nullif(group_id, ''), raw)";
 
-/** In SQL: the identity of a row; undefined for a table of whose rows nothing is known. */
+/** In SQL: the identity of a row; undefined for a table whose rows have none. */
 export function rowKey(main: Table): string | undefined {
   if (hasColumn(main, 'event_id')) return 'event_id';
   return hasColumn(main, 'group_id') && hasColumn(main, 'raw') ? groupKey : undefined;
 }
 
 /**
- * Finds what differs. Identical events of a slice have ids of their own (`-2`, `-3` …), so that ids compare with their
- * multiplicity: where one of three has gone it is the third.
+ * Finds the differences of two states. Identical events of a slice have distinct ids (`-2`, `-3` …), so ids are compared with
+ * their multiplicity: where one of three vanished, it is the third.
  */
 export async function findDiffering(database: Database, states: States): Promise<Differing> {
   const { main, stored, incoming, isKnown } = states;
@@ -78,14 +78,14 @@ export async function findDiffering(database: Database, states: States): Promise
 const allChanges =
   "SELECT 'vanished' AS change, * FROM vanished_ UNION ALL BY NAME SELECT 'appeared' AS change, * FROM appeared_";
 
-/** A transaction that changed keeps its id; an event has none, but an order and a list. */
+/** Counts the pairs of a vanished and an appeared row: of one transaction by its id, of events by their order and list. */
 async function pairsOfEvents(database: Database, main: Table): Promise<Pick<Differing, 'differ' | 'examples'>> {
   const isTransaction = hasColumn(main, 'transaction_id');
   const subject = isTransaction ? 'transaction_id' : 'amazon_order_id';
   const list = isTransaction ? 'transaction_type' : 'event_list';
   const [pairs] = await database.rows(
-    'SELECT coalesce(sum(least(came, went)), 0)::BIGINT AS pairs FROM (' +
-      "SELECT count(*) FILTER (change = 'appeared') AS came, count(*) FILTER (change = 'vanished') AS went " +
+    'SELECT coalesce(sum(least(appeared, vanished)), 0)::BIGINT AS pairs FROM (' +
+      "SELECT count(*) FILTER (change = 'appeared') AS appeared, count(*) FILTER (change = 'vanished') AS vanished " +
       `FROM (${allChanges}) WHERE ${subject} IS NOT NULL GROUP BY ${subject}, ${list})`,
   );
   const examples = await database.rows(
@@ -99,11 +99,11 @@ async function changedGroups(
   database: Database,
   { stored, incoming }: States,
 ): Promise<Pick<Differing, 'differ' | 'examples'>> {
-  const others = `SELECT now.* FROM (${incoming}) AS now JOIN (${stored}) AS was USING (group_id) WHERE now.raw <> was.raw`;
-  const [count] = await database.rows(`SELECT count(*) AS groups FROM (${others})`);
+  const changed = `SELECT now.* FROM (${incoming}) AS now JOIN (${stored}) AS was USING (group_id) WHERE now.raw <> was.raw`;
+  const [count] = await database.rows(`SELECT count(*) AS groups FROM (${changed})`);
   const examples = await database.rows(
     `SELECT change, coalesce(group_id, '') AS id, NULL AS event_list, NULL AS amazon_order_id, started_at AS posted_at ` +
-      `FROM (${allChanges} UNION ALL BY NAME SELECT 'differs' AS change, * FROM (${others})) ` +
+      `FROM (${allChanges} UNION ALL BY NAME SELECT 'differs' AS change, * FROM (${changed})) ` +
       `ORDER BY started_at NULLS LAST, id LIMIT ${mostExamples}`,
   );
   return { differ: Number(count?.['groups']), examples: examples.map(exampleOf) };
@@ -121,12 +121,12 @@ function exampleOf(row: Readonly<Record<string, unknown>>): ChangeExample {
   };
 }
 
-/** What rows are received for: a window, a settlement or an order. */
-const sources = ['window_start', 'group_id', 'requested_order_id'];
+/** Columns that identify what a row was read for: a window, a settlement or an order. */
+const sourceColumns = ['window_start', 'group_id', 'requested_order_id'];
 
 /**
- * Whether two queries give the same rows of a table, in whatever order. Where the id is made of `raw`, that isn't compared, and
- * rows may have changed their positions with one another: an API that promises no order may answer in another one each time.
+ * Whether two queries return the same rows of a table, in any order. Where the id is a hash of `raw`, `raw` isn't compared, and
+ * rows may have swapped positions: an API without a defined order may answer in a different one each time.
  */
 export async function sameRows(database: Database, table: Table, a: string, b: string): Promise<boolean> {
   const isHashed = hasColumn(table, 'content_hash');
@@ -137,11 +137,11 @@ export async function sameRows(database: Database, table: Table, a: string, b: s
     const [x, y] = [a, b].map((select) => `SELECT ${list} FROM (${select})`);
     const [row] = await database.rows(
       `SELECT (SELECT count(*) FROM (${x ?? ''} EXCEPT ALL ${y ?? ''})) + ` +
-        `(SELECT count(*) FROM (${y ?? ''} EXCEPT ALL ${x ?? ''})) AS odd`,
+        `(SELECT count(*) FROM (${y ?? ''} EXCEPT ALL ${x ?? ''})) AS differences`,
     );
-    return row?.['odd'] === 0n;
+    return row?.['differences'] === 0n;
   };
   if (!(await isSame(compared))) return false;
-  const positionColumns = names.filter((name) => name === 'position' || sources.includes(name));
+  const positionColumns = names.filter((name) => name === 'position' || sourceColumns.includes(name));
   return !isHashed || !positionColumns.includes('position') || isSame(positionColumns);
 }

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { sqlType, type Table, type Column, type Tabled } from '../../core/columns/table.js';
+import type { Database } from '../../core/duckdb/connection.js';
 import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
 import { bytesOf, writeRows, mostGroupRows } from '../../lake/files/local-parquet.js';
@@ -9,97 +10,117 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
-/** What the history can't do without of a row. */
+/** Columns of a main table that the history requires. */
 const neededColumns = ['event_id', 'content_hash', 'effective_at', 'position', 'raw'];
 
-/** Whether rows of a main table have what the history keeps of them: those of events and of transactions. */
+/** Whether the history keeps changes of a main table's rows: events and transactions. */
 export function keepsHistory(main: Table): boolean {
   return neededColumns.every((name) => hasColumn(main, name));
 }
 
-/** In SQL: a column of the history, of a row of `main`; null where it has none. Transactions come in one list. */
+/** In SQL: the value of a history column from a row of `main`; null where `main` lacks it. Transactions have one list. */
 function valueOf(main: Table, name: string): string {
   if (hasColumn(main, name)) return `rows.${identifier(name)}`;
   return name === 'event_list' ? "'transactions'" : 'NULL';
 }
 
 /**
- * The rows of `vanished_` and `appeared_` (see `findDiffering`) as files of `event_history`, one a month; none where
- * nothing differs.
+ * Writes the rows of `vanished_` and `appeared_` (see `findDiffering`) as files of `event_history`, one for each month.
  *
- * @param entries the table of entries, and in SQL what the lake holds of it; undefined where there is none
+ * @param entries the table of entries with a query of its stored rows; undefined where there is none
  * @param seenAt milliseconds since 1970
  */
 export async function historyFiles(
-  { database, fresh }: Workspace,
+  workspace: Workspace,
   main: Table,
   slice: SliceCommit,
-  entries: { readonly table: Table; readonly stored: string } | undefined,
+  entries: StoredEntries | undefined,
   seenAt: number,
 ): Promise<SliceFile[]> {
+  const { database } = workspace;
+  await createEntriesTable(database, entries);
+  const rows = (['vanished', 'appeared'] as const).map((change) => historyQuery(main, change, seenAt));
+  await database.execute(`CREATE OR REPLACE TEMP TABLE history_ AS ${rows.join(' UNION ALL ')}`);
+  const metadata = fileMetadata(slice.pipeline, slice.account, loadKeysLabel(slice.loadKeys));
+  const files: SliceFile[] = [];
+  for (const { month } of await database.rows('SELECT DISTINCT month_ AS month FROM history_ ORDER BY month')) {
+    files.push(await historyFile(workspace, String(month), metadata));
+  }
+  return files;
+}
+
+/** A table of entries, and a query of its stored rows. */
+interface StoredEntries {
+  readonly table: Table;
+  readonly stored: string;
+}
+
+/** Creates the table `entries_` with the entries of vanished events as JSON. */
+async function createEntriesTable(database: Database, entries: StoredEntries | undefined): Promise<void> {
   await database.execute(
     entries === undefined
       ? 'CREATE OR REPLACE TEMP TABLE entries_ AS SELECT NULL::VARCHAR AS event_id, NULL::VARCHAR AS entries WHERE false'
       : `CREATE OR REPLACE TEMP TABLE entries_ AS ${entriesJson(entries.table, `SELECT * FROM (${entries.stored}) WHERE event_id IN (SELECT event_id FROM vanished_)`)}`,
   );
-  const select = (change: 'appeared' | 'vanished') => {
-    const isGone = change === 'vanished';
-    const attributes = extraColumns(main);
-    const values: Readonly<Record<string, string>> = {
-      change: literal(change),
-      seen_at: timestampLiteral(seenAt),
-      source: literal(main.name),
-      attributes: isGone && attributes.length > 0 ? `to_json(${packed(attributes)})` : 'NULL',
-      entries: isGone ? 'entries_.entries' : 'NULL',
-      ...(isGone ? {} : { raw: 'NULL' }),
-    };
-    const columns = eventHistory.columns.map((column) => {
-      const { name } = column;
-      const value = values[name] ?? valueOf(main, name);
-      return `CAST(${value} AS ${sqlType(column)}) AS ${identifier(name)}`;
-    });
-    const join = isGone ? ' LEFT JOIN entries_ USING (event_id)' : '';
-    return `SELECT ${columns.join(', ')}, month_ FROM ${change}_ AS rows${join}`;
-  };
-  await database.execute(
-    `CREATE OR REPLACE TEMP TABLE history_ AS ${select('vanished')} UNION ALL ${select('appeared')}`,
-  );
-
-  const files: SliceFile[] = [];
-  const metadata = fileMetadata(slice.pipeline, slice.account, loadKeysLabel(slice.loadKeys));
-  for (const { month } of await database.rows('SELECT DISTINCT month_ AS month FROM history_ ORDER BY month')) {
-    const target = fresh();
-    const local = await writeRows(database, eventHistory, {
-      select:
-        `SELECT * EXCLUDE (month_) FROM history_ WHERE month_ = ${literal(String(month))} ` +
-        'ORDER BY effective_at NULLS LAST, event_id, change',
-      target,
-      metadata,
-      groupRows: mostGroupRows,
-    });
-    const bytes = await bytesOf(local);
-    await rm(target, { force: true });
-    const tags = { pipeline: historyFamily.name };
-    files.push({ table: eventHistory, month: String(month), bytes, rows: local.rows, stats: local.stats, tags });
-  }
-  return files;
 }
 
-/** Columns that the history has no column for: it keeps those of a row, and of its entries, as JSON. */
+/** In SQL: the rows of `vanished_` or `appeared_` with the columns of the history, and `month_`. */
+function historyQuery(main: Table, change: 'appeared' | 'vanished', seenAt: number): string {
+  const isVanished = change === 'vanished';
+  const attributes = extraColumns(main);
+  const values: Readonly<Record<string, string>> = {
+    change: literal(change),
+    seen_at: timestampLiteral(seenAt),
+    source: literal(main.name),
+    attributes: isVanished && attributes.length > 0 ? `to_json(${packed(attributes)})` : 'NULL',
+    entries: isVanished ? 'entries_.entries' : 'NULL',
+    ...(isVanished ? {} : { raw: 'NULL' }),
+  };
+  const columns = eventHistory.columns.map((column) => {
+    const { name } = column;
+    const value = values[name] ?? valueOf(main, name);
+    return `CAST(${value} AS ${sqlType(column)}) AS ${identifier(name)}`;
+  });
+  const join = isVanished ? ' LEFT JOIN entries_ USING (event_id)' : '';
+  return `SELECT ${columns.join(', ')}, month_ FROM ${change}_ AS rows${join}`;
+}
+
+/** Writes the rows of `history_` of a month as a file. */
+async function historyFile(
+  { database, fresh }: Workspace,
+  month: string,
+  metadata: ReadonlyMap<string, string>,
+): Promise<SliceFile> {
+  const target = fresh();
+  const local = await writeRows(database, eventHistory, {
+    select:
+      `SELECT * EXCLUDE (month_) FROM history_ WHERE month_ = ${literal(month)} ` +
+      'ORDER BY effective_at NULLS LAST, event_id, change',
+    target,
+    metadata,
+    groupRows: mostGroupRows,
+  });
+  const bytes = await bytesOf(local);
+  await rm(target, { force: true });
+  const tags = { pipeline: historyFamily.name };
+  return { table: eventHistory, month, bytes, rows: local.rows, stats: local.stats, tags };
+}
+
+/** The columns of a table that the history lacks: it keeps their values as JSON. */
 export function extraColumns({ columns }: Table): readonly Column[] {
   return columns.filter(({ name }) => !hasColumn(eventHistory, name));
 }
 
 /** In SQL: `event_id` and the entries of each event as a JSON list, from a query of entries. */
 function entriesJson(entries: Table, select: string): string {
-  // An event that upstream gave for two windows has the same entries in both.
+  // An event that was received for two windows has the same entries in both.
   return (
     `SELECT event_id, to_json(list(${packed(extraColumns(entries))} ORDER BY entry))::VARCHAR AS entries FROM ` +
     `(SELECT DISTINCT ON (event_id, entry) * FROM (${select})) GROUP BY event_id`
   );
 }
 
-/** In SQL: columns as one value that becomes a JSON object. Decimals are texts: DuckDB's JSON goes through floating point. */
+/** In SQL: columns as a struct, for a JSON object. Decimals are texts, because DuckDB converts JSON numbers to floating point. */
 function packed(columns: readonly Column[]): string {
   const members = columns.map((column) => {
     const name = identifier(column.name);
@@ -108,12 +129,12 @@ function packed(columns: readonly Column[]): string {
   return `struct_pack(${members.join(', ')})`;
 }
 
-/** In SQL: what the history keeps of a row beside its columns, as a struct with the table's own columns. */
+/** In SQL: the `attributes` of a history row as a struct with the main table's columns. */
 export function attributesOf(main: Table): string {
   return `from_json(attributes, ${literal(JSON.stringify(packedType(main)))})`;
 }
 
-/** In SQL: the entries of a row of the history, as a list of such structs. Decimals are texts still. */
+/** In SQL: the entries of a history row as a list of structs, decimals still as texts. */
 export function entriesOf(entries: Table): string {
   return `from_json(entries, ${literal(JSON.stringify([packedType(entries)]))})`;
 }
@@ -124,5 +145,5 @@ function packedType(table: Table): Readonly<Record<string, string>> {
   );
 }
 
-/** What `compact` calls the history: it belongs to no pipeline alone. */
+/** The history's name for `compact`: it belongs to no single pipeline. */
 export const historyFamily: Tabled = { name: 'event-history', tables: [eventHistory] };

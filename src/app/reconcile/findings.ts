@@ -4,81 +4,81 @@ import { groupBy } from '../../core/group-by.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
 
-/** One thing that changed, for people. */
+/** An example of a change, for people. */
 export interface ChangeExample {
   readonly change: 'appeared' | 'vanished' | 'differs';
   /** `event_id`, or `group_id`. */
   readonly id: string;
   readonly eventList: string | null;
   readonly amazonOrderId: string | null;
-  /** ISO 8601; of a group its start. */
+  /** ISO 8601; for a group its start. */
   readonly postedAt: string | null;
 }
 
-/** What had changed in something that was read before, and is committed now. */
+/** What changed in load keys that were read before, and is committed now. */
 export interface Change {
   readonly pipeline: string;
   /** The load keys that were read before: `window/START/END`, `group/ID`, `order/ID`. */
   readonly units: readonly string[];
-  /** Rows that were not there when it was read last. */
+  /** Rows that the previous read lacked. */
   readonly appeared: number;
-  /** Rows that were there. */
+  /** Rows of the previous read that this one lacks. */
   readonly vanished: number;
   /**
-   * Of events: how many pairs of one that vanished and one that appeared have order and list in common, so that one seems
-   * to have replaced the other; both are counted above as well. Of groups: those that say something else now.
+   * For events: pairs of a vanished and an appeared one with the same order and list, where one seems to replace the other;
+   * both are counted above as well. For groups: those whose content differs.
    */
   readonly differ: number;
-  /** Rows that the examples are the first of. */
+  /** How many rows the examples are taken from. */
   readonly rows: number;
   readonly examples: readonly ChangeExample[];
 }
 
 /**
- * Units that held rows and came back without any, or a listing that lacks settlements, which don't vanish: what the lake holds
- * of them stays, unless that was asked for.
+ * Load keys with stored rows whose answer is empty, or a listing that lacks stored settlements, which don't vanish. The lake
+ * keeps the rows unless the answer is accepted.
  */
 export interface Emptied {
   readonly pipeline: string;
   readonly units: readonly string[];
-  /** Rows that the lake holds, or held where it was taken as it came. */
+  /** Rows in the lake, before the answer is accepted. */
   readonly rows: number;
-  /** How many of them the answer lacks. */
+  /** How many of the rows the answer lacks. */
   readonly lacking: number;
-  /** How many came that it does not hold, where it lacks all; left out: none. */
+  /** How many other rows an answer has that lacks all; left out: none. */
   readonly others?: number;
   readonly accepted: boolean;
-  /** The file with them is damaged and has rows of other load keys too: it may be fewer. */
+  /** `rows` is an upper bound: the file is damaged, and has rows of other load keys too. */
   readonly atMost?: true;
 }
 
-/** How many orders a state holds, and how many of them the other one has as well. */
+/** How many orders the lake has, and how many of them were read again. */
 export interface KnownOrders {
   readonly stored: number;
   readonly returned: number;
 }
 
-/** Units that could not be compared, as the lake's own file of them is damaged: they were replaced all the same. */
+/** Load keys that were replaced without a comparison, because their file in the lake is damaged. */
 export interface Uncompared {
   readonly pipeline: string;
   readonly units: readonly string[];
   readonly reason: string;
 }
 
-/** What the refreshes of a run came upon. */
+/** What a run found in the load keys that it read again. */
 export interface Findings {
   readonly changes: readonly Change[];
   readonly emptied: readonly Emptied[];
   readonly uncompared: readonly Uncompared[];
 }
 
-/** Examples that are kept of each change. */
+/** Examples that are kept for each change. */
 export const mostExamples = 3;
 
-/** Changed load keys that are listed of each pipeline; the rest is counted. */
+/** Changes that are listed for each pipeline; the rest is counted. */
 const mostListed = 10;
 
-/** What had changed in what was read again, for people; empty where nothing had. */
+/** The findings for people; empty where nothing changed. */
 export function findingsText({ changes, emptied, uncompared }: Findings): string {
   const lines: string[] = [];
   for (const answer of emptied) {
@@ -87,17 +87,19 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
       : 'the lake keeps its rows; --accept-empty accepts the answer';
     const stored = rowsText(answer.rows, answer.atMost);
     lines.push(
-      `WARNING: ${answer.pipeline}: ${unitsText(answer.units)} had ${stored}, and the answer is ${lackText(answer) ?? 'empty'}; ${kept}`,
+      `WARNING: ${answer.pipeline}: ${loadKeysText(answer.units)} had ${stored}, and the answer is ${lackText(answer) ?? 'empty'}; ${kept}`,
     );
   }
   for (const { pipeline, units, reason } of byReason(uncompared)) {
     const were = units.length === 1 ? 'was' : 'were';
-    lines.push(`WARNING: ${pipeline}: ${unitsText(units)} ${were} replaced without a comparison: ${printable(reason)}`);
+    lines.push(
+      `WARNING: ${pipeline}: ${loadKeysText(units)} ${were} replaced without a comparison: ${printable(reason)}`,
+    );
   }
   for (const [pipeline, ofPipeline] of byPipeline(changes)) {
     lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(ofPipeline))}`);
     for (const change of ofPipeline.slice(0, mostListed)) {
-      lines.push(`  ${unitsText(change.units)}: ${countsText(change)}`, ...change.examples.map(exampleText));
+      lines.push(`  ${loadKeysText(change.units)}: ${countsText(change)}`, ...change.examples.map(exampleText));
       const others = change.rows - change.examples.length;
       if (others > 0) lines.push(`    and ${formatCount(others)} more`);
     }
@@ -106,7 +108,7 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** The same for programs. */
+/** The findings for programs. */
 export function findingsObject({ changes, emptied, uncompared }: Findings): Readonly<Record<string, unknown>> {
   const pipelines = [...byPipeline(changes)].map(([pipeline, ofPipeline]) => [
     pipeline,
@@ -130,7 +132,7 @@ export function findingsObject({ changes, emptied, uncompared }: Findings): Read
   return { changes: Object.fromEntries(pipelines) as unknown, emptied, uncompared };
 }
 
-/** The failure of a run in which something came back empty that held rows; undefined where nothing did. */
+/** The failure of a run with refused empty answers; undefined where there is none. */
 export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined {
   const refused = emptied.filter(({ accepted }) => !accepted);
   const [first] = refused;
@@ -141,7 +143,7 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
   const advice = isOther ? "check the account's credentials, its region and --endpoint, and run again" : 'run again';
   return new LedgerlakeError(
     'UPSTREAM_EMPTY',
-    `expected results of ${first.pipeline} in ${unitsText(first.units)}${more}, where the lake has ` +
+    `expected results of ${first.pipeline} in ${loadKeysText(first.units)}${more}, where the lake has ` +
       `${rowsText(first.rows, first.atMost)}, got ${lack === undefined ? 'an empty answer' : `an answer ${lack}`}; ` +
       `the lake keeps its rows: ${advice}, and if the answer stays the same and is right, with --accept-empty`,
   );
@@ -153,12 +155,12 @@ function lackText({ rows, lacking, others }: Emptied): string | undefined {
   return lacking < rows ? `without ${formatCount(lacking)} of them` : undefined;
 }
 
-/** Whether a run failed as its answers seem to be another account's. */
+/** Whether a run failed because its answers seem to be another account's. */
 export function isOtherAccount(failure: unknown): boolean {
   return failure instanceof LedgerlakeError && failure.code === 'UPSTREAM_ACCOUNT';
 }
 
-/** The failure of a run whose answers seem to be another account's: of the orders that the lake holds hardly any came. */
+/** The failure of a run whose answers seem to be another account's: they have hardly any of the orders in the lake. */
 export function otherAccountFailure(
   {
     pipeline,
@@ -170,7 +172,7 @@ export function otherAccountFailure(
   return new LedgerlakeError(
     'UPSTREAM_ACCOUNT',
     `expected the orders of ${account} that are in the lake, got ${formatCount(returned)} of ${formatCount(stored)} and others instead ` +
-      `(${pipeline}, up to ${unitsText(loadKeys)}); this seems to be the answer for another account. The lake keeps its rows: check ` +
+      `(${pipeline}, up to ${loadKeysText(loadKeys)}); this seems to be the answer for another account. The lake keeps its rows: check ` +
       'the credentials, the region and --endpoint of the account, and run again; if the answer is right, with --accept-empty',
   );
 }
@@ -185,7 +187,7 @@ function byPipeline(changes: readonly Change[]): Map<string, Change[]> {
   return pipelines;
 }
 
-/** A merged file that is damaged is the reason of many slices: each reason with all of its load keys, in order. */
+/** One for each pipeline and reason, with all load keys in order: a damaged merged file is the reason of many slices. */
 function byReason(uncompared: readonly Uncompared[]): readonly Uncompared[] {
   const found = new Map<string, Uncompared>();
   for (const { pipeline, units, reason } of uncompared) {
@@ -217,13 +219,13 @@ function exampleText({ change, id, eventList, amazonOrderId, postedAt }: ChangeE
 }
 
 /** `2025-03-04T00:00:00Z to 2025-03-05T00:00:00Z`, `group …`, `100 orders`. */
-function unitsText(units: readonly string[]): string {
-  const [first = ''] = units;
-  if (units.length > 1) return `${first.split('/')[0] ?? ''}s ${shown(first)} and ${units.length - 1} more`;
-  return shown(first);
+function loadKeysText(loadKeys: readonly string[]): string {
+  const [first = ''] = loadKeys;
+  if (loadKeys.length > 1) return `${first.split('/')[0] ?? ''}s ${loadKeyText(first)} and ${loadKeys.length - 1} more`;
+  return loadKeyText(first);
 }
 
-function shown(loadKey: string): string {
+function loadKeyText(loadKey: string): string {
   const [kind = '', ...rest] = loadKey.split('/');
   if (kind === 'window') return rest.map((instant) => instant.replace('.000Z', 'Z')).join(' to ');
   return `${kind} ${excerpt(rest.join('/'))}`;

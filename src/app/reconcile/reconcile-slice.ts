@@ -40,30 +40,30 @@ import { faultOf } from '../../lake/files/checked-file.js';
 
 interface RevisionOptions {
   readonly clock: Clock;
-  /** Takes what came back empty for what it is. */
+  /** Accepts empty answers for load keys with stored rows. */
   readonly acceptEmpty: boolean;
 }
 
-/** Orders, over all that a run has read again of a pipeline, of which so few may come back … */
+/** Stored orders that a pipeline's slices must have before the share of returned ones is checked. */
 const leastOrders = 5;
-/** … before the answer is taken for another account's: orders change, come and are paid late, but they don't go. */
+/** Share of the stored orders that an answer must have, or it is another account's: orders change late, but don't vanish. */
 const leastReturned = 0.05;
 
-/** Attempts to compare a slice before it gives up, where other runs change its files each time. */
+/** Attempts to compare a slice whose files other runs change each time. */
 const mostAttempts = 5;
 
 /**
- * Compares what is read again with what the lake holds, event by event, and keeps the difference in `event_history`.
+ * Compares slices that are read again with the lake, event by event, and keeps the differences in `event_history`.
  *
- * What held rows and comes back without any is refused, so that an upstream that answers with nothing empties no lake; so is
- * a listing that lacks settlements which the lake holds. Where other orders come than the lake holds, the run ends.
- * Where nothing differs nothing is written. A file of the lake's own that is damaged can't be compared: it is replaced.
+ * It refuses an empty answer for load keys with stored rows, so that an upstream without data doesn't empty the lake, and a
+ * listing that lacks stored settlements. An answer with other orders than the lake's ends the run. Where nothing differs,
+ * nothing is written. A damaged file of the lake can't be compared: it is replaced.
  */
 export class EventRevisions implements Revisions {
   readonly #workspace: Workspace;
   readonly #options: RevisionOptions;
   readonly #files: CheckedFiles;
-  /** The orders of what was compared so far, by pipeline. */
+  /** The orders of all compared slices, by pipeline. */
   readonly #orders = new Map<string, KnownOrders>();
   #otherAccount: LedgerlakeError | undefined;
   readonly #findings = {
@@ -79,12 +79,12 @@ export class EventRevisions implements Revisions {
     this.#files = new CheckedFiles(workspace);
   }
 
-  /** What the slices compared so far came to, as far as they are committed or were refused. */
+  /** The findings of the slices that are committed or refused. */
   get findings(): Findings {
     return this.#findings;
   }
 
-  /** One slice at a time: they share a database. */
+  /** Compares one slice at a time: comparisons share a database. */
   compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
     return this.#mutex.run(() => this.#compare(lake, slice));
   }
@@ -100,22 +100,22 @@ export class EventRevisions implements Revisions {
     for (let attempt = 1; ; attempt++) {
       const before = storedPaths();
       try {
-        return await this.#verdict(lake, main, slice);
+        return await this.#revisionOf(lake, main, slice);
       } catch (error) {
         const isUnreadable = error instanceof LedgerlakeError && ['LAKE_STORE', 'SQL'].includes(error.code);
         if (!isUnreadable) throw error;
-        // Another run may have merged or parted the files meanwhile; what is where it should be is damaged.
+        // Another run may have merged or split the files; files that are unchanged are damaged.
         await lake.refresh();
         if (storedPaths() !== before && attempt < mostAttempts) continue;
-        // It is replaced: what to do about a damaged file, and that nothing was touched, would be wrong here.
+        // The slice replaces the file, so only the fault is reported, without the remedy of a damaged file.
         const reason = error instanceof DamagedFile ? error.found : error.message;
-        return this.#unread(lake, main, slice, reason);
+        return this.#revisionByLog(lake, main, slice, reason);
       }
     }
   }
 
-  /** The verdict on a slice whose rows in the lake can't be read: it goes by the log alone. */
-  async #unread(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Promise<Revision> {
+  /** The revision of a slice whose stored rows can't be read, by the log alone. */
+  async #revisionByLog(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Promise<Revision> {
     const { pipeline, loadKeys } = slice;
     const { mains } = replacedAdds(lake, main, slice);
     // A load key without rows has no file.
@@ -127,7 +127,7 @@ export class EventRevisions implements Revisions {
       this.#findings.emptied.push({ ...emptied, accepted: false });
       return { verdict: 'refused' };
     }
-    // A commit leaves a file alone that the log has with the same content.
+    // A commit doesn't rewrite a file that the log has with the same content.
     await repairFiles(lake, main, slice);
     return revision(lake, main, slice, [], () => {
       if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
@@ -135,7 +135,7 @@ export class EventRevisions implements Revisions {
     });
   }
 
-  async #verdict(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<Revision> {
+  async #revisionOf(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<Revision> {
     const { pipeline, loadKeys } = slice;
     const { snapshot } = lake.table(main.name);
     const isKnown = (loadKey: string) => loadVersion(snapshot, pipeline, slice.account, loadKey) > 0;
@@ -159,15 +159,15 @@ export class EventRevisions implements Revisions {
     });
   }
 
-  /** The verdict on a slice by its rows: as the lake holds them, and as they were read. */
+  /** The revision of a slice by its rows: the stored ones, and those that were read now. */
   async #compareStates(
     lake: ComparedLake,
     slice: SliceCommit,
-    { mains, derived }: SliceStates,
+    { main: mainStates, derived }: SliceStates,
     { known, mayStay }: { readonly known: readonly string[]; readonly mayStay: boolean },
   ): Promise<Revision> {
     const { database } = this.#workspace;
-    const { table: main, stored, incoming } = mains;
+    const { table: main, stored, incoming } = mainStates;
     const [counted] = await database.rows(`SELECT count(*) AS rows FROM (${stored})`);
     const storedRows = Number(counted?.['rows']);
     const answer = { pipeline: slice.pipeline, units: known, rows: storedRows };
@@ -178,12 +178,12 @@ export class EventRevisions implements Revisions {
       return { verdict: 'refused' };
     };
     if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
-    const maySkip = async () => mayStay && (await this.#isSame([mains, ...derived]));
+    const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
     if (rowKey(main) === undefined) return (await maySkip()) ? { verdict: 'same' } : revision(lake, main, slice);
     if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, { main, stored, incoming }));
     const isKnown = knownRowsCondition(main, slice, known);
     const found = await findDiffering(database, { main, stored, incoming, isKnown });
-    // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
+    // The service omits settlements from a listing, different ones each time, and the history doesn't keep them.
     if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty)
       return refuse(found.vanished, found.appeared);
     const isChanged = found.vanished + found.appeared + found.differ > 0;
@@ -199,9 +199,9 @@ export class EventRevisions implements Revisions {
   }
 
   /**
-   * One slice may be too small to decide: all slices of the pipeline that were compared count.
+   * Checks the orders of all compared slices of the pipeline, because one slice may be too small to decide.
    *
-   * @throws LedgerlakeError UPSTREAM_ACCOUNT, from then on for every slice
+   * @throws LedgerlakeError UPSTREAM_ACCOUNT; every later comparison throws it too
    */
   #refuseOtherAccount(slice: SliceCommit, orders: KnownOrders): void {
     const all = this.#addOrders(slice.pipeline, orders);
@@ -232,15 +232,15 @@ export class EventRevisions implements Revisions {
       stored: await selectRows(database, table, await this.#files.of(lake, table, stored), condition),
       incoming: await selectRows(database, table, files.get(table) ?? [], 'true'),
     });
-    const mains = await states(main, adds.mains, loadKeyCondition(known));
+    const mainStates = await states(main, adds.mains, loadKeyCondition(known));
     const derived: TableStates[] = [];
     for (const table of slice.tables) {
       const isLines = table.linesOf !== undefined;
       if (table === main || !(isLines || hasColumn(table, 'event_id'))) continue;
-      const condition = isLines ? loadKeyCondition(known) : `event_id IN (SELECT event_id FROM (${mains.stored}))`;
+      const condition = isLines ? loadKeyCondition(known) : `event_id IN (SELECT event_id FROM (${mainStates.stored}))`;
       derived.push(await states(table, adds.derived.get(table) ?? [], condition));
     }
-    return { mains, derived };
+    return { main: mainStates, derived };
   }
 
   async #isSame(states: readonly TableStates[]): Promise<boolean> {
@@ -251,7 +251,7 @@ export class EventRevisions implements Revisions {
   }
 }
 
-/** Two states of a table's rows, each in SQL. */
+/** Queries of a table's stored and incoming rows. */
 interface TableStates {
   readonly table: Table;
   readonly stored: string;
@@ -259,11 +259,11 @@ interface TableStates {
 }
 
 interface SliceStates {
-  readonly mains: TableStates;
+  readonly main: TableStates;
   readonly derived: readonly TableStates[];
 }
 
-/** In SQL: whether a row that was read now has a load key that was read before. */
+/** In SQL: whether an incoming row is of a load key that was read before. */
 function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: readonly string[]): string {
   const instant = hasColumn(main, 'effective_at') ? 'effective_at' : 'started_at';
   const retired = known
@@ -274,7 +274,7 @@ function knownRowsCondition(main: Table, { loadKeys }: SliceCommit, known: reado
   return [current, ...retired].join(' OR ');
 }
 
-/** Whether the slice's files are those that the lake holds of it, byte for byte. */
+/** Whether the slice's files equal the stored ones byte for byte. */
 function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean {
   const { mains, derived } = replacedAdds(lake, main, slice);
   const key = (table: Table, sha256 = '') => `${table.name} ${sha256}`;
@@ -285,7 +285,7 @@ function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean
   return stored.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
 
-/** The slice is to replace what is there, unless another run has done so since. */
+/** The revision that replaces the stored rows, unless another run has replaced them since. */
 function revision(
   lake: ComparedLake,
   main: Table,
@@ -298,7 +298,7 @@ function revision(
   const versions = new Map(
     replacedKeys(slice).map((loadKey) => [loadKey, loadVersion(snapshot, pipeline, account, loadKey)] as const),
   );
-  // It grows with each commit of these load keys, so that no two commits of them give their files the same name.
+  // The sum grows with each commit of these load keys, so that each commit names its files differently.
   const times = loadKeys.reduce((sum, loadKey) => sum + Math.abs(versions.get(loadKey) ?? 0), 0);
   return {
     verdict: 'changed',
@@ -311,10 +311,9 @@ function revision(
 }
 
 /**
- * Writes those files again that are missing or were changed behind the lake's back, where the slice came as the log has
- * it: the log stays as it is, and its files are what it says once more.
+ * Rewrites files that are missing or damaged from a slice with the same content, so that they match the log again.
  *
- * @returns what was wrong, a file each
+ * @returns the fault of each rewritten file
  * @throws LedgerlakeError LAKE_STORE
  */
 async function repairFiles(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<string[]> {

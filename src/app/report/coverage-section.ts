@@ -1,7 +1,7 @@
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { instantText } from '../command-text.js';
+import { shortIsoInstant } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { coverageText, needsEndpoint, type AccountStatus, type PipelineStatus } from '../status/lake-status.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -35,7 +35,7 @@ export function coverageSection(status: AccountStatus, basis: BasisFigures, last
     (state) => html`<li><span class="key day-${state}">${daySigns[state]}</span>${stateTexts[state]}</li>`,
   );
   const hint = needsEndpoint(account, lastRun) ? ' beside the --endpoint that serves the account' : '';
-  return html`<p>UTC days from ${instantText(range.start)} to ${instantText(range.end)}, the end excluded.</p>
+  return html`<p>UTC days from ${shortIsoInstant(range.start)} to ${shortIsoInstant(range.end)}, the end excluded.</p>
     <ul class="keys">
       ${legend}
     </ul>
@@ -96,8 +96,8 @@ function gapTable(pipeline: string, gaps: readonly Window[]): Html {
     html`Gaps of ${pipeline}${more === 0 ? undefined : `, the last ${shown.length} of ${formatCount(gaps.length)}`}`,
     shown,
     [
-      textColumn('From', ({ start }) => instantText(start)),
-      textColumn('To, excluded', ({ end }) => instantText(end)),
+      textColumn('From', ({ start }) => shortIsoInstant(start)),
+      textColumn('To, excluded', ({ end }) => shortIsoInstant(end)),
       numberColumn('Days', ({ start, end }) => daysText(end - start)),
     ],
   );

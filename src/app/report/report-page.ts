@@ -4,7 +4,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { version } from '../../core/version.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
-import { instantText, programCommand } from '../command-text.js';
+import { shortIsoInstant, programCommand } from '../command-text.js';
 import { coverageText, type AccountStatus } from '../status/lake-status.js';
 import { categories, type CategoryId } from '../query/categories.js';
 import { basisSection, type BasisFigures } from './basis-section.js';
@@ -133,7 +133,7 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
     if (newest !== undefined) {
       const { total, paidAt } = newest.settlement;
       const details = [
-        paidAt !== null && html`of ${dayText(instantText(paidAt))}`,
+        paidAt !== null && html`of ${dayText(shortIsoInstant(paidAt))}`,
         total !== null && html`over ${moneyText(total, currency)}`,
       ].filter((part) => part !== false);
       concerns.push(
@@ -361,7 +361,7 @@ function accountsText(accounts: readonly AccountFigures[]): Html {
 
 function rangeText({ id, status: { range, pipelines } }: AccountChapter, isPartial: boolean): Html {
   const lacking = pipelines.filter(({ days }) => days.some(({ state }) => state === 'missing'));
-  const dates = `${instantText(range.start)} to ${instantText(range.end)}`;
+  const dates = `${shortIsoInstant(range.start)} to ${shortIsoInstant(range.end)}`;
   return html`<p class="lead">
       ${isPartial ? `Data from ${dates}, the end excluded.` : `All data of the lake: ${dates}.`}
     </p>

@@ -2,7 +2,7 @@ import { groupBy } from '../../core/group-by.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Lake } from '../../lake/lake.js';
-import { instantText } from '../command-text.js';
+import { shortIsoInstant } from '../command-text.js';
 import { byGroup as bySettlement, byTransaction, listing } from '../verify/checks/main-tables.js';
 import {
   datedWindows,
@@ -209,7 +209,7 @@ const unpaidMark = html` <span class="narrow bad">${signMark('✗')} payout fail
 function payoutText(figures: SettlementFigures): Html {
   const { payoutStatus, paidAt } = figures.settlement;
   if (payoutStatus === null) return html`–`;
-  const date = paidAt === null ? undefined : html` ${dayText(instantText(paidAt))}`;
+  const date = paidAt === null ? undefined : html` ${dayText(shortIsoInstant(paidAt))}`;
   const text = html`${lakeText(payoutStatus)}${date}`;
   return isUnpaid(figures)
     ? html`<span class="payout bad">${signMark('✗')} ${text}</span>`
@@ -320,7 +320,7 @@ function comparedTotals(
 
 /** The period of a settlement in UTC days: `2025-02-20 to 2025-03-06`. */
 function periodText({ settlement: { start, end } }: SettlementFigures): Html {
-  const date = (at: number) => dayText(instantText(at));
+  const date = (at: number) => dayText(shortIsoInstant(at));
   const from = start === null ? '?' : date(start);
   return end === null ? html`${from}, open` : html`${from} to ${date(end)}`;
 }

@@ -1,7 +1,7 @@
 import { formatCount } from '../../core/text/amounts.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { warningTexts } from '../load/run-summary.js';
-import { instantText } from '../command-text.js';
+import { shortIsoInstant } from '../command-text.js';
 import {
   countColumn,
   figureTable,
@@ -102,7 +102,7 @@ function warningTable<T>(title: string, where: string, rows: readonly T[], colum
 function lastRunHtml(run: LastRun | undefined): Html {
   if (run === undefined) return html`<p class="none">The last run has no summary of this account.</p>`;
   const { command, status, endedAt, from, to, failure, pipelines } = run;
-  const range = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}`;
+  const range = `${shortIsoInstant(Date.parse(from))} to ${shortIsoInstant(Date.parse(to))}`;
   const lines = Object.entries(pipelines).flatMap(([pipeline, { warnings = {} }]) =>
     Object.entries(warnings).map(([kind, places]) => {
       const times = Object.values(places).reduce((sum, count) => sum + count, 0);

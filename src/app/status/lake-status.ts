@@ -15,7 +15,7 @@ import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/checks/main-tables.js';
-import { backfillCommand } from '../command-text.js';
+import { backfillCommandLine } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
 
@@ -160,7 +160,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
       loadedWindows(lake, listing.pipeline, listing.table, account),
     ).holes.filter(({ at }) => isWithin(at, range)),
     tables: tableStatuses(lake, account),
-    command: spans.length === 0 ? undefined : backfillCommand(command),
+    command: spans.length === 0 ? undefined : backfillCommandLine(command),
     lacking,
     lackingCustom,
   };

@@ -17,7 +17,7 @@ import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
-import { commandIn, instantText } from '../command-text.js';
+import { commandIn, shortIsoInstant } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import {
   accountStatus,
@@ -198,7 +198,7 @@ function overviewText(statuses: readonly AccountStatus[]): string {
   if (statuses.length < 2) return '';
   const width = Math.max(...statuses.map(({ account }) => printable(account).length));
   const lines = statuses.map(({ account, coveredTo, lacking }) => {
-    const upTo = coveredTo === undefined ? 'nothing by date' : `loaded up to ${instantText(coveredTo)}`;
+    const upTo = coveredTo === undefined ? 'nothing by date' : `loaded up to ${shortIsoInstant(coveredTo)}`;
     const gaps = lacking.length === 0 ? 'no gap' : `gaps in ${printable(lacking.join(', '))}`;
     return `${printable(account).padEnd(width)}  ${upTo}, ${gaps}\n`;
   });
@@ -286,7 +286,7 @@ function accountObject(of: AccountStatus, now: number): unknown {
       unit: loadKey,
       loaded,
       gaps: gaps.map(({ start, end }) => ({ from: isoInstant(start), to: isoInstant(end) })),
-      days: days.map(({ start, state }) => ({ day: instantText(start), state })),
+      days: days.map(({ start, state }) => ({ day: shortIsoInstant(start), state })),
     })),
     not_loaded: of.unused,
     unfinished: of.unfinished,
@@ -307,7 +307,7 @@ const dayColumns: readonly Column[] = [
 
 function dayRows({ account, pipelines }: AccountStatus): Rows {
   return pipelines.flatMap(({ pipeline, days }) =>
-    days.map(({ start, state }) => [account, pipeline, instantText(start), state]),
+    days.map(({ start, state }) => [account, pipeline, shortIsoInstant(start), state]),
   );
 }
 
@@ -326,7 +326,7 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
   }
   if (unused.length > 0) lines.push(`Nothing loaded yet of: ${printable(unused.join(', '))}`, '');
   const opened = ({ id, start }: { id: string; start: number | null }) =>
-    `${printable(id)}${start === null ? '' : `, since ${instantText(start)}`}`;
+    `${printable(id)}${start === null ? '' : `, since ${shortIsoInstant(start)}`}`;
   lines.push(...listLines('Open groups', openGroups.map(opened)));
   lines.push(...listLines('Groups listed and not loaded by group-events', groupsToLoad.map(opened)));
   lines.push(
@@ -343,16 +343,16 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
 function lastRunText(run: LastRun | undefined, asked: string | undefined): string {
   if (run === undefined) return 'Last run: unknown\n';
   if (asked !== undefined && run.account !== asked) {
-    return `Last run: of another account (${printable(run.account)}, ${instantText(Date.parse(run.endedAt))})\n`;
+    return `Last run: of another account (${printable(run.account)}, ${shortIsoInstant(Date.parse(run.endedAt))})\n`;
   }
   const { command, status, startedAt, endedAt, account, from, to, failure, code, pipelines } = run;
   const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
   // An import without rows shows when it ran in the place of its days.
   const isOfDays = from !== startedAt || to !== endedAt;
-  const days = isOfDays ? ` of ${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}` : '';
+  const days = isOfDays ? ` of ${shortIsoInstant(Date.parse(from))} to ${shortIsoInstant(Date.parse(to))}` : '';
   const lines = [
     `Last run: ${printable(command)}${days} for ${printable(account)}`,
-    `  ${code === 'STOPPED' ? 'stopped' : printable(status)} at ${instantText(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
+    `  ${code === 'STOPPED' ? 'stopped' : printable(status)} at ${shortIsoInstant(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
     ...(failure === null ? [] : [`  ${printable(code === undefined ? failure : `${code}: ${failure}`)}`]),
     ...Object.entries(pipelines).map(
       ([name, { slices, requests, files, bytes }]) =>
@@ -365,7 +365,7 @@ function lastRunText(run: LastRun | undefined, asked: string | undefined): strin
 
 /** `2025-03-01 to 2025-03-08`; the end is not part of it. */
 function rangeText({ start, end }: Window): string {
-  return `${instantText(start)} to ${instantText(end)}`;
+  return `${shortIsoInstant(start)} to ${shortIsoInstant(end)}`;
 }
 
 function pipelineLines({ pipeline, loadKey, loaded, days, gaps }: PipelineStatus, options: CalendarOptions): string[] {

@@ -28,10 +28,10 @@ export function readDuration(option: string, text: string): number {
 }
 
 /**
- * How old a lake may be at most, as `--max-lag` says it, in milliseconds; undefined: as old as it gets.
+ * The maximum age of a lake in milliseconds, from the text of `--max-lag`; undefined: any age.
  *
- * @param marginMinutes minutes by which bounds stay behind the present: no lake is younger
- * @throws LedgerlakeError USAGE for what is no duration, or a shorter one than the margin
+ * @param marginMinutes minutes between the latest bound and the present: no lake is younger
+ * @throws LedgerlakeError USAGE where the text is no duration, or a shorter one than the margin
  */
 export function readMaxLag(text: string | undefined, marginMinutes = 5): number | undefined {
   if (text === undefined) return undefined;
@@ -44,10 +44,11 @@ export function readMaxLag(text: string | undefined, marginMinutes = 5): number 
 }
 
 /**
- * The watermark of these pipelines together: up to which instant the lake holds everything that a sync of them loads,
- * milliseconds since 1970. Undefined where they have no dates, or nothing of one is loaded.
+ * The watermark of these pipelines together, in milliseconds since 1970: the lake has everything before it that a sync of them
+ * loads. Undefined where there is no pipeline, or nothing of one is loaded.
  *
- * @param end up to which the run was to load
+ * @param ranges what the sync loads, by the pipeline's name
+ * @param end the end of the sync's range
  */
 export function lakeCoveredTo(
   lake: Lake,
@@ -64,14 +65,14 @@ export function lakeCoveredTo(
   return Math.min(...covered.filter((instant) => instant !== undefined));
 }
 
-/** What helps where nothing else does. */
+/** The last remedy of a lag failure. */
 export const allowMore = 'or allow more with --max-lag';
 
 /**
- * The failure of a sync, or of a status, whose lake is older than it may be; undefined where it isn't.
+ * The failure of a sync or a status whose lake is older than allowed; undefined where it isn't.
  *
- * @param about whose age it is, what helps, and what is not loaded in full although a run was asked for it; left out: the
- * lake's, after a sync
+ * @param about the subject whose age is checked, the remedy, and the pipelines whose requested ranges are not loaded in full;
+ *   left out: the lake, after a sync
  */
 export function lagFailure(
   covered: number | undefined,
@@ -80,12 +81,12 @@ export function lagFailure(
   about: { readonly subject?: string; readonly remedy?: string; readonly unfinished?: readonly string[] } = {},
 ): LedgerlakeError | undefined {
   if (maxLagMs === undefined) return undefined;
-  const { subject: whose = 'it', remedy = `run again, ${allowMore}`, unfinished = [] } = about;
+  const { subject = 'it', remedy = `run again, ${allowMore}`, unfinished = [] } = about;
   const found = lagOf(covered, maxLagMs, now, unfinished);
   if (found === undefined) return undefined;
   return new LedgerlakeError(
     'LAKE_LAG',
-    `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${whose} ${found}; ${remedy}`,
+    `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${subject} ${found}; ${remedy}`,
   );
 }
 
@@ -102,17 +103,17 @@ function lagOf(
   return unfinished.length === 0 ? undefined : `lacks some of ${unfinished.join(', ')}, which were requested`;
 }
 
-/** How old the lake is, for people. */
+/** The age of the lake, for people. */
 export function lagText(covered: number | undefined, now: number): string {
   if (covered === undefined) return '';
   return `The lake is ${formatSpan(now - covered)} old: it is complete up to ${shortInstant(covered)}\n`;
 }
 
 /**
- * Emits the watermark of each pipeline with dates beside everything else: at once, and whenever a commit has moved it.
+ * Adds the watermarks of windowed pipelines to what a run emits: each at once, and whenever a commit moves it.
  *
- * @param end up to which the run loads, milliseconds since 1970
- * @param asked what earlier runs were asked for, and isn't loaded
+ * @param end the end of the run's range, milliseconds since 1970
+ * @param unfinished ranges that earlier runs were asked for and did not load
  */
 export function emittingWatermarks(
   lake: Lake,
@@ -122,20 +123,20 @@ export function emittingWatermarks(
   emit: Emit,
 ): Emit {
   const emitted = new Map<string, number>();
-  const emitWatermark = (moved: Tabled): void => {
-    const { name: pipeline } = moved;
-    const loaded = loadedWindows(lake, pipeline, mainTable(moved).name, account);
-    const ofPipeline = unfinished.filter((range) => range.pipeline === pipeline);
-    const until = coveredTo(loaded, syncRange(loaded, end, ofPipeline));
-    if (until === undefined || until === emitted.get(pipeline)) return;
-    emitted.set(pipeline, until);
-    emit({ event: 'watermark-moved', pipeline, until: isoInstant(until) });
+  const emitWatermark = (pipeline: Tabled): void => {
+    const { name } = pipeline;
+    const loaded = loadedWindows(lake, name, mainTable(pipeline).name, account);
+    const asked = unfinished.filter((range) => range.pipeline === name);
+    const until = coveredTo(loaded, syncRange(loaded, end, asked));
+    if (until === undefined || until === emitted.get(name)) return;
+    emitted.set(name, until);
+    emit({ event: 'watermark-moved', pipeline: name, until: isoInstant(until) });
   };
   windowed.forEach(emitWatermark);
   return (event) => {
     emit(event);
     if (event.event !== 'slice-committed') return;
-    const moved = windowed.find(({ name }) => name === event.pipeline);
-    if (moved !== undefined) emitWatermark(moved);
+    const committed = windowed.find(({ name }) => name === event.pipeline);
+    if (committed !== undefined) emitWatermark(committed);
   };
 }

@@ -2,27 +2,27 @@ import { dayMs } from '../../core/windows.js';
 import { parseNote, type Store } from '../../lake/store/store.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-/** How far a sync looks back, and how often. */
+/** The length of a look-back, and how often a sync does it. */
 export interface LookBackRule {
   readonly days: number;
   /** Days between two look-backs of this length; 0: with each run. */
   readonly everyDays: number;
 }
 
-/** Events arrive late mostly by hours, at times by days, and now and then when a reserve is released weeks later. */
+/** Most late events arrive hours late, some days, and a few weeks late, when a reserve is released. */
 export const defaultLookBack: readonly LookBackRule[] = [
   { days: 2, everyDays: 0 },
   { days: 14, everyDays: 7 },
   { days: 35, everyDays: 30 },
 ];
 
-/** A nightly run doesn't begin at the same second each night: a look-back that is due within so long runs now. */
+/** A look-back that is due within this time runs now, as a nightly run doesn't start at the same second each night. */
 const slackMs = dayMs / 2;
 
 /**
- * Days that are looked back now: the longest of the rules that are due.
+ * Days that the present run looks back: the longest of the due rules.
  *
- * @param lastDone when all of the last so many days had been read again, milliseconds since 1970
+ * @param lastDone when the last look-back of so many days was done, milliseconds since 1970
  */
 export function lookBackDays(
   rules: readonly LookBackRule[],
@@ -36,16 +36,16 @@ export function lookBackDays(
   return Math.max(0, ...due.map(({ days }) => days));
 }
 
-/** When a pipeline was last read again so many days back: instants in milliseconds since 1970, by pipeline and days. */
+/** When each look-back was last done: milliseconds since 1970, by pipeline and days. */
 export type LookBacks = ReadonlyMap<string, ReadonlyMap<number, number>>;
 
-/** Of each account a file, so that it goes when the account is forgotten. */
+/** One file for each account, which is deleted when the account is forgotten. */
 function pathOf(account: string): string {
   return `_sync/${account}.json`;
 }
 
 /**
- * Notes look-backs. Nothing depends on the note: where it is lost, a long look-back runs once more than it must.
+ * Notes look-backs. The note is disposable: without it, a long look-back runs once more than needed.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */
@@ -60,7 +60,7 @@ export async function writeLookBacks(store: Store, account: string, lookBacks: L
 }
 
 /**
- * The note, without what can't be understood in it.
+ * Reads the note, without the entries that are invalid.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */

@@ -9,39 +9,39 @@ import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { lookBackDays, type LookBackRule, type LookBacks } from './look-back.js';
 
-/** A sync that is done in several runs, each of which goes on where the one before it left off. */
+/** A sync in several runs, each of which continues the one before. */
 export interface SyncInTurns {
-  /** When the first of them began, milliseconds since 1970: all of them load up to the same instant. */
+  /** When the first run began, milliseconds since 1970: all runs load up to the same instant. */
   readonly began: number;
-  /** Whether one of them has read a slice, by its label. */
+  /** Whether an earlier run has read a slice, by its label. */
   wasRead(pipeline: string, slice: string): boolean;
-  /** Takes what a run has read, and the lake holds. */
+  /** Notes the slices that a run has read and committed. */
   read(pipeline: string, slices: readonly string[]): Promise<void>;
 }
 
 export interface SyncPlan {
-  /** Up to which instant is loaded: milliseconds since 1970. */
+  /** The end of the range, milliseconds since 1970. */
   readonly end: number;
   readonly now: number;
-  /** Looks back so many days, whatever the rules say. */
+  /** Days to look back; undefined: as the rules say. */
   readonly lookBack: number | undefined;
   readonly rules: readonly LookBackRule[];
   /** Look-backs of earlier runs. */
   readonly lookBacks: LookBacks;
-  /** What earlier runs were asked for, and isn't loaded. */
+  /** Ranges that earlier runs were asked for and did not load. */
   readonly unfinished: readonly AskedRange[];
-  /** Whether it is one of several runs that make a sync. */
+  /** Whether the run is one of several that make up a sync. */
   readonly isInTurns: boolean;
-  /** Whether a slice, by its label, was read in this sync already. */
+  /** Whether an earlier run of this sync has read a slice, by its label. */
   readonly wasRead: (pipeline: string, slice: string) => boolean;
 }
 
-/** Pipelines of this package that read windows of dates, and users' own among those that are asked for. */
+/** The built-in pipelines that read windows, and the chosen custom pipelines that do. */
 export function windowedOf(chosen: readonly FinancesPipeline[]): readonly FinancesPipeline[] {
   return [...pipelines, ...chosen.filter(isCustom)].filter(({ loadKey }) => loadKey === 'window');
 }
 
-/** The pipelines with what a sync reads instead of what a backfill does. */
+/** The pipelines with the slice queue of a sync instead of a backfill's. */
 export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncPlan): FinancesPipeline[] {
   const known = new Map<FinancesPipeline, FinancesPipeline>();
   const synced = (pipeline: FinancesPipeline): FinancesPipeline => {
@@ -81,12 +81,12 @@ export function pipelineLookBackDays(lake: Lake, account: string, pipeline: Fina
   const read = lake.loadKeys(name, table, account);
   const longest = Math.max(...plan.rules.map((rule) => rule.days));
   const lastDone = (days: number): number | undefined => {
-    // Where windows change without being read again, lately changed ones prove nothing; older ones no longer change that way.
+    // Where windows change without a re-read, recent changes prove none; windows older than the longest rule only change by one.
     const from = plan.end - (pipeline.prepareSync === undefined ? days : longest) * dayMs;
     const times = loadedWindows(lake, name, table, account)
       .filter(({ end }) => end > from)
       .map((window) => read.get(windowKey(window))?.lastUpdated ?? 0);
-    // The log has when each window changed last: all of them were read since the oldest of these instants.
+    // The log has each window's last change: all windows were read since the oldest of these instants.
     const changed = times.length === 0 ? undefined : Math.min(...times);
     const recorded = noted?.get(days);
     if (recorded === undefined || changed === undefined) return recorded ?? changed;

@@ -1,7 +1,7 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { shellWord } from '../command-text.js';
 import { historyFamily } from '../reconcile/event-history.js';
-import { lakeCommand, rereadCommand, type MendedLake } from '../reread-command.js';
+import { lakeCommand, rereadCommand, type RepairedLake } from '../reread-command.js';
 import type { CheckName, Problem } from './checks/certificate.js';
 
 /** How a problem that a check finds is mended. */
@@ -35,7 +35,7 @@ const mendings: Readonly<Partial<Record<CheckName, Mending>>> = {
 };
 
 /** The command that mends a problem of the lake, to be pasted into a shell; undefined where none is known. */
-export function mendingCommand({ check, kind, table, file, slice }: Problem, of: MendedLake): string | undefined {
+export function mendingCommand({ check, kind, table, file, slice }: Problem, of: RepairedLake): string | undefined {
   if (kind !== 'lake') return undefined;
   const { location } = of;
   const filled = pipelines.find(({ tables }) => tables.some(({ name }) => name === table));

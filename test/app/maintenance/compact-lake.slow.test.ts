@@ -363,7 +363,7 @@ function mergedStats(all: readonly string[]): unknown {
 
 describe('a plan of merges', () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 40 });
-  const things = (bytes: readonly number[]) => bytes.map((size, at) => ({ bytes: size, landedBytes: 0, at }));
+  const things = (bytes: readonly number[]) => bytes.map((size, at) => ({ bytes: size, sliceBytes: 0, at }));
 
   test('merges neighbours up to the target, each thing once and none that is half as large', () => {
     fc.assert(
@@ -392,7 +392,7 @@ describe('a plan of merges', () => {
           const at = merge[0]?.at ?? 0;
           left = [
             ...left.filter((thing) => !merge.includes(thing)),
-            { bytes: Math.max(1, sum * shrunk), landedBytes: 0, at },
+            { bytes: Math.max(1, sum * shrunk), sliceBytes: 0, at },
           ];
           left.sort((a, b) => a.at - b.at);
         }
@@ -407,7 +407,7 @@ describe('a plan of merges', () => {
     });
     fc.assert(
       fc.property(colours, (given) => {
-        const all = given.map(([bytes, colour], at) => ({ bytes, landedBytes: 0, colour, at }));
+        const all = given.map(([bytes, colour], at) => ({ bytes, sliceBytes: 0, colour, at }));
         const merges = planMerges(all, 100, (one, other) => one.colour === other.colour);
         const each = [0, 1, 2].flatMap((colour) =>
           planMerges(
@@ -421,7 +421,7 @@ describe('a plan of merges', () => {
   });
 
   test('what is large enough is written again for its landed bytes alone, behind the merges and once', () => {
-    const landed = (bytes: number, landedBytes: number) => ({ bytes, landedBytes });
+    const landed = (bytes: number, sliceBytes: number) => ({ bytes, sliceBytes });
     const [one, other, large, written, small] = [
       landed(30e6, 30e6),
       landed(31e6, 0),

@@ -3,7 +3,7 @@ import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { importedWindows } from '../../../lake/loads/imported-days.js';
 import { readAskedRanges, type AskedNote, type AskedRange } from '../../../lake/upkeep/asked-ranges.js';
-import { instantText, loadingCommand } from '../../command-text.js';
+import { shortIsoInstant, loadingCommand } from '../../command-text.js';
 import type { Certificate } from './certificate.js';
 import { mainTablesOf } from './main-tables.js';
 
@@ -74,7 +74,7 @@ export function checkRequestedRanges(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
       { table, file: '', slice: '', account, command },
-      `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${asking} requested it${hint}`,
+      `${shortIsoInstant(start)} to ${shortIsoInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${asking} requested it${hint}`,
     );
   }
 }
