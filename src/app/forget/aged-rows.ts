@@ -6,7 +6,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
 import { localFile, defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { countRows, expectRows } from '../../lake/files/local-parquet.js';
+import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
 import type { Lake } from '../../lake/lake.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { mainFiles, notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
@@ -210,7 +210,7 @@ async function rewritten(
       const local = await writeFiltered(workspace, table.schema, [source], staying(rule, before), metadata);
       // The source is deleted for good. Rows of the main file have been counted.
       const rows = table === main ? kept : await countRows(workspace.database, source, staying(rule, before));
-      expectRows(table.schema, rows, local.rows);
+      checkRowCount(table.schema, rows, local.rows);
       return local;
     },
   }));

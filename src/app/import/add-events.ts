@@ -6,7 +6,7 @@ import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/transaction.js';
 import { imported, newFile, metadataOf, type FileTarget, addNets, netSumsOfFile } from '../../lake/files/new-file.js';
 import type { Family, Table } from '../../core/columns/table.js';
-import { rowsIn, writeRows, type LocalParquet, mostGroupRows } from '../../lake/files/local-parquet.js';
+import { rowsIn, copyRows, type LocalParquet, mostGroupRows } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { commitDays, storedDays, type StoredDays, type ImportTarget } from './imported-day-files.js';
 import type { DedupIndex } from './dedup-index.js';
@@ -140,7 +140,7 @@ async function newEvents(
 
   const metadata = metadataOf(fileTarget);
   const write = (table: typeof events, from: string, replaced: string): Promise<LocalParquet> =>
-    writeRows(database, table, {
+    copyRows(database, table, {
       select:
         `SELECT staged.* EXCLUDE (file_row_number)${replaced} FROM ${rowsIn([from], ', file_row_number = true')} ` +
         'AS staged JOIN chosen_ ON staged.event_id = chosen_.event_id ORDER BY staged.file_row_number',

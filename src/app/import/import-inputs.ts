@@ -4,7 +4,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
 import { CheckedFiles } from '../../lake/files/month-files.js';
-import { handled, subWorkspace, withWorkspace } from '../../lake/files/workspace.js';
+import { markHandled, subWorkspace, withWorkspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addEvents } from './add-events.js';
@@ -93,14 +93,14 @@ export async function importInputs(
     try {
       for (const input of inputs) {
         const resources = { workspace: subWorkspace(shared), threads, dedupIndex };
-        const turn = handled(
+        const turn = markHandled(
           deduplicated.then(() => {
             dedupIndex.nextInput();
           }),
         );
         const handedOut = await handOutLines(input, reading, resources, turn);
         stagings = [...stagings.slice(1 - mostUncommitted), handedOut.staging];
-        const read = handled(deduplicate(handedOut, dedupIndex));
+        const read = markHandled(deduplicate(handedOut, dedupIndex));
         deduplicated = read;
         const before = commits.at(-1);
         const committed = (async () => {
@@ -111,7 +111,7 @@ export async function importInputs(
           });
           await commit(input, of, resources, time);
         })();
-        commits.push(handled(committed));
+        commits.push(markHandled(committed));
         committed.catch((error: unknown) => {
           failed.abort(error);
         });
@@ -215,7 +215,7 @@ async function deduplicate(
         counts.groupPages--;
       }
     }
-    return { staging, months: handled(staging.months()), list, groups, ...counts };
+    return { staging, months: markHandled(staging.months()), list, groups, ...counts };
   } catch (error) {
     await staging.settled();
     dedupIndex.abandonInput();

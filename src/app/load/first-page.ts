@@ -4,7 +4,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { chunksOf, formatText, writeRows } from '../../core/text/formats.js';
 import { formatCount } from '../../core/text/amounts.js';
-import type { Column, Rows } from '../../core/text/rows.js';
+import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
 import { cut, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
@@ -20,8 +20,8 @@ import { customAddress, type CustomLocation } from './connections.js';
 /** The rows of a table that a page gives. */
 interface PageTable {
   readonly name: string;
-  readonly columns: readonly Column[];
-  readonly rows: Rows;
+  readonly columns: readonly ResultColumn[];
+  readonly rows: ResultRows;
 }
 
 /** The first page that a backfill would ask for. */

@@ -7,9 +7,9 @@ import { overlap, type Window } from '../../core/windows.js';
 import { isDataFile } from '../../lake/data-files.js';
 import type { MetaData, Txn } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
-import { isDerivedFile, isLoaded, loadKeyAppId, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
+import { isDerivedFile, countsAsLoaded, loadKeyAppId, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
 import type { LogRemains } from '../../lake/delta/log-remains.js';
-import { columnsOf } from '../../lake/delta/table-metadata.js';
+import { logColumns } from '../../lake/delta/table-metadata.js';
 import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
@@ -189,7 +189,7 @@ const refusals = {
 function fittingMetaData({ metaData }: LogRemains, { name }: Table): MetaData | undefined {
   if (metaData === undefined || (metaData.name ?? name) !== name) return undefined;
   try {
-    columnsOf(metaData.schemaString);
+    logColumns(metaData.schemaString);
     return metaData;
   } catch {
     return undefined;
@@ -368,7 +368,7 @@ function addEmptyLoads(
   const claimed = [...loaded.values()].flatMap(windowsOf);
   for (const [id, txn] of before) {
     const { account = '', loadKey = '' } = parseAppId(txn.appId) ?? {};
-    if (!isLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
+    if (!countsAsLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
     const windows = windowsOf({ account, loadKey });
     const isTouched = (other: AccountWindow) =>
       other.account === account && windows.some(({ window }) => overlap(other.window, window));

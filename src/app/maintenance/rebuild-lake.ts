@@ -24,7 +24,7 @@ import { isRewritten, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import {
   defaultLimits,
-  handled,
+  markHandled,
   subWorkspace,
   withThreads,
   withWorkspace,
@@ -271,7 +271,7 @@ class FamilyRebuild {
     while (pending.length < this.#context.threads.most) {
       const bundle = this.#next();
       if (bundle === undefined) return;
-      pending.push({ bundle, started: handled(this.#start(bundle)) });
+      pending.push({ bundle, started: markHandled(this.#start(bundle)) });
     }
   }
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Cell, Rows } from '../../core/text/rows.js';
+import type { ResultCell, ResultRows } from '../../core/text/rows.js';
 import { createViews, lostFile, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import type { Database, QueryResult } from '../../core/duckdb/connection.js';
 
@@ -108,7 +108,7 @@ interface RunOptions {
   /** Replaces the signal of the database. */
   readonly signal?: AbortSignal | undefined;
   /** Values for `$1`, `$2` … of the last statement. */
-  readonly parameters?: readonly Cell[];
+  readonly parameters?: readonly ResultCell[];
 }
 
 /** Returns the result with its first rows read: most queries have opened all of their files by then. */
@@ -118,7 +118,7 @@ async function started(result: QueryResult): Promise<QueryResult> {
   return { ...result, chunks: joined(first, chunks) };
 }
 
-async function* joined(first: IteratorResult<Rows>, rest: AsyncIterator<Rows>): AsyncGenerator<Rows> {
+async function* joined(first: IteratorResult<ResultRows>, rest: AsyncIterator<ResultRows>): AsyncGenerator<ResultRows> {
   try {
     for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
   } finally {

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { sqlType, type Table, type Column, type Tabled } from '../../core/columns/table.js';
 import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
-import { bytesOf, writeRows, mostGroupRows } from '../../lake/files/local-parquet.js';
+import { bytesOf, copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -69,7 +69,7 @@ export async function historyFiles(
   const metadata = fileMetadata(slice.pipeline, slice.account, loadKeysLabel(slice.loadKeys));
   for (const { month } of await database.rows('SELECT DISTINCT month_ AS month FROM history_ ORDER BY month')) {
     const target = fresh();
-    const local = await writeRows(database, eventHistory, {
+    const local = await copyRows(database, eventHistory, {
       select:
         `SELECT * EXCLUDE (month_) FROM history_ WHERE month_ = ${literal(String(month))} ` +
         'ORDER BY effective_at NULLS LAST, event_id, change',

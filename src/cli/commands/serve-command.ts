@@ -2,7 +2,7 @@ import type { ProfileName } from '../../emulator/seller/seller.js';
 import type { FaultInjection, Latency } from '../../serve/http/fault-injection.js';
 import { usageError } from '../../core/errors.js';
 import { positiveNumber, wholeNumber } from '../../app/configuration/settings.js';
-import { isLoopback } from '../../core/http-server/host-rule.js';
+import { isLoopbackHost } from '../../core/http-server/host-rule.js';
 import { quoted } from '../../core/http-server/refusal.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
 import { printResult, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
@@ -66,7 +66,7 @@ function refuseOtherLedgersOptions(args: CommandArguments, served: keyof typeof 
 
 /** Throws a USAGE error for an address that others reach, unless that is meant. */
 function refuseWithoutSignIn(host: string, isMeant: boolean): void {
-  if (isMeant || isLoopback(host)) return;
+  if (isMeant || isLoopbackHost(host)) return;
   throw usageError(
     `expected a sign-in for --host ${quoted(host)}, which other machines can reach, got none; set ${idName} and ${secretName}, ` +
       'leave out --host to listen on loopback, or use --allow-open to let everybody read everything',

@@ -4,7 +4,7 @@ import { writeText, type Output } from '../../core/text/sink.js';
 import { LakeDatabase, type LakeDatabaseOptions } from '../../app/query/lake-database.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
-import type { Rows } from '../../core/text/rows.js';
+import type { ResultRows } from '../../core/text/rows.js';
 import type { QueryResult } from '../../core/duckdb/connection.js';
 import { printable } from '../../core/printable.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
@@ -109,8 +109,10 @@ export class Session {
 const mostOnTerminal = 500;
 
 /** The rows that a terminal is shown, and whether there are more, which are not asked for. */
-async function firstRows(chunks: AsyncIterable<Rows>): Promise<{ readonly rows: Rows; readonly isCut: boolean }> {
-  const rows: Rows[number][] = [];
+async function firstRows(
+  chunks: AsyncIterable<ResultRows>,
+): Promise<{ readonly rows: ResultRows; readonly isCut: boolean }> {
+  const rows: ResultRows[number][] = [];
   for await (const chunk of chunks) {
     rows.push(...chunk);
     if (rows.length > mostOnTerminal) return { rows: rows.slice(0, mostOnTerminal), isCut: true };

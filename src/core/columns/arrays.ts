@@ -17,7 +17,7 @@ export function dictionaryArray(dictionary: Dictionary, length: number, at: (row
 }
 
 /** A column whose neighbouring rows share values: one value for each run, and how many rows it has, which is one at least. */
-export interface Runs {
+export interface RunLengths {
   readonly values: Data;
   readonly lengths: Int32Array;
 }
@@ -223,7 +223,7 @@ export class GatheredArrays {
   }
 
   /** Strings by their number in a column of numbers, for chosen rows of that column: one for each run of equal ones. */
-  runs(dictionary: Dictionary, column: Int32Array, chosen: Int32Array): Runs {
+  runs(dictionary: Dictionary, column: Int32Array, chosen: Int32Array): RunLengths {
     const numbers = this.#memory.int32s(chosen.length);
     const lengths = this.#memory.int32s(chosen.length);
     let count = 0;

@@ -1,14 +1,14 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { arrow } from './arrow.js';
-import type { Runs } from './arrays.js';
+import type { RunLengths } from './arrays.js';
 import { columnData, isNull, nullsOf, numbersOf } from './column-data.js';
 import { separateMemory } from './memory.js';
 import { recordBatch, type Table } from './table.js';
 
 /** A column's values: one for each row, or one for each run of rows. */
-export type ColumnValues = Data | Runs;
+export type ColumnValues = Data | RunLengths;
 
-export function isRuns(values: ColumnValues): values is Runs {
+export function isRunLengths(values: ColumnValues): values is RunLengths {
   return 'lengths' in values;
 }
 
@@ -26,7 +26,7 @@ export class TableRows {
     this.#columns = columns;
     for (const { name } of table.columns) {
       const values = columns[name];
-      const rows = values === undefined ? 'none' : isRuns(values) ? rowsOf(values) : values.length;
+      const rows = values === undefined ? 'none' : isRunLengths(values) ? rowsOf(values) : values.length;
       if (rows !== length) throw new Error(`${table.name}.${name}: expected ${length} values, got ${rows}`);
     }
     const others = Object.keys(columns).length - table.columns.length;
@@ -54,14 +54,14 @@ export class TableRows {
   }
 }
 
-function rowsOf({ values, lengths }: Runs): number {
+function rowsOf({ values, lengths }: RunLengths): number {
   if (values.length !== lengths.length) return NaN;
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
 /** A value for each row. Runs have values of a fixed width, or numbers in a dictionary. */
 export function expanded(values: ColumnValues): Data {
-  if (!isRuns(values)) return values;
+  if (!isRunLengths(values)) return values;
   const { type, dictionary } = values.values;
   const array: unknown = values.values.values;
   if (!(ArrayBuffer.isView(array) && array.byteOffset % 4 === 0)) throw new Error('expected values of a fixed width');

@@ -27,17 +27,24 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api';
 import { LedgerlakeError, messageOf } from '../errors.js';
-import { cellText, jsonNumber, type Cell, type Column, type Kind, type Rows } from '../text/rows.js';
+import {
+  cellText,
+  jsonNumber,
+  type ResultCell,
+  type ResultColumn,
+  type CellKind,
+  type ResultRows,
+} from '../text/rows.js';
 import { filePattern, literal } from './literals.js';
 import { statementsOf } from './sql-statements.js';
 import { decimalScale, decimalText } from '../numeric/decimal.js';
-import { dateText, floatNumber, instantText } from './texts.js';
+import { dateText, floatNumber, ticksText } from './texts.js';
 
 export interface QueryOptions {
   /** Stops the query; what was asked for then throws the signal's reason, or STOPPED. */
   readonly signal?: AbortSignal | undefined;
   /** Values for `$1`, `$2` … of the last statement. */
-  readonly parameters?: readonly Cell[];
+  readonly parameters?: readonly ResultCell[];
 }
 
 export interface DatabaseOptions {
@@ -50,7 +57,7 @@ export interface DatabaseOptions {
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
 }
 
-export interface QueryColumn extends Column {
+export interface QueryColumn extends ResultColumn {
   /** As DuckDB writes it: `DECIMAL(18,6)`. */
   readonly type: string;
 }
@@ -62,7 +69,7 @@ export interface QueryResult {
   readonly plan: boolean;
   readonly columns: readonly QueryColumn[];
   /** The rows, at most 2,048 at a time, read as they are asked for; once, and until the next query at the latest. */
-  readonly chunks: AsyncIterable<Rows>;
+  readonly chunks: AsyncIterable<ResultRows>;
 }
 
 /**
@@ -79,7 +86,7 @@ export interface Database {
   /** Runs one statement to its end and drops what it gives. */
   execute(sql: string, options?: QueryOptions): Promise<void>;
   /** All rows of one query that gives few, by column name. */
-  rows(sql: string, options?: QueryOptions): Promise<readonly Readonly<Record<string, Cell>>[]>;
+  rows(sql: string, options?: QueryOptions): Promise<readonly Readonly<Record<string, ResultCell>>[]>;
   /** Another one over the same memory, which runs a query of its own at the same time. It is closed before this one. */
   beside(): Promise<Database>;
   /** Ends what runs and frees the memory. */
@@ -164,7 +171,7 @@ async function connected(instance: DuckDBInstance, takesSeveral: boolean, closed
     },
     rows: async (sql, options) => {
       const { columns, chunks } = await run(sql, options);
-      const all: Record<string, Cell>[] = [];
+      const all: Record<string, ResultCell>[] = [];
       for await (const rows of chunks) {
         for (const row of rows) all.push(Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
       }
@@ -188,7 +195,7 @@ async function* chunksOf(
   connection: DuckDBConnection,
   result: DuckDBResult,
   signal: AbortSignal | undefined,
-): AsyncGenerator<Rows> {
+): AsyncGenerator<ResultRows> {
   const converters = columnsOf(result).map(converterOf);
   let ended = false;
   try {
@@ -204,7 +211,7 @@ async function* chunksOf(
   }
 }
 
-function rowsOf(chunk: DuckDBDataChunk, converters: readonly ((value: DuckDBValue) => Cell)[]): Rows {
+function rowsOf(chunk: DuckDBDataChunk, converters: readonly ((value: DuckDBValue) => ResultCell)[]): ResultRows {
   const columns = converters.map((convert, at) => chunk.getColumnValues(at).map(convert));
   return Array.from({ length: chunk.rowCount }, (_, row) => columns.map((column) => column[row] ?? null));
 }
@@ -279,7 +286,7 @@ function columnsOf(result: DuckDBResult): readonly (QueryColumn & { readonly id:
   });
 }
 
-const kinds: ReadonlyMap<DuckDBTypeId, Kind> = new Map(
+const kinds: ReadonlyMap<DuckDBTypeId, CellKind> = new Map(
   (
     [
       ['boolean', 'BOOLEAN'],
@@ -293,21 +300,21 @@ const kinds: ReadonlyMap<DuckDBTypeId, Kind> = new Map(
   ),
 );
 
-function converterOf({ id, kind }: { id: DuckDBTypeId; kind: Kind }): (value: DuckDBValue) => Cell {
+function converterOf({ id, kind }: { id: DuckDBTypeId; kind: CellKind }): (value: DuckDBValue) => ResultCell {
   if (id === DuckDBTypeId.FLOAT) return (value) => (typeof value === 'number' ? floatNumber(value) : cellOf(value));
   if (id === DuckDBTypeId.VARCHAR && kind === 'json') return (value) => (value === null ? null : checkedJson(value));
   return kind === 'json' ? (value) => (value === null ? null : jsonOf(value)) : cellOf;
 }
 
-function cellOf(value: DuckDBValue): Cell {
+function cellOf(value: DuckDBValue): ResultCell {
   if (value === null || typeof value !== 'object') return value;
   if (value instanceof DuckDBDecimalValue) return decimalText(value.value, value.scale);
-  if (value instanceof DuckDBTimestampTZValue) return instantText(value.micros, 6, 'Z');
-  if (value instanceof DuckDBTimestampValue) return instantText(value.micros, 6, '');
+  if (value instanceof DuckDBTimestampTZValue) return ticksText(value.micros, 6, 'Z');
+  if (value instanceof DuckDBTimestampValue) return ticksText(value.micros, 6, '');
   if (value instanceof DuckDBDateValue) return dateText(value.days);
-  if (value instanceof DuckDBTimestampSecondsValue) return instantText(value.seconds, 0, '');
-  if (value instanceof DuckDBTimestampMillisecondsValue) return instantText(value.millis, 3, '');
-  if (value instanceof DuckDBTimestampNanosecondsValue) return instantText(value.nanos, 9, '');
+  if (value instanceof DuckDBTimestampSecondsValue) return ticksText(value.seconds, 0, '');
+  if (value instanceof DuckDBTimestampMillisecondsValue) return ticksText(value.millis, 3, '');
+  if (value instanceof DuckDBTimestampNanosecondsValue) return ticksText(value.nanos, 9, '');
   return value.toString();
 }
 

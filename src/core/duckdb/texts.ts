@@ -24,7 +24,7 @@ const infinite = 2n ** 63n - 1n;
  * Ticks since 1970-01-01T00:00:00 as ISO 8601: `2025-03-04T05:06:07` and a fraction only where there is one, of three,
  * six or nine digits. `digits`: how many decimals of a second a tick has (6: microseconds). `zone` is put behind it.
  */
-export function instantText(ticks: bigint, digits: 0 | 3 | 6 | 9, zone: '' | 'Z'): string {
+export function ticksText(ticks: bigint, digits: 0 | 3 | 6 | 9, zone: '' | 'Z'): string {
   if (ticks === infinite) return 'infinity';
   if (ticks === -infinite) return '-infinity';
   const unit = 10n ** BigInt(digits);

@@ -5,7 +5,7 @@ import { fileLiteral, identifier, literal } from './literals.js';
 /** The committed Parquet files of each table, as absolute addresses: `…/account=…/month=…/….parquet` below one folder. */
 export type LakeFiles = ReadonlyMap<string, readonly string[]>;
 
-export interface TableColumn {
+export interface SqlColumn {
   readonly name: string;
   /** DuckDB's: `VARCHAR`, `DECIMAL(18,6)`. */
   readonly type: string;
@@ -14,7 +14,7 @@ export interface TableColumn {
 export interface LakeTable {
   readonly name: string;
   /** What its files hold, in the order of the view; `account` and `month` come from the folders and behind these. */
-  readonly columns: readonly TableColumn[];
+  readonly columns: readonly SqlColumn[];
 }
 
 const partitions = ['account', 'month'] as const;

@@ -412,7 +412,7 @@ type EventsByName = { readonly [E in RunEvent as E['event']]: E };
 export type Handlers<R> = { readonly [Name in keyof EventsByName]?: (event: EventsByName[Name]) => R };
 
 /** What the event's handler gives; undefined where it has none. */
-export function handled<R, Name extends keyof EventsByName>(
+export function dispatch<R, Name extends keyof EventsByName>(
   handlers: Handlers<R>,
   event: EventsByName[Name] & { readonly event: Name },
 ): R | undefined {

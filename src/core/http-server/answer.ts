@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 /** How an answer goes out: `whole`, or in one of the ways in which the live service's answers are known to fail. */
 export type Delivery = 'whole' | 'reset' | 'never' | 'head-only' | 'cut' | 'too-long';
 
-export interface Answer {
+export interface HttpAnswer {
   /** 0 where none is sent. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -71,7 +71,7 @@ export interface DeliveryOptions {
  * signal aborts.
  */
 export function deliver(
-  { status, headers, body, delivery }: Answer,
+  { status, headers, body, delivery }: HttpAnswer,
   response: ServerResponse,
   { signal, stallMs, onWhole }: DeliveryOptions,
 ): void {

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
-import { Refusal } from './refusal.js';
+import { HttpRefusal } from './refusal.js';
 
 /** Names of the local machine. */
 const localNames = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** Whether an address is reached from this machine only. */
-export function isLoopback(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
@@ -35,16 +35,17 @@ export interface AnsweredHosts {
 export function hostRefusal(
   { httpVersion, hosts, authority }: AskedHost,
   answered: AnsweredHosts | undefined,
-): Refusal | undefined {
-  if (hosts.length > 1) return new Refusal(400, 'The request has more than one Host header.', hosts.join(', '));
-  if (hosts.length === 0 && httpVersion === '1.1') return new Refusal(400, 'An HTTP/1.1 request has a Host header.');
+): HttpRefusal | undefined {
+  if (hosts.length > 1) return new HttpRefusal(400, 'The request has more than one Host header.', hosts.join(', '));
+  if (hosts.length === 0 && httpVersion === '1.1')
+    return new HttpRefusal(400, 'An HTTP/1.1 request has a Host header.');
   if (answered === undefined) return undefined;
   const foreign = [...hosts, ...(authority === undefined ? [] : [authority])].find((host) => {
     const name = host.toLowerCase().replace(/:\d*$/, '');
     return !localNames.test(name) && !answered.isAllowed(name);
   });
   if (foreign === undefined) return undefined;
-  return new Refusal(421, `This service does not accept that host name; ${answered.advice}.`, foreign);
+  return new HttpRefusal(421, `This service does not accept that host name; ${answered.advice}.`, foreign);
 }
 
 export interface Target {
@@ -57,7 +58,7 @@ export interface Target {
 }
 
 /** A request line's target, in origin form or a whole address (RFC 9112, sections 3.2.1 and 3.2.2). Never throws. */
-export function targetOf(text: string): Target {
+export function parseTarget(text: string): Target {
   const [start = '', host] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? [];
   const local = text.slice(start.length);
   const mark = local.indexOf('?');

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { type Access, type Answer, answerHeaders, type HttpRequest, deliver } from './answer.js';
-import { type AnsweredHosts, hostRefusal, targetOf } from './host-rule.js';
+import { type Access, type HttpAnswer, answerHeaders, type HttpRequest, deliver } from './answer.js';
+import { type AnsweredHosts, hostRefusal, parseTarget } from './host-rule.js';
 import { Pipelining, Undelivered } from './pipelining.js';
-import { failure, Refusal, noTunnel, refuseBytes, refuseSocket } from './refusal.js';
+import { failure, HttpRefusal, noTunnel, refuseBytes, refuseSocket } from './refusal.js';
 
 /** How long clients may take, milliseconds, and how much of the server they may hold. */
 export interface ServerLimits {
@@ -45,7 +45,7 @@ export interface HttpServerOptions {
   /** The names that are answered to; undefined: any. */
   readonly hosts: AnsweredHosts | undefined;
   /** What is answered to a request. Where it rejects, the answer is 500, and `onFault` has the reason. */
-  readonly answer: (request: HttpRequest) => Promise<Answer>;
+  readonly answer: (request: HttpRequest) => Promise<HttpAnswer>;
   readonly limits?: Partial<ServerLimits> | undefined;
   /** Told of each request once it is over. */
   readonly onAccess?: ((access: Access) => void) | undefined;
@@ -273,7 +273,7 @@ class Requests {
     deliver(answer, response, { signal, stallMs, onWhole });
   }
 
-  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
+  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<HttpAnswer> {
     try {
       const refusal = this.#refusal(request);
       if (refusal === undefined) {
@@ -290,13 +290,13 @@ class Requests {
     }
   }
 
-  #refusal({ url: target = '', httpVersion, headersDistinct }: IncomingMessage): Refusal | undefined {
-    if (target.length > maxTarget) return new Refusal(414, 'The address is too long.', target);
+  #refusal({ url: target = '', httpVersion, headersDistinct }: IncomingMessage): HttpRefusal | undefined {
+    if (target.length > maxTarget) return new HttpRefusal(414, 'The address is too long.', target);
     const hosts = headersDistinct['host'] ?? [];
-    return hostRefusal({ httpVersion, hosts, authority: targetOf(target).authority }, this.#options.hosts);
+    return hostRefusal({ httpVersion, hosts, authority: parseTarget(target).authority }, this.#options.hosts);
   }
 
-  #whole({ status, body }: Refusal, requestId: string): Answer {
+  #whole({ status, body }: HttpRefusal, requestId: string): HttpAnswer {
     return { status, body, headers: answerHeaders(body, requestId, this.#options.now()), delivery: 'whole' };
   }
 

@@ -16,7 +16,7 @@ const codes = {
   503: 'ServiceUnavailable',
 } as const;
 
-export type RefusalStatus = keyof typeof codes;
+export type HttpRefusalStatus = keyof typeof codes;
 
 /** Characters of `details`. */
 const mostDetails = 200;
@@ -27,14 +27,14 @@ export function quoted(text: string, most = mostDetails): string {
 }
 
 /** A request that isn't granted: its status, the rule that was broken, and in `details` what came. */
-export class Refusal extends Error {
-  readonly status: RefusalStatus;
+export class HttpRefusal extends Error {
+  readonly status: HttpRefusalStatus;
   /** At most 200 characters. */
   readonly details: string;
 
-  constructor(status: RefusalStatus, message: string, details = '') {
+  constructor(status: HttpRefusalStatus, message: string, details = '') {
     super(message);
-    this.name = 'Refusal';
+    this.name = 'HttpRefusal';
     this.status = status;
     this.details = quoted(details);
   }
@@ -48,11 +48,11 @@ export class Refusal extends Error {
 }
 
 /** What is answered where the server itself fails: it says nothing of why. */
-export function failure(): Refusal {
-  return new Refusal(500, 'The service failed; the same request may succeed later.');
+export function failure(): HttpRefusal {
+  return new HttpRefusal(500, 'The service failed; the same request may succeed later.');
 }
 
-type PlainRefusal = readonly [status: RefusalStatus, reason: string, message: string];
+type PlainRefusal = readonly [status: HttpRefusalStatus, reason: string, message: string];
 
 const refusals: Readonly<Record<string, PlainRefusal>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'The request line and its headers are too long.'],
@@ -80,7 +80,7 @@ export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex, now: n
 
 /** Writes a refusal and ends the connection. */
 export function refuseSocket([status, reason, message]: PlainRefusal, socket: Duplex, now: number): Access {
-  const { body } = new Refusal(status, message);
+  const { body } = new HttpRefusal(status, message);
   const requestId = randomUUID();
   const headers = Object.entries({
     ...answerHeaders(body, requestId, now),

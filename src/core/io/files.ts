@@ -86,7 +86,7 @@ export async function readPlainFile(path: string): Promise<Buffer | undefined> {
 }
 
 /** `length` bytes of an open file from `start` on, fewer where it ends before. */
-export async function readRange(file: FileHandle, start: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function readFileRange(file: FileHandle, start: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(length);
   let filled = 0;
   while (filled < length) {

@@ -4,7 +4,7 @@ import { isLedgerlakeFooter, readFooter } from './footer.js';
 import { readDeltas } from './encoder/delta-binary-packed.js';
 import { readHybrid, readLevels } from './encoder/rle.js';
 import { codec, encoding, physicalType, repetition } from './encoder/format.js';
-import { numberOf, readStructAt, structsOf, textOf, type ThriftStruct } from './encoder/thrift.js';
+import { numberField, readStructAt, structFields, textField, type ThriftStruct } from './encoder/thrift.js';
 import { zstd, type Decompress } from './encoder/zstd.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 
@@ -34,9 +34,9 @@ export async function encodedColumns(
     ...chosen.texts.map((name) => ({ name, type: physicalType.byteArray })),
     ...chosen.instants.map((name) => ({ name, type: physicalType.int64 })),
   ];
-  const leaves = structsOf(footer, 2).slice(1);
+  const leaves = structFields(footer, 2).slice(1);
   const located = columns.map(({ name, type }) => {
-    const at = leaves.findIndex((leaf) => textOf(leaf, 4) === name && leaf.get(1) === type);
+    const at = leaves.findIndex((leaf) => textField(leaf, 4) === name && leaf.get(1) === type);
     return {
       name,
       at,
@@ -45,14 +45,14 @@ export async function encodedColumns(
     };
   });
   const groups: ReadGroup[] = [];
-  for (const group of structsOf(footer, 4)) {
+  for (const group of structFields(footer, 4)) {
     const chunks: ReadChunk[] = [];
     for (const { at, ...column } of located) {
-      const [metadata] = structsOf(structsOf(group, 1)[at] ?? new Map(), 3);
+      const [metadata] = structFields(structFields(group, 1)[at] ?? new Map(), 3);
       if (metadata === undefined || !isReadable(metadata)) return undefined;
       chunks.push({ ...column, metadata });
     }
-    const rows = numberOf(group, 3);
+    const rows = numberField(group, 3);
     if (rows < 0 || rows > mostRows) return undefined;
     groups.push({ rows, chunks });
   }
@@ -91,8 +91,8 @@ async function* cellsOfGroups(
   for (const { rows, chunks } of groups) {
     const columns = new Map<string, ColumnPages>();
     for (const { metadata, ...column } of chunks) {
-      const start = numberOf(metadata, metadata.has(11) ? 11 : 9);
-      const bytes = new Uint8Array(await file.slice(start, start + numberOf(metadata, 7)).arrayBuffer());
+      const start = numberField(metadata, metadata.has(11) ? 11 : 9);
+      const bytes = new Uint8Array(await file.slice(start, start + numberField(metadata, 7)).arrayBuffer());
       const unpack = metadata.get(4) === codec.zstd ? decompress : (page: Uint8Array) => page;
       columns.set(column.name, new ColumnPages(column, bytes, rows, unpack));
     }
@@ -178,17 +178,17 @@ class ColumnPages {
   /** Opens the next page (`PageHeader` of `parquet.thrift`). */
   #open(): void {
     const { struct: header, end: start } = readStructAt(this.#chunk, this.#next);
-    const end = start + numberOf(header, 3);
+    const end = start + numberField(header, 3);
     if (end > this.#chunk.length) throw this.#odd(`a page within ${this.#chunk.length} bytes`, `one up to ${end}`);
     this.#next = end;
     const page = this.#unpack(this.#chunk.subarray(start, end));
-    if (page.length !== numberOf(header, 2)) throw this.#odd(`${numberOf(header, 2)} bytes`, `${page.length}`);
-    const [[dictionary], [data]] = [structsOf(header, 7), structsOf(header, 5)];
+    if (page.length !== numberField(header, 2)) throw this.#odd(`${numberField(header, 2)} bytes`, `${page.length}`);
+    const [[dictionary], [data]] = [structFields(header, 7), structFields(header, 5)];
     const pageHeader = dictionary ?? data;
     if (pageHeader === undefined) throw this.#odd('values or a dictionary', 'neither');
-    const count = numberOf(pageHeader, 1);
+    const count = numberField(pageHeader, 1);
     if (count < 0 || count > this.#groupRows) throw this.#odd(`${this.#groupRows} values at the most`, `${count}`);
-    if (dictionary === undefined) this.#readRows(page, count, numberOf(pageHeader, 2));
+    if (dictionary === undefined) this.#readRows(page, count, numberField(pageHeader, 2));
     else this.#dictionary = this.#plainValues(page, 0, count);
   }
 

@@ -3,7 +3,7 @@ import type { TableRows } from '../columns/table-rows.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
 import { encodeTable } from './encoder/encode-table.js';
-import { expectRows, writerName } from './footer.js';
+import { checkFooterRows, writerName } from './footer.js';
 
 /** A Parquet file with what the log says of it. */
 export interface EncodedFile {
@@ -34,7 +34,7 @@ export async function encodeFile(
   }
   try {
     const { bytes, stats } = await encodeTable(rows, metadata, createdBy);
-    expectRows(bytes, length, table.name, 'nothing was committed');
+    checkFooterRows(bytes, length, table.name, 'nothing was committed');
     return { bytes, rows: length, stats };
   } catch (error) {
     if (error instanceof LedgerlakeError) throw error;

@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../errors.js';
 import { magic } from './encoder/format.js';
-import { numberOf, readStruct, structsOf, textOf, type ThriftStruct } from './encoder/thrift.js';
+import { numberField, readStruct, structFields, textField, type ThriftStruct } from './encoder/thrift.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 
 /** A Parquet file ends in its footer, the footer's length as four bytes, and `PAR1`. */
@@ -14,7 +14,7 @@ export const writerName = 'ledgerlake ';
  *
  * @throws LedgerlakeError PARQUET_MISMATCH where it says that there are other rows than so many; Error where there is no footer
  */
-export function expectRows(bytes: Uint8Array, rows: number, what: string, outcome: string): void {
+export function checkFooterRows(bytes: Uint8Array, rows: number, what: string, outcome: string): void {
   const written = footerRows(bytes);
   if (written === rows) return;
   throw new LedgerlakeError(
@@ -32,15 +32,15 @@ function footerRows(bytes: Uint8Array): number {
   const start = magic.equals(bytes.subarray(0, magic.length)) ? footerAt(bytes) : undefined;
   if (start === undefined) throw new Error(`expected a Parquet file, got ${bytes.length} bytes without its footer`);
   const footer = readStruct(bytes, start, bytes.length - tailBytes);
-  const rows = numberOf(footer, 3);
+  const rows = numberField(footer, 3);
   let total = 0;
-  for (const group of structsOf(footer, 4)) {
-    total += numberOf(group, 3);
-    for (const chunk of structsOf(group, 1)) {
-      const [metadata] = structsOf(chunk, 3);
+  for (const group of structFields(footer, 4)) {
+    total += numberField(group, 3);
+    for (const chunk of structFields(group, 1)) {
+      const [metadata] = structFields(chunk, 3);
       if (metadata === undefined) throw new Error('expected metadata for each column of a footer, found none');
-      const from = Math.min(numberOf(metadata, 9), metadata.has(11) ? numberOf(metadata, 11) : Infinity);
-      if (from < magic.length || from + numberOf(metadata, 7) > start)
+      const from = Math.min(numberField(metadata, 9), metadata.has(11) ? numberField(metadata, 11) : Infinity);
+      if (from < magic.length || from + numberField(metadata, 7) > start)
         throw new Error(`expected columns between bytes ${magic.length} and ${start}, found one at ${from}`);
     }
   }
@@ -74,7 +74,7 @@ export async function readFooter(file: Blob): Promise<ThriftStruct> {
 
 /** Whether this program has written the file, as its footer says. */
 export function isLedgerlakeFooter(footer: ThriftStruct): boolean {
-  return textOf(footer, 6)?.startsWith(writerName) === true;
+  return textField(footer, 6)?.startsWith(writerName) === true;
 }
 
 /** What the footer of a Parquet file says in words. */
@@ -86,6 +86,6 @@ export interface FooterTexts {
 /** Throws an Error where the bytes are no Parquet file. */
 export async function footerTexts(source: ParquetSource): Promise<FooterTexts> {
   const footer = await readFooter(await blobOf(source));
-  const pairs = structsOf(footer, 5).map((pair) => [textOf(pair, 1) ?? '', textOf(pair, 2) ?? ''] as const);
-  return { createdBy: textOf(footer, 6) ?? '', metadata: new Map(pairs) };
+  const pairs = structFields(footer, 5).map((pair) => [textField(pair, 1) ?? '', textField(pair, 2) ?? ''] as const);
+  return { createdBy: textField(footer, 6) ?? '', metadata: new Map(pairs) };
 }

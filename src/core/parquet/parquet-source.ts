@@ -1,5 +1,5 @@
 import { open, stat } from 'node:fs/promises';
-import { readRange } from '../io/files.js';
+import { readFileRange } from '../io/files.js';
 
 /** Where a Parquet file is: its bytes, or the path of a file on the local disk, of which only what is asked for is read. */
 export type ParquetSource = Uint8Array | string;
@@ -52,7 +52,7 @@ class FileBlob extends Blob {
   override async arrayBuffer(): Promise<ArrayBuffer> {
     const file = await open(this.#path);
     try {
-      const bytes = await readRange(file, this.#start, this.size);
+      const bytes = await readFileRange(file, this.#start, this.size);
       if (bytes.length === this.size) return bytes.buffer;
       throw new Error(`expected ${this.size} bytes from ${this.#start} on in ${this.#path}, found ${bytes.length}`);
     } finally {

@@ -16,7 +16,7 @@ import {
 import type { Encoding, Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
-import { expectRows, writerName } from './footer.js';
+import { checkFooterRows, writerName } from './footer.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 import { wasmModule } from './wasm-module.js';
 
@@ -56,7 +56,7 @@ export function parquetFile(
 ): Uint8Array {
   const rows = new (arrow().Table)([...batches]);
   const bytes = encoded(table, arrow().tableToIPC(rows, 'stream'), metadata);
-  expectRows(bytes, rows.numRows, table.name, 'nothing was committed');
+  checkFooterRows(bytes, rows.numRows, table.name, 'nothing was committed');
   return bytes;
 }
 
@@ -74,7 +74,7 @@ function encoded(table: Table, stream: Uint8Array, metadata: ReadonlyMap<string,
 }
 
 /** Which rows and columns of a row group are read, all at once. */
-export interface RowRange {
+export interface GroupRange {
   readonly columns?: readonly string[];
   /** Rows of the group before the first one: only of files of this program's own, see `parquetBatches`. */
   readonly offset?: number;
@@ -92,7 +92,7 @@ export interface OpenParquet {
 export interface RowGroup {
   readonly rows: number;
   /** Throws an Error where the bytes are no Parquet file. */
-  table(range?: RowRange): Promise<ArrowTable>;
+  table(range?: GroupRange): Promise<ArrowTable>;
 }
 
 /**

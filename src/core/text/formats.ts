@@ -2,7 +2,15 @@ import { extname } from 'node:path';
 import { usageError } from '../errors.js';
 import { terminalWidth, writeExact, writeText, type Output } from './sink.js';
 import { tableText, verticalText, type TableOptions } from './text-table.js';
-import { type Column, type Rows, cellText, distinctNames, type Cell, type Kind, jsonNumber } from './rows.js';
+import {
+  type ResultColumn,
+  type ResultRows,
+  cellText,
+  distinctNames,
+  type ResultCell,
+  type CellKind,
+  jsonNumber,
+} from './rows.js';
 import { printable } from '../printable.js';
 
 /** What `--format` takes; `vertical` has a line for each column of a row, `csv-safe` is for spreadsheets, which take some texts for formulas. */
@@ -46,8 +54,8 @@ export function formatOfFile(path: string): Format {
 /** Rows as text, piece by piece. A source that fails leaves an array without its end: no reader takes it for whole. */
 export function formatText(
   format: Format,
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   options?: TableOptions & Pick<CsvOptions, 'isShown'>,
 ): AsyncGenerator<string> {
   switch (format) {
@@ -73,8 +81,8 @@ export function formatText(
 export function writeRows(
   output: Output,
   format: Format,
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   options?: Pick<TableOptions, 'footer'>,
 ): Promise<boolean> {
   const isShown = output.isTTY === true;
@@ -84,7 +92,7 @@ export function writeRows(
 }
 
 /** Rows that are there already, for `writeRows`. */
-export async function* chunksOf(...rows: readonly Rows[]): AsyncGenerator<Rows> {
+export async function* chunksOf(...rows: readonly ResultRows[]): AsyncGenerator<ResultRows> {
   for (const chunk of rows) yield await Promise.resolve(chunk);
 }
 
@@ -100,15 +108,16 @@ export interface CsvOptions {
  * NULL is an empty field and the empty string a quoted one (`""`), so that the two stay apart.
  */
 export async function* csvText(
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   { isSafe = false, isShown = false }: CsvOptions = {},
 ): AsyncGenerator<string> {
-  const changed = (text: string, kind: Kind): string => {
+  const changed = (text: string, kind: CellKind): string => {
     const safe = isSafe && (kind === 'text' || kind === 'json') ? safeText(text) : text;
     return isShown ? printable(safe) : safe;
   };
-  const fieldOf = (cell: Cell, kind: Kind): string => (cell === null ? '' : quoted(changed(cellText(cell), kind)));
+  const fieldOf = (cell: ResultCell, kind: CellKind): string =>
+    cell === null ? '' : quoted(changed(cellText(cell), kind));
   const line = (fields: readonly string[]): string => `${fields.join(',')}\n`;
   yield line(columns.map(({ name }) => fieldOf(name, 'text')));
   for await (const rows of chunks) {
@@ -133,7 +142,10 @@ function safeText(text: string): string {
  * 2^64): JSON allows it, and a reader that wants them exact reads them as decimals, not as doubles. NaN and the
  * infinities are null.
  */
-export async function* jsonText(columns: readonly Column[], chunks: AsyncIterable<Rows>): AsyncGenerator<string> {
+export async function* jsonText(
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
+): AsyncGenerator<string> {
   const keys = keysOf(columns);
   let before = '[';
   for await (const rows of chunks) {
@@ -145,21 +157,24 @@ export async function* jsonText(columns: readonly Column[], chunks: AsyncIterabl
 }
 
 /** The same objects as newline-delimited JSON: one a line, nothing around them. */
-export async function* ndjsonText(columns: readonly Column[], chunks: AsyncIterable<Rows>): AsyncGenerator<string> {
+export async function* ndjsonText(
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
+): AsyncGenerator<string> {
   const keys = keysOf(columns);
   for await (const rows of chunks) yield rows.map((row) => `${objectText(columns, keys, row)}\n`).join('');
 }
 
 /** Each column's key with its colon. */
-function keysOf(columns: readonly Column[]): readonly string[] {
+function keysOf(columns: readonly ResultColumn[]): readonly string[] {
   return distinctNames(columns).map((name) => `${JSON.stringify(name)}:`);
 }
 
-function objectText(columns: readonly Column[], keys: readonly string[], row: readonly Cell[]): string {
+function objectText(columns: readonly ResultColumn[], keys: readonly string[], row: readonly ResultCell[]): string {
   return `{${keys.map((key, at) => key + valueText(columns[at]?.kind ?? 'text', row[at] ?? null)).join(',')}}`;
 }
 
-function valueText(kind: Kind, cell: Cell): string {
+function valueText(kind: CellKind, cell: ResultCell): string {
   if (cell === null) return 'null';
   const text = cellText(cell);
   switch (kind) {

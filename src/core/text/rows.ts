@@ -2,11 +2,11 @@
  * How a column's cells are written: `number` right-aligned and bare in JSON, `time` and `text` as strings (a `time` is
  * never cut to fit a terminal), `json` as the JSON that its cells' text already is.
  */
-export type Kind = 'number' | 'boolean' | 'time' | 'text' | 'json';
+export type CellKind = 'number' | 'boolean' | 'time' | 'text' | 'json';
 
-export interface Column {
+export interface ResultColumn {
   readonly name: string;
-  readonly kind: Kind;
+  readonly kind: CellKind;
   /** Whether it is a decimal with the scale of the lake's amounts; tables show it in the digits of its currency. */
   readonly isAmount?: boolean;
 }
@@ -15,13 +15,13 @@ export interface Column {
  * One value. A number that a double can't carry comes as a bigint or as its own text (`25.100000`) in a column of kind
  * `number`; dates and instants are ISO 8601 text; nested values are JSON text.
  */
-export type Cell = string | number | bigint | boolean | null;
+export type ResultCell = string | number | bigint | boolean | null;
 
 /** Some rows, each with one cell for every column. */
-export type Rows = readonly (readonly Cell[])[];
+export type ResultRows = readonly (readonly ResultCell[])[];
 
 /** The names of columns; one that was there before gets `_1`, `_2` …, so that no value hides another. */
-export function distinctNames(columns: readonly Column[]): readonly string[] {
+export function distinctNames(columns: readonly ResultColumn[]): readonly string[] {
   const names = new Set(columns.map((column) => column.name));
   const usedNames = new Set<string>();
   return columns.map(({ name }) => {
@@ -33,17 +33,17 @@ export function distinctNames(columns: readonly Column[]): readonly string[] {
 }
 
 /** A cell other than null as text. */
-export function cellText(cell: Exclude<Cell, null>): string {
+export function cellText(cell: Exclude<ResultCell, null>): string {
   return Object.is(cell, -0) ? '-0' : String(cell);
 }
 
 /** A cell of a query as text; null where it is null or isn't there. */
-export function textOrNull(cell: Cell | undefined): string | null {
+export function textOrNull(cell: ResultCell | undefined): string | null {
   return cell === null || cell === undefined ? null : String(cell);
 }
 
 /** A cell of a query as a double; null where it is null or isn't there. */
-export function numberOrNull(cell: Cell | undefined): number | null {
+export function numberOrNull(cell: ResultCell | undefined): number | null {
   return cell === null || cell === undefined ? null : Number(cell);
 }
 

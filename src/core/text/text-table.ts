@@ -1,5 +1,5 @@
 import { formatCount } from './amounts.js';
-import { cellText, type Cell, type Column, type Rows } from './rows.js';
+import { cellText, type ResultCell, type ResultColumn, type ResultRows } from './rows.js';
 import { printable } from '../printable.js';
 import { currencyPlaces, roundedDecimal, trimmedDecimal } from './money.js';
 import { displayWidth, fitted, wrapped } from './width.js';
@@ -19,8 +19,8 @@ const batch = 1000;
  * in the digits of their currency and aligned on the point, with a line below the table where some are rounded. Holds 1,000 rows at a time; where later ones need wider columns the box is closed and a wider one opened.
  */
 export async function* tableText(
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   options: TableOptions = {},
 ): AsyncGenerator<string> {
   const named = columns.map(({ name, kind }) => ({ name: printable(name), kind }));
@@ -58,8 +58,8 @@ const headingWidth = 40;
 
 /** Rows below each other, a line for each column, for those that are too wide for a table: cells as in a table, none of them cut. */
 export async function* verticalText(
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   options: Pick<TableOptions, 'footer'> = {},
 ): AsyncGenerator<string> {
   const names = columns.map(({ name }) => printable(name));
@@ -97,7 +97,7 @@ class AmountTexts {
   /** For each of them, the most digits behind the point yet. */
   readonly #places = new Map<number, number>();
 
-  constructor(columns: readonly Column[]) {
+  constructor(columns: readonly ResultColumn[]) {
     const columnIndex = new Map(columns.map(({ name }, at) => [name, at]));
     for (const [at, { name, isAmount = false }] of columns.entries()) {
       if (!isAmount) continue;
@@ -108,7 +108,7 @@ class AmountTexts {
   }
 
   /** Undefined for a cell that isn't an amount. */
-  textOf(cell: Cell, at: number, row: readonly Cell[]): string | undefined {
+  textOf(cell: ResultCell, at: number, row: readonly ResultCell[]): string | undefined {
     if (cell === null || !this.#currencies.has(at)) return undefined;
     const currency = row[this.#currencies.get(at) ?? -1];
     const exact = cellText(cell);
@@ -154,8 +154,8 @@ function placesOf(text: string): number {
 }
 
 /** The rows in batches of 1,000 or a little more, so that a filter's many small chunks don't each get a box. */
-async function* batches(chunks: AsyncIterable<Rows>): AsyncGenerator<Rows> {
-  let waiting: (readonly Cell[])[] = [];
+async function* batches(chunks: AsyncIterable<ResultRows>): AsyncGenerator<ResultRows> {
+  let waiting: (readonly ResultCell[])[] = [];
   for await (const rows of chunks) {
     for (const row of rows) waiting.push(row);
     if (waiting.length < batch) continue;
@@ -165,18 +165,18 @@ async function* batches(chunks: AsyncIterable<Rows>): AsyncGenerator<Rows> {
   if (waiting.length > 0) yield waiting;
 }
 
-function shownText(cell: Cell): string {
+function shownText(cell: ResultCell): string {
   if (cell === null) return 'NULL';
   if (cell === 'NULL') return '"NULL"';
   return printable(cellText(cell));
 }
 
-function head(columns: readonly Column[], layout: Layout): string {
+function head(columns: readonly ResultColumn[], layout: Layout): string {
   const names = columns.map((column) => column.name);
   return rule(layout, '┌', '┬', '┐') + line(columns, names, layout) + rule(layout, '├', '┼', '┤');
 }
 
-function line(columns: readonly Column[], texts: readonly string[], layout: Layout): string {
+function line(columns: readonly ResultColumn[], texts: readonly string[], layout: Layout): string {
   const cells = layout.shown.map((at) => {
     const width = layout.widths[at] ?? 0;
     const text = fitted(texts[at] ?? '', width);
@@ -207,7 +207,7 @@ function footer(rows: number, shown: number, columns: number): string {
 const mostNames = 12;
 
 /** Which columns find no room, and what shows them; empty where all are shown. */
-function hiddenNote(columns: readonly Column[], { shown }: Layout, width: number | undefined): string {
+function hiddenNote(columns: readonly ResultColumn[], { shown }: Layout, width: number | undefined): string {
   const hidden = columns.filter((_, at) => !shown.includes(at)).map(({ name }) => name);
   if (hidden.length === 0) return '';
   const more = hidden.length > mostNames ? ` and ${hidden.length - mostNames} more` : '';
@@ -238,7 +238,7 @@ export interface Wishes {
 const leastText = 12;
 
 /** The wishes of these rows, and of those before them. */
-function wishesOf(columns: readonly Column[], texts: readonly (readonly string[])[], before?: Wishes): Wishes {
+function wishesOf(columns: readonly ResultColumn[], texts: readonly (readonly string[])[], before?: Wishes): Wishes {
   const cells = columns.map((_, at) => before?.cells[at] ?? 0);
   for (const row of texts) {
     for (const [at, text] of row.entries()) cells[at] = Math.max(cells[at] ?? 0, displayWidth(text));
@@ -250,7 +250,7 @@ function wishesOf(columns: readonly Column[], texts: readonly (readonly string[]
  * Fits the columns into `limit` cells (undefined: any width). Text gives way first, the widest before the others; then
  * columns are left out from the middle. Numbers and times are never cut, so a single one may be wider than the limit.
  */
-function layoutOf(columns: readonly Column[], wishes: Wishes, limit: number | undefined): Layout {
+function layoutOf(columns: readonly ResultColumn[], wishes: Wishes, limit: number | undefined): Layout {
   const wanted = columns.map((_, at) => Math.max(wishes.names[at] ?? 0, wishes.cells[at] ?? 0, 1));
   const all = columns.map((_, at) => at);
   if (limit === undefined || total(all, wanted, all.length) <= limit) return { shown: all, widths: wanted };
@@ -279,7 +279,12 @@ function layoutOf(columns: readonly Column[], wishes: Wishes, limit: number | un
 }
 
 /** A last column of text on a very narrow terminal. */
-function narrowed(columns: readonly Column[], shown: readonly number[], widths: number[], spare: number): number[] {
+function narrowed(
+  columns: readonly ResultColumn[],
+  shown: readonly number[],
+  widths: number[],
+  spare: number,
+): number[] {
   const [at = 0] = shown;
   const kind = columns[at]?.kind;
   if (kind === 'text' || kind === 'json') widths[at] = Math.max(1, (widths[at] ?? 1) + spare);

@@ -1,13 +1,13 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 import { currencyPlaces } from './money.js';
-import { cellText, type Cell, type Column, type Rows } from './rows.js';
+import { cellText, type ResultCell, type ResultColumn, type ResultRows } from './rows.js';
 
 /** A table of a workbook, with the names of its columns in the first row. */
 export interface Sheet {
   /** At most 31 characters, without `[]:*?/\`. */
   readonly name: string;
-  readonly columns: readonly Column[];
-  readonly rows: Rows;
+  readonly columns: readonly ResultColumn[];
+  readonly rows: ResultRows;
 }
 
 /** What a workbook ends with, so that it is known again and a file of somebody else's is never written over. */
@@ -113,7 +113,7 @@ function sheetXml({ columns, rows }: Sheet): string {
   );
 }
 
-function cellXml(cell: Cell, column: Column | undefined, places: number): string {
+function cellXml(cell: ResultCell, column: ResultColumn | undefined, places: number): string {
   if (cell === null) return '<c/>';
   const text = cellText(cell);
   if (column?.kind !== 'number' || !/^-?\d+(?:\.\d+)?$/.test(text)) return textCell(text, 0);

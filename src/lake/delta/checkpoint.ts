@@ -2,15 +2,15 @@ import type { Data, DataType, RecordBatch, Table as ArrowTable } from 'apache-ar
 import { arrow } from '../../core/columns/arrow.js';
 import { guardedGroups } from '../../core/parquet/guarded-groups.js';
 import {
-  elementsOf,
+  listValue,
   encodeRecords,
   listField,
   mapField,
-  pairsOf,
+  mapValue,
   type RecordField,
   type RecordValue,
 } from '../../core/parquet/encoder/encode-records.js';
-import { expectRows, footerAt, writerName } from '../../core/parquet/footer.js';
+import { checkFooterRows, footerAt, writerName } from '../../core/parquet/footer.js';
 import type { RowGroup } from '../../core/parquet/wasm.js';
 import { version } from '../../core/version.js';
 import { readAction, type Action, type Add, type MetaData, type Protocol, type Remove, type Txn } from './actions.js';
@@ -59,7 +59,7 @@ const groupRows = 1000;
 /** A classic checkpoint: the state of a table in one Parquet file, and how many actions that are. */
 export async function encodeCheckpoint(state: TableState): Promise<{ bytes: Uint8Array; actions: number }> {
   const { bytes, rows } = await encodeRecords(columns, rowsOf(state), groupRows, `${writerName}${version}`);
-  expectRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
+  checkFooterRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
   return { bytes, actions: rows };
 }
 
@@ -74,10 +74,10 @@ function* rowsOf({ protocol, metaData, files, txns, removed = [] }: TableState):
 function addRow({ path, partitionValues, size, modificationTime, stats, tags }: Add): RecordValue {
   return {
     ...{ path, size, modificationTime, stats },
-    partitionValues: pairsOf(partitionValues),
+    partitionValues: mapValue(partitionValues),
     // A checkpoint's reader must not take what it holds for news.
     dataChange: false,
-    tags: tags === undefined ? null : pairsOf(tags),
+    tags: tags === undefined ? null : mapValue(tags),
   };
 }
 
@@ -87,7 +87,7 @@ function removeRow({ path, deletionTimestamp, partitionValues, size }: Remove): 
   const isKnown = partitionValues !== undefined && size !== undefined;
   return {
     ...{ path, deletionTimestamp, dataChange: false, extendedFileMetadata: isKnown },
-    partitionValues: isKnown ? pairsOf(partitionValues) : null,
+    partitionValues: isKnown ? mapValue(partitionValues) : null,
     size: isKnown ? size : null,
   };
 }
@@ -95,9 +95,9 @@ function removeRow({ path, deletionTimestamp, partitionValues, size }: Remove): 
 function metaDataRow({ id, name, format, schemaString, ...others }: MetaData): RecordValue {
   return {
     ...{ id, name, schemaString },
-    format: { provider: format.provider, options: pairsOf(format.options) },
-    partitionColumns: elementsOf(others.partitionColumns),
-    configuration: pairsOf(others.configuration),
+    format: { provider: format.provider, options: mapValue(format.options) },
+    partitionColumns: listValue(others.partitionColumns),
+    configuration: mapValue(others.configuration),
     createdTime: whole(others.createdTime),
   };
 }

@@ -196,12 +196,12 @@ export function parseAppId(id: string): { pipeline: string; account: string; loa
 }
 
 /** Whether a transaction's load key counts as read: a log can't forget a transaction, so one below 0 says that it no longer does. */
-export function isLoaded({ version }: Txn): boolean {
+export function countsAsLoaded({ version }: Txn): boolean {
   return version > 0;
 }
 
 /** What a file's statistics say of a column. */
-export interface ColumnStatistics {
+export interface LoggedStatistics {
   /** The bounds of its values as texts, such as ISO 8601 instants; undefined where the log doesn't say. */
   readonly least: string | undefined;
   readonly greatest: string | undefined;
@@ -210,7 +210,7 @@ export interface ColumnStatistics {
 }
 
 /** What the log says of a column: `verify` compares it with the file. */
-export function columnStatistics({ stats }: { readonly stats?: string | undefined }, column: string): ColumnStatistics {
+export function columnStatistics({ stats }: { readonly stats?: string | undefined }, column: string): LoggedStatistics {
   const { minValues, maxValues, nullCount } = statisticsOf(stats);
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return { least: text(minValues[column]), greatest: text(maxValues[column]), hasNoNull: nullCount[column] === 0 };

@@ -1,5 +1,13 @@
 import type { Action, Add, Txn } from './actions.js';
-import { accountOf, derivedOf, accountOfTxn, referencedByTxn, isLoaded, parseAppId, loadKeysOf } from './file-tags.js';
+import {
+  accountOf,
+  derivedOf,
+  accountOfTxn,
+  referencedByTxn,
+  countsAsLoaded,
+  parseAppId,
+  loadKeysOf,
+} from './file-tags.js';
 import { unnumbered } from './log-paths.js';
 
 /**
@@ -143,7 +151,7 @@ export class LiveSnapshot implements Snapshot {
     if (!this.#loadedKeys.has(accountOfTxn(txn.appId) ?? '')) return;
     const read = parseAppId(txn.appId);
     if (read === undefined) return;
-    this.#loadedKeys.change(read.account, read.pipeline, read.loadKey, () => (isLoaded(txn) ? txn : undefined));
+    this.#loadedKeys.change(read.account, read.pipeline, read.loadKey, () => (countsAsLoaded(txn) ? txn : undefined));
   }
 
   #noteFile(add: Add): void {

@@ -62,7 +62,7 @@ export function widenedMetaData(metaData: MetaData, table: Table): MetaData | un
 /** The columns of a table's files: its own, and behind them what a newer version of this program has added to the log. */
 export function fileColumns(table: Table, metaData: MetaData | undefined): readonly LogColumn[] {
   const known = new Set(table.columns.map(({ name }) => name.toLowerCase()));
-  const logged = metaData === undefined ? [] : columnsOf(metaData.schemaString);
+  const logged = metaData === undefined ? [] : logColumns(metaData.schemaString);
   return [...table.columns, ...logged.filter(({ name }) => !known.has(name.toLowerCase()))];
 }
 
@@ -146,7 +146,7 @@ export function loggedFields(schema: string): LoggedField[] {
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
-export function columnsOf(schema: string): LogColumn[] {
+export function logColumns(schema: string): LogColumn[] {
   return fieldsOf(schema).flatMap(({ name, type }) => {
     if ((partitionColumns as readonly string[]).includes(name)) return [];
     const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];

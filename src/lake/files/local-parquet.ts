@@ -64,7 +64,7 @@ export interface WriteOptions {
  *
  * @throws LedgerlakeError SQL where the query fails, PARQUET_MISMATCH where the file lacks rows
  */
-export async function writeRows(
+export async function copyRows(
   database: Database,
   table: Table,
   { select, target, metadata, groupRows, compressionLevel }: WriteOptions,
@@ -77,7 +77,7 @@ export async function writeRows(
   if (pairs.length > 0) settings.push(`KV_METADATA {${pairs.join(', ')}}`);
   const [copied] = await database.rows(`COPY (${select}) TO ${literal(target)} (${settings.join(', ')})`, options);
   const rows = await countRows(database, target, 'true');
-  expectRows(table, Number(copied?.['Count']), rows);
+  checkRowCount(table, Number(copied?.['Count']), rows);
   return { path: target, rows, stats: await statistics(database, table, target, rows) };
 }
 
@@ -86,7 +86,7 @@ export async function writeRows(
  *
  * @throws LedgerlakeError PARQUET_MISMATCH
  */
-export function expectRows({ name }: Table, expected: number, found: number): void {
+export function checkRowCount({ name }: Table, expected: number, found: number): void {
   if (found === expected) return;
   throw new LedgerlakeError(
     'PARQUET_MISMATCH',

@@ -19,7 +19,7 @@ import { version } from '../../core/version.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import { dayStart } from '../../core/windows.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import type { Cell } from '../../core/text/rows.js';
+import type { ResultCell } from '../../core/text/rows.js';
 import { hasColumn } from './sorted-file.js';
 
 /** Where a new file belongs. */
@@ -198,7 +198,7 @@ export async function groupSpans(
       `ended_at IS NOT NULL AND processing_status IS NOT DISTINCT FROM 'Open' AS open, ` +
       `ended_at IS NOT NULL AND processing_status IS DISTINCT FROM 'Open' AND original_total IS NULL AS awaited FROM ${rowsIn([path])}`,
   );
-  const milliseconds = (micros: Cell | undefined) => (typeof micros === 'bigint' ? Number(micros / 1000n) : null);
+  const milliseconds = (micros: ResultCell | undefined) => (typeof micros === 'bigint' ? Number(micros / 1000n) : null);
   return rows.map(({ group_id, started, ended, open, awaited }) => ({
     id: typeof group_id === 'string' ? group_id : '',
     start: milliseconds(started),

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Table } from '../../core/columns/table.js';
 import type { QueryOptions, Database } from '../../core/duckdb/connection.js';
 import { literal, fileLiteral, identifier } from '../../core/duckdb/literals.js';
-import { mostGroupRows, rowsIn, writeRows, type LocalParquet } from './local-parquet.js';
+import { mostGroupRows, rowsIn, copyRows, type LocalParquet } from './local-parquet.js';
 import type { Workspace } from './workspace.js';
 
 export interface Sorting {
@@ -31,7 +31,7 @@ export async function sortedFile(
   const target = fresh();
   const rows = groupRows(extent);
   const write = (query: string) =>
-    writeRows(database, table, { select: query, target, metadata, groupRows: rows, compressionLevel }, options);
+    copyRows(database, table, { select: query, target, metadata, groupRows: rows, compressionLevel }, options);
   const ranges = await rangesOf(database, table, paths, extent, rangeBytes);
   if (ranges.length === 1) return write(select('true'));
   const parts: string[] = [];

@@ -146,7 +146,7 @@ function databaseWhenNeeded(open: () => Promise<Database>): Database {
 }
 
 /** Whoever gives up waits for nothing more: what fails then is reported by the error that it gave up for. */
-export function handled<T>(promise: Promise<T>): Promise<T> {
+export function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }

@@ -1,7 +1,7 @@
 import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
-import { makeFolders, readRange } from '../../core/io/files.js';
+import { makeFolders, readFileRange } from '../../core/io/files.js';
 import { systemCode } from '../../core/errors.js';
 import { diskFailure } from './disk-failure.js';
 import { removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
@@ -239,7 +239,7 @@ async function readSlice(path: string, start: number, length: number): Promise<U
   const file = await open(path, 'r');
   try {
     const { from, to } = sliceOf((await file.stat()).size, start, length);
-    return await readRange(file, from, to - from);
+    return await readFileRange(file, from, to - from);
   } finally {
     await file.close();
   }

@@ -159,12 +159,12 @@ async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promis
 }
 
 /** The runs that are at work on a lake, and those that died. */
-export interface Runs {
+export interface LakeRuns {
   readonly active: readonly Lease[];
   readonly died: readonly Lease[];
 }
 
-export async function readRuns(store: Store, clock: Clock): Promise<Runs> {
+export async function readRuns(store: Store, clock: Clock): Promise<LakeRuns> {
   const { living, dead } = await otherLeases(store, undefined, clock);
   const expired = dead.flatMap(({ lease }) => lease ?? []);
   // One that has ended left word of that.

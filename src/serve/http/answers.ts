@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import { type Answer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
+import { type HttpAnswer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
 import { type Outcome, overQuota, refused, requestRefusal, type SidePage } from './outcome.js';
 import { eventOperations } from './event-operations.js';
 import { percentDecoded } from './query-parameters.js';
@@ -19,8 +19,8 @@ import {
 } from './fault-injection.js';
 import type { Ledger } from './ledger.js';
 import { type Quota, Quotas } from './quota-meters.js';
-import { failure, Refusal } from '../../core/http-server/refusal.js';
-import { targetOf } from '../../core/http-server/host-rule.js';
+import { failure, HttpRefusal } from '../../core/http-server/refusal.js';
+import { parseTarget } from '../../core/http-server/host-rule.js';
 import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
 
@@ -120,7 +120,7 @@ function bare(): Exchange {
 export function createAnswers(
   options: AnswerOptions,
   tally = new Tally(),
-): (method: string, target: string, exchange?: Exchange) => Promise<Answer> {
+): (method: string, target: string, exchange?: Exchange) => Promise<HttpAnswer> {
   const { tokenLifeMs, onFault, sidePages, quotaOf = 'account', seed = 1 } = options;
   if (tokenLifeMs !== undefined && !(tokenLifeMs > 0)) {
     throw usageError(`expected cursors to live longer than 0 ms, got ${tokenLifeMs}`);
@@ -179,7 +179,7 @@ export function createAnswers(
 
   async function outcomeOf(visit: Visit, request: HttpRequest): Promise<Outcome> {
     const now = clock.now();
-    const { path, query } = targetOf(request.target);
+    const { path, query } = parseTarget(request.target);
     if (signIn !== undefined && path === signInPath) {
       await wait(enter(visit, request, 'SignIn', query), request.signal);
       return visit.faults.instead() ?? signIn.answer(request, clock.now());
@@ -202,7 +202,7 @@ export function createAnswers(
     const requestId = randomUUID();
     const visit: Visit = { operation: 'none', faults: noFaults, rate: quotas.rate };
     const outcome = await outcomeOf(visit, { ...exchange, method, target }).catch((error: unknown) => {
-      if (error instanceof Refusal) return refused(error);
+      if (error instanceof HttpRefusal) return refused(error);
       onFault?.(error, requestId);
       return refused(failure());
     });

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import type { OperationName } from './counts.js';
-import type { Answer } from '../../core/http-server/answer.js';
+import type { HttpAnswer } from '../../core/http-server/answer.js';
 import type { Outcome } from './outcome.js';
 import type { PageRequest } from './served-operation.js';
 import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
@@ -54,7 +54,7 @@ export interface RequestFaults {
   /** @throws Refusal (400) for a body that the specification allows */
   checkBody(body: string): void;
   /** The answer as it is sent. */
-  finish(answer: Answer): Answer;
+  finish(answer: HttpAnswer): HttpAnswer;
 }
 
 /** What identifies a request that is sent again. */

@@ -1,5 +1,5 @@
 import { requestRefusal, invalidInput, tokenExpired } from './outcome.js';
-import type { Refusal } from '../../core/http-server/refusal.js';
+import type { HttpRefusal } from '../../core/http-server/refusal.js';
 import type { OperationName } from './counts.js';
 import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
 import { percentDecoded } from './query-parameters.js';
@@ -78,7 +78,7 @@ export interface ServedOperation {
    */
   bodyOf(contents: PageContents, lists: readonly string[]): string;
   /** The refusal of a page that is too large. */
-  tooLarge(results: number): Refusal;
+  tooLarge(results: number): HttpRefusal;
 }
 
 /** The operation and path that a token must belong to. */

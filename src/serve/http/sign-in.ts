@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.js';
 import { IssuedAccessTokens } from './signed-tokens.js';
 import type { HttpRequest } from '../../core/http-server/answer.js';
 import { type Outcome, accessTokenExpired, denied, requestRefusal } from './outcome.js';
-import type { Refusal } from '../../core/http-server/refusal.js';
+import type { HttpRefusal } from '../../core/http-server/refusal.js';
 
 /** Delay after the first failure, milliseconds; it doubles with each further one. */
 const firstDelayMs = 250;
@@ -116,7 +116,7 @@ interface SignIn {
   /** Answers a sign-in request (RFC 6749, sections 5 and 6). `now`: milliseconds since 1970. */
   answer(request: HttpRequest, now: number): Promise<Outcome>;
   /** The refusal (403) of a request without a valid access token; undefined: it has one. */
-  refusal(request: HttpRequest, now: number): Refusal | undefined;
+  refusal(request: HttpRequest, now: number): HttpRefusal | undefined;
   /** The account of an authorised request. */
   accountOf(request: HttpRequest): string;
 }
@@ -209,7 +209,7 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
     });
   }
 
-  function refusal(request: HttpRequest, now: number): Refusal | undefined {
+  function refusal(request: HttpRequest, now: number): HttpRefusal | undefined {
     const token = headerOf(request, tokenHeader);
     const state = tokens.check(token, now);
     if (state === 'valid') return undefined;

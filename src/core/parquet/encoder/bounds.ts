@@ -63,7 +63,7 @@ function compareTexts(bytes: Uint8Array, offsets: Int32Array, a: number, b: numb
 }
 
 /** A whole number of 32 or 64 bits, from its bound. */
-export function integerOf(bound: Uint8Array): bigint {
+export function boundValue(bound: Uint8Array): bigint {
   const view = new DataView(bound.buffer, bound.byteOffset, bound.byteLength);
   return bound.length === 4 ? BigInt(view.getInt32(0, true)) : view.getBigInt64(0, true);
 }

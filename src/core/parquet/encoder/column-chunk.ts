@@ -1,10 +1,10 @@
 import type { Data } from 'apache-arrow';
-import type { Runs } from '../../columns/arrays.js';
+import type { RunLengths } from '../../columns/arrays.js';
 import { ReusedMemory } from '../../columns/memory.js';
 import type { Column } from '../../columns/table.js';
-import { expanded, isRuns, type ColumnValues } from '../../columns/table-rows.js';
+import { expanded, isRunLengths, type ColumnValues } from '../../columns/table-rows.js';
 import { bloomFilter } from './bloom-filter.js';
-import { integerOf, textBounds, wordBounds, type Bounds } from './bounds.js';
+import { boundValue, textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
 import { columnRows, type ColumnRows, type TextValues, type Values } from './column-values.js';
 import { deltaLimit, writeDeltas } from './delta-binary-packed.js';
@@ -26,7 +26,7 @@ const pageBytes = 1_000_000;
 /** Distinct 64-bit values from which on a dictionary isn't worth its lookups. */
 const mostDistinct = 1 << 16;
 
-export interface Page {
+export interface EncodedPage {
   /** Where it begins, from the chunk's beginning on. */
   readonly offset: number;
   readonly size: number;
@@ -49,7 +49,7 @@ export interface ColumnChunk {
   readonly uncompressedSize: number;
   /** Where the data pages begin; at 0 there is a dictionary then, unless it is 0 itself. */
   readonly dataOffset: number;
-  readonly pages: readonly Page[];
+  readonly pages: readonly EncodedPage[];
   readonly bounds: Bounds | undefined;
   readonly bloom: Uint8Array | undefined;
 }
@@ -85,7 +85,7 @@ interface ChunkContent {
   readonly pages: Iterable<PageContent>;
 }
 
-interface PageContent extends Pick<Page, 'firstRow' | 'rows' | 'nulls'> {
+interface PageContent extends Pick<EncodedPage, 'firstRow' | 'rows' | 'nulls'> {
   /** Its values: the number of the first one, and of that behind the last one. */
   readonly first: number;
   readonly last: number;
@@ -112,10 +112,10 @@ export function columnChunk(
   { compress, hash64 }: Codecs,
 ): ColumnChunk {
   memory.clear();
-  const chunk = isRuns(source) ? runContent(column, source, start, end) : rowContent(column, source, start, end);
+  const chunk = isRunLengths(source) ? runContent(column, source, start, end) : rowContent(column, source, start, end);
   const { writer, values, nulls, bounds, distinct } = chunk;
   const pieces: Uint8Array[] = [];
-  const pages: Page[] = [];
+  const pages: EncodedPage[] = [];
   let size = 0;
   let uncompressedSize = 0;
   const { dictionary } = writer;
@@ -188,7 +188,7 @@ function rowContent(column: Column, data: Data, start: number, end: number): Chu
 }
 
 /** The rows of runs. Where a dictionary isn't worth its while, each row gets its value. */
-function runContent(column: Column, runs: Runs, start: number, end: number): ChunkContent {
+function runContent(column: Column, runs: RunLengths, start: number, end: number): ChunkContent {
   const { first, last, skipped } = runsWithin(runs.lengths, start, end);
   const values = columnRows(column, runs.values, first, last, memory);
   const limits = { skipped, rows: end - start, pageRows };
@@ -383,7 +383,7 @@ function wordWriter(
 function isWithinDeltas(words: Int32Array, size: 1 | 2, bounds: Bounds | undefined): boolean {
   const found = bounds ?? wordBounds(words, size, 0, words.length / size);
   if (found === undefined) return true;
-  const [min, max] = [found.min, found.max].map((bound) => Number(integerOf(bound)));
+  const [min, max] = [found.min, found.max].map((bound) => Number(boundValue(bound)));
   if (min === undefined || max === undefined) return false;
   return size === 1 ? max - min < 2 ** 31 : Math.max(-min, max) < deltaLimit && max - min < deltaLimit / 2;
 }

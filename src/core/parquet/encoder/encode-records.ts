@@ -21,7 +21,7 @@ export interface RecordValue {
   readonly [name: string]: string | number | boolean | RecordValue | readonly RecordValue[] | null | undefined;
 }
 
-/** Texts by text (LogicalTypes.md, "Maps"). Its value is what `pairsOf` makes. */
+/** Texts by text (LogicalTypes.md, "Maps"). Its value is what `mapValue` returns. */
 export function mapField(name: string): RecordField {
   const key: RecordField = { name: 'key', type: 'text', repetition: 'required' };
   const pairs: RecordField = {
@@ -32,17 +32,17 @@ export function mapField(name: string): RecordField {
   return { name, type: [pairs], converted: 'map' };
 }
 
-export function pairsOf(texts: Readonly<Record<string, string | null>>): RecordValue {
+export function mapValue(texts: Readonly<Record<string, string | null>>): RecordValue {
   return { key_value: Object.entries(texts).map(([key, value]) => ({ key, value })) };
 }
 
-/** Texts in their order (LogicalTypes.md, "Lists"). Its value is what `elementsOf` makes. */
+/** Texts in their order (LogicalTypes.md, "Lists"). Its value is what `listValue` returns. */
 export function listField(name: string): RecordField {
   const elements: RecordField = { name: 'list', type: [{ name: 'element', type: 'text' }], repetition: 'repeated' };
   return { name, type: [elements], converted: 'list' };
 }
 
-export function elementsOf(texts: readonly string[]): RecordValue {
+export function listValue(texts: readonly string[]): RecordValue {
   return { list: texts.map((element) => ({ element })) };
 }
 

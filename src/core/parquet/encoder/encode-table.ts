@@ -1,7 +1,7 @@
 import { instantBounds, statisticsJson, type ColumnStatistics } from '../../columns/statistics.js';
 import { digitsOf, type Column, type Table } from '../../columns/table.js';
 import type { TableRows } from '../../columns/table-rows.js';
-import { integerOf, type Bounds } from './bounds.js';
+import { boundValue, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
 import { columnChunk, type ColumnChunk } from './column-chunk.js';
 import {
@@ -303,8 +303,8 @@ function logStatistics(table: Table, rows: number, groups: readonly RowGroup[]):
 }
 
 function instantStatistics(bounds: readonly Bounds[]): Partial<ColumnStatistics> {
-  const least = bounds.map(({ min }) => integerOf(min)).reduce((a, b) => (a < b ? a : b), 2n ** 63n);
-  const greatest = bounds.map(({ max }) => integerOf(max)).reduce((a, b) => (a > b ? a : b), -(2n ** 63n));
+  const least = bounds.map(({ min }) => boundValue(min)).reduce((a, b) => (a < b ? a : b), 2n ** 63n);
+  const greatest = bounds.map(({ max }) => boundValue(max)).reduce((a, b) => (a > b ? a : b), -(2n ** 63n));
   return bounds.length === 0 ? {} : instantBounds(least, greatest);
 }
 

@@ -156,20 +156,20 @@ export function readStructAt(
 }
 
 /** A field that is a number. Throws an Error where there is none. */
-export function numberOf(struct: ThriftStruct, field: number): number {
+export function numberField(struct: ThriftStruct, field: number): number {
   const value = struct.get(field);
   if (typeof value !== 'number') throw new Error(`expected a number as field ${field} of a struct, found none`);
   return value;
 }
 
 /** A field that is a text; undefined where there is none. */
-export function textOf(struct: ThriftStruct, field: number): string | undefined {
+export function textField(struct: ThriftStruct, field: number): string | undefined {
   const value = struct.get(field);
   return value instanceof Uint8Array ? Buffer.from(value).toString() : undefined;
 }
 
 /** A field that is a struct or a list of them; empty where there is none. */
-export function structsOf(struct: ThriftStruct, field: number): readonly ThriftStruct[] {
+export function structFields(struct: ThriftStruct, field: number): readonly ThriftStruct[] {
   const value = struct.get(field);
   return (Array.isArray(value) ? value : [value]).filter((one) => one instanceof Map);
 }

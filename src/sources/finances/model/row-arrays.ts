@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
+import { GatheredArrays, Int64Values, type RunLengths } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { separateMemory, type ColumnMemory, type Int32List } from '../../../core/columns/memory.js';
 import { type EventIds, micros } from './event-ids.js';
@@ -115,18 +115,18 @@ export class EntryArrays {
     return this.arrays.gathered(values, this.#chosen.chosen);
   }
 
-  eventTexts(values: Dictionary, { values: numbers }: Int32List): Runs {
+  eventTexts(values: Dictionary, { values: numbers }: Int32List): RunLengths {
     return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, this.#chosen.ofEvents.events)));
   }
 
-  sourceTexts(textOf: (source: RowSource) => string | undefined): Runs {
+  sourceTexts(textOf: (source: RowSource) => string | undefined): RunLengths {
     const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
     const sources = this.arrays.gathered(this.#rows.events.source.values, this.#chosen.ofEvents.events);
     return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, sources)));
   }
 
   /** Of the item, else of the event. */
-  itemTexts(values: Dictionary, items: Int32List, events: Int32List): Runs {
+  itemTexts(values: Dictionary, items: Int32List, events: Int32List): RunLengths {
     return this.perItem(this.arrays.numbered(values, this.itemNumbers(items.values, events.values)));
   }
 
@@ -139,11 +139,11 @@ export class EntryArrays {
     return this.arrays.numbered(values, this.arrays.gathered(numbers, this.#paths));
   }
 
-  perEvent(values: Data): Runs {
+  perEvent(values: Data): RunLengths {
     return { values, lengths: this.#chosen.ofEvents.lengths };
   }
 
-  perItem(values: Data): Runs {
+  perItem(values: Data): RunLengths {
     return { values, lengths: this.#chosen.ofItems.lengths };
   }
 }
