@@ -93,11 +93,11 @@ interface PageContent extends Pick<EncodedPage, 'firstRow' | 'rows' | 'nulls'> {
   readonly write: (to: ByteBuffer) => void;
 }
 
-/** What is needed for one chunk only. */
-const content = new ByteBuffer();
+/** Reused for each page and each chunk, so that neither allocates its own. */
+const pageBuffer = new ByteBuffer();
 const memory = new ReusedMemory(16_000_000);
 
-/** What the bytes of a chunk go through. */
+/** The functions that compress pages and hash the values of a Bloom filter. */
 export interface Codecs {
   readonly compress: Compress;
   readonly hash64: Hash64;
@@ -112,50 +112,17 @@ export function columnChunk(
   { compress, hash64 }: Codecs,
 ): ColumnChunk {
   memory.clear();
-  const chunk = isRunLengths(source) ? runContent(column, source, start, end) : rowContent(column, source, start, end);
-  const { writer, values, nulls, bounds, distinct } = chunk;
-  const pieces: Uint8Array[] = [];
-  const pages: EncodedPage[] = [];
-  let size = 0;
-  let uncompressedSize = 0;
-  const { dictionary } = writer;
-  // Where all rows are the same, a call of the codec costs more than it saves.
-  const isCompressed = values.count > 0 && (nulls > 0 || dictionary?.count !== 1);
-
-  const put = (header: (to: StructWriter) => unknown, type: number): void => {
-    const raw = content.written;
-    if (raw.length >= 2 ** 31) throw new Error(`${column.name}: expected a page below 2 GiB, got ${raw.length} bytes`);
-    const bytes = isCompressed ? compress(raw) : raw.slice();
-    const head = new ByteBuffer(64);
-    writeStruct(head, (to) => {
-      to.i32(1, type).i32(2, raw.length).i32(3, bytes.length);
-      header(to);
-    });
-    pieces.push(head.written, bytes);
-    size += head.length + bytes.length;
-    uncompressedSize += head.length + raw.length;
-  };
-
-  if (dictionary !== undefined) {
-    content.clear();
-    dictionary.write(content);
-    put((to) => {
-      to.struct(7, (page) => page.i32(1, dictionary.count).i32(2, encoding.plain));
-    }, pageType.dictionary);
-  }
-  const dataOffset = size;
-  for (const { firstRow, rows, nulls: pageNulls, first, last, write } of chunk.pages) {
-    content.clear();
-    write(content);
-    const offset = size;
-    put((to) => {
-      to.struct(5, (page) => page.i32(1, rows).i32(2, writer.encoding).i32(3, encoding.rle).i32(4, encoding.rle));
-    }, pageType.data);
-    pages.push({
-      ...{ offset, size: size - offset, firstRow, rows, nulls: pageNulls },
-      bounds: values.of === 'words' ? wordBounds(values.words, values.size, first, last) : undefined,
-    });
-  }
+  const content = isRunLengths(source)
+    ? runContent(column, source, start, end)
+    : rowContent(column, source, start, end);
+  const { writer, values, nulls, bounds, distinct } = content;
+  // Where all rows are equal, a call of the codec costs more than it saves.
+  const isCompressed = values.count > 0 && (nulls > 0 || writer.dictionary?.count !== 1);
+  const bytes = new ChunkBytes(column.name, isCompressed ? compress : (page) => page.slice());
+  if (writer.dictionary !== undefined) writeDictionaryPage(bytes, writer.dictionary);
+  const dataOffset = bytes.size;
+  const pages = Array.from(content.pages, (page) => writeDataPage(bytes, content, page));
+  const { pieces, size, uncompressedSize } = bytes;
   return {
     ...{ pieces, pages, size, uncompressedSize, dataOffset, bounds, rows: end - start, nulls },
     codec: isCompressed ? codec.zstd : codec.uncompressed,
@@ -165,6 +132,53 @@ export function columnChunk(
         ? bloomFilter(values.texts, distinct.used, hash64)
         : undefined,
   };
+}
+
+/** The pages of a chunk, each a header (`PageHeader` of `parquet.thrift`) and its bytes. */
+class ChunkBytes {
+  readonly pieces: Uint8Array[] = [];
+  size = 0;
+  uncompressedSize = 0;
+  readonly #column: string;
+  readonly #compress: Compress;
+
+  constructor(column: string, compress: Compress) {
+    this.#column = column;
+    this.#compress = compress;
+  }
+
+  /** @throws Error where the content exceeds 2 GiB */
+  writePage(type: number, write: (to: ByteBuffer) => void, writeHeader: (to: StructWriter) => void): void {
+    pageBuffer.clear();
+    write(pageBuffer);
+    const raw = pageBuffer.written;
+    if (raw.length >= 2 ** 31) throw new Error(`${this.#column}: expected a page below 2 GiB, got ${raw.length} bytes`);
+    const bytes = this.#compress(raw);
+    const header = new ByteBuffer(64);
+    writeStruct(header, (to) => {
+      to.i32(1, type).i32(2, raw.length).i32(3, bytes.length);
+      writeHeader(to);
+    });
+    this.pieces.push(header.written, bytes);
+    this.size += header.length + bytes.length;
+    this.uncompressedSize += header.length + raw.length;
+  }
+}
+
+function writeDictionaryPage(bytes: ChunkBytes, { count, write }: ChunkDictionary): void {
+  bytes.writePage(pageType.dictionary, write, (to) => {
+    to.struct(7, (page) => page.i32(1, count).i32(2, encoding.plain));
+  });
+}
+
+function writeDataPage(bytes: ChunkBytes, { writer, values }: ChunkContent, page: PageContent): EncodedPage {
+  const { firstRow, rows, nulls, first, last, write } = page;
+  const offset = bytes.size;
+  bytes.writePage(pageType.data, write, (to) => {
+    to.struct(5, (data) => data.i32(1, rows).i32(2, writer.encoding).i32(3, encoding.rle).i32(4, encoding.rle));
+  });
+  const bounds = values.of === 'words' ? wordBounds(values.words, values.size, first, last) : undefined;
+  return { offset, size: bytes.size - offset, firstRow, rows, nulls, bounds };
 }
 
 /** The rows of an array that has a value for each row. */
