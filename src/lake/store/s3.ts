@@ -37,29 +37,17 @@ export function s3Store(location: string, options: S3Options = {}): Store {
 
     readRange: async (path, start, length) => {
       checkRange(start, length);
-      // An empty range can't be asked for, but whether the file is there can.
-      const range = start < 0 ? `bytes=${start}` : `bytes=${start}-${start + Math.max(length, 1) - 1}`;
-      const got = await bucket.get(keyOf(path), range).catch(failing('read', path));
-      if (got === undefined) return undefined;
-      // What came for a range begins at `start`, so only an end or a `length` of 0 is left to cut.
-      const { from, to } = sliceOf(got.bytes.length, got.partial && start > 0 ? 0 : start, length);
-      return got.bytes.subarray(from, to);
+      return readRange(bucket, keyOf(path), start, length).catch(failing('read', path));
     },
 
     write: async (path, bytes) => bucket.put(keyOf(path), bytes).catch(failing('write', path)),
 
     create: async (path, bytes) => bucket.putOnce(keyOf(path), bytes).catch(failing('write', path)),
 
-    list: async function* (folder, after): AsyncIterable<StoredFile> {
+    list: async function* (folder, after) {
       checkFolder(folder);
-      const below = folder === '' ? prefix : `${prefix}${folder}/`;
       try {
-        for await (const { Key, Size, LastModified } of bucket.list(below, after && prefix + after)) {
-          const path = Key?.slice(prefix.length) ?? '';
-          // Consoles mark folders by empty objects with a slash at the end.
-          if (path === '' || path.endsWith('/') || path.startsWith(`${temporaryFolder}/`)) continue;
-          yield { path, size: Size ?? 0, modifiedAt: LastModified?.getTime() ?? 0 };
-        }
+        yield* listFiles(bucket, prefix, folder, after);
       } catch (error) {
         failing('list', folder)(error);
       }
@@ -70,6 +58,31 @@ export function s3Store(location: string, options: S3Options = {}): Store {
     removeUnfinished: (all = false) =>
       bucket.abortUploads(prefix, all ? -Infinity : dayMs).catch(failing('clear unfinished uploads below', '')),
   };
+}
+
+async function readRange(bucket: Bucket, key: string, start: number, length: number): Promise<Uint8Array | undefined> {
+  // HTTP has no empty range; one byte shows whether the object exists.
+  const range = start < 0 ? `bytes=${start}` : `bytes=${start}-${start + Math.max(length, 1) - 1}`;
+  const found = await bucket.get(key, range);
+  if (found === undefined) return undefined;
+  // The bytes of a range begin at `start`, so only an end or a `length` of 0 is left to cut.
+  const { from, to } = sliceOf(found.bytes.length, found.partial && start > 0 ? 0 : start, length);
+  return found.bytes.subarray(from, to);
+}
+
+async function* listFiles(
+  bucket: Bucket,
+  prefix: string,
+  folder: string,
+  after: string | undefined,
+): AsyncIterable<StoredFile> {
+  const folderPrefix = folder === '' ? prefix : `${prefix}${folder}/`;
+  for await (const { Key, Size, LastModified } of bucket.list(folderPrefix, after && prefix + after)) {
+    const path = Key?.slice(prefix.length) ?? '';
+    // Consoles mark folders by empty objects whose keys end with a slash.
+    if (path === '' || path.endsWith('/') || path.startsWith(`${temporaryFolder}/`)) continue;
+    yield { path, size: Size ?? 0, modifiedAt: LastModified?.getTime() ?? 0 };
+  }
 }
 
 /** A lake's location on S3. */
