@@ -50,7 +50,7 @@ export function emitDamagedCheckpoints({ tables }: Pick<Lake, 'tables'>, emit: E
 /** The same before a command writes to the lake, which replaces the note of its tables' versions where that can't be read. */
 export function emitDamage(lake: Lake, emit: Emit, rewritten = false): void {
   emitDamagedCheckpoints(lake, emit, rewritten);
-  if (lake.isNoted) return;
+  if (lake.hasVersionNote) return;
   const message =
     '_versions.json was missing or damaged, and is written again; commits that were lost with it at the end of a log are not detected';
   emit({ event: 'message', message });

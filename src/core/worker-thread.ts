@@ -94,7 +94,7 @@ export class WorkerThread<Question, Answer> {
 
   async close(): Promise<void> {
     this.#signal.removeEventListener('abort', this.#stop);
-    this.#fail(ended('it was closed'));
+    this.#fail(threadEnded('it was closed'));
     const worker = this.#worker;
     this.#worker = undefined;
     await worker?.terminate();
@@ -112,7 +112,7 @@ export class WorkerThread<Question, Answer> {
       else asked?.reject(new LedgerlakeError(reply.code, reply.message));
     });
     const fail = (error: unknown): void => {
-      this.#fail(ended(messageOf(error)));
+      this.#fail(threadEnded(messageOf(error)));
     };
     worker.on('messageerror', fail);
     worker.on('error', fail);
@@ -133,7 +133,7 @@ export class WorkerThread<Question, Answer> {
   };
 }
 
-function ended(why: string): LedgerlakeError {
+function threadEnded(why: string): LedgerlakeError {
   return new LedgerlakeError(
     'ENCODER',
     `expected the thread that writes Parquet to finish, it ended early (${why}); run the same command again`,

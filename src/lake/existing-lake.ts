@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { systemCode, usageError } from '../core/errors.js';
 import { Lake } from './lake.js';
-import { lookAt } from './inspect-location.js';
+import { inspectLocation } from './inspect-location.js';
 import { lakeFolder, openStore } from './store/open-store.js';
 
 /**
@@ -19,7 +19,7 @@ export async function existingLake(location: string, tables: readonly Table[], c
   await refuseWithoutFolder(location);
   const lake = await Lake.open(store, tables, clock);
   if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
-  const { isEmpty, isBegun, lakeBelow } = await lookAt(
+  const { isEmpty, isBegun, lakeBelow } = await inspectLocation(
     store,
     tables.map(({ name }) => name),
   );
@@ -57,7 +57,7 @@ function missing(location: string): Error {
 }
 
 /** Nothing may be loaded there. `meant`: a lake that is near. */
-function noLake(location: string, found: string, meant?: string): Error {
-  const advice = meant === undefined ? 'name another with --lake' : `did you mean --lake ${meant}?`;
+function noLake(location: string, found: string, nearby?: string): Error {
+  const advice = nearby === undefined ? 'name another with --lake' : `did you mean --lake ${nearby}?`;
   return usageError(`expected a lake at ${location}, ${found}; ${advice}`);
 }

@@ -22,7 +22,7 @@ interface LocationState {
  * @param tables names
  * @throws LedgerlakeError USAGE where it is a table's folder: nothing is read or loaded there
  */
-export async function lookAt(store: Store, tables: readonly string[]): Promise<LocationState> {
+export async function inspectLocation(store: Store, tables: readonly string[]): Promise<LocationState> {
   const names = new Set(tables);
   let files = 0;
   let isBegun = false;

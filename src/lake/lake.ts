@@ -9,8 +9,8 @@ import { fileAt, isReferenced, referencedFiles } from './transaction/references.
 import { commitTransaction, type TransactionResult } from './transaction/transaction.js';
 import { importSpansOf, isDerivedFile, DamagedFile } from './delta/file-tags.js';
 import { describedTables } from './table-descriptions.js';
-import { checkDescribed, checkLogs, noteNewestVersions, nothingNoted, readNewestVersions } from './newest-versions.js';
-import { lookAt } from './inspect-location.js';
+import { checkDescribed, checkLogs, noteNewestVersions, noVersions, readNewestVersions } from './newest-versions.js';
+import { inspectLocation } from './inspect-location.js';
 import { importedKey } from './loads/imported-days.js';
 import {
   type Revisions,
@@ -49,7 +49,7 @@ export class Lake {
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, DeltaTable>;
   readonly #revisions: Revisions | undefined;
-  #isNoted = true;
+  #hasVersionNote = true;
   readonly #waiting = new WaitingSlices();
   readonly #splitting = new Mutex();
   readonly #displacing = new Mutex();
@@ -77,15 +77,16 @@ export class Lake {
     described?: readonly Table[],
   ): Promise<Lake> {
     const names = new Set(tables.map(({ name }) => name));
-    const kept = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
-    const lake = new Lake(store, [...tables, ...kept], clock, revisions);
+    const custom = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
+    const lake = new Lake(store, [...tables, ...custom], clock, revisions);
     const noted = await readNewestVersions(store);
-    const newest = noted ?? nothingNoted;
+    const newest = noted ?? noVersions;
     await lake.refresh();
-    lake.#isNoted = noted !== undefined || lake.tables.every(({ snapshot }) => snapshot.version < 0);
+    lake.#hasVersionNote = noted !== undefined || lake.tables.every(({ snapshot }) => snapshot.version < 0);
     checkDescribed(newest, lake.#tables, store.location);
     await checkLogs(newest, lake.tables, store);
-    if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) await lookAt(store, [...lake.#tables.keys()]);
+    if (lake.tables.every(({ snapshot }) => snapshot.version < 0))
+      await inspectLocation(store, [...lake.#tables.keys()]);
     return lake;
   }
 
@@ -131,8 +132,8 @@ export class Lake {
    * Whether the lake said, when it was opened, which versions its tables had come to. Else commits may be gone that nobody
    * misses, and what no log references may be theirs.
    */
-  get isNoted(): boolean {
-    return this.#isNoted;
+  get hasVersionNote(): boolean {
+    return this.#hasVersionNote;
   }
 
   get tables(): readonly DeltaTable[] {
@@ -227,7 +228,7 @@ export class Lake {
       const damaged =
         (replaces || displaces) && split !== undefined ? await this.#split(slice, main, split) : undefined;
       if (damaged !== undefined && !slice.refresh) throw damaged;
-      const givingWay = this.#givingWay(slice, main);
+      const givingWay = this.#displacedPaths(slice, main);
       const one = { slice, revision };
       const slices =
         damaged === undefined ? [one] : this.#waiting.with(this.table(main.name).snapshot, { ...one, main, damaged });
@@ -237,7 +238,7 @@ export class Lake {
         const { isStale, ...committed } = await this.#commit(
           slices,
           main,
-          () => split === undefined || this.#givingWay(slice, main) === givingWay,
+          () => split === undefined || this.#displacedPaths(slice, main) === givingWay,
         );
         if (committed.isCommitted) for (const each of slices) each.revision?.committed();
         if (!isStale || attempt === mostSplits) return committed;
@@ -279,7 +280,8 @@ export class Lake {
     try {
       await this.#splitting.run(async () => {
         const mixed = filesToSplit(this.table(main.name).snapshot, slice);
-        if (mixed.length > 0 || this.#reaches(slice, main)) await split({ ...slice, loadKeys: replacedKeys(slice) });
+        if (mixed.length > 0 || this.#mayReplaceUndated(slice, main))
+          await split({ ...slice, loadKeys: replacedKeys(slice) });
       });
       return undefined;
     } catch (error) {
@@ -290,16 +292,16 @@ export class Lake {
 
   /** Whether imported rows give way to the slice, or may have to. */
   #displaces(slice: SliceCommit, main: Table): boolean {
-    return displacedKeys(this.table(main.name).snapshot, slice).length > 0 || this.#reaches(slice, main);
+    return displacedKeys(this.table(main.name).snapshot, slice).length > 0 || this.#mayReplaceUndated(slice, main);
   }
 
   /** Whether imported events without a date may be of what the slice has read. */
-  #reaches({ pipeline, account, splits }: SliceCommit, main: Table): boolean {
-    return splits !== undefined && this.#reached({ pipeline, account, splits }, main).length > 0;
+  #mayReplaceUndated({ pipeline, account, splits }: SliceCommit, main: Table): boolean {
+    return splits !== undefined && this.#undatedFiles({ pipeline, account, splits }, main).length > 0;
   }
 
   /** Files with imported events without a date that may be of what the slice has read. */
-  #reached(
+  #undatedFiles(
     { pipeline, account, splits }: Pick<SliceCommit, 'pipeline' | 'account' | 'splits'>,
     main: Table,
   ): readonly Add[] {
@@ -311,11 +313,11 @@ export class Lake {
   }
 
   /** The files with imported rows that give way to the slice, or may have to, as one text. */
-  #givingWay(slice: SliceCommit, main: Table): string {
+  #displacedPaths(slice: SliceCommit, main: Table): string {
     if (slice.splits === undefined) return '';
     const { snapshot } = this.table(main.name);
     const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
-    return [...new Set([...displaced, ...this.#reached(slice, main)])].map(({ path }) => path).join();
+    return [...new Set([...displaced, ...this.#undatedFiles(slice, main)])].map(({ path }) => path).join();
   }
 
   /** Commits slices as one. */
@@ -360,7 +362,7 @@ export class Lake {
   }
 
   /** Removes files that no version of the log names any more. */
-  async drop(paths: readonly string[]): Promise<void> {
+  async removeFiles(paths: readonly string[]): Promise<void> {
     for (const path of new Set(paths)) await this.store.remove(path);
   }
 }

@@ -20,7 +20,7 @@ type Logged = Pick<DeltaTable, 'schema' | 'snapshot' | 'logLocation' | 'refresh'
 type Versioned = Pick<DeltaTable, 'schema'> & { readonly snapshot: { readonly version: number } };
 
 /** What a lake without the note says. */
-export const nothingNoted: NewestVersions = { versions: {}, described: {} };
+export const noVersions: NewestVersions = { versions: {}, described: {} };
 
 /**
  * Reads which versions a lake had come to: to be asked before its logs are read. Undefined where there is no note, or it
@@ -96,7 +96,7 @@ export function logMissing(location: string, file: string): LedgerlakeError {
 /** Notes the versions that tables have come to, unless the lake's note says so already. */
 export async function noteNewestVersions(store: Store, tables: readonly Versioned[]): Promise<void> {
   const found = await readNewestVersions(store);
-  const before = found ?? nothingNoted;
+  const before = found ?? noVersions;
   const begun = tables.filter(({ snapshot }) => snapshot.version >= 0);
   // Another run may have read further by now.
   const versions = begun.map(({ schema: { name }, snapshot: { version } }): [string, number] => [

@@ -17,19 +17,19 @@ export function descriptionPath(pipeline: string): string {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, LAKE_LOG where a description is damaged
  */
 export async function describedTables(store: Store): Promise<readonly Table[]> {
-  const kept = new Map<string, Table>();
+  const tables = new Map<string, Table>();
   for await (const { path } of store.list(folder)) {
     const bytes = path.endsWith('.json') ? await store.read(path) : undefined;
     if (bytes === undefined) continue;
     const location = `${store.location}/${path}`;
-    for (const table of await readKept(bytes, location)) {
+    for (const table of await readDescription(bytes, location)) {
       if (descriptionPath(table.customPipeline ?? '') !== path)
         throw damaged(location, `it describes ${descriptionPath(table.customPipeline ?? '')}`);
-      if (kept.has(table.name)) throw damaged(location, `another one describes ${table.name} too`);
-      kept.set(table.name, table);
+      if (tables.has(table.name)) throw damaged(location, `another one describes ${table.name} too`);
+      tables.set(table.name, table);
     }
   }
-  return [...kept.values()];
+  return [...tables.values()];
 }
 
 /** Those of pipelines that have a file in one of their tables: what a run has described, and loaded nothing of, binds nobody. */
@@ -65,7 +65,7 @@ export async function describeTables(store: Store, tables: readonly Table[]): Pr
   }
 }
 
-async function readKept(bytes: Uint8Array, location: string): Promise<readonly Table[]> {
+async function readDescription(bytes: Uint8Array, location: string): Promise<readonly Table[]> {
   let kept: unknown;
   try {
     kept = JSON.parse(Buffer.from(bytes).toString());

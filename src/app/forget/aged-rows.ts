@@ -123,7 +123,7 @@ function listedGroups(table: DeltaTable, { account, before }: Retention): Set<st
 
 /** A table's files, and the load keys of which rows were found, with rows that stay and without. */
 async function agedFiles(
-  { workspace: { database, fresh, clear }, lake, account, before }: Retention,
+  { workspace: { database, newPath, clear }, lake, account, before }: Retention,
   table: DeltaTable,
   rule: AgingRule,
 ): Promise<{ files: AgedFile[]; emptied: Set<string>; filled: Set<string> }> {
@@ -137,7 +137,7 @@ async function agedFiles(
     }
     const counts = await database.rows(
       `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staying(rule, before)}) AS kept ` +
-        `FROM ${readParquet([await fetched(lake, table.pathOf(add), fresh)])} GROUP BY load_key`,
+        `FROM ${readParquet([await fetched(lake, table.pathOf(add), newPath)])} GROUP BY load_key`,
     );
     for (const { load_key, kept } of counts) (kept === 0n ? found.emptied : found.filled).add(String(load_key));
     found.files.push({ add, derived, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
@@ -206,7 +206,7 @@ async function rewritten(
   const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({
     table: table.schema,
     write: async (metadata: ReadonlyMap<string, string>) => {
-      const source = await fetched(lake, path, workspace.fresh);
+      const source = await fetched(lake, path, workspace.newPath);
       const local = await writeFiltered(workspace, table.schema, [source], staying(rule, before), metadata);
       // The source is deleted for good. Rows of the main file have been counted.
       const rows = table === main ? kept : await countRows(workspace.database, source, staying(rule, before));
@@ -219,8 +219,8 @@ async function rewritten(
 }
 
 /** A lake's file as one of the local disk, whatever its bytes: what is damaged is forgotten as well. */
-async function fetched({ store }: Lake, path: string, fresh: () => string): Promise<string> {
-  const file = await localFile(store, path, fresh);
+async function fetched({ store }: Lake, path: string, newPath: () => string): Promise<string> {
+  const file = await localFile(store, path, newPath);
   if (file !== undefined) return file;
   throw new LedgerlakeError(
     'LAKE_STORE',

@@ -21,7 +21,7 @@ import {
 import { existingLake } from '../../lake/existing-lake.js';
 import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
-import { forgetAskedRanges } from '../../lake/upkeep/asked-ranges.js';
+import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { acquireExclusiveLease, leasePath, otherLeases } from '../../lake/upkeep/leases.js';
 import { rowsInLog } from '../../lake/files/new-file.js';
 import { restoreSwapped } from '../../lake/transaction/references.js';
@@ -101,7 +101,7 @@ export async function forgetIn(
       before === undefined
         ? await forgetAll(lake, account, clock.now())
         : await removeAged(lake, account, before, clock);
-    if (before !== undefined) for (const path of await forgetAskedRanges(store, account, before)) spare.add(path);
+    if (before !== undefined) for (const path of await forgetRequestedRanges(store, account, before)) spare.add(path);
     log(`${account}: removed from the tables; erasing the remaining files`);
     // Pages that runs have left may lie elsewhere: a lake on S3 has them on this machine.
     await eraseState({ lake: address, journal }, account, before === undefined);

@@ -107,7 +107,7 @@ async function newEvents(
   stored: StoredDays,
   staged: StagedMonth,
 ): Promise<NewEvents> {
-  const { database, fresh } = workspace;
+  const { database, newPath } = workspace;
   const inLake = (await files.of(lake, events, stored.files)).flatMap(({ paths }) => paths);
   const days = stored.open.map((day) => timestampLiteral(day)).join(', ');
   const isOpen = days === '' ? 'false' : `window_start IN (${days})`;
@@ -144,7 +144,7 @@ async function newEvents(
       select:
         `SELECT staged.* EXCLUDE (file_row_number)${replaced} FROM ${rowsIn([from], ', file_row_number = true')} ` +
         'AS staged JOIN chosen_ ON staged.event_id = chosen_.event_id ORDER BY staged.file_row_number',
-      target: fresh(),
+      target: newPath(),
       metadata,
       groupRows: mostGroupRows,
     });

@@ -2,7 +2,7 @@ import { financialEventGroups } from '../../../pipelines/financial-event-groups.
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
+import { familiesOf, type Family, type PipelineTables } from '../../core/columns/table.js';
 import { CheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
@@ -23,7 +23,7 @@ import { UndatedDedup } from './undated-events.js';
 const eventFamily = familyOf(financialEvents);
 const groupFamily = familyOf(financialEventGroups);
 
-function familyOf(pipeline: Tabled): Family {
+function familyOf(pipeline: PipelineTables): Family {
   const [family] = familiesOf([pipeline]);
   if (family === undefined) throw new Error(`the pipeline ${pipeline.name} has no table`);
   return family;

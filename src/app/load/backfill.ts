@@ -1,5 +1,5 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
-import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readRange, type RangeOptions } from '../configuration/range.js';
 import { provisionalSummary } from '../provisional-summary.js';
@@ -41,7 +41,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
       refresh,
       plan: (lake) => {
         isFirst = lake.accounts().size === 0;
-        const requested = withNeeds(job.pipelines).flatMap((pipeline): AskedRange[] => {
+        const requested = withNeeds(job.pipelines).flatMap((pipeline): RequestedRange[] => {
           const gaps = pipeline.coverage?.(lake, job.account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
         });

@@ -73,7 +73,7 @@ async function firstPage(
   pipeline: CustomPipeline,
   window: Window,
   reading: Parameters<CustomPipeline['pages']>[1],
-  { database, keep }: Workspace,
+  { database, writeLocal }: Workspace,
 ): Promise<FirstPage> {
   const slice = windowSlice(window);
   const collector = pipeline.collect(slice);
@@ -86,7 +86,7 @@ async function firstPage(
   const tables: PageTable[] = [];
   for (const { rows: tableRows } of collector.finish().toReversed()) {
     const { table } = tableRows;
-    const path = await keep((await encodeFile(tableRows, new Map())).bytes);
+    const path = await writeLocal((await encodeFile(tableRows, new Map())).bytes);
     const shown = table.columns.filter(({ nullable }) => nullable).map(({ name }) => identifier(name));
     const { columns, chunks } = await database.query(`SELECT ${shown.join(', ')} FROM ${rowsIn([path])}`);
     const rows = [];

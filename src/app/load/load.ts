@@ -11,7 +11,7 @@ import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findin
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { begunTables, describeTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
-import { noteAskedRanges, readAskedRanges, type AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -50,7 +50,7 @@ interface LoadPlan {
   readonly pipelines: readonly FinancesPipeline[];
   readonly range: Window;
   /** Ranges whose absence the next sync could not notice, should this run leave them open. */
-  readonly asked: readonly AskedRange[];
+  readonly asked: readonly RequestedRange[];
 }
 
 /** A run that has ended. */
@@ -70,7 +70,7 @@ interface Load {
   /** Takes the lake as soon as it is open. */
   readonly opened?: (lake: Lake) => void;
   /** What to load, given the lake as it is once the run holds its lease, and what earlier runs were asked for and isn't loaded. */
-  readonly plan: (lake: Lake, unfinished: readonly AskedRange[]) => LoadPlan | Promise<LoadPlan>;
+  readonly plan: (lake: Lake, unfinished: readonly RequestedRange[]) => LoadPlan | Promise<LoadPlan>;
   /** What is wrong with the lake after a run that came to its end; undefined where nothing is. */
   readonly judge?: (lake: Lake) => LedgerlakeError | undefined;
   /** Prints what came of the run, which may have failed. */
@@ -179,7 +179,7 @@ async function prepareLake(lake: Lake, { asked, begun }: Target, { retentionHour
 interface Begun {
   readonly plan: LoadPlan;
   /** What earlier runs were asked for, and isn't loaded. */
-  readonly unfinished: readonly AskedRange[];
+  readonly unfinished: readonly RequestedRange[];
   /** Whether the lake has notes of what runs were asked for. */
   readonly hasNotes: boolean;
 }
@@ -192,12 +192,12 @@ async function begin(
   { emit }: RunContext,
 ): Promise<Begun> {
   const { account } = job;
-  const notes = await readAskedRanges(lake.store, account, (file) => {
+  const notes = await readRequestedRanges(lake.store, account, (file) => {
     emit({ event: 'note-passed-over', file });
   });
   const unfinished = unfinishedRanges(lake, notes);
   const plan = await planOf(lake, unfinished);
-  await noteAskedRanges(lake.store, account, lease.id, plan.asked, notes);
+  await noteRequestedRanges(lake.store, account, lease.id, plan.asked, notes);
   emit({
     ...{ event: 'run-started', command, account, lake: options.lake },
     pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
@@ -258,7 +258,7 @@ function emitEnd(lake: Lake, { account, failure, seconds }: RunReport, emit: Emi
 /** Removes the notes of what runs were asked for where all of it is loaded by now. */
 async function removeLoadedNotes(lake: Lake, account: string, emit: Emit): Promise<void> {
   try {
-    for (const note of await readAskedRanges(lake.store, account, () => undefined)) {
+    for (const note of await readRequestedRanges(lake.store, account, () => undefined)) {
       if (isLoaded(lake, note)) await lake.store.remove(note.path);
     }
   } catch (error) {

@@ -90,7 +90,7 @@ async function dropDamagedHistory({ lake, account, clock, signal, emit }: Mainte
       const { reason = '' } = damaged.get(add.path) ?? {};
       emit({ event: 'history-dropped', file: table.pathOf(add), slice, rows, reason });
     }
-    await lake.drop(gone.map((add) => table.pathOf(add)));
+    await lake.removeFiles(gone.map((add) => table.pathOf(add)));
   }
 }
 

@@ -14,7 +14,7 @@ import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { defaultLimits, localFile, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { firstDataFile, nothingNoted, readNewestVersions } from '../../lake/newest-versions.js';
+import { firstDataFile, noVersions, readNewestVersions } from '../../lake/newest-versions.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import type { Store } from '../../lake/store/store.js';
 import { monthRange } from '../reread-command.js';
@@ -40,7 +40,7 @@ export interface OpenedTable {
 
 export async function openTables(store: Store, schemas: readonly Table[], clock: Clock): Promise<OpenedTable[]> {
   const note = await readNewestVersions(store);
-  const { versions } = note ?? nothingNoted;
+  const { versions } = note ?? noVersions;
   const opened: OpenedTable[] = [];
   for (const schema of schemas) {
     const table = new DeltaTable(schema, store, clock);
@@ -213,7 +213,7 @@ function comparisonOf(schema: Table, store: Store, workspace: Workspace): FileCo
   const { database } = workspace;
   const using = async <T>(files: readonly StoredRows[], use: (...rows: string[]) => Promise<T>): Promise<T> => {
     const rows: string[] = [];
-    for (const { path } of files) rows.push(rowsIn([(await localFile(store, path, workspace.fresh)) ?? '']));
+    for (const { path } of files) rows.push(rowsIn([(await localFile(store, path, workspace.newPath)) ?? '']));
     try {
       return await use(...rows);
     } finally {
@@ -250,7 +250,7 @@ async function disjointFiles(
   const columns = ['event_id', 'content_hash', 'change', 'seen_at', 'source'].map(identifier).join(', ');
   await database.execute(`CREATE OR REPLACE TEMP TABLE kept_ (file BIGINT, row_ UBIGINT)`);
   for (const [at, { path, account }] of files.entries()) {
-    const local = (await localFile(store, path, workspace.fresh)) ?? '';
+    const local = (await localFile(store, path, workspace.newPath)) ?? '';
     const select = `SELECT ${at}, hash(${literal(account)}, ${columns}) FROM ${rowsIn([local])}`;
     await database.execute(`INSERT INTO kept_ ${select}`);
     await workspace.clear();

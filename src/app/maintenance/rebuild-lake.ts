@@ -306,7 +306,7 @@ class FamilyRebuild {
       const file = await checkedSource(lake.store, lake.table(family.main.name), main, workspace);
       const stored = this.#isDiffering ? undefined : await this.#storedEntries(bundle, workspace);
       const { rawBytes } = workspace.limits;
-      const folder = workspace.fresh();
+      const folder = workspace.newPath();
       const entries = await threads.entries({ pipeline: family.pipeline, main, file, stored, rawBytes, folder });
       return { bundle, workspace, isByBytes: stored?.sha256 !== undefined, entries };
     } catch (error) {

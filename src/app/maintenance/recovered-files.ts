@@ -84,7 +84,7 @@ export async function storedRows(
     if (footer?.account !== account || !pipelines.has(footer.pipeline)) {
       return doubtful('its footer names another account or pipeline');
     }
-    const local = (await localFile(store, path, workspace.fresh)) ?? '';
+    const local = (await localFile(store, path, workspace.newPath)) ?? '';
     const fault = await shapeFault(workspace, schema, local);
     if (fault !== undefined) return doubtful(fault);
     const loadKeys =

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { ResultCell, ResultRows } from '../../core/text/rows.js';
-import { createViews, lostFile, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
+import { createViews, isFileMissing, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import type { Database, QueryResult } from '../../core/duckdb/connection.js';
 
 export interface LakeDatabaseOptions {
@@ -43,7 +43,7 @@ export class LakeDatabase {
         this.#files = files;
         return files;
       } catch (error) {
-        if (attempt === 3 || !lostFile(error)) throw await this.#faultOf(error);
+        if (attempt === 3 || !isFileMissing(error)) throw await this.#faultOf(error);
       }
     }
   }
@@ -82,7 +82,7 @@ export class LakeDatabase {
     try {
       return await started(await database.query(statement, options));
     } catch (error) {
-      if (!lostFile(error)) throw error;
+      if (!isFileMissing(error)) throw error;
       await this.refresh(options.signal);
       return started(await database.query(statement, options));
     }

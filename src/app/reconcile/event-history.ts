@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { sqlType, type Table, type Column, type Tabled } from '../../core/columns/table.js';
+import { sqlType, type Table, type Column, type PipelineTables } from '../../core/columns/table.js';
 import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
 import { bytesOf, copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
@@ -31,7 +31,7 @@ function valueOf(main: Table, name: string): string {
  * @param seenAt milliseconds since 1970
  */
 export async function historyFiles(
-  { database, fresh }: Workspace,
+  { database, newPath }: Workspace,
   main: Table,
   slice: SliceCommit,
   entries: { readonly table: Table; readonly stored: string } | undefined,
@@ -68,7 +68,7 @@ export async function historyFiles(
   const files: SliceFile[] = [];
   const metadata = fileMetadata(slice.pipeline, slice.account, loadKeysLabel(slice.loadKeys));
   for (const { month } of await database.rows('SELECT DISTINCT month_ AS month FROM history_ ORDER BY month')) {
-    const target = fresh();
+    const target = newPath();
     const local = await copyRows(database, eventHistory, {
       select:
         `SELECT * EXCLUDE (month_) FROM history_ WHERE month_ = ${literal(String(month))} ` +
@@ -125,4 +125,4 @@ function packedType(table: Table): Readonly<Record<string, string>> {
 }
 
 /** What `compact` calls the history: it belongs to no pipeline alone. */
-export const historyFamily: Tabled = { name: 'event-history', tables: [eventHistory] };
+export const historyFamily: PipelineTables = { name: 'event-history', tables: [eventHistory] };

@@ -206,8 +206,8 @@ function overviewText(statuses: readonly AccountStatus[]): string {
 }
 
 /** A warning that the loss of commits may go unnoticed. */
-function notedText({ isNoted }: Lake, { lake, config }: StatusOptions): string {
-  if (isNoted) return '';
+function notedText({ hasVersionNote }: Lake, { lake, config }: StatusOptions): string {
+  if (hasVersionNote) return '';
   const text =
     '_versions.json is missing or damaged: commits that are lost at the end of a log are not detected; this command names the remedy:';
   return `${wrapped(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n\n`;

@@ -54,7 +54,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   const results = certificate.results();
   const { config } = options;
   const unnamed = certificate.problems().filter(({ check, kind }) => check === 'unnamed-files' && kind === 'note');
-  const cutOff = new Set(lake.isNoted ? [] : unnamed.map(({ table }) => table));
+  const cutOff = new Set(lake.hasVersionNote ? [] : unnamed.map(({ table }) => table));
   const lastRun = await readLastRun(lake.store);
   const mended = { lake, location: options.lake, lastRun, config, cutOff };
   const scopeOf = (account: string | undefined) => ({

@@ -161,7 +161,7 @@ export class Destination {
 
   /** Runs work that writes results; where it throws, a file has none of them. */
   whole<T>(write: () => Promise<T>): Promise<T> {
-    return this.#file === undefined ? write() : this.#file.whole(write);
+    return this.#file === undefined ? write() : this.#file.atomically(write);
   }
 
   /** Drops a file that hasn't got its name. */

@@ -12,14 +12,14 @@ export function isRunLengths(values: ColumnValues): values is RunLengths {
   return 'lengths' in values;
 }
 
-/** Rows of a table on their way to a file. */
+/** Rows of a table that are to be encoded. */
 export class TableRows {
   readonly table: Table;
   readonly length: number;
   readonly #columns: Readonly<Record<string, ColumnValues>>;
   #batch: RecordBatch | undefined;
 
-  /** @throws Error where a column is missing, too many, or of another length: a fault of the caller's */
+  /** @throws Error where a column is missing, too many, or of another length: a bug of the caller */
   constructor(table: Table, length: number, columns: Readonly<Record<string, ColumnValues>>) {
     this.table = table;
     this.length = length;
@@ -49,7 +49,7 @@ export class TableRows {
   /** The rows with a value for each row of each column. */
   get batch(): RecordBatch {
     if (this.#batch !== undefined) return this.#batch;
-    const arrays = Object.entries(this.#columns).map(([name, values]) => [name, expanded(values)] as const);
+    const arrays = Object.entries(this.#columns).map(([name, values]) => [name, expandRuns(values)] as const);
     return (this.#batch = recordBatch(this.table, this.length, Object.fromEntries(arrays)));
   }
 }
@@ -59,14 +59,14 @@ function rowsOf({ values, lengths }: RunLengths): number {
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
-/** A value for each row. Runs have values of a fixed width, or numbers in a dictionary. */
-export function expanded(values: ColumnValues): Data {
+/** Expands runs to a value for each row. Runs have values of a fixed width or dictionary numbers. */
+export function expandRuns(values: ColumnValues): Data {
   if (!isRunLengths(values)) return values;
   const { type, dictionary } = values.values;
   const array: unknown = values.values.values;
   if (!(ArrayBuffer.isView(array) && array.byteOffset % 4 === 0)) throw new Error('expected values of a fixed width');
   const words = new Int32Array(array.buffer, array.byteOffset, array.byteLength / 4);
-  // By the type: what comes from an Arrow stream may have more bytes behind its values.
+  // The width comes from the type: buffers of an Arrow stream may have padding after the values.
   const isNumbered = arrow().DataType.isDictionary(type) || arrow().DataType.isDate(type);
   const wordsPerValue = isNumbered ? 1 : (numbersOf(values.values)?.wordsPerValue ?? NaN);
   if (Number.isNaN(wordsPerValue)) throw new Error('expected numbers, or texts of a dictionary');
@@ -86,7 +86,7 @@ export function expanded(values: ColumnValues): Data {
       if (isNone && nullBitmap) nullBitmap[row >> 3] = (nullBitmap[row >> 3] ?? 0) & ~(1 << (row & 7));
     }
   }
-  // Of the same kind as the values of the runs, whose memory may be shared by 64-bit integers.
+  // The array's type is that of the runs' values.
   const data = array instanceof BigInt64Array ? new BigInt64Array(into.buffer) : into;
   const buffers =
     nullBitmap === undefined

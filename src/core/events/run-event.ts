@@ -2,7 +2,7 @@
  * What happens in a run, as its listeners get it: plain log, JSON log, live view, metrics. The JSON log writes each as it is,
  * so fields are JSON, instants ISO 8601 in UTC, and never a secret. `docs/logs.md` describes all of them.
  */
-export type RunEvent = EventOf<RunEvents> | (OfSlice & UpstreamEvent);
+export type RunEvent = EventOf<RunEvents> | (SliceEvent & UpstreamEvent);
 
 type EventOf<Events> = { [Name in keyof Events]: { readonly event: Name } & Events[Name] }[keyof Events];
 
@@ -77,7 +77,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'queue-failed': 'warn',
 };
 
-interface OfSlice {
+interface SliceEvent {
   readonly pipeline: string;
   /** `2026-01-01T00:00:00.000Z/2026-01-08T00:00:00.000Z`, `group G1`. */
   readonly slice: string;
@@ -170,13 +170,13 @@ interface RunEvents {
     readonly bytes: number;
     readonly seconds: number;
   };
-  'slice-opened': OfSlice & {
+  'slice-opened': SliceEvent & {
     /** Pages that the pipeline is expected to have left, open slices included; null while nobody knows. */
     readonly pagesLeft: number | null;
   };
   /** A page, that was received now or by an earlier run, is part of what its slice holds. */
-  'page-read': OfSlice & { readonly results: number; readonly pagesLeft: number | null };
-  'slice-committed': OfSlice & {
+  'page-read': SliceEvent & { readonly results: number; readonly pagesLeft: number | null };
+  'slice-committed': SliceEvent & {
     /** Rows read, by table. */
     readonly rows: Readonly<Record<string, number>>;
     /** Files written, and their bytes. */
@@ -186,14 +186,14 @@ interface RunEvents {
     readonly left: string;
   };
   /** A slice can't be read in the way that was tried. */
-  'slice-failed': OfSlice & {
+  'slice-failed': SliceEvent & {
     readonly verdict: 'abort' | 'skip' | 'known' | 'split' | 'shorten' | 'retry';
     /** `too-large`, `bound-too-late`, `fault` …; null for what isn't a failure of reading. */
     readonly cause: string | null;
     readonly reason: string;
   };
   /** Another run has loaded it meanwhile: what was read is dropped. */
-  'slice-conflict': OfSlice;
+  'slice-conflict': SliceEvent;
   /** More is read again than was asked for, as a damaged file holds it as well. */
   'refresh-widened': {
     readonly pipeline: string;

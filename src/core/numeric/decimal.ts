@@ -44,18 +44,18 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number, into:
   // Digit number i is worth 10^(point - 1 - i); in millionths, its place counts from 0 at the sixth decimal.
   let high = 0;
   let low = 0;
-  let place = point - 1 + decimalScale;
+  let exponentOfTen = point - 1 + decimalScale;
   for (at = from; at < mantissaEnd; at++) {
     const digit = (bytes[at] ?? 0) - 0x30;
     if (digit < 0) continue;
     if (digit > 0) {
-      if (place < 0 || place >= decimalPrecision) return false;
-      if (place >= 9) high += digit * (powersOfTen[place - 9] ?? 0);
-      else low += digit * (powersOfTen[place] ?? 0);
+      if (exponentOfTen < 0 || exponentOfTen >= decimalPrecision) return false;
+      if (exponentOfTen >= 9) high += digit * (powersOfTen[exponentOfTen - 9] ?? 0);
+      else low += digit * (powersOfTen[exponentOfTen] ?? 0);
     }
-    place--;
+    exponentOfTen--;
   }
-  put(high, low, negative, into);
+  writeInt64(high, low, negative, into);
   return true;
 }
 
@@ -72,7 +72,7 @@ function exponent(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /** high * 10^9 + low, both below 10^9, as a signed 64-bit integer: 10^9 is split so that no product passes 2^53. */
-function put(high: number, low: number, negative: boolean, into: Int64Halves): void {
+function writeInt64(high: number, low: number, negative: boolean, into: Int64Halves): void {
   const upper = high * (billion >>> 16);
   const middle = (upper % 65536) * 65536 + high * (billion & 0xffff) + low;
   let low32 = middle % two32;

@@ -179,15 +179,16 @@ class ColumnPages {
   #open(): void {
     const { struct: header, end: start } = readStructAt(this.#chunk, this.#next);
     const end = start + numberField(header, 3);
-    if (end > this.#chunk.length) throw this.#odd(`a page within ${this.#chunk.length} bytes`, `one up to ${end}`);
+    if (end > this.#chunk.length) throw this.#mismatch(`a page within ${this.#chunk.length} bytes`, `one up to ${end}`);
     this.#next = end;
     const page = this.#unpack(this.#chunk.subarray(start, end));
-    if (page.length !== numberField(header, 2)) throw this.#odd(`${numberField(header, 2)} bytes`, `${page.length}`);
+    if (page.length !== numberField(header, 2))
+      throw this.#mismatch(`${numberField(header, 2)} bytes`, `${page.length}`);
     const [[dictionary], [data]] = [structFields(header, 7), structFields(header, 5)];
     const pageHeader = dictionary ?? data;
-    if (pageHeader === undefined) throw this.#odd('values or a dictionary', 'neither');
+    if (pageHeader === undefined) throw this.#mismatch('values or a dictionary', 'neither');
     const count = numberField(pageHeader, 1);
-    if (count < 0 || count > this.#groupRows) throw this.#odd(`${this.#groupRows} values at the most`, `${count}`);
+    if (count < 0 || count > this.#groupRows) throw this.#mismatch(`${this.#groupRows} values at the most`, `${count}`);
     if (dictionary === undefined) this.#readRows(page, count, numberField(pageHeader, 2));
     else this.#dictionary = this.#plainValues(page, 0, count);
   }
@@ -207,26 +208,26 @@ class ColumnPages {
   #dictionaryNumbers(page: Uint8Array, start: number, count: number): Int32Array {
     const numbers = count === 0 ? new Int32Array() : readHybrid(page, start + 1, count, page[start] ?? 0);
     const odd = numbers.find((number) => number < 0 || number >= this.#dictionary.count);
-    if (odd !== undefined) throw this.#odd(`a number below ${this.#dictionary.count}`, `${odd}`);
+    if (odd !== undefined) throw this.#mismatch(`a number below ${this.#dictionary.count}`, `${odd}`);
     return numbers;
   }
 
   #valuesIn(page: Uint8Array, start: number, count: number, valueEncoding: number): PageValues {
     const { isOfTexts } = this.#column;
     if (valueEncoding === encoding.plain) return this.#plainValues(page, start, count);
-    if (valueEncoding === encoding.deltaLengthByteArray && isOfTexts) return textsBehindLengths(page, start, count);
+    if (valueEncoding === encoding.deltaLengthByteArray && isOfTexts) return deltaLengthTexts(page, start, count);
     if (valueEncoding === encoding.deltaBinaryPacked && !isOfTexts) {
       const { values } = readDeltas(page, start, count);
       return { ...noValues, count, integers: BigInt64Array.from(values, BigInt) };
     }
-    throw this.#odd('an encoding of its type', `${valueEncoding}`);
+    throw this.#mismatch('an encoding of its type', `${valueEncoding}`);
   }
 
   #plainValues(page: Uint8Array, start: number, count: number): PageValues {
     return this.#column.isOfTexts ? plainTexts(page, start, count) : plainIntegers(page, start, count);
   }
 
-  #odd(expected: string, found: string): Error {
+  #mismatch(expected: string, found: string): Error {
     return new Error(`expected ${expected} in a page of ${this.#column.name}, got ${found}`);
   }
 }
@@ -260,7 +261,7 @@ function plainTexts(page: Uint8Array, from: number, count: number): PageValues {
 }
 
 /** Texts behind the lengths of all of them (Encodings.md, "Delta-length byte array"). Throws an Error as `plainTexts` does. */
-function textsBehindLengths(page: Uint8Array, from: number, count: number): PageValues {
+function deltaLengthTexts(page: Uint8Array, from: number, count: number): PageValues {
   const { values: lengths, end: first } = readDeltas(page, from, count);
   const starts = new Int32Array(count);
   const ends = new Int32Array(count);

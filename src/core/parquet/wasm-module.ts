@@ -10,7 +10,7 @@ export function wasmModule(): WebAssembly.Module {
   const known: unknown = getEnvironmentData(key);
   if (known instanceof WebAssembly.Module) return known;
   const path = createRequire(import.meta.url).resolve('parquet-wasm/esm/parquet_wasm_bg.wasm');
-  const compiled = new WebAssembly.Module(passingBytes(path));
+  const compiled = new WebAssembly.Module(temporaryBytes(path));
   // Threads that start later come with it.
   setEnvironmentData(key, compiled);
   return compiled;
@@ -22,7 +22,7 @@ const wasmPage = 65_536;
  * A file's bytes for a moment, in memory that V8 maps for itself and gives back. Of the C library's own memory 5 MB that were
  * freed once would let it keep as much of whatever is freed later.
  */
-function passingBytes(path: string): Uint8Array {
+function temporaryBytes(path: string): Uint8Array {
   const file = openSync(path, 'r');
   try {
     const { size } = fstatSync(file);

@@ -9,11 +9,11 @@ export function currencyPlaces(code: string): number {
 /** A decimal's text with that many digits behind the point, rounded half to even, for display: `-0.005` is `0.00`. */
 export function roundedDecimal(text: string, places: number): string {
   const [, sign = '', whole = '0', fraction = ''] = /^([+-]?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
-  const kept = BigInt(whole + fraction.slice(0, places).padEnd(places, '0'));
+  const digitsKept = BigInt(whole + fraction.slice(0, places).padEnd(places, '0'));
   const rest = fraction.slice(places);
   const half = `5${'0'.repeat(Math.max(0, rest.length - 1))}`;
-  const isUp = rest !== '' && (rest > half || (rest === half && kept % 2n === 1n));
-  const digits = String(isUp ? kept + 1n : kept).padStart(places + 1, '0');
+  const isUp = rest !== '' && (rest > half || (rest === half && digitsKept % 2n === 1n));
+  const digits = String(isUp ? digitsKept + 1n : digitsKept).padStart(places + 1, '0');
   const rounded = places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
   return sign === '-' && /[1-9]/.test(rounded) ? `-${rounded}` : rounded;
 }

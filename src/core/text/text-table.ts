@@ -26,15 +26,15 @@ export async function* tableText(
   const named = columns.map(({ name, kind }) => ({ name: printable(name), kind }));
   const amounts = new AmountTexts(columns);
   let count = 0;
-  let wishes: Wishes | undefined;
+  let preferred: PreferredWidths | undefined;
   let layout: Layout | undefined;
   for await (const rows of batches(chunks)) {
     count += rows.length;
     const texts = amounts.aligned(
       rows.map((row) => row.map((cell, at) => amounts.textOf(cell, at, row) ?? shownText(cell))),
     );
-    wishes = wishesOf(named, texts, wishes);
-    const next = layoutOf(named, wishes, options.width);
+    preferred = preferredWidths(named, texts, preferred);
+    const next = layoutOf(named, preferred, options.width);
     let text = '';
     if (layout === undefined || !same(layout, next)) {
       if (layout !== undefined) text += rule(layout, '└', '┴', '┘');
@@ -44,7 +44,7 @@ export async function* tableText(
     yield text + texts.map((row) => line(named, row, next)).join('');
   }
   if (layout === undefined) {
-    layout = layoutOf(named, wishesOf(named, []), options.width);
+    layout = layoutOf(named, preferredWidths(named, []), options.width);
     yield head(named, layout);
   }
   yield rule(layout, '└', '┴', '┘');
@@ -229,7 +229,7 @@ export interface Layout {
 }
 
 /** What the columns would like to have: how wide the widest cell of each is, and how wide its name. */
-export interface Wishes {
+export interface PreferredWidths {
   readonly names: readonly number[];
   readonly cells: readonly number[];
 }
@@ -238,7 +238,11 @@ export interface Wishes {
 const leastText = 12;
 
 /** The wishes of these rows, and of those before them. */
-function wishesOf(columns: readonly ResultColumn[], texts: readonly (readonly string[])[], before?: Wishes): Wishes {
+function preferredWidths(
+  columns: readonly ResultColumn[],
+  texts: readonly (readonly string[])[],
+  before?: PreferredWidths,
+): PreferredWidths {
   const cells = columns.map((_, at) => before?.cells[at] ?? 0);
   for (const row of texts) {
     for (const [at, text] of row.entries()) cells[at] = Math.max(cells[at] ?? 0, displayWidth(text));
@@ -250,14 +254,14 @@ function wishesOf(columns: readonly ResultColumn[], texts: readonly (readonly st
  * Fits the columns into `limit` cells (undefined: any width). Text gives way first, the widest before the others; then
  * columns are left out from the middle. Numbers and times are never cut, so a single one may be wider than the limit.
  */
-function layoutOf(columns: readonly ResultColumn[], wishes: Wishes, limit: number | undefined): Layout {
-  const wanted = columns.map((_, at) => Math.max(wishes.names[at] ?? 0, wishes.cells[at] ?? 0, 1));
+function layoutOf(columns: readonly ResultColumn[], preferred: PreferredWidths, limit: number | undefined): Layout {
+  const wanted = columns.map((_, at) => Math.max(preferred.names[at] ?? 0, preferred.cells[at] ?? 0, 1));
   const all = columns.map((_, at) => at);
   if (limit === undefined || total(all, wanted, all.length) <= limit) return { shown: all, widths: wanted };
 
   const least = columns.map(({ kind }, at) => {
     const elastic = kind === 'text' || kind === 'json';
-    return Math.min(wanted[at] ?? 1, elastic ? leastText : Math.max(wishes.cells[at] ?? 0, 4));
+    return Math.min(wanted[at] ?? 1, elastic ? leastText : Math.max(preferred.cells[at] ?? 0, 4));
   });
   const shown = [...all];
   while (shown.length > 1 && total(shown, least, all.length) > limit) shown.splice(shown.length >> 1, 1);

@@ -32,7 +32,7 @@ const readAhead = 32;
  * partition, statistics and tags, transactions, metaData and protocol. Where the log's beginning was removed, or a commit
  * can't be read, the replay begins at the next checkpoint. A hash is kept of each file and transaction.
  */
-export async function replayed(log: DeltaLog, upTo: number): Promise<Replay> {
+export async function replayLog(log: DeltaLog, upTo: number): Promise<Replay> {
   const commits: DamagedCommit[] = [];
   const checkpointed = new Set(await log.checkpoints());
   const versions = new Set([...(await log.commits()), ...checkpointed]);
@@ -57,7 +57,7 @@ export async function replayed(log: DeltaLog, upTo: number): Promise<Replay> {
       if (checkpoint === undefined || !isReadable(checkpoint)) continue;
       const said = new State();
       for (const action of checkpoint.actions) said.apply(action);
-      const fault = state?.difference(said, mayForget === true);
+      const fault = state?.differenceTo(said, mayForget === true);
       if (state === undefined || (mayForget === true && fault === undefined)) state = said;
       if (version === upTo && fault !== undefined)
         wrong = { version, path: log.checkpointPath(version), fault, isCertain: state.isCertain };
@@ -99,7 +99,7 @@ class State {
   }
 
   /** How what is said differs from this, in words; undefined where it doesn't. */
-  difference(said: State, mayForget: boolean): string | undefined {
+  differenceTo(said: State, mayForget: boolean): string | undefined {
     const texts = [
       ...differing(this.#files, said.#files, 'file', false),
       ...differing(this.#txns, said.#txns, 'transaction', mayForget),
@@ -111,13 +111,15 @@ class State {
 
 function differing(
   replayed: ReadonlyMap<string, string>,
-  said: ReadonlyMap<string, string>,
+  checkpointed: ReadonlyMap<string, string>,
   what: string,
   mayLack: boolean,
 ): string[] {
-  const lacking = mayLack ? [] : [...replayed.keys()].filter((key) => !said.has(key));
-  const more = [...said.keys()].filter((key) => !replayed.has(key));
-  const other = [...replayed].filter(([key, hash]) => said.has(key) && said.get(key) !== hash).map(([key]) => key);
+  const lacking = mayLack ? [] : [...replayed.keys()].filter((key) => !checkpointed.has(key));
+  const more = [...checkpointed.keys()].filter((key) => !replayed.has(key));
+  const other = [...replayed]
+    .filter(([key, hash]) => checkpointed.has(key) && checkpointed.get(key) !== hash)
+    .map(([key]) => key);
   const text = (verb: string, keys: readonly string[]) =>
     keys.length === 0 ? [] : [`it ${verb} ${formatCount(keys.length, what)} (${(keys[0] ?? '').slice(0, 100)})`];
   return [...text('lacks', lacking), ...text('has beside them', more), ...text('says something else of', other)];

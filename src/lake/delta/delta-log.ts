@@ -103,13 +103,13 @@ export class DeltaLog {
         const segment = version === hint ? undefined : await this.#from(version, skipped);
         if (segment !== undefined) return segment;
       }
-      return { checkpoint: undefined, commits: await this.#commitsBehind(-1, newestOf(skipped)), skipped };
+      return { checkpoint: undefined, commits: await this.#commitsAfter(-1, newestOf(skipped)), skipped };
     } catch (error) {
       // Only where commits are gone a checkpoint is believed that nothing vouches for.
       for (const { version, fault } of skipped) {
         const actions = fault === undefined ? await this.uncheckedCheckpoint(version) : undefined;
         if (actions === undefined) continue;
-        return { checkpoint: { version, actions }, commits: await this.#commitsBehind(version), skipped: [] };
+        return { checkpoint: { version, actions }, commits: await this.#commitsAfter(version), skipped: [] };
       }
       throw withFaults(error, this.#store.location, skipped);
     }
@@ -223,9 +223,9 @@ export class DeltaLog {
     const checkpoints = await this.#files(checkpointEnding);
     const old = checkpoints.filter((_, at) => (checkpoints[at + 1]?.modifiedAt ?? Infinity) < supersededBefore);
     const hint = old.length === 0 ? undefined : await this.newestCheckpoint();
-    const gone = old.filter(({ version }) => hint !== undefined && version < hint);
-    if (hint === undefined || gone.length === 0 || !isReadable(await this.checkpoint(hint))) return;
-    for (const { path } of gone) await this.#store.remove(path);
+    const superseded = old.filter(({ version }) => hint !== undefined && version < hint);
+    if (hint === undefined || superseded.length === 0 || !isReadable(await this.checkpoint(hint))) return;
+    for (const { path } of superseded) await this.#store.remove(path);
   }
 
   /** The versions that there are checkpoints of, the oldest first. */
@@ -287,7 +287,7 @@ export class DeltaLog {
     if (found === undefined) return undefined;
     if (isReadable(found)) {
       const { actions } = found;
-      const commits = await this.#commitsBehind(version, newestOf(skipped));
+      const commits = await this.#commitsAfter(version, newestOf(skipped));
       return { checkpoint: { version, actions }, commits, skipped };
     }
     skipped.push(found);
@@ -335,7 +335,7 @@ export class DeltaLog {
    *
    * @param upTo a version that there must be, at least
    */
-  async #commitsBehind(version: number, upTo = version): Promise<(readonly Action[])[]> {
+  async #commitsAfter(version: number, upTo = version): Promise<(readonly Action[])[]> {
     const listed = await this.#files('json', version < 0 ? undefined : this.commitPath(version));
     const newest = Math.max(version, upTo, listed.at(-1)?.version ?? -1);
     const commits: (readonly Action[])[] = [];

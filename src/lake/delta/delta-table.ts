@@ -23,8 +23,8 @@ import {
   widenedMetaData,
   withRetention,
 } from './table-metadata.js';
-import { remainsOf, type LogRemains } from './log-remains.js';
-import { replayed, type Replay } from './checkpoint-replay.js';
+import { readRemains, type LogRemains } from './log-remains.js';
+import { replayLog, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './log-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from '../store/store.js';
@@ -57,8 +57,8 @@ const createOperation = 'CREATE TABLE';
  * What a commit does to the table, given what is there; undefined where there is nothing left to do. An empty list only
  * claims a version.
  */
-export type Build = (snapshot: Snapshot) => Wanted | Promise<Wanted>;
-type Wanted = readonly Action[] | undefined;
+export type Build = (snapshot: Snapshot) => WantedActions | Promise<WantedActions>;
+type WantedActions = readonly Action[] | undefined;
 
 /**
  * One table of the lake: a Delta Lake log beside its partition folders. A version is claimed by creating its commit
@@ -284,7 +284,7 @@ export class DeltaTable {
    * @throws LedgerlakeError LAKE_LOG where the log is of a newer program
    */
   async remains(): Promise<LogRemains> {
-    const remains = await remainsOf(this.#log);
+    const remains = await readRemains(this.#log);
     for (const protocol of remains.protocols) this.#check(protocol);
     return remains;
   }
@@ -357,7 +357,7 @@ export class DeltaTable {
 
   /** Compares the checkpoint that the table was read from with the commits that it repeats. */
   async replay(): Promise<Replay> {
-    return replayed(this.#log, this.#checkpointed);
+    return replayLog(this.#log, this.#checkpointed);
   }
 
   /**

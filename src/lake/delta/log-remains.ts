@@ -21,7 +21,7 @@ const readAhead = 32;
  * Reads what is left of a log, whatever is missing of it: its newest checkpoint that is as it was written, and the commits behind
  * it that are. Commits and checkpoints without a checksum don't count, and neither do paths that lead out of the table.
  */
-export async function remainsOf(log: DeltaLog): Promise<LogRemains> {
+export async function readRemains(log: DeltaLog): Promise<LogRemains> {
   const files = new Map<string, { add: Add; version: number }>();
   const removed = new Set<string>();
   const txns = new Map<string, Txn>();

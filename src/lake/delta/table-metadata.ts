@@ -111,12 +111,12 @@ export function widenedSchema(schema: string, table: Table): string | undefined 
   const names = new Set(fields.map(({ name }) => name.toLowerCase()));
   const added = table.columns.filter(({ name }) => !names.has(name.toLowerCase()));
   const loosened = new Set(table.columns.filter(({ nullable }) => nullable).map(({ name }) => name));
-  const kept = fields.map((field) =>
+  const existing = fields.map((field) =>
     field.nullable === false && loosened.has(field.name) ? { ...field, nullable: true } : field,
   );
-  if (added.length === 0 && kept.every((field, at) => field === fields[at])) return undefined;
-  const behind = added.map((column) => ({ ...deltaField(column), nullable: true }));
-  return JSON.stringify({ type: 'struct', fields: [...kept, ...behind] });
+  if (added.length === 0 && existing.every((field, at) => field === fields[at])) return undefined;
+  const appended = added.map((column) => ({ ...deltaField(column), nullable: true }));
+  return JSON.stringify({ type: 'struct', fields: [...existing, ...appended] });
 }
 
 /** A column of a log's schema as it is there, with its position from 0. */

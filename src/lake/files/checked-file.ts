@@ -27,7 +27,7 @@ export async function checkedSource(
   store: Store,
   table: DeltaTable,
   add: Add,
-  workspace: Pick<Workspace, 'fresh'>,
+  workspace: Pick<Workspace, 'newPath'>,
 ): Promise<ParquetSource> {
   return add.size > wholeBytes ? checkedFile(store, table, add, workspace) : checkedBytes(store, table, add);
 }
@@ -37,7 +37,7 @@ export async function checkedFile(
   store: Store,
   table: DeltaTable,
   add: Add,
-  { fresh }: Pick<Workspace, 'fresh'>,
+  { newPath }: Pick<Workspace, 'newPath'>,
   { isCopied = false } = {},
 ): Promise<string> {
   const localPath = isCopied ? undefined : store.localPath(table.pathOf(add));
@@ -45,7 +45,7 @@ export async function checkedFile(
     await eachChecked(store, table, add);
     return localPath;
   }
-  const path = fresh();
+  const path = newPath();
   const copy = await open(path, 'wx');
   try {
     await eachChecked(store, table, add, (piece) => copy.writeFile(piece));
@@ -107,7 +107,7 @@ function faultIn({ size, tags }: Add, found: number, sha256: () => string): stri
 }
 
 function damaged(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {
-  const isLasting = table.schema.appendOnly === true;
-  const advice = `restore the file from a copy${isLasting ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
+  const isAppendOnly = table.schema.appendOnly === true;
+  const advice = `restore the file from a copy${isAppendOnly ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
 }

@@ -54,14 +54,14 @@ export class CheckedFiles {
 
 /** A slice's own files by table, for as long as `use` takes. */
 export async function withSliceFiles<T>(
-  { keep }: Workspace,
+  { writeLocal }: Workspace,
   { files }: SliceCommit,
   use: (files: ReadonlyMap<Table, readonly MonthFiles[]>) => Promise<T>,
 ): Promise<T> {
   const tables = new Map<Table, MonthFiles[]>();
   try {
     for (const { table, month, bytes } of files) {
-      tables.set(table, [...(tables.get(table) ?? []), { month, paths: [await keep(bytes)] }]);
+      tables.set(table, [...(tables.get(table) ?? []), { month, paths: [await writeLocal(bytes)] }]);
     }
     return await use(tables);
   } finally {

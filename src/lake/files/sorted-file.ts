@@ -22,29 +22,29 @@ export interface Sorting {
  * @throws LedgerlakeError SQL where a query fails, PARQUET_MISMATCH where the file lacks rows
  */
 export async function sortedFile(
-  { database, fresh, limits: { rangeBytes } }: Workspace,
+  { database, newPath, limits: { rangeBytes } }: Workspace,
   table: Table,
   { paths, select, metadata, compressionLevel }: Sorting,
   options: QueryOptions,
 ): Promise<LocalParquet> {
   const extent = await extentOf(database, table, paths);
-  const target = fresh();
+  const target = newPath();
   const rows = groupRows(extent);
   const write = (query: string) =>
     copyRows(database, table, { select: query, target, metadata, groupRows: rows, compressionLevel }, options);
   const ranges = await rangesOf(database, table, paths, extent, rangeBytes);
   if (ranges.length === 1) return write(select('true'));
-  const parts: string[] = [];
+  const rangePaths: string[] = [];
   for (const range of ranges) {
-    const part = fresh();
-    parts.push(part);
+    const part = newPath();
+    rangePaths.push(part);
     await database.execute(
       `COPY (${select(range)}) TO ${literal(part)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE ${rows})`,
       options,
     );
   }
-  const local = await write(`SELECT * FROM ${rowsIn(parts)}`);
-  for (const part of parts) await rm(part);
+  const local = await write(`SELECT * FROM ${rowsIn(rangePaths)}`);
+  for (const part of rangePaths) await rm(part);
   return local;
 }
 

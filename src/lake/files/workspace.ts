@@ -35,9 +35,9 @@ export interface Workspace {
   readonly database: Database;
   readonly limits: Limits;
   /** Takes bytes in as a local file; its name. */
-  readonly keep: (bytes: Uint8Array) => Promise<string>;
+  readonly writeLocal: (bytes: Uint8Array) => Promise<string>;
   /** A name for a file, or a folder of files, that is about to be written. */
-  readonly fresh: () => string;
+  readonly newPath: () => string;
   /** Removes the files that are there by now. */
   readonly clear: () => Promise<void>;
 }
@@ -57,14 +57,14 @@ export async function withWorkspace<T>(
   const folder = await makeFolder();
   const files = join(folder, 'files');
   let count = 0;
-  const fresh = () => join(files, `${count++}.parquet`);
+  const newPath = () => join(files, `${count++}.parquet`);
   const clear = async () => {
     await rm(files, { recursive: true, force: true });
     await mkdir(files, { mode: 0o700 });
   };
   try {
     await clear();
-    const database = databaseWhenNeeded(async () => {
+    const database = lazyDatabase(async () => {
       const { openDatabase } = await import('../../core/duckdb/connection.js');
       return openDatabase({
         folders: [folder, store.localPath('') ?? folder],
@@ -79,7 +79,7 @@ export async function withWorkspace<T>(
       });
     });
     try {
-      return await use({ database, limits, keep: keeping(fresh), fresh, clear });
+      return await use({ database, limits, writeLocal: localWriter(newPath), newPath, clear });
     } finally {
       database.close();
     }
@@ -102,9 +102,9 @@ export async function makeLakeFolder(store: Store): Promise<string> {
   return folder;
 }
 
-function keeping(fresh: () => string): Workspace['keep'] {
+function localWriter(newPath: () => string): Workspace['writeLocal'] {
   return async (bytes) => {
-    const path = fresh();
+    const path = newPath();
     await writeFile(path, bytes, { mode: 0o600 });
     return path;
   };
@@ -113,15 +113,15 @@ function keeping(fresh: () => string): Workspace['keep'] {
 /** The same workspace for one of several concurrent tasks, each of which removes its own files. */
 export function subWorkspace(workspace: Workspace): Workspace {
   const paths = new Set<string>();
-  const fresh = () => {
-    const path = workspace.fresh();
+  const newPath = () => {
+    const path = workspace.newPath();
     paths.add(path);
     return path;
   };
   return {
     ...workspace,
-    fresh,
-    keep: keeping(fresh),
+    newPath,
+    writeLocal: localWriter(newPath),
     clear: async () => {
       for (const path of paths) await rm(path, { recursive: true, force: true });
       paths.clear();
@@ -130,7 +130,7 @@ export function subWorkspace(workspace: Workspace): Workspace {
 }
 
 /** Opened by the first query: loading DuckDB takes longer, and more memory, than all that a small backfill or import does. */
-function databaseWhenNeeded(open: () => Promise<Database>): Database {
+function lazyDatabase(open: () => Promise<Database>): Database {
   let opening: Promise<Database> | undefined;
   let opened: Database | undefined;
   const database = async () => (opened = await (opening ??= open()));
@@ -138,7 +138,7 @@ function databaseWhenNeeded(open: () => Promise<Database>): Database {
     query: async (...query) => (await database()).query(...query),
     execute: async (...query) => (await database()).execute(...query),
     rows: async (...query) => (await database()).rows(...query),
-    beside: async () => (await database()).beside(),
+    openConnection: async () => (await database()).openConnection(),
     close: () => {
       opened?.close();
     },
@@ -155,9 +155,9 @@ export function markHandled<T>(promise: Promise<T>): Promise<T> {
  * A lake's file as one of the local disk, whatever its bytes: the lake's own, or a copy under a fresh name. Undefined where
  * there is none.
  */
-export async function localFile(store: Store, path: string, fresh: () => string): Promise<string | undefined> {
+export async function localFile(store: Store, path: string, newPath: () => string): Promise<string | undefined> {
   const localPath = store.localPath(path);
   const bytes = await (localPath === undefined ? store.read(path) : store.readRange(path, 0, 1));
   if (bytes === undefined || localPath !== undefined) return bytes && localPath;
-  return keeping(fresh)(bytes);
+  return localWriter(newPath)(bytes);
 }

@@ -48,8 +48,8 @@ export function displacedKeys(snapshot: Snapshot, { pipeline, account, splits }:
 
 /** The files that hold anything that goes when the slice comes. */
 export function filesToReplace(snapshot: Snapshot, slice: SliceLoads): Add[] {
-  const going = [...replacedKeys(slice), ...displacedKeys(snapshot, slice)];
-  return snapshot.filesWith(slice.account, slice.pipeline, going);
+  const replaced = [...replacedKeys(slice), ...displacedKeys(snapshot, slice)];
+  return snapshot.filesWith(slice.account, slice.pipeline, replaced);
 }
 
 /** Those of them that hold something that stays as well. */

@@ -8,7 +8,7 @@ import { LedgerlakeError, systemCode } from '../../core/errors.js';
 const partition = /^(?:account|month)=/;
 
 /** What keeps a folder where it is: somebody has put something into it, or has taken it away already. */
-const keeping = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
+const ignoredCodes = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
 
 /**
  * Removes the folders of partitions (`account=…/month=…`) below a lake's tables that hold nothing, or nothing but such folders.
@@ -34,7 +34,7 @@ async function removeEmpty(folder: string): Promise<void> {
   try {
     await rmdir(folder);
   } catch (error) {
-    if (!keeping.has(systemCode(error) ?? '')) throw error;
+    if (!ignoredCodes.has(systemCode(error) ?? '')) throw error;
   }
 }
 
@@ -43,7 +43,7 @@ async function foldersIn(folder: string): Promise<string[]> {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch (error) {
-    if (keeping.has(systemCode(error) ?? '')) return [];
+    if (ignoredCodes.has(systemCode(error) ?? '')) return [];
     throw error;
   }
 }

@@ -5,7 +5,15 @@ import { makeFolders, readFileRange } from '../../core/io/files.js';
 import { systemCode } from '../../core/errors.js';
 import { diskFailure } from './disk-failure.js';
 import { removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
-import { type Store, type StoredFile, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
+import {
+  type Store,
+  type StoredFile,
+  checkFolder,
+  checkPath,
+  checkRange,
+  clampRange,
+  temporaryFolder,
+} from './store.js';
 import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
 import { dayMs } from '../../core/windows.js';
 
@@ -30,7 +38,7 @@ const attempts = 20;
  */
 export function diskStore(location: string, { clock = systemClock, link: giveName = link }: DiskOptions = {}): Store {
   const root = resolve(location);
-  const files = new NamedFiles(root, giveName);
+  const files = new LakeFolder(root, giveName);
 
   const addressOf = (path: string): string => {
     checkFolder(path);
@@ -87,18 +95,18 @@ async function* filesBelow(root: string, folder: string, prefix: string, after: 
 }
 
 /** The files of a lake: written under `_tmp`, and given their names once they are whole. */
-class NamedFiles {
+class LakeFolder {
   readonly #root: string;
   readonly #temporary: string;
-  readonly #giveName: NonNullable<DiskOptions['link']>;
+  readonly #link: NonNullable<DiskOptions['link']>;
   #names: Promise<() => string> | undefined;
   /** Folders that are known to outlive a crash. */
-  readonly #lasting = new Set<string>();
+  readonly #flushedFolders = new Set<string>();
 
   constructor(root: string, giveName: NonNullable<DiskOptions['link']>) {
     this.#root = root;
     this.#temporary = join(root, temporaryFolder);
-    this.#giveName = giveName;
+    this.#link = giveName;
   }
 
   /** Writes a file, also where there is one. */
@@ -111,7 +119,7 @@ class NamedFiles {
   /** Writes a file unless there is one; whether this call did. */
   async create(file: string, bytes: Uint8Array): Promise<boolean> {
     const source = await this.#writeTemporary(bytes);
-    const won = await this.#inFolder(file, () => this.#nameOnce(source, file, bytes)).catch((error: unknown) =>
+    const won = await this.#inFolder(file, () => this.#linkOnce(source, file, bytes)).catch((error: unknown) =>
       discard(source, error),
     );
     await unlinkIfExists(source);
@@ -126,7 +134,7 @@ class NamedFiles {
     try {
       const swept = await sweepFolder(this.#temporary, await thisWriter(), all ? Infinity : now);
       if (all) {
-        this.#lasting.clear();
+        this.#flushedFolders.clear();
         await removeEmptyPartitions(this.#root);
       }
       return swept;
@@ -151,26 +159,26 @@ class NamedFiles {
         return await step();
       } catch (error) {
         if (systemCode(error) !== 'ENOENT' || attempt === attempts) throw error;
-        this.#lasting.clear();
+        this.#flushedFolders.clear();
       }
     }
   }
 
   /** Makes a folder, and sees to it that every name on the way to it is on the disk. */
   async #makeFolder(folder: string): Promise<void> {
-    if (this.#lasting.has(folder)) return;
+    if (this.#flushedFolders.has(folder)) return;
     const first = await makeFolders(folder);
     // Up to the lake always, as another process may have made a folder and not flushed its name yet; above it only
     // where this call made one.
     const top = first !== undefined && this.#root.startsWith(first) ? dirname(first) : this.#root;
     for (let at = folder; at !== top && at !== dirname(at); at = dirname(at)) await flushFolder(dirname(at));
-    this.#lasting.add(folder);
+    this.#flushedFolders.add(folder);
   }
 
   /** Gives the temporary file its name unless that is taken, on file systems of either kind. */
-  async #nameOnce(source: string, target: string, bytes: Uint8Array): Promise<boolean> {
+  async #linkOnce(source: string, target: string, bytes: Uint8Array): Promise<boolean> {
     try {
-      await this.#giveName(source, target);
+      await this.#link(source, target);
       return true;
     } catch (error) {
       const code = systemCode(error) ?? '';
@@ -238,7 +246,7 @@ async function isFolder(path: string): Promise<boolean> {
 async function readSlice(path: string, start: number, length: number): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
-    const { from, to } = sliceOf((await file.stat()).size, start, length);
+    const { from, to } = clampRange((await file.stat()).size, start, length);
     return await readFileRange(file, from, to - from);
   } finally {
     await file.close();

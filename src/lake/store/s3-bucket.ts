@@ -61,9 +61,9 @@ export class Bucket {
     for (let attempt = 0; ; attempt++) {
       try {
         const { client, sdk } = await this.#connection();
-        const got = await client.send(new sdk.GetObjectCommand({ Bucket: this.#name, Key, Range }));
-        const bytes = await bytesOf(got.Body);
-        return { bytes, partial: got.ContentRange !== undefined };
+        const object = await client.send(new sdk.GetObjectCommand({ Bucket: this.#name, Key, Range }));
+        const bytes = await bytesOf(object.Body);
+        return { bytes, partial: object.ContentRange !== undefined };
       } catch (error) {
         if (error instanceof BrokenBody && attempt < furtherTries) continue;
         const { name, status } = answerOf(error);

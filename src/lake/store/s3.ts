@@ -2,7 +2,15 @@ import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
 import { BrokenBody, Bucket, type S3Options } from './s3-bucket.js';
 import { s3Failure } from './s3-failure.js';
-import { type Store, type StoredFile, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
+import {
+  type Store,
+  type StoredFile,
+  checkFolder,
+  checkPath,
+  checkRange,
+  clampRange,
+  temporaryFolder,
+} from './store.js';
 
 /**
  * A lake on S3 or a service that speaks it. Bodies are buffers, so their length and checksum go in the headers: some
@@ -66,7 +74,7 @@ async function readRange(bucket: Bucket, key: string, start: number, length: num
   const found = await bucket.get(key, range);
   if (found === undefined) return undefined;
   // The bytes of a range begin at `start`, so only an end or a `length` of 0 is left to cut.
-  const { from, to } = sliceOf(found.bytes.length, found.partial && start > 0 ? 0 : start, length);
+  const { from, to } = clampRange(found.bytes.length, found.partial && start > 0 ? 0 : start, length);
   return found.bytes.subarray(from, to);
 }
 

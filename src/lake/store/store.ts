@@ -110,7 +110,11 @@ export function compareBytes(a: string, b: string): number {
  *
  * @throws RangeError for anything but whole numbers and a length below 0
  */
-export function sliceOf(size: number, start: number, length: number): { readonly from: number; readonly to: number } {
+export function clampRange(
+  size: number,
+  start: number,
+  length: number,
+): { readonly from: number; readonly to: number } {
   checkRange(start, length);
   const from = Math.min(start < 0 ? Math.max(0, size + start) : start, size);
   return { from, to: Math.min(size, from + length) };

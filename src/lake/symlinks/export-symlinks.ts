@@ -27,7 +27,7 @@ async function exportTable(lake: Lake, table: DeltaTable): Promise<number | unde
   const { store } = lake;
   const folder = `${table.schema.name}/${symlinkFolder}`;
   const notePath = `${folder}/_state.json`;
-  const noted: Note = parseNote(await store.read(notePath), (value) => noteSchema.parse(value)) ?? {};
+  const previous: Note = parseNote(await store.read(notePath), (value) => noteSchema.parse(value)) ?? {};
   /** What this export has written, by path. */
   const written = new Map<string, string>();
   let bytes: number | undefined;
@@ -37,14 +37,14 @@ async function exportTable(lake: Lake, table: DeltaTable): Promise<number | unde
     const wanted = manifestsOf(lake, table, folder);
     const stored = new Map<string, StoredFile>();
     for await (const file of store.list(folder)) if (file.path !== notePath) stored.set(file.path, file);
-    const gone = [...stored.keys()].filter((path) => !wanted.has(path));
+    const obsolete = [...stored.keys()].filter((path) => !wanted.has(path));
     const stale = [...wanted].filter(([path, text]) => {
-      const [file, note, sha256] = [stored.get(path), noted[path], hash('sha256', text)];
+      const [file, note, sha256] = [stored.get(path), previous[path], hash('sha256', text)];
       if (file === undefined) return true;
       if (written.get(path) === sha256) return file.size !== Buffer.byteLength(text);
       return note?.sha256 !== sha256 || note.size !== file.size || note.modifiedAt !== file.modifiedAt;
     });
-    if (gone.length === 0 && stale.length === 0) {
+    if (obsolete.length === 0 && stale.length === 0) {
       if (bytes !== undefined) await writeNote(store, notePath, wanted, stored);
       return bytes;
     }
@@ -54,7 +54,7 @@ async function exportTable(lake: Lake, table: DeltaTable): Promise<number | unde
       written.set(path, hash('sha256', text));
       bytes += Buffer.byteLength(text);
     }
-    for (const path of gone) await store.remove(path);
+    for (const path of obsolete) await store.remove(path);
   }
 }
 

@@ -20,9 +20,9 @@ interface Tables {
  * those that main tables' logs have named.
  */
 export function referencedFiles(tables: readonly DeltaTable[]): Set<string> {
-  const names = tables.flatMap(({ snapshot }) => [...snapshot.referenced]);
-  const lasting = tables.flatMap(({ snapshot }) => [...snapshot.pinned]);
-  return new Set([...names, ...lasting.filter((path) => isReferenced(tables, path))]);
+  const referenced = tables.flatMap(({ snapshot }) => [...snapshot.referenced]);
+  const pinned = tables.flatMap(({ snapshot }) => [...snapshot.pinned]);
+  return new Set([...referenced, ...pinned.filter((path) => isReferenced(tables, path))]);
 }
 
 /** Whether a derived file counts, by its path within the lake. */
@@ -76,18 +76,18 @@ export async function deleteOrphans(
 ): Promise<readonly string[]> {
   const deleted: string[] = [];
   for (const [table, files] of orphans) {
-    let gone: string[] = [];
+    let deletable: string[] = [];
     await table.commit('WRITE', (snapshot) => {
       const unreferenced = [...files].filter(
         ([path, add]) => snapshot.files.get(path) === add && !isReferenced(tables, table.pathOf({ path })),
       );
       // What a swap has taken out stays, and its removal says since when.
       const leaving = unreferenced.filter(([path]) => !table.isRetained(path));
-      gone = leaving.flatMap(([path, add]) => (add !== undefined && table.retentionMs > 0 ? [] : [path]));
+      deletable = leaving.flatMap(([path, add]) => (add !== undefined && table.retentionMs > 0 ? [] : [path]));
       if (leaving.length === 0) return undefined;
       return leaving.map(([path, add]) => (add === undefined ? tombstone(path, now) : removal(add, now)));
     });
-    for (const path of gone.map((each) => table.pathOf({ path: each }))) {
+    for (const path of deletable.map((each) => table.pathOf({ path: each }))) {
       await store.remove(path);
       deleted.push(path);
     }
@@ -151,8 +151,8 @@ async function restoreTable(
 ): Promise<boolean> {
   let isRestored = false;
   await table.restore('RESTORE', async ({ files }) => {
-    const back = (await swappedOut(table, paths)).filter(({ modificationTime }) => modificationTime < before);
-    isRestored = back.length > 0;
+    const lost = (await swappedOut(table, paths)).filter(({ modificationTime }) => modificationTime < before);
+    isRestored = lost.length > 0;
     if (!isRestored) return undefined;
     const isDead = (add: Add): boolean =>
       isDerivedFile(add) &&
@@ -162,7 +162,7 @@ async function restoreTable(
     // As a swap in its turn: a living run may name one of them before this one claims its version of the main table, and
     // finds it brought back then.
     const successors = [...files.values()].filter(isDead);
-    return [...successors.map((add) => swapRemoval(add, now, false)), ...back.map((add) => ({ add }))];
+    return [...successors.map((add) => swapRemoval(add, now, false)), ...lost.map((add) => ({ add }))];
   });
   return isRestored;
 }

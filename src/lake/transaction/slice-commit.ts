@@ -114,8 +114,9 @@ export class WaitingSlices {
     // Those that share a file with it, those that share one with them, and so on.
     for (let count = 0; count < chosen.length;) {
       count = chosen.length;
-      const going = new Set(filesToReplace(snapshot, combined(chosen)).map(({ path }) => path));
-      const shares = ({ slice }: WaitingSlice) => filesToReplace(snapshot, slice).some(({ path }) => going.has(path));
+      const replaced = new Set(filesToReplace(snapshot, combined(chosen)).map(({ path }) => path));
+      const shares = ({ slice }: WaitingSlice) =>
+        filesToReplace(snapshot, slice).some(({ path }) => replaced.has(path));
       chosen = [one, ...others.filter((other) => chosen.includes(other) || shares(other))];
     }
     if (filesToSplit(snapshot, combined(chosen)).length > 0) {

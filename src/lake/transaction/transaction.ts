@@ -157,7 +157,7 @@ class OpenTransaction {
       isCommitted: true,
       ...this.#written.count([...derived, ...adds.map((add) => ({ table: this.#main, add }))]),
       actions: [
-        ...removed.map((add) => removal(add, now, isNews(this.#transaction.files))),
+        ...removed.map((add) => removal(add, now, hasDataChange(this.#transaction.files))),
         ...unused.map((path) => tombstone(path, now)),
         ...adds.filter(isNew).map((add) => ({ add })),
         ...actions,
@@ -232,7 +232,7 @@ class OpenTransaction {
       });
       if (fresh.length + leaving.length === 0) return undefined;
       for (const add of leaving) swapped.set(add.path, add);
-      return [...leaving.map((add) => swapRemoval(add, now, isNews(files))), ...fresh.map((add) => ({ add }))];
+      return [...leaving.map((add) => swapRemoval(add, now, hasDataChange(files))), ...fresh.map((add) => ({ add }))];
     });
     return committed;
   }
@@ -288,7 +288,7 @@ function bundleOf(file: NewFile, mains: readonly NewFile[]): string {
 }
 
 /** Whether the files hold other rows than those that they replace: news for who follows the tables' changes. */
-function isNews(files: readonly NewFile[]): boolean {
+function hasDataChange(files: readonly NewFile[]): boolean {
   return files.some(({ add }) => add.dataChange);
 }
 

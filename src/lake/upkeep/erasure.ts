@@ -21,7 +21,7 @@ export async function accountsIn(lake: Lake): Promise<Set<string>> {
       if (account !== undefined) accounts.add(account);
     }
   }
-  for (const account of await begunAccounts(lake)) accounts.add(account);
+  for (const account of await accountsBeingForgotten(lake)) accounts.add(account);
   return accounts;
 }
 
@@ -71,7 +71,7 @@ export async function eraseTraces(
 
   // Each log was cut behind a version that was claimed: a dead run's late commit can name nothing of this any more.
   const files = [...(await orphanFiles(lake, account)), ...(await filesAboutAccount(lake.store, account, spare))];
-  await lake.drop(files.map(({ path }) => path));
+  await lake.removeFiles(files.map(({ path }) => path));
   const partial = await lake.store.removeUnfinished(true);
   return { files, partial };
 }
@@ -154,7 +154,7 @@ export async function notedLoads(lake: Lake, account: string): Promise<readonly 
   return units.map(({ pipeline, unit }) => ({ pipeline, loadKey: unit }));
 }
 
-async function begunAccounts(lake: Lake): Promise<string[]> {
+async function accountsBeingForgotten(lake: Lake): Promise<string[]> {
   const accounts: string[] = [];
   for await (const { path } of lake.store.list(folder)) {
     const [, account] = /^[^/]+\/(.+)\.json$/.exec(path) ?? [];

@@ -104,10 +104,10 @@ async function acquire(
     await store.remove(path).catch(() => undefined);
     throw error;
   });
-  const inTheWay = others.find((other) => alone || other.alone === true);
-  if (inTheWay !== undefined) {
+  const blocking = others.find((other) => alone || other.alone === true);
+  if (blocking !== undefined) {
     await store.remove(path);
-    throw conflict(store, inTheWay);
+    throw conflict(store, blocking);
   }
   const ended = new AbortController();
   const renewals = renewUntil(ended.signal, clock, renew);
@@ -184,14 +184,14 @@ export interface ExpiredLease {
 /** The other runs that are at work on the lake, and those that were and have left their lease. */
 export async function otherLeases(
   store: Store,
-  ownId: string | undefined,
+  excludedId: string | undefined,
   clock: Clock,
 ): Promise<{ readonly living: readonly Lease[]; readonly dead: readonly ExpiredLease[] }> {
   const living: Lease[] = [];
   const dead: ExpiredLease[] = [];
   let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path } of store.list(folder)) {
-    if (ownId !== undefined && path === leasePath(ownId)) continue;
+    if (excludedId !== undefined && path === leasePath(excludedId)) continue;
     const bytes = await store.read(path);
     // Released meanwhile.
     if (bytes === undefined) continue;

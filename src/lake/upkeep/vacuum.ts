@@ -42,14 +42,14 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   await deleteReplaced(lake, clock);
   const { dead } = await otherLeases(lake.store, lease.id, clock);
   // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
-  const listed = dead.length === 0 ? account : undefined;
-  const found = await filesByTable(lake, listed);
+  const listedAccount = dead.length === 0 ? account : undefined;
+  const found = await filesByTable(lake, listedAccount);
   await lake.refresh();
   for (const [{ snapshot, logLocation }, [file]] of found) {
     if (file !== undefined && snapshot.version < 0) throw logMissing(logLocation, file.path);
   }
   await lake.noteVersions();
-  const before = await othersBegan((await otherLeases(lake.store, lease.id, clock)).living);
+  const before = await earliestOtherStart((await otherLeases(lake.store, lease.id, clock)).living);
   await restoreSwapped(lake.tables, before, clock.now());
   const unreferenced = unreferencedDerived(lake);
   const old = unreferenced.filter(({ modifiedAt }) => modifiedAt < before);
@@ -68,7 +68,7 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
     hasOrphans = true;
     for (const main of (await swappedOf(table, unreferenced)).values()) fenced.add(main);
   }
-  const isDoubtful = lake.isNoted && hasOrphans && (await lacksFiles(lake, found, listed));
+  const isDoubtful = lake.hasVersionNote && hasOrphans && (await lacksFiles(lake, found, listedAccount));
   if (isDoubtful) emit({ event: 'orphans-left' });
   else await deleteFound({ lake, orphans, filesOf, fenced, clock, emit });
   // Where an account alone is vacuumed, only what this run has added to: a log of many accounts takes a while to list.
@@ -98,7 +98,7 @@ interface Found {
 /** Deletes what no commit references, or sets it aside. */
 async function deleteFound({ lake, orphans, filesOf, fenced, clock, emit }: Found): Promise<void> {
   const folder = setAsideFolderAt(clock.now());
-  const store = lake.isNoted ? lake.store : settingAside(lake.store, folder);
+  const store = lake.hasVersionNote ? lake.store : movingRemoved(lake.store, folder);
   const deleted: string[] = [];
   const isFenced = (table: DeltaTable): boolean => fenced.has(table.schema.name);
   // What those name by their newest versions is known for certain then.
@@ -106,13 +106,15 @@ async function deleteFound({ lake, orphans, filesOf, fenced, clock, emit }: Foun
     deleted.push(...(await deleteUnreferenced({ lake, store, table, files: filesOf(table), fenced, clock })));
   }
   deleted.push(...(await deleteOrphans({ store, tables: lake.tables }, orphans, clock.now())));
-  if (lake.isNoted) for (const file of deleted) emit({ event: 'orphan-deleted', file });
+  if (lake.hasVersionNote) for (const file of deleted) emit({ event: 'orphan-deleted', file });
   for (const { schema } of lake.tables) {
     const files = deleted.filter((path) => path.startsWith(`${schema.name}/`)).length;
     const counted = { table: schema.name, files };
     if (files > 0) {
       emit(
-        lake.isNoted ? { event: 'orphans-deleted', ...counted } : { event: 'orphans-set-aside', ...counted, folder },
+        lake.hasVersionNote
+          ? { event: 'orphans-deleted', ...counted }
+          : { event: 'orphans-set-aside', ...counted, folder },
       );
     }
   }
@@ -137,7 +139,7 @@ async function lacksFiles(
 }
 
 /** The same store, which keeps in a folder what it removes. */
-function settingAside(store: Store, folder: string): Store {
+function movingRemoved(store: Store, folder: string): Store {
   return {
     ...store,
     remove: async (path) => {
@@ -190,16 +192,16 @@ async function deleteReplaced(lake: Lake, clock: Clock): Promise<void> {
   if (tables.length === 0) return;
   await lake.refresh();
   for (const table of tables) {
-    let gone: string[] = [];
+    let expired: string[] = [];
     await table.commit('VACUUM', () => {
       // What a swap has taken out counts until the main table's commit.
-      gone = table
+      expired = table
         .replacedFiles()
         .map(({ path }) => path)
         .filter((path) => !table.isRetained(path) && !isReferenced(lake.tables, table.pathOf({ path })));
-      return gone.length === 0 ? undefined : gone.map((path) => tombstone(path, clock.now()));
+      return expired.length === 0 ? undefined : expired.map((path) => tombstone(path, clock.now()));
     });
-    await lake.drop(gone.map((path) => table.pathOf({ path })));
+    await lake.removeFiles(expired.map((path) => table.pathOf({ path })));
   }
 }
 
@@ -220,21 +222,21 @@ async function deleteUnreferenced({
   readonly table: DeltaTable;
   readonly files: readonly string[];
 }): Promise<readonly string[]> {
-  let gone: string[] = [];
+  let deleted: string[] = [];
   await table.commit('FENCE', async () => {
     const unreferenced = unreferencedOf(table, files).filter((path) => !isReferenced(lake.tables, path));
     const swapped = unreferenced.length === 0 ? new Map<string, string>() : await swappedOf(table, unreferenced);
-    gone = unreferenced.filter((path) => {
+    deleted = unreferenced.filter((path) => {
       const main = swapped.get(path);
       return main === undefined || fenced.has(main);
     });
     const prefix = `${table.schema.name}/`;
-    if (gone.length > 0) await table.checkNotAdded(new Set(gone.map((path) => path.slice(prefix.length))));
-    if (gone.length === 0 && !fenced.has(table.schema.name)) return undefined;
-    return gone.map((path) => tombstone(path.slice(prefix.length), clock.now()));
+    if (deleted.length > 0) await table.checkNotAdded(new Set(deleted.map((path) => path.slice(prefix.length))));
+    if (deleted.length === 0 && !fenced.has(table.schema.name)) return undefined;
+    return deleted.map((path) => tombstone(path.slice(prefix.length), clock.now()));
   });
-  for (const path of new Set(gone)) await store.remove(path);
-  return gone;
+  for (const path of new Set(deleted)) await store.remove(path);
+  return deleted;
 }
 
 /** Files in the logs of derived tables that count nowhere, with the tables whose commits could make them count. */
@@ -252,7 +254,7 @@ function unreferencedDerived(lake: Lake): { path: string; modifiedAt: number; ma
 }
 
 /** When the first of the other runs on this machine began: what was written before that is none of theirs. */
-async function othersBegan(others: readonly Lease[]): Promise<number> {
+async function earliestOtherStart(others: readonly Lease[]): Promise<number> {
   if (others.length === 0) return Infinity;
   const { host } = await thisWriter();
   const writing = others.filter(({ machine, clearing }) => machine === host && clearing !== true);
@@ -264,19 +266,20 @@ async function othersBegan(others: readonly Lease[]): Promise<number> {
  * of other accounts that stay for a while; in an account's folders whatever there is.
  */
 export async function orphanFiles(lake: Lake, account: string): Promise<StoredFile[]> {
-  const left: StoredFile[] = [];
+  const orphans: StoredFile[] = [];
   for (const table of lake.tables) {
     for await (const file of lake.store.list(table.schema.name)) {
       const manifests = `${table.schema.name}/${symlinkFolder}`;
       const folders = [`${table.schema.name}/account=${account}/`, `${manifests}/account=${account}/`];
       // The note beside the manifests names every account, and is written anew by the next export.
-      const isOf = folders.some((folder) => file.path.startsWith(folder)) || file.path === `${manifests}/_state.json`;
+      const isOfAccount =
+        folders.some((folder) => file.path.startsWith(folder)) || file.path === `${manifests}/_state.json`;
       if (table.fileAt(file.path) !== undefined) continue;
-      const isLeft = isDataFile(file.path) && !table.isRetained(file.path.slice(table.schema.name.length + 1));
-      if (isOf || isLeft) left.push(file);
+      const isOrphan = isDataFile(file.path) && !table.isRetained(file.path.slice(table.schema.name.length + 1));
+      if (isOfAccount || isOrphan) orphans.push(file);
     }
   }
-  return left;
+  return orphans;
 }
 
 /** Folder of a lake with the Iceberg metadata of its tables. */
@@ -293,7 +296,7 @@ export function setAsideFolderAt(instant: number, isRebuild = false): string {
 const rebuiltSuffix = '-rebuild';
 
 /** Whether a rebuild of logs has moved what lies in such a folder. */
-export function isOfRebuild(folder: string): boolean {
+export function isRebuildFolder(folder: string): boolean {
   return folder.endsWith(rebuiltSuffix);
 }
 

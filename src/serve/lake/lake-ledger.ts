@@ -1,6 +1,6 @@
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
-import { lostFile } from '../../core/duckdb/views.js';
+import { isFileMissing } from '../../core/duckdb/views.js';
 import { loadVersion } from '../../lake/loads/load-keys.js';
 import type { HttpRefusal } from '../../core/http-server/refusal.js';
 import { isoDate } from '../../core/numeric/instant.js';
@@ -192,7 +192,7 @@ export class LakeLedger implements Ledger {
       try {
         return await this.#pageOf(ask(), after, limit);
       } catch (error) {
-        const isGone = lostFile(error) || error instanceof MissingFile;
+        const isGone = isFileMissing(error) || error instanceof MissingFile;
         if (!isGone || attempt === mostAttempts) throw error;
       }
     }

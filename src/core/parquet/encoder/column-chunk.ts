@@ -2,7 +2,7 @@ import type { Data } from 'apache-arrow';
 import type { RunLengths } from '../../columns/arrays.js';
 import { ReusedMemory } from '../../columns/memory.js';
 import type { Column } from '../../columns/table.js';
-import { expanded, isRunLengths, type ColumnValues } from '../../columns/table-rows.js';
+import { expandRuns, isRunLengths, type ColumnValues } from '../../columns/table-rows.js';
 import { bloomFilter } from './bloom-filter.js';
 import { boundValue, textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
@@ -212,7 +212,7 @@ function runContent(column: Column, runs: RunLengths, start: number, end: number
   const base = valueContent(column, values, end - start - nulls);
   const { dictionary } = base.writer;
   if (dictionary === undefined) {
-    return rowContent(column, expanded(runs), start, end);
+    return rowContent(column, expandRuns(runs), start, end);
   }
   const pages = mapped(cutRunPages(cut, pageRows), (page) => ({
     ...page,

@@ -39,7 +39,7 @@ export interface RowNulls {
  * @throws Error where an array isn't of the column's type: a fault of the caller's
  */
 export function columnRows(column: Column, data: Data, start: number, end: number, memory: ColumnMemory): ColumnRows {
-  if (!isOfType(column, data.type)) throw odd(column, data);
+  if (!isOfType(column, data.type)) throw typeMismatch(column, data);
   const nulls = rowNulls(nullsOf(data), start, end, memory);
   return { values: valuesOf(column, data, { start, end, nulls, memory }), nulls };
 }
@@ -111,7 +111,7 @@ function valuesOf(column: Column, data: Data, rows: RowSpan): Values {
 function textValues(column: Column, data: Data, rows: RowSpan): TextValues {
   const { start, end, nulls, memory } = rows;
   const texts = textsOf(data);
-  if (texts === undefined) throw odd(column, data);
+  if (texts === undefined) throw typeMismatch(column, data);
   const { bytes, offsets, numbers } = texts;
   if (numbers === undefined && column.encoding === 'dictionary') {
     const dictionary = new Dictionary();
@@ -122,25 +122,25 @@ function textValues(column: Column, data: Data, rows: RowSpan): TextValues {
     return {
       bytes: distinct.values as Uint8Array,
       offsets: distinct.valueOffsets as Int32Array,
-      numbers: present(found, 1, { ...rows, start: 0, end: end - start }),
+      numbers: presentValues(found, 1, { ...rows, start: 0, end: end - start }),
     };
   }
   const all = numbers ?? memory.int32s(end);
   if (numbers === undefined) for (let row = start; row < end; row++) all[row] = row;
-  return { bytes, offsets, numbers: present(all, 1, rows) };
+  return { bytes, offsets, numbers: presentValues(all, 1, rows) };
 }
 
 function words(column: Column, data: Data, size: 1 | 2, rows: RowSpan): Int32Array {
   const array: unknown = data.values;
   if (!(ArrayBuffer.isView(array) && array.byteOffset % 4 === 0) || array.byteLength < data.length * size * 4) {
-    throw odd(column, data);
+    throw typeMismatch(column, data);
   }
-  return present(new Int32Array(array.buffer, array.byteOffset, data.length * size), size, rows);
+  return presentValues(new Int32Array(array.buffer, array.byteOffset, data.length * size), size, rows);
 }
 
 function booleans(column: Column, data: Data, { start, end, nulls }: RowSpan): Uint8Array {
   const bits: unknown = data.values;
-  if (!(bits instanceof Uint8Array)) throw odd(column, data);
+  if (!(bits instanceof Uint8Array)) throw typeMismatch(column, data);
   const into = new Uint8Array(end - start);
   let count = 0;
   for (let row = start; row < end; row++) {
@@ -151,7 +151,7 @@ function booleans(column: Column, data: Data, { start, end, nulls }: RowSpan): U
 }
 
 /** The values of rows that aren't null, of `size` words each. */
-function present(all: Int32Array, size: 1 | 2, { start, end, nulls, memory }: RowSpan): Int32Array {
+function presentValues(all: Int32Array, size: 1 | 2, { start, end, nulls, memory }: RowSpan): Int32Array {
   if (nulls === undefined) return all.subarray(start * size, end * size);
   const into = memory.int32s((end - start - nulls.count) * size);
   let filled = 0;
@@ -163,6 +163,6 @@ function present(all: Int32Array, size: 1 | 2, { start, end, nulls, memory }: Ro
   return into;
 }
 
-function odd({ name, type }: Column, data: Data): Error {
+function typeMismatch({ name, type }: Column, data: Data): Error {
   return new Error(`${name}: expected an array of the type ${type}, got one of ${arrow().Type[data.typeId]}`);
 }

@@ -88,8 +88,8 @@ export function readDeltas(
   count: number,
 ): { readonly values: Float64Array; readonly end: number } {
   const from = new ByteReader(bytes, start);
-  const [block, parts, total] = [from.varint(), from.varint(), from.varint()];
-  if (block !== blockValues || parts !== miniblocks || total !== count)
+  const [block, miniblockCount, total] = [from.varint(), from.varint(), from.varint()];
+  if (block !== blockValues || miniblockCount !== miniblocks || total !== count)
     throw new Error(`expected ${count} deltas in blocks of ${blockValues}, got ${total} in blocks of ${block}`);
   const values = new Float64Array(count);
   let last = from.zigzag();

@@ -126,12 +126,12 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
   const { name, type } = field;
   const path = [...above, name];
   const isRepeated = field.repetition === 'repeated';
-  const ownLevels: Levels = {
+  const fieldLevels: Levels = {
     definition: levels.definition + (field.repetition === 'required' ? 0 : 1),
     repetition: levels.repetition + (isRepeated ? 1 : 0),
   };
-  const leaf = typeof type === 'string' ? new Leaf(path, type, ownLevels) : undefined;
-  const columns = typeof type === 'string' ? [] : type.map((each) => columnOf(each, path, ownLevels));
+  const leaf = typeof type === 'string' ? new Leaf(path, type, fieldLevels) : undefined;
+  const columns = typeof type === 'string' ? [] : type.map((each) => columnOf(each, path, fieldLevels));
   const leaves = leaf === undefined ? columns.flatMap((column) => column.leaves) : [leaf];
   const addOne = (value: RecordValue[string], repetition: number): void => {
     if (leaf !== undefined) leaf.add(value, repetition);
@@ -139,7 +139,7 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
       throw new Error(`expected columns for ${path.join('.')}, got ${typeof value}`);
     } else {
       const record = value as RecordValue;
-      for (const column of columns) column.add(record[column.name], repetition, ownLevels.definition);
+      for (const column of columns) column.add(record[column.name], repetition, fieldLevels.definition);
     }
   };
   return {
@@ -151,7 +151,7 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
         for (const each of leaves) each.addNull(repetition, definition);
       } else if (Array.isArray(value)) {
         value.forEach((one: RecordValue, at) => {
-          addOne(one, at === 0 ? repetition : ownLevels.repetition);
+          addOne(one, at === 0 ? repetition : fieldLevels.repetition);
         });
       } else {
         addOne(value, repetition);
@@ -224,7 +224,7 @@ class Leaf {
 
   add(value: RecordValue[string], repetition: number): void {
     this.#addLevels(repetition, this.#mostDefined);
-    this.#put(value);
+    this.#writeValue(value);
   }
 
   addNull(repetition: number, definition: number): void {
@@ -276,7 +276,7 @@ class Leaf {
   }
 
   /** As the format stores values (Encodings.md, "Plain"). */
-  #put(value: RecordValue[string]): void {
+  #writeValue(value: RecordValue[string]): void {
     const to = this.#values;
     if (this.#type === 'text' && typeof value === 'string') {
       const bytes = Buffer.from(value);

@@ -20,12 +20,12 @@ const level = 1;
  * no binary for the machine. Loaded when a file is written or read first.
  */
 export function zstd(): Promise<Zstd> {
-  return (loaded ??= ofNode() ?? addon().catch(webAssembly));
+  return (loaded ??= nodeZstd() ?? addon().catch(webAssembly));
 }
 
 let loaded: Promise<Zstd> | undefined;
 
-function ofNode(): Promise<Zstd> | undefined {
+function nodeZstd(): Promise<Zstd> | undefined {
   const functions: Readonly<Record<string, unknown>> = { ...zlib };
   const { zstdCompressSync: compress, zstdDecompressSync: decompress } = functions;
   const constants: Readonly<Record<string, number>> = { ...zlib.constants };

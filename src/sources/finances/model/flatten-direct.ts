@@ -220,12 +220,12 @@ export class DirectFlattener {
     before: Component<PathNode> | undefined,
   ): Component<PathNode> | undefined {
     const { bytes, view } = this.#json;
-    const type = bytes[start] === brace ? element.memberAgain(view, start + 1) : undefined;
+    const type = bytes[start] === brace ? element.repeatedMemberAt(view, start + 1) : undefined;
     if (type?.isType !== true || type.meaning !== meaning.none) return undefined;
     const typeStart = start + 1 + type.writtenLength + 1;
     const typeEnd = plainEnd(bytes, view, typeStart);
     if (bytes[typeStart - 1] !== quote || bytes[typeEnd] !== quote || bytes[typeEnd + 1] !== comma) return undefined;
-    const path = element.memberAgain(view, typeEnd + 2);
+    const path = element.repeatedMemberAt(view, typeEnd + 2);
     if (path === undefined) return undefined;
     const amount = typeEnd + 2 + path.writtenLength;
     if (!codeFirst.start.matchesAt(this.#json, amount)) return undefined;

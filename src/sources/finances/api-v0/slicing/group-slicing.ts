@@ -13,7 +13,7 @@ import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
 import { mainTable, type Slicing } from '../../../../engine/slicing/slicing.js';
 import { askedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
-import type { Tabled } from '../../../../core/columns/table.js';
+import type { PipelineTables } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { Add, Txn } from '../../../../lake/delta/actions.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
@@ -24,9 +24,9 @@ export interface GroupSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline that lists the settlements. */
-  readonly listing: Tabled;
+  readonly listing: PipelineTables;
   /** The pipeline that reads the same events by date: how many events it has found is an estimate for settlements. */
-  readonly byDate: Tabled;
+  readonly byDate: PipelineTables;
 }
 
 /** Slices that are settlements; a sync reads those that are new, open, or have closed since they were read. */

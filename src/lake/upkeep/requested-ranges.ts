@@ -5,17 +5,17 @@ import { parseNote, type Store } from '../store/store.js';
 const commands = ['backfill', 'sync'] as const;
 
 /** Days that a run was asked for, of one pipeline. */
-export interface AskedRange extends Window {
+export interface RequestedRange extends Window {
   readonly command: (typeof commands)[number];
   readonly pipeline: string;
 }
 
 /** What one run has noted of an account. */
-export interface AskedNote {
+export interface RequestedRangesNote {
   /** Within the lake. */
   readonly path: string;
   readonly account: string;
-  readonly ranges: readonly AskedRange[];
+  readonly ranges: readonly RequestedRange[];
 }
 
 /** Each run has a note of its own, so that no two of them write the same one. */
@@ -54,15 +54,15 @@ async function loadSchema() {
  * written them: one that can't be understood is passed over.
  *
  * @param account undefined: every account
- * @param passOver takes the path of a note that can't be understood
+ * @param onUnreadable takes the path of a note that can't be understood
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
-export async function readAskedRanges(
+export async function readRequestedRanges(
   store: Store,
   account: string | undefined,
-  passOver: (path: string) => void,
-): Promise<AskedNote[]> {
-  const notes: AskedNote[] = [];
+  onUnreadable: (path: string) => void,
+): Promise<RequestedRangesNote[]> {
+  const notes: RequestedRangesNote[] = [];
   let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path, size } of store.list(folder)) {
     const [, whose] = notePath.exec(path) ?? [];
@@ -72,7 +72,7 @@ export async function readAskedRanges(
     if (whose !== undefined && size <= mostBytes && bytes === undefined) continue;
     const schema = (loaded ??= await loadSchema());
     const note = parseNote(bytes, (value) => schema.parse(value));
-    if (note === undefined || note.account !== whose) passOver(path);
+    if (note === undefined || note.account !== whose) onUnreadable(path);
     else {
       const ranges = note.asked.map(({ from, to, ...others }) => ({ ...others, start: from, end: to }));
       notes.push({ path, account: whose, ranges });
@@ -89,15 +89,15 @@ export async function readAskedRanges(
  * @param id of the run
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */
-export async function noteAskedRanges(
+export async function noteRequestedRanges(
   store: Store,
   account: string,
   id: string,
-  asked: readonly AskedRange[],
-  notes: readonly AskedNote[],
+  asked: readonly RequestedRange[],
+  notes: readonly RequestedRangesNote[],
 ): Promise<void> {
   const noted = merged(notes.flatMap(({ ranges }) => ranges));
-  const isNoted = (range: AskedRange) =>
+  const isNoted = (range: RequestedRange) =>
     noted.some((other) => isAlike(other, range) && other.start <= range.start && other.end >= range.end);
   if (asked.every(isNoted)) return;
   const all = merged([...noted, ...asked]);
@@ -114,9 +114,9 @@ export async function noteAskedRanges(
  * @returns the paths of the notes that stay
  * @throws LedgerlakeError LAKE_STORE
  */
-export async function forgetAskedRanges(store: Store, account: string, before: number): Promise<string[]> {
+export async function forgetRequestedRanges(store: Store, account: string, before: number): Promise<string[]> {
   const kept: string[] = [];
-  for (const { path, ranges } of await readAskedRanges(store, account, () => undefined)) {
+  for (const { path, ranges } of await readRequestedRanges(store, account, () => undefined)) {
     const later = ranges
       .map((range) => ({ ...range, start: Math.max(range.start, before) }))
       .filter(({ start, end }) => start < end);
@@ -127,7 +127,7 @@ export async function forgetAskedRanges(store: Store, account: string, before: n
   return kept;
 }
 
-function writeNote(store: Store, { path, account, ranges }: AskedNote): Promise<void> {
+function writeNote(store: Store, { path, account, ranges }: RequestedRangesNote): Promise<void> {
   const asked = ranges.map(({ command, pipeline, start, end }) => ({
     ...{ command, pipeline },
     ...{ from: isoInstant(start), to: isoInstant(end) },
@@ -135,12 +135,12 @@ function writeNote(store: Store, { path, account, ranges }: AskedNote): Promise<
   return store.write(path, Buffer.from(`${JSON.stringify({ account, asked }, undefined, 2)}\n`));
 }
 
-function isAlike(one: AskedRange, other: AskedRange): boolean {
+function isAlike(one: RequestedRange, other: RequestedRange): boolean {
   return one.command === other.command && one.pipeline === other.pipeline;
 }
 
 /** The same days as few ranges of each command and pipeline. */
-function merged(ranges: readonly AskedRange[]): AskedRange[] {
+function merged(ranges: readonly RequestedRange[]): RequestedRange[] {
   const firsts = ranges.filter((range, at) => ranges.findIndex((other) => isAlike(other, range)) === at);
   return firsts.flatMap((first) =>
     joined(ranges.filter((range) => isAlike(range, first))).map((window) => ({ ...first, ...window })),
