@@ -8,18 +8,18 @@ import { numberField, readStructAt, structFields, textField, type ThriftStruct }
 import { zstd, type Decompress } from './encoder/zstd.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 
-/** The columns that are read of a file, by their type. */
+/** The columns to read, by type. */
 export interface ChosenColumns {
   readonly texts: readonly string[];
   readonly instants: readonly string[];
 }
 
 /**
- * Reads columns of a file that `encodeTable` wrote, row group by row group, in less than half of the time that parquet-wasm takes.
- * A group's compressed pages are in memory, and one page of each column.
+ * Reads columns of a file that `encodeTable` wrote, row group by row group, in less than half of the time that
+ * parquet-wasm takes. Memory holds the compressed pages of one group, and one decompressed page of each column.
  *
- * @returns undefined for any other file, and on a machine without a fast zstd: parquet-wasm is to read it
- * @throws Error where there is no footer. What comes later throws an Error where the pages are damaged
+ * @returns undefined for any other file, and without a fast zstd: parquet-wasm must read the file
+ * @throws Error where there is no footer; reading the rows throws an Error where pages are damaged
  */
 export async function encodedColumns(
   source: ParquetSource,
@@ -59,7 +59,7 @@ export async function encodedColumns(
   return cellsOfGroups(file, groups, decompress);
 }
 
-/** More than any group of `encodeTable` has: for a damaged number no memory is asked. */
+/** More than any group of `encodeTable` has: a damaged number must not allocate memory. */
 const mostRows = 1 << 20;
 
 interface ReadGroup {
@@ -75,7 +75,7 @@ interface ReadChunk {
   readonly metadata: ThriftStruct;
 }
 
-/** Whether a chunk's pages are compressed in a way, and have encodings, that `encodeTable` uses. */
+/** Whether a chunk has a codec and encodings that `encodeTable` uses. */
 function isReadable(metadata: ThriftStruct): boolean {
   const [encodings, compression] = [metadata.get(2), metadata.get(4)];
   const isCodec = compression === codec.zstd || compression === codec.uncompressed;
@@ -115,14 +115,14 @@ async function* cellsOfGroups(
   }
 }
 
-/** Stands for the length of a text once that is read, so that a page is UTF-8 as a whole where its texts are. */
+/** Overwrites the length of a text once it is read, so that the whole page is UTF-8 where its texts are. */
 const space = 0x20;
 
 /** The values of a page: texts, or integers. */
 interface PageValues {
   readonly count: number;
   readonly bytes: Uint8Array;
-  /** Where each text begins and ends in the bytes. */
+  /** The start and end of each text in the bytes. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   readonly integers: BigInt64Array;
@@ -133,20 +133,20 @@ const noValues: PageValues = {
   integers: new BigInt64Array(),
 };
 
-/** Stands for no value. */
+/** The number of a row without a value. */
 const none = -1;
 
-/** A column chunk, page after page: rows are asked for in their order. */
+/** Reads a column chunk page by page; rows must be read in order. */
 class ColumnPages {
   readonly #column: Omit<ReadChunk, 'metadata'>;
   readonly #chunk: Uint8Array;
   readonly #groupRows: number;
   readonly #unpack: Decompress;
-  /** Where the next page begins. */
+  /** The offset of the next page. */
   #next = 0;
   #dictionary = noValues;
   #values = noValues;
-  /** Which of the values each row of the page has, `none` for null; undefined: the one of its own number. */
+  /** The value number of each row of the page, `none` for null; undefined: row `n` has value `n`. */
   #numbers: Int32Array | undefined;
   #firstRow = 0;
   #rows = 0;
@@ -232,7 +232,7 @@ class ColumnPages {
   }
 }
 
-/** Which of a page's values each row has, or which one its number stands for. */
+/** The value number of each row of a page, through `numbers` where the page has a dictionary. */
 function numbersOfRows(isPresent: Int32Array, numbers: Int32Array | undefined): Int32Array {
   let value = 0;
   return isPresent.map((present) => {
@@ -242,7 +242,7 @@ function numbersOfRows(isPresent: Int32Array, numbers: Int32Array | undefined): 
   });
 }
 
-/** Texts, each behind its length, which is overwritten. Throws an Error where they don't fill the page. */
+/** Reads texts with a length before each, which is overwritten. Throws an Error where they don't fill the page. */
 function plainTexts(page: Uint8Array, from: number, count: number): PageValues {
   const view = new DataView(page.buffer, page.byteOffset, page.length);
   const starts = new Int32Array(count);
@@ -260,7 +260,10 @@ function plainTexts(page: Uint8Array, from: number, count: number): PageValues {
   return { ...noValues, count, bytes: page, starts, ends };
 }
 
-/** Texts behind the lengths of all of them (Encodings.md, "Delta-length byte array"). Throws an Error as `plainTexts` does. */
+/**
+ * Reads texts that follow the lengths of all of them (Encodings.md, "Delta-length byte array"). Throws an Error as
+ * `plainTexts` does.
+ */
 function deltaLengthTexts(page: Uint8Array, from: number, count: number): PageValues {
   const { values: lengths, end: first } = readDeltas(page, from, count);
   const starts = new Int32Array(count);

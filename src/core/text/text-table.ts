@@ -5,18 +5,19 @@ import { currencyPlaces, roundedDecimal, trimmedDecimal } from './money.js';
 import { displayWidth, fitted, wrapped } from './width.js';
 
 export interface TableOptions {
-  /** Cells of the terminal; undefined: no limit, and nothing is cut. */
+  /** Width of the terminal in cells; undefined: no limit, and nothing is cut. */
   readonly width?: number | undefined;
   /** Whether the number of rows is printed below the table; default: true. */
   readonly footer?: boolean;
 }
 
-/** So many rows are looked at before their widths are settled. */
+/** Rows whose cells determine the widths of a box. */
 const batch = 1000;
 
 /**
- * Rows as a table in a box for people: numbers to the right, NULL as `NULL` (a text that says the same is quoted), amounts
- * in the digits of their currency and aligned on the point, with a line below the table where some are rounded. Holds 1,000 rows at a time; where later ones need wider columns the box is closed and a wider one opened.
+ * Rows as a boxed table for people: numbers right-aligned, NULL as `NULL` (the same text is quoted), amounts with their
+ * currency's decimals and aligned on the point, with a note below the table where some are rounded. Memory holds 1,000
+ * rows at a time; where later rows need wider columns, the box is closed and a wider one opened.
  */
 export async function* tableText(
   columns: readonly ResultColumn[],
@@ -53,10 +54,13 @@ export async function* tableText(
   yield amounts.footnote();
 }
 
-/** Cells of a terminal that the heading of a row takes. */
+/** Width of a row's heading in cells. */
 const headingWidth = 40;
 
-/** Rows below each other, a line for each column, for those that are too wide for a table: cells as in a table, none of them cut. */
+/**
+ * Rows in vertical form, a line for each column, for rows that are too wide for a table: cells as in a table, but never
+ * cut.
+ */
 export async function* verticalText(
   columns: readonly ResultColumn[],
   chunks: AsyncIterable<ResultRows>,
@@ -81,20 +85,20 @@ export async function* verticalText(
   yield amounts.footnote();
 }
 
-/** Amounts that a footnote has exactly. */
+/** Maximum number of exact amounts in a footnote. */
 const mostExact = 3;
 
 /**
- * The cells of columns that hold amounts, as people write them: in the digits of the currency that the row names, rounded
- * half to even; where no column names one, exactly, with at least two.
+ * Formats amounts for people: with the decimals of the row's currency, rounded half to even; without a currency column
+ * exactly, with at least two decimals.
  */
 class AmountTexts {
-  /** Amounts that are shown rounded, and the first of them. */
+  /** The number of rounded amounts, and the first exact ones. */
   #rounded = 0;
   readonly #exact: string[] = [];
-  /** For each column that holds amounts, the one with their currency. */
+  /** By column of amounts: the column with their currency. */
   readonly #currencies = new Map<number, number | undefined>();
-  /** For each of them, the most digits behind the point yet. */
+  /** By column of amounts: the maximum number of decimals so far. */
   readonly #places = new Map<number, number>();
 
   constructor(columns: readonly ResultColumn[]) {
@@ -127,14 +131,14 @@ class AmountTexts {
     return text;
   }
 
-  /** What the amounts are that are shown rounded; empty where none is. */
+  /** The note on rounded amounts; empty where none is rounded. */
   footnote(): string {
     if (this.#rounded === 0) return '';
     const more = this.#rounded > this.#exact.length ? ' …' : '';
     return `${formatCount(this.#rounded, 'amount')} rounded to the currency's digits (exactly ${this.#exact.join(', ')}${more}): csv and json are exact\n`;
   }
 
-  /** Puts the points of each column below each other. */
+  /** Aligns the points of each column. */
   aligned(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
     if (this.#places.size === 0) return rows;
     return rows.map((row) =>
@@ -147,13 +151,13 @@ class AmountTexts {
   }
 }
 
-/** Digits behind the point. */
+/** The number of decimals. */
 function placesOf(text: string): number {
   const point = text.indexOf('.');
   return point < 0 ? 0 : text.length - point - 1;
 }
 
-/** The rows in batches of 1,000 or a little more, so that a filter's many small chunks don't each get a box. */
+/** Batches of 1,000 rows or slightly more, so that the many small chunks of a filter share a box. */
 async function* batches(chunks: AsyncIterable<ResultRows>): AsyncGenerator<ResultRows> {
   let waiting: (readonly ResultCell[])[] = [];
   for await (const rows of chunks) {
@@ -191,7 +195,7 @@ function rule(layout: Layout, left: string, middle: string, right: string): stri
   return `${left}${withGap(cells, layout, '───').join(middle)}${right}\n`;
 }
 
-/** Puts `mark` where columns are left out. */
+/** Inserts `mark` where columns are left out. */
 function withGap(lines: readonly string[], { shown, widths }: Layout, mark: string): readonly string[] {
   if (shown.length === widths.length) return lines;
   const gap = shown.findIndex((at, index) => at !== index);
@@ -203,10 +207,10 @@ function footer(rows: number, shown: number, columns: number): string {
   return shown < columns ? `${text}, ${shown} of ${columns} columns shown\n` : `${text}\n`;
 }
 
-/** Names that are listed of columns without room. */
+/** Maximum number of listed names of left-out columns. */
 const mostNames = 12;
 
-/** Which columns find no room, and what shows them; empty where all are shown. */
+/** The note on left-out columns and how to see them; empty where all are shown. */
 function hiddenNote(columns: readonly ResultColumn[], { shown }: Layout, width: number | undefined): string {
   const hidden = columns.filter((_, at) => !shown.includes(at)).map(({ name }) => name);
   if (hidden.length === 0) return '';
@@ -220,7 +224,7 @@ function same(one: Layout, other: Layout): boolean {
   return one.shown.join() === other.shown.join() && one.widths.join() === other.widths.join();
 }
 
-/** Which columns a table shows and how wide, in cells of the terminal. */
+/** The columns that a table shows, and their widths in cells. */
 export interface Layout {
   /** Indices of the columns shown, ascending; a column with an ellipsis replaces those that are left out. */
   readonly shown: readonly number[];
@@ -228,16 +232,16 @@ export interface Layout {
   readonly widths: readonly number[];
 }
 
-/** What the columns would like to have: how wide the widest cell of each is, and how wide its name. */
+/** The preferred widths of columns in cells: those of their names and of their widest cells. */
 export interface PreferredWidths {
   readonly names: readonly number[];
   readonly cells: readonly number[];
 }
 
-/** Text is not cut to less than this before columns are left out. */
+/** Minimum width of a text column; columns are left out before text is cut further. */
 const leastText = 12;
 
-/** The wishes of these rows, and of those before them. */
+/** The preferred widths of these rows and of the earlier ones. */
 function preferredWidths(
   columns: readonly ResultColumn[],
   texts: readonly (readonly string[])[],
@@ -251,8 +255,8 @@ function preferredWidths(
 }
 
 /**
- * Fits the columns into `limit` cells (undefined: any width). Text gives way first, the widest before the others; then
- * columns are left out from the middle. Numbers and times are never cut, so a single one may be wider than the limit.
+ * Fits the columns into `limit` cells (undefined: any width). Text columns shrink first; then columns are left out from
+ * the middle. Numbers and times are never cut, so a single column may exceed the limit.
  */
 function layoutOf(columns: readonly ResultColumn[], preferred: PreferredWidths, limit: number | undefined): Layout {
   const wanted = columns.map((_, at) => Math.max(preferred.names[at] ?? 0, preferred.cells[at] ?? 0, 1));
@@ -266,7 +270,7 @@ function layoutOf(columns: readonly ResultColumn[], preferred: PreferredWidths, 
   const shown = [...all];
   while (shown.length > 1 && total(shown, least, all.length) > limit) shown.splice(shown.length >> 1, 1);
 
-  // What is left over is given out evenly, one cell to each column in turn, until it is gone or all have their fill.
+  // The remaining width is distributed evenly until it is used up or all columns have their preferred width.
   const widths = [...least];
   let spare = limit - total(shown, widths, all.length);
   if (shown.length === 1 && spare < 0) return { shown, widths: narrowed(columns, shown, widths, spare) };
@@ -282,7 +286,7 @@ function layoutOf(columns: readonly ResultColumn[], preferred: PreferredWidths, 
   return { shown, widths };
 }
 
-/** A last column of text on a very narrow terminal. */
+/** Shrinks the last remaining column where it is text, for a very narrow terminal. */
 function narrowed(
   columns: readonly ResultColumn[],
   shown: readonly number[],

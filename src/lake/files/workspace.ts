@@ -6,15 +6,15 @@ import type { Database } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
 import { threadLimits, threadLimitsOf, type ThreadLimits } from '../../core/worker-thread.js';
 
-/** What work on files may hold in memory. */
+/** Memory limits for the processing of files. */
 export interface Limits {
-  /** What DuckDB may hold of all: `1GB`. */
+  /** DuckDB's memory limit: `1GB`. */
   readonly memory: string;
   /** Bytes of rows that DuckDB sorts, compares or writes at once: over wide rows it runs out of memory before it spills. */
   readonly rangeBytes: number;
-  /** Bytes of `raw` that are flattened at once: more than a part of an import has, so that none of its files is split. */
+  /** Bytes of `raw` that are flattened at once: more than a chunk of an import has, so that none of its files is split. */
   readonly rawBytes: number;
-  /** From which size on a second thread writes Parquet, which holds memory of its own. */
+  /** Limits for the threads that write Parquet, which have their own memory. */
   readonly thread: ThreadLimits;
 }
 
@@ -25,28 +25,28 @@ export const defaultLimits: Limits = {
   thread: threadLimits,
 };
 
-/** Limits with so many threads at most; undefined: as they are. */
+/** The same limits with another number of threads; undefined: unchanged. */
 export function withThreads<T extends Limits>(limits: T, threads: number | undefined): T {
   return threads === undefined ? limits : { ...limits, thread: threadLimitsOf(threads) };
 }
 
-/** A DuckDB and a folder of the local disk, for files on their way out of a lake and back into it. */
+/** A DuckDB and a local folder, for files that are read from a lake and written back. */
 export interface Workspace {
   readonly database: Database;
   readonly limits: Limits;
-  /** Takes bytes in as a local file; its name. */
+  /** Writes bytes to a local file. Returns its path. */
   readonly writeLocal: (bytes: Uint8Array) => Promise<string>;
-  /** A name for a file, or a folder of files, that is about to be written. */
+  /** A new path for a file or folder. */
   readonly newPath: () => string;
-  /** Removes the files that are there by now. */
+  /** Removes all files. */
   readonly clear: () => Promise<void>;
 }
 
 /**
- * Uses a workspace for a lake's files and removes it. Its DuckDB reaches the lake, where it is on the local disk, and the
- * workspace, and nothing else. Throws what `use` throws.
+ * Creates a workspace for a lake's files, calls `use` and removes it. Its DuckDB can access the workspace, and the lake
+ * where it is on the local disk, and nothing else. Throws what `use` throws.
  *
- * @param makeFolder makes the folder for it; by default a new one
+ * @param makeFolder creates the folder; by default a new temporary one
  */
 export async function withWorkspace<T>(
   limits: Limits,
@@ -69,11 +69,11 @@ export async function withWorkspace<T>(
       return openDatabase({
         folders: [folder, store.localPath('') ?? folder],
         settings: {
-          // The same rows give the same bytes then, whatever machine they are written on.
+          // So that the same rows give the same bytes on every machine.
           threads: 1,
           memory_limit: limits.memory,
           preserve_insertion_order: true,
-          // Files are read once or twice: what DuckDB would keep of them only fills its memory.
+          // Files are read once or twice: a cache would only use memory.
           enable_external_file_cache: false,
         },
       });
@@ -89,10 +89,9 @@ export async function withWorkspace<T>(
 }
 
 /**
- * Makes a lake's own folder on the local disk, for a run that is alone on the lake. What a run that was killed left in it is
- * removed first.
+ * Creates the local folder of a lake, for an exclusive run. Remains of a killed run are removed first.
  *
- * @throws the file system's error, also where somebody else has just made a folder of that name
+ * @throws the file system's error, also where another process has just created the folder
  */
 export async function makeLakeFolder(store: Store): Promise<string> {
   const hash = createHash('sha256').update(store.address('x')).digest('hex').slice(0, 16);
@@ -129,7 +128,7 @@ export function subWorkspace(workspace: Workspace): Workspace {
   };
 }
 
-/** Opened by the first query: loading DuckDB takes longer, and more memory, than all that a small backfill or import does. */
+/** A database that the first query opens: loading DuckDB takes more time and memory than a small backfill or import. */
 function lazyDatabase(open: () => Promise<Database>): Database {
   let opening: Promise<Database> | undefined;
   let opened: Database | undefined;
@@ -145,16 +144,13 @@ function lazyDatabase(open: () => Promise<Database>): Database {
   };
 }
 
-/** Whoever gives up waits for nothing more: what fails then is reported by the error that it gave up for. */
+/** Marks a promise's rejection as handled, for a promise that is awaited later, or not at all after another error. */
 export function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
 
-/**
- * A lake's file as one of the local disk, whatever its bytes: the lake's own, or a copy under a fresh name. Undefined where
- * there is none.
- */
+/** A lake's file as a local file, not verified: the lake's file, or a copy at a new path. Undefined where there is none. */
 export async function localFile(store: Store, path: string, newPath: () => string): Promise<string | undefined> {
   const localPath = store.localPath(path);
   const bytes = await (localPath === undefined ? store.read(path) : store.readRange(path, 0, 1));

@@ -17,28 +17,28 @@ import type { Hash64 } from './xxhash64.js';
 import type { Compress } from './zstd.js';
 
 /**
- * Rows of a page at the most: what a reader takes that looks for few rows. Each page costs a reader a new context of zstd: with
+ * Maximum rows of a page, the unit that a reader of few rows decodes. Each page costs a reader a new zstd context: with
  * 20,000 rows DuckDB's queries take 5 to 20 % longer.
  */
 const pageRows = 64 * 1024;
-/** Bytes of a page's texts, unless one alone is longer. */
+/** Maximum bytes of a page's texts, unless a single text is longer. */
 const pageBytes = 1_000_000;
-/** Distinct 64-bit values from which on a dictionary isn't worth its lookups. */
+/** Maximum distinct values of a dictionary of integers: with more, it isn't worth its lookups. */
 const mostDistinct = 1 << 16;
 
 export interface EncodedPage {
-  /** Where it begins, from the chunk's beginning on. */
+  /** Offset within the chunk. */
   readonly offset: number;
   readonly size: number;
   /** Number of its first row within the chunk. */
   readonly firstRow: number;
   readonly rows: number;
   readonly nulls: number;
-  /** Undefined for texts, and where there is no value. */
+  /** Undefined for texts, and where all rows are null. */
   readonly bounds: Bounds | undefined;
 }
 
-/** The pages of a column in a row group, and what the footer says of them. */
+/** The pages of a column in a row group, and their figures for the footer. */
 export interface ColumnChunk {
   readonly pieces: readonly Uint8Array[];
   readonly codec: number;
@@ -47,34 +47,34 @@ export interface ColumnChunk {
   readonly nulls: number;
   readonly size: number;
   readonly uncompressedSize: number;
-  /** Where the data pages begin; at 0 there is a dictionary then, unless it is 0 itself. */
+  /** Offset of the first data page; above 0 where a dictionary page precedes it. */
   readonly dataOffset: number;
   readonly pages: readonly EncodedPage[];
   readonly bounds: Bounds | undefined;
   readonly bloom: Uint8Array | undefined;
 }
 
-/** How a chunk's values are written. */
+/** Writes a chunk's values in one encoding. */
 interface ValueWriter {
   readonly encoding: number;
   /** The distinct values, where there is a dictionary. */
   readonly dictionary?: ChunkDictionary;
   /** Writes the values from `start` to before `end`. */
   readonly write: (to: ByteBuffer, start: number, end: number) => void;
-  /** Bytes of a value with a number, beside what each row takes; left out: few. */
+  /** Bytes of a value by its number; left out where values are small. */
   readonly bytesOf?: (value: number) => number;
 }
 
 interface ChunkDictionary {
   readonly count: number;
-  /** Which of the distinct values each value is. */
+  /** The dictionary number of each value. */
   readonly numbers: Int32Array;
-  /** Bits of each number. */
+  /** Bits of a dictionary number. */
   readonly width: number;
   readonly write: (to: ByteBuffer) => void;
 }
 
-/** What a chunk holds, on its way to its pages. */
+/** The content of a chunk, before its pages are written. */
 interface ChunkContent {
   readonly writer: ValueWriter;
   readonly values: Values;
@@ -86,10 +86,10 @@ interface ChunkContent {
 }
 
 interface PageContent extends Pick<EncodedPage, 'firstRow' | 'rows' | 'nulls'> {
-  /** Its values: the number of the first one, and of that behind the last one. */
+  /** Its values: from `first` to before `last`. */
   readonly first: number;
   readonly last: number;
-  /** Writes which rows have a value, where the column may be null, and the values. */
+  /** Writes the definition levels, where the column is nullable, and the values. */
   readonly write: (to: ByteBuffer) => void;
 }
 
@@ -181,7 +181,7 @@ function writeDataPage(bytes: ChunkBytes, { writer, values }: ChunkContent, page
   return { offset, size: bytes.size - offset, firstRow, rows, nulls, bounds };
 }
 
-/** The rows of an array that has a value for each row. */
+/** The content of an array with a value for each row. */
 function rowContent(column: Column, data: Data, start: number, end: number): ChunkContent {
   const rows = columnRows(column, data, start, end, memory);
   const base = valueContent(column, rows, rows.values.count);
@@ -201,7 +201,7 @@ function rowContent(column: Column, data: Data, start: number, end: number): Chu
   return { ...base, nulls: rows.nulls?.count ?? 0, pages };
 }
 
-/** The rows of runs. Where a dictionary isn't worth its while, each row gets its value. */
+/** The content of runs. Without a dictionary they are expanded to a value for each row. */
 function runContent(column: Column, runs: RunLengths, start: number, end: number): ChunkContent {
   const { first, last, skipped } = runsWithin(runs.lengths, start, end);
   const values = columnRows(column, runs.values, first, last, memory);
@@ -229,7 +229,7 @@ function runContent(column: Column, runs: RunLengths, start: number, end: number
   return { ...base, nulls, pages };
 }
 
-/** @param rows rows that have one of the values */
+/** @param rows number of rows with a value */
 function valueContent(
   column: Column,
   { values }: ColumnRows,
@@ -255,7 +255,7 @@ function boundsOf(values: Values, used: Int32Array | undefined): Bounds | undefi
   }
 }
 
-/** Where pages begin and end: rows, and the values that these have. */
+/** Splits rows into pages: ranges of rows and of their values. */
 function* cutPages({ values, nulls }: ColumnRows, rows: number, { bytesOf }: ValueWriter) {
   let first = 0;
   for (let firstRow = 0; firstRow < rows;) {
@@ -346,7 +346,7 @@ function textWriter(column: Column, texts: TextValues, distinct: NumberedTexts, 
       for (let value = start; value < end; value++) {
         let number = numbers[value] ?? 0;
         const from = offsets[number] ?? 0;
-        // Texts that follow each other in memory, all at once.
+        // Adjacent texts in memory are copied together.
         while (value + 1 < end && numbers[value + 1] === number + 1) {
           value++;
           number++;
@@ -393,7 +393,10 @@ function wordWriter(
   };
 }
 
-/** Whether the differences of all values, and the differences of these, are exact as doubles and no wider than the type. */
+/**
+ * Whether the differences of the values, and the differences of these differences, are exact as doubles and fit into
+ * the type.
+ */
 function isWithinDeltas(words: Int32Array, size: 1 | 2, bounds: Bounds | undefined): boolean {
   const found = bounds ?? wordBounds(words, size, 0, words.length / size);
   if (found === undefined) return true;
@@ -402,7 +405,7 @@ function isWithinDeltas(words: Int32Array, size: 1 | 2, bounds: Bounds | undefin
   return size === 1 ? max - min < 2 ** 31 : Math.max(-min, max) < deltaLimit && max - min < deltaLimit / 2;
 }
 
-/** Integers as they lie in memory: the least significant byte first, as on every machine that Node runs on. */
+/** Integers as they are in memory: little-endian, as on every platform of Node. */
 function writePlainWords(to: ByteBuffer, words: Int32Array): void {
   to.bytes(new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
 }

@@ -5,7 +5,7 @@ import { Dictionary } from '../../columns/dictionary.js';
 import type { ColumnMemory } from '../../columns/memory.js';
 import { digitsOf, type Column } from '../../columns/table.js';
 
-/** The values of a column's rows that aren't null, one behind the other. */
+/** The non-null values of a column's rows. */
 export type Values =
   | { readonly of: 'texts'; readonly count: number; readonly texts: TextValues }
   | { readonly of: 'words'; readonly count: number; readonly words: Int32Array; readonly size: 1 | 2 }
@@ -13,9 +13,9 @@ export type Values =
 
 export interface TextValues {
   readonly bytes: Uint8Array;
-  /** Where each text begins in the bytes, and the last one ends. */
+  /** The start of each text in the bytes, and the end of the last one. */
   readonly offsets: Int32Array;
-  /** Which of the texts each value is. */
+  /** The number of each value's text. */
   readonly numbers: Int32Array;
 }
 
@@ -26,7 +26,7 @@ export interface ColumnRows {
   readonly nulls: RowNulls | undefined;
 }
 
-/** Which rows are null, from the first one of `ColumnRows` on. */
+/** Null flags of the rows of `ColumnRows`. */
 export interface RowNulls {
   /** A 1 for each row with a value. */
   readonly isPresent: Int32Array;
@@ -34,9 +34,9 @@ export interface RowNulls {
 }
 
 /**
- * Some rows of a column as the encoder takes them. Nothing is copied where no row is null.
+ * Rows of a column in the form that the encoder reads. Nothing is copied where no row is null.
  *
- * @throws Error where an array isn't of the column's type: a fault of the caller's
+ * @throws Error where an array isn't of the column's type: a bug of the caller
  */
 export function columnRows(column: Column, data: Data, start: number, end: number, memory: ColumnMemory): ColumnRows {
   if (!isOfType(column, data.type)) throw typeMismatch(column, data);
@@ -83,7 +83,7 @@ function rowNulls(
   return present === isPresent.length ? undefined : { isPresent, count: isPresent.length - present };
 }
 
-/** The rows that are encoded of an array, and where their values go. */
+/** The rows to encode, and the memory for their values. */
 interface RowSpan {
   readonly start: number;
   readonly end: number;
@@ -150,7 +150,7 @@ function booleans(column: Column, data: Data, { start, end, nulls }: RowSpan): U
   return into.subarray(0, count);
 }
 
-/** The values of rows that aren't null, of `size` words each. */
+/** The non-null values, of `size` words each. */
 function presentValues(all: Int32Array, size: 1 | 2, { start, end, nulls, memory }: RowSpan): Int32Array {
   if (nulls === undefined) return all.subarray(start * size, end * size);
   const into = memory.int32s((end - start - nulls.count) * size);
