@@ -5,14 +5,14 @@ import type { Store } from './store/store.js';
 
 const folder = '_pipelines';
 
-/** Where a lake keeps the description of a table that a pipeline of its user's fills. */
+/** The path of the description of a custom pipeline's tables. */
 export function descriptionPath(pipeline: string): string {
   return `${folder}/${pipeline}.json`;
 }
 
 /**
- * The tables that pipelines of a user's own have filled, as the lake describes them: nobody needs the definitions to read
- * and look after it.
+ * The tables of custom pipelines, as the lake describes them, so that reading and maintenance don't need the
+ * definitions.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, LAKE_LOG where a description is damaged
  */
@@ -32,7 +32,7 @@ export async function describedTables(store: Store): Promise<readonly Table[]> {
   return [...tables.values()];
 }
 
-/** Those of pipelines that have a file in one of their tables: what a run has described, and loaded nothing of, binds nobody. */
+/** The tables of pipelines with a file in at least one table; other descriptions have no effect. */
 export async function begunTables(store: Store, described: readonly Table[]): Promise<readonly Table[]> {
   const pipelines = new Set<string>();
   for (const { name, customPipeline = '' } of described) {
@@ -47,8 +47,7 @@ async function hasFile(store: Store, folder: string): Promise<boolean> {
 }
 
 /**
- * Has the lake describe tables that are about to be filled for the first time, or have other columns: one file for all
- * that a pipeline fills.
+ * Writes the descriptions of new or changed custom tables: one file for all tables of a pipeline.
  *
  * @throws LedgerlakeError LAKE_STORE
  */
@@ -72,7 +71,7 @@ async function readDescription(bytes: Uint8Array, location: string): Promise<rea
   } catch {
     throw damaged(location, 'it is not JSON');
   }
-  // Loaded for lakes that have such tables alone.
+  // Loaded only for lakes with custom tables.
   const { tableSchema } = await import('../core/columns/table-schema.js');
   const { error, data } = tableSchema.safeParse(kept);
   if (error !== undefined)

@@ -13,9 +13,9 @@ import {
 } from './store.js';
 
 /**
- * A lake on S3 or a service that speaks it. Bodies are buffers, so their length and checksum go in the headers: some
- * services refuse streamed ones. A whole object or a completed upload appears at once, and `create` is a put with
- * `If-None-Match: *`, which the service must honour.
+ * A lake on S3 or a compatible service. Bodies are buffers, so that length and checksum are in the headers: some
+ * services refuse streamed bodies. An object or a completed upload appears atomically, and `create` is a put with
+ * `If-None-Match: *`, which the service must support.
  *
  * @throws LedgerlakeError USAGE where `location` isn't `s3://BUCKET/PREFIX`
  */
@@ -96,12 +96,12 @@ async function* listFiles(
 /** A lake's location on S3. */
 interface S3Location {
   readonly bucket: string;
-  /** What every key begins with: `''`, or names with a slash behind each. */
+  /** The prefix of every key: `''`, or names with a slash after each. */
   readonly prefix: string;
 }
 
 /**
- * Reads `s3://BUCKET/PREFIX`; slashes at the end don't matter, and without a prefix the lake is the whole bucket.
+ * Parses `s3://BUCKET/PREFIX`; trailing slashes are ignored, and without a prefix the lake is the whole bucket.
  *
  * @throws LedgerlakeError USAGE for anything else
  */
@@ -117,17 +117,17 @@ function parseS3Location(location: string): S3Location {
 }
 
 /**
- * The endpoint that is given or configured, as the SDK looks for it in the environment; undefined: Amazon's own.
+ * The endpoint by the options or the SDK's environment variables; undefined for Amazon S3.
  *
  * @throws LedgerlakeError USAGE where it isn't an http or https URL
  */
 function endpointOf(endpoint: string | undefined): URL | undefined {
   const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS } = process.env;
   const configured = AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true' ? [] : [AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL];
-  // A variable that is set to nothing is one that isn't set.
+  // An empty variable counts as unset.
   const given = [endpoint, ...configured].find((url) => url !== undefined && url !== '');
   if (given === undefined) return undefined;
-  // The text itself may hold a password, so it isn't repeated.
+  // The text may contain a password, so it isn't quoted.
   if (!/^https?:\/\//.test(given) || !URL.canParse(given)) {
     throw usageError(
       'expected a URL such as http://localhost:9000 as S3 endpoint, got something else; check AWS_ENDPOINT_URL_S3',
