@@ -50,7 +50,7 @@ export function emitDamagedCheckpoints({ tables }: Pick<Lake, 'tables'>, emit: E
 /** Reports damaged checkpoints and a damaged note of the tables' versions, which a command that writes to the lake replaces. */
 export function emitDamage(lake: Lake, emit: Emit, rewritten = false): void {
   emitDamagedCheckpoints(lake, emit, rewritten);
-  if (lake.isNoted) return;
+  if (lake.hasVersionNote) return;
   const message =
     '_versions.json was missing or damaged, and is written again; commits that were lost with it at the end of a log are not detected';
   emit({ event: 'message', message });

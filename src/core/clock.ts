@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The time, as everything that waits or stamps sees it. Tests hand in one that they move. */
+/** The clock of everything that waits or records a time. Tests pass one that they move. */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;

@@ -1,58 +1,58 @@
 import { shortened } from './printable.js';
 
-/** What went wrong, for programs: stable codes, each with the exit code it leads to and whether a retry can help. */
+/** Stable error codes for programs, each with its exit code and whether a retry can succeed. */
 const codes = {
-  /** The command line or a file of the user's is wrong; nothing was touched. */
+  /** The command line or a file of the user's is invalid; nothing was changed. */
   USAGE: { exit: 2, retry: false },
   /** A required path parameter is missing (specification, section 7). */
   MISSING_PARAMETER: { exit: 2, retry: false },
-  /** The upstream can't be reached or broke off. */
+  /** The upstream can't be reached, or closed the connection early. */
   UPSTREAM_UNREACHABLE: { exit: 1, retry: true },
-  /** The upstream answered with a status that isn't 200. */
+  /** The upstream's answer has a status other than 200. */
   UPSTREAM_STATUS: { exit: 1, retry: true },
-  /** The upstream answered with nothing where it had something before. */
+  /** The upstream's answer has no results where an earlier one had some. */
   UPSTREAM_EMPTY: { exit: 1, retry: false },
-  /** The upstream answered with other orders than those that it had before. */
+  /** The upstream's answer has other orders than an earlier one: it may be of another account. */
   UPSTREAM_ACCOUNT: { exit: 1, retry: false },
-  /** The upstream's answer isn't what its model says. */
+  /** The upstream's answer doesn't match its model. */
   UPSTREAM_BODY: { exit: 1, retry: true },
   /** An answer, or a JSON text, is larger than the limit for memory. */
   TOO_LARGE: { exit: 1, retry: false },
   /** The token endpoint refused to issue an access token: client id, client secret or refresh token is wrong. */
   SIGN_IN_REFUSED: { exit: 1, retry: false },
-  /** The token endpoint can't be reached, has a fault, or doesn't answer as one. */
+  /** The token endpoint can't be reached, fails, or isn't a token endpoint. */
   SIGN_IN_UNREACHABLE: { exit: 1, retry: true },
-  /** A line of an imported file isn't a body of the service, or the file can't be read to its end. */
+  /** A line of an imported file isn't an answer's body, or the file can't be read to its end. */
   BROKEN_LINE: { exit: 1, retry: false },
-  /** Bytes that aren't JSON. */
+  /** The bytes aren't JSON. */
   JSON_SYNTAX: { exit: 1, retry: false },
   /** The lake can't be read or written. */
   LAKE_STORE: { exit: 1, retry: false },
-  /** Whether a commit was taken is not known yet. */
+  /** It is unknown whether a commit succeeded. */
   LAKE_UNCLEAR: { exit: 1, retry: false },
-  /** The lake's log is damaged or newer than this program. */
+  /** The lake's log is damaged, or written by a newer program. */
   LAKE_LOG: { exit: 1, retry: false },
-  /** Another writer got there first and the work can't be rebased onto it. */
+  /** Another writer committed first, and the transaction can't be rebased onto that commit. */
   LAKE_CONFLICT: { exit: 1, retry: false },
-  /** The lake is older than it was asked to be. */
+  /** The lake's data is older than requested. */
   LAKE_LAG: { exit: 1, retry: false },
-  /** What was written isn't what was handed over. */
+  /** A Parquet file doesn't have the rows that were passed to the encoder. */
   PARQUET_MISMATCH: { exit: 1, retry: false },
-  /** What a user's definition of a pipeline does isn't what it says, or it threw. */
+  /** A user's definition of a pipeline threw, or returned what it doesn't declare. */
   DEFINITION: { exit: 1, retry: false },
   /** Parquet could not be written: the encoder, or the thread that it runs on, failed or ran out of memory. */
   ENCODER: { exit: 1, retry: false },
-  /** Standard output, or the file that results go to, takes no more: a full disk. */
+  /** Standard output or the output file can't be written, as on a full disk. */
   OUTPUT: { exit: 1, retry: false },
   /** A query failed. */
   SQL: { exit: 1, retry: false },
-  /** The rows are committed, and what other engines read beside the logs could not be written. */
+  /** The rows are committed, but the export for other engines could not be written. */
   EXPORT: { exit: 1, retry: true },
-  /** Some slices could not be read and are left open; all others are in the lake. */
+  /** Some slices could not be read and are left open; all others are committed. */
   INCOMPLETE: { exit: 1, retry: true },
   /** The queue of a fleet can't be reached. */
   QUEUE_UNREACHABLE: { exit: 1, retry: true },
-  /** The queue of a fleet is not fit for it: it would lose jobs, or belongs to another version. */
+  /** The queue of a fleet can't be used: it would lose jobs, or belongs to another version. */
   QUEUE_UNFIT: { exit: 2, retry: false },
   /** The user or the system asked the run to stop. */
   STOPPED: { exit: 1, retry: false },
@@ -62,16 +62,15 @@ const codes = {
 export type ErrorCode = keyof typeof codes;
 
 /**
- * The one error that users meet: its message says what was expected, what came and what to do, in one line, which is cut where
- * what came is long.
- * `details` holds what only `--verbose` shows; never a secret.
+ * The error that users see. Its message is one line: what was expected, what was found and what to do; a long quotation
+ * is cut. `details` is shown only by `--verbose` and never has a secret.
  */
 export class LedgerlakeError extends Error {
   /** What went wrong, for programs. */
   readonly code: ErrorCode;
-  /** HTTP status of the answer that the error is about, where there is one. */
+  /** HTTP status of the answer that caused the error, where there is one. */
   readonly status: number | undefined;
-  /** What `--verbose` adds: the request and the answer. */
+  /** The request and the answer, shown by `--verbose`. */
   readonly details: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: { cause?: unknown; status?: number; details?: string } = {}) {
@@ -82,18 +81,18 @@ export class LedgerlakeError extends Error {
     this.details = options.details;
   }
 
-  /** The process's exit code: 1 not done, 2 the user's input is wrong. */
+  /** The process's exit code: 1: the command failed; 2: the user's input is invalid. */
   get exitCode(): 1 | 2 {
     return codes[this.code].exit;
   }
 
-  /** Whether the same request may succeed when it is sent again. */
+  /** Whether the same request may succeed on a retry. */
   get retryable(): boolean {
     return codes[this.code].retry;
   }
 }
 
-/** A user's mistake on the command line or in a file (exit 2). */
+/** The error for invalid input on the command line or in a file (exit code 2). */
 export function usageError(message: string): LedgerlakeError {
   return new LedgerlakeError('USAGE', message);
 }

@@ -1,4 +1,4 @@
-/** The items by key, in the order in which they come: `Map.groupBy`, which Node 20 lacks. */
+/** Groups items by key and keeps their order: `Map.groupBy`, which Node 20 lacks. */
 export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {

@@ -1,6 +1,6 @@
 /**
- * What a terminal or a reader's eye must not get as it is: control characters (C0 and C1), separators of lines, characters that
- * turn the direction of writing or show as nothing, halves of surrogate pairs. The joiner inside of an emoji is none of them.
+ * Characters that must not reach a terminal or a reader: control characters (C0 and C1), line separators, characters
+ * that change the writing direction or are invisible, lone surrogates. The joiner inside an emoji is allowed.
  */
 const unsafe =
   /(?<!\p{Extended_Pictographic}\p{Emoji_Modifier}?\ufe0f?(?=\u200d\p{Extended_Pictographic}))[\p{Control}\p{Format}\p{Line_Separator}\p{Paragraph_Separator}\p{Surrogate}]/gu;
@@ -9,36 +9,42 @@ const plainLines = /^[\x20-\x7e\n]*$/;
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 /**
- * A text from outside on one line and harmless to a terminal: what is unsafe shows as an escape (`\n`, `\u001b`, `\u202e`). The
- * escapes are those of JSON: inside a JSON string they mean the same characters.
+ * An untrusted text on one line, harmless to a terminal: unsafe characters become escapes (`\n`, `\u001b`, `\u202e`).
+ * The escapes are those of JSON: inside a JSON string they mean the same characters.
  */
 export function printable(text: string): string {
   return plain.test(text) ? text : text.replaceAll(unsafe, escaped);
 }
 
-/** The same with its line feeds: what all that is written for people goes through last. */
+/** The same, but line feeds stay. All text for people passes through this function last. */
 export function printableLines(text: string): string {
   if (plainLines.test(text)) return text;
   return text.replaceAll(unsafe, (character) => (character === '\n' ? character : escaped(character)));
 }
 
-/** The same with the colours that a terminal is given. */
+/** The same, but line feeds and colour codes stay. */
 export function printableColoured(text: string): string {
   return text
     .split(/(\u001b\[(?:0|3[1236])m)/)
     .reduce((all, part, at) => all + (at % 2 === 1 ? part : printableLines(part)), '');
 }
 
-/** Characters of a message: some lines of a terminal. */
+/** Maximum characters of a message: some lines of a terminal. */
 const mostOfMessage = 1200;
-/** A word from outside is cut to the first; a path of a lake's file, which may be longer, is left whole up to the second. */
+/**
+ * Words longer than `mostOfWord` are cut to `mostQuoted` characters. Paths of lake files are mostly shorter than the
+ * former.
+ */
 const mostQuoted = 200;
 const mostOfWord = 300;
-/** What a sentence goes on with. */
+/** Punctuation behind a cut word. */
 const ending = /["'`);:,.]{0,3}$/;
 const longWord = new RegExp(`\\S{${mostOfWord + 1},}`, 'gu');
 
-/** A message whose long words are cut, and whose middle is left out where it is long still: it ends in what to do. */
+/**
+ * Shortens a message: cuts long words, then leaves out the middle where it is still too long. The end stays, as it says
+ * what to do.
+ */
 export function shortened(message: string): string {
   if (message.length <= mostOfWord) return message;
   const cut = message.replaceAll(
@@ -50,7 +56,7 @@ export function shortened(message: string): string {
   return `${wholeCharacters(cut, (mostOfMessage / 3) * 2)} … ${end}`;
 }
 
-/** The beginning of a text, at most so many UTF-16 units and no half of a pair. */
+/** The first `length` UTF-16 code units of a text, without a lone surrogate at the end. */
 export function wholeCharacters(text: string, length: number): string {
   const cut = text.slice(0, length);
   return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;

@@ -1,21 +1,21 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 
-/** What lives in a heap may become so many bytes more, or by `leastPercent`, until it is collected. */
+/** A heap may grow by this many bytes, or by `leastPercent`, before the next collection. */
 const leastGrowth = 20_000_000;
 const leastPercent = 30;
 
 /**
- * Bounds what a heap takes, in a process that is this program's own. Left to itself V8 lets it grow to several times what lives
- * in it: a lake of many files has a log that lives long.
+ * Limits the growth of heaps, in a process of this program. By default V8 lets a heap grow to several times its live
+ * data, and the log of a large lake is long-lived.
  */
 export function boundHeaps(): void {
   useFlags({ [growing]: leastPercent });
 }
 
 /**
- * Sets V8 up for seconds of computing, perhaps on threads that each compile the same code: to optimize it took a third of the CPU
- * seconds of an import and of a backfill, to collect small heaps a seventh (docs/performance.md). Call it once what lives long is
- * in memory. In a process that is another program's, which uses the library, it does nothing.
+ * Tunes V8 for some seconds of computation, perhaps on threads that each compile the same code: optimizing took a third
+ * of the CPU time of an import and of a backfill, collecting small heaps a seventh (docs/performance.md). Call it once
+ * the long-lived data is in memory. It does nothing in another program that uses the library.
  */
 export function tuneForSeconds(): void {
   if (!(growing in flags)) return;
@@ -24,19 +24,19 @@ export function tuneForSeconds(): void {
     [growing]: Math.max(leastPercent, percent),
     '--always-sparkplug': undefined,
     '--max-inlined-bytecode-size-cumulative': 200,
-    // Later versions have a compiler between that one and the optimizing one, and no such flag.
+    // Later versions have a mid-tier compiler, and no such flag.
     ...(process.versions.v8.startsWith('11.') && { '--interrupt-budget': 200_000 }),
   });
 }
 
 const growing = '--heap-growing-percent';
 
-/** Flags by name, undefined where one has no value. */
+/** Flags by name; undefined for one without a value. */
 type Flags = Readonly<Record<string, number | undefined>>;
 
-/** What is set while no thread is starting. */
+/** The flags that are set while no thread is starting. */
 let flags: Flags = {};
-/** Threads that are starting. */
+/** Number of threads that are starting. */
 let starting = 0;
 
 function useFlags(more: Flags): void {
@@ -47,13 +47,13 @@ function useFlags(more: Flags): void {
 }
 
 /**
- * Says that a thread starts, before it does: flags wait until it has. V8 takes Node's own code from a cache only where its flags
- * are as they were when that was built, and else compiles it for each thread, which takes 80 ms.
+ * Announces that a thread is about to start: flags are set once it has started. V8 loads Node's code from a cache only
+ * where its flags are those of the cache's build; otherwise it compiles the code for each thread, which takes 80 ms.
  *
- * @returns to be called once it has started, or never will
+ * @returns a function to call once the thread has started or has failed to
  */
 export function threadStarts(): () => void {
-  // What sets up the compiler comes once all threads have started, but for those of an input whose size nobody knew.
+  // The flags of the compiler are mostly set after all threads have started.
   if (starting++ === 0 && growing in flags) setFlagsFromString(`${growing}=0`);
   let isOver = false;
   return () => {

@@ -37,7 +37,7 @@ export function uncovered(range: Window, windows: readonly Window[]): Window[] {
   return gaps;
 }
 
-/** Windows as few ranges that neither touch nor overlap, in order. */
+/** The union of windows as ranges that neither touch nor overlap, in order. */
 export function joined(windows: readonly Window[]): Window[] {
   const all: { start: number; end: number }[] = [];
   for (const { start, end } of windows.toSorted((a, b) => a.start - b.start)) {
@@ -50,7 +50,7 @@ export function joined(windows: readonly Window[]): Window[] {
 
 /**
  * Cuts a range on the grid of slices: never across the end of a UTC month, and within a month at most `days` whole UTC
- * days long. The grid starts anew with each month, so that the same range is cut alike whatever else is asked for.
+ * days long. The grid restarts with each month, so that the cuts don't depend on the start of the range.
  */
 export function cut(range: Window, days: number): Window[] {
   const slices: Window[] = [];
@@ -72,12 +72,12 @@ export function months(range: Window): Window[] {
   return cut(range, mostDaysOfMonth);
 }
 
-/** UTC month of an instant, as partitions are named: `2025-03`. */
+/** The UTC month of an instant, the name of its partition: `2025-03`. */
 export function monthOf(instant: number): string {
   return isoInstant(instant).slice(0, 7);
 }
 
-/** Start of an instant's UTC day. */
+/** The start of an instant's UTC day. */
 export function dayStart(instant: number): number {
   return Math.floor(instant / dayMs) * dayMs;
 }

@@ -4,35 +4,38 @@ import { parentPort, Worker } from 'node:worker_threads';
 import { LedgerlakeError, messageOf, type ErrorCode } from './errors.js';
 import { threadStarts } from './v8-flags.js';
 
-/** The rows that a thread works on lie outside the heap: one that needs more than this has gone wrong, and dies alone. */
+/**
+ * The rows that a thread processes are outside of the heap: a thread that needs more heap has a bug, and ends without
+ * the process.
+ */
 const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 6 };
 
-/** When threads are worth their start, and how many there are. */
+/** From which input size on threads are used, and how many. */
 export interface ThreadLimits {
-  /** Bytes of input from which on some are used; Infinity: never. */
+  /** Minimum bytes of input for the use of threads; Infinity: never. */
   readonly from: number;
-  /** How many work side by side, where they do; left out: two. */
+  /** Number of concurrent threads; left out: two. */
   readonly threads?: number | undefined;
-  /** What each runs, where it isn't the program's own. */
+  /** The script of each thread, where it isn't the default. */
   readonly script?: URL | undefined;
 }
 
-/** Limits for so many threads: with one, the caller's does all. */
+/** Limits for `threads` threads; with one, the caller's thread does everything. */
 export function threadLimitsOf(threads: number): ThreadLimits {
-  // Below, a thread gains nothing by the clock and costs half a CPU second: docs/performance.md.
+  // For smaller inputs a thread saves no time and costs half a CPU second: docs/performance.md.
   return { from: threads > 1 ? 48_000_000 : Infinity, threads };
 }
 
-/** As many as there are cores. */
+/** Limits for as many threads as there are cores. */
 export const threadLimits = threadLimitsOf(availableParallelism());
 
-/** What a thread is asked. */
+/** A question to a thread. */
 interface Message<Question> {
   readonly id: number;
   readonly question: Question;
 }
 
-/** What it answers. */
+/** The answer of a thread. */
 type Reply<Answer> = { readonly id: number } & (
   { readonly answer: Answer } | { readonly message: string; readonly code: ErrorCode }
 );
@@ -43,8 +46,8 @@ interface Waiting<Answer> {
 }
 
 /**
- * A thread that answers one question after the other. If it dies, whatever of, all that it hasn't answered fails with
- * ENCODER. It starts with the first question, if not before.
+ * A thread that answers questions in turn. If it ends, all open questions fail with ENCODER. It starts with the first
+ * question at the latest.
  */
 export class WorkerThread<Question, Answer> {
   readonly #script: URL;
@@ -54,7 +57,7 @@ export class WorkerThread<Question, Answer> {
   #asked = 0;
   #ended: { readonly reason: unknown } | undefined;
 
-  /** @param signal what isn't answered by then fails with its reason */
+  /** @param signal when it aborts, open questions fail with its reason */
   constructor(script: URL, signal: AbortSignal) {
     this.#script = script;
     this.#signal = signal;
@@ -62,10 +65,10 @@ export class WorkerThread<Question, Answer> {
   }
 
   /**
-   * Asks a question. Memory is copied, unless threads share it.
+   * Asks a question. Memory is copied, unless it is shared.
    *
-   * @returns never unhandled where nobody waits for it any more
-   * @throws LedgerlakeError what the thread refuses with, ENCODER where it ended, or the signal's reason
+   * @returns a promise whose rejection never counts as unhandled
+   * @throws LedgerlakeError the thread's error, ENCODER where it ended, or the signal's reason
    */
   ask(question: Question): Promise<Answer> {
     const id = this.#asked++;
@@ -78,7 +81,7 @@ export class WorkerThread<Question, Answer> {
     return answer;
   }
 
-  /** Starts the thread, unless it has started: it loads its program while there is nothing to be asked yet. */
+  /** Starts the thread, so that it loads its program before the first question. */
   start(): void {
     if (this.#ended === undefined) this.#running();
   }
@@ -87,14 +90,14 @@ export class WorkerThread<Question, Answer> {
     return (this.#worker ??= this.#newWorker());
   }
 
-  /** Questions that it hasn't answered. */
+  /** Number of open questions. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   async close(): Promise<void> {
     this.#signal.removeEventListener('abort', this.#stop);
-    this.#fail(ended('it was closed'));
+    this.#fail(threadEnded('it was closed'));
     const worker = this.#worker;
     this.#worker = undefined;
     await worker?.terminate();
@@ -112,7 +115,7 @@ export class WorkerThread<Question, Answer> {
       else asked?.reject(new LedgerlakeError(reply.code, reply.message));
     });
     const fail = (error: unknown): void => {
-      this.#fail(ended(messageOf(error)));
+      this.#fail(threadEnded(messageOf(error)));
     };
     worker.on('messageerror', fail);
     worker.on('error', fail);
@@ -133,7 +136,7 @@ export class WorkerThread<Question, Answer> {
   };
 }
 
-function ended(why: string): LedgerlakeError {
+function threadEnded(why: string): LedgerlakeError {
   return new LedgerlakeError(
     'ENCODER',
     `expected the thread that writes Parquet to finish, it ended early (${why}); run the same command again`,
@@ -141,9 +144,9 @@ function ended(why: string): LedgerlakeError {
 }
 
 /**
- * Answers questions on a thread, in their order. What `answer` throws goes to whoever asked.
+ * Answers questions on a thread, in order. Errors of `answer` are sent to the caller of `ask`.
  *
- * @param answer takes what `WorkerThread.ask` is given
+ * @param answer receives the argument of `WorkerThread.ask`
  */
 export function answerQuestions(answer: (question: never) => Promise<unknown>): void {
   const port = parentPort;
@@ -156,7 +159,8 @@ export function answerQuestions(answer: (question: never) => Promise<unknown>): 
         const code = error instanceof LedgerlakeError ? error.code : 'ENCODER';
         port.postMessage({ id, message: messageOf(error), code } satisfies Reply<unknown>);
       }
-      // As long as questions come, the event loop doesn't turn; only then is the memory of an addon's buffers freed.
+      // The memory of an addon's buffers is freed only when the event loop turns, which it doesn't while questions
+      // arrive.
       await setImmediate();
     });
   });

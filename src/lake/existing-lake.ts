@@ -3,23 +3,23 @@ import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { systemCode, usageError } from '../core/errors.js';
 import { Lake } from './lake.js';
-import { lookAt } from './inspect-location.js';
+import { inspectLocation } from './inspect-location.js';
 import { lakeFolder, openStore } from './store/open-store.js';
 
 /**
- * Opens a lake that must be there already, for commands that load nothing: a folder that isn't there, or that holds
- * other things, is a slip of the hand, and `nothing is wrong` would be no answer to it. A folder that is empty is a lake
- * that holds nothing yet.
+ * Opens an existing lake, for commands that load nothing: a missing folder, or one with other content, is a mistyped
+ * location. An empty folder is an empty lake.
  *
  * @param location as the user wrote it
- * @throws LedgerlakeError USAGE where there is none, LAKE_STORE where the location can't be read, LAKE_LOG where its log can't
+ * @throws LedgerlakeError USAGE where there is none, LAKE_STORE where the location can't be read, LAKE_LOG where its
+ * log can't
  */
 export async function existingLake(location: string, tables: readonly Table[], clock: Clock): Promise<Lake> {
   const store = openStore(location, { clock });
   await refuseWithoutFolder(location);
   const lake = await Lake.open(store, tables, clock);
   if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
-  const { isEmpty, isBegun, lakeBelow } = await lookAt(
+  const { isEmpty, isBegun, lakeBelow } = await inspectLocation(
     store,
     tables.map(({ name }) => name),
   );
@@ -47,7 +47,7 @@ async function foundAt(path: string): Promise<'folder' | 'file' | 'nothing'> {
     return (await stat(path)).isDirectory() ? 'folder' : 'file';
   } catch (error) {
     const code = systemCode(error) ?? '';
-    // What else is wrong with it the store will say.
+    // The store reports any other fault.
     return code === 'ENOENT' || code === 'ENOTDIR' ? 'nothing' : 'folder';
   }
 }
@@ -56,8 +56,8 @@ function missing(location: string): Error {
   return usageError(`expected a lake at ${location}, got none; check --lake, or load one with \`ledgerlake backfill\``);
 }
 
-/** Nothing may be loaded there. `meant`: a lake that is near. */
-function noLake(location: string, found: string, meant?: string): Error {
-  const advice = meant === undefined ? 'name another with --lake' : `did you mean --lake ${meant}?`;
+/** The error for a location that is no lake. `nearby`: a lake below it. */
+function noLake(location: string, found: string, nearby?: string): Error {
+  const advice = nearby === undefined ? 'name another with --lake' : `did you mean --lake ${nearby}?`;
   return usageError(`expected a lake at ${location}, ${found}; ${advice}`);
 }

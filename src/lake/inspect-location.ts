@@ -4,25 +4,25 @@ import { isDataFile } from './data-files.js';
 import { lakeFolder } from './store/open-store.js';
 import type { Store } from './store/store.js';
 
-/** Files that are listed to find out what a location without a log is. */
+/** Maximum number of files that are listed at a location without a log. */
 const mostFiles = 1000;
 
-/** What is at a location without a table's log. */
+/** The state of a location without a table's log. */
 interface LocationState {
   readonly isEmpty: boolean;
-  /** Whether a run has begun there, and has left its lease, pages or files behind. */
+  /** Whether a run has started there, and has left a lease, pages or files. */
   readonly isBegun: boolean;
-  /** A lake in a folder of it, as users write it. */
+  /** A lake in a subfolder, as users write it. */
   readonly lakeBelow: string | undefined;
 }
 
 /**
- * Lists a location that has no table's log where a lake has one.
+ * Inspects a location that has no table's log in the folders of a lake's tables.
  *
  * @param tables names
- * @throws LedgerlakeError USAGE where it is a table's folder: nothing is read or loaded there
+ * @throws LedgerlakeError USAGE where it is the folder of a table
  */
-export async function lookAt(store: Store, tables: readonly string[]): Promise<LocationState> {
+export async function inspectLocation(store: Store, tables: readonly string[]): Promise<LocationState> {
   const names = new Set(tables);
   let files = 0;
   let isBegun = false;

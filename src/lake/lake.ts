@@ -9,8 +9,8 @@ import { fileAt, isReferenced, referencedFiles } from './transaction/references.
 import { commitTransaction, type TransactionResult } from './transaction/transaction.js';
 import { importSpansOf, isDerivedFile, DamagedFile } from './delta/file-tags.js';
 import { describedTables } from './table-descriptions.js';
-import { checkDescribed, checkLogs, noteNewestVersions, nothingNoted, readNewestVersions } from './newest-versions.js';
-import { lookAt } from './inspect-location.js';
+import { checkDescribed, checkLogs, noteNewestVersions, noVersions, readNewestVersions } from './newest-versions.js';
+import { inspectLocation } from './inspect-location.js';
 import { importedKey } from './loads/imported-days.js';
 import {
   type Revisions,
@@ -37,19 +37,19 @@ import {
 export type { SliceCommit, SliceFile } from './transaction/slice-commit.js';
 
 /**
- * Parts files of the slice's main table that hold load keys of the slice beside others, so that afterwards each holds only
- * ones or only others. It adds no row and takes none away: only imported events without a date move to other days. What
- * another run does to the files meanwhile may leave some as they were.
+ * Splits files of the slice's main table that have load keys of the slice and others, so that afterwards each has only
+ * the one or the other. The rows stay the same, except that undated imported events move to other days. Concurrent
+ * commits may leave some files unsplit.
  */
 export type Split = (slice: SliceCommit) => Promise<void>;
 
-/** A set of Delta tables on one store, and the one way by which slices come into them. */
+/** A set of Delta tables in one store. All slices are committed by `commit`. */
 export class Lake {
   readonly store: Store;
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, DeltaTable>;
   readonly #revisions: Revisions | undefined;
-  #isNoted = true;
+  #hasVersionNote = true;
   readonly #waiting = new WaitingSlices();
   readonly #splitting = new Mutex();
   readonly #displacing = new Mutex();
@@ -62,12 +62,12 @@ export class Lake {
   }
 
   /**
-   * Opens a lake, or a location where one will be, at the newest version of each table: of those given, and of those that
-   * the lake itself describes, `described` where they were read already. `revisions` compares what is read
-   * again; without it a refresh replaces what is there, and no history is kept.
+   * Opens a lake, or an empty location, at the newest version of each table: of the given ones, and of those that the
+   * lake describes, which are `described` where they were read already. `revisions` compares re-read slices with the
+   * stored ones; without it a refresh replaces the rows and keeps no history.
    *
-   * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its log can't, USAGE where it is the folder of
-   * a lake's table
+   * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its log can't, USAGE where it
+   * is the folder of a lake's table
    */
   static async open(
     store: Store,
@@ -77,27 +77,28 @@ export class Lake {
     described?: readonly Table[],
   ): Promise<Lake> {
     const names = new Set(tables.map(({ name }) => name));
-    const kept = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
-    const lake = new Lake(store, [...tables, ...kept], clock, revisions);
+    const custom = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
+    const lake = new Lake(store, [...tables, ...custom], clock, revisions);
     const noted = await readNewestVersions(store);
-    const newest = noted ?? nothingNoted;
+    const newest = noted ?? noVersions;
     await lake.refresh();
-    lake.#isNoted = noted !== undefined || lake.tables.every(({ snapshot }) => snapshot.version < 0);
+    lake.#hasVersionNote = noted !== undefined || lake.tables.every(({ snapshot }) => snapshot.version < 0);
     checkDescribed(newest, lake.#tables, store.location);
     await checkLogs(newest, lake.tables, store);
-    if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) await lookAt(store, [...lake.#tables.keys()]);
+    if (lake.tables.every(({ snapshot }) => snapshot.version < 0))
+      await inspectLocation(store, [...lake.#tables.keys()]);
     return lake;
   }
 
-  /** Reads what was committed since, until what main tables' files name is in the tables that it belongs to. */
+  /** Reads newer commits, until all files that main tables reference are in the derived tables. */
   async refresh(): Promise<void> {
     for (let before: string | undefined; ;) {
-      // First those whose files count by themselves in the end: nothing is seen of them ahead of the commit they came with.
+      // Append-only tables first, so that their files aren't seen before the main table's commit that references them.
       await Promise.all(this.tables.filter(({ schema }) => schema.appendOnly).map((table) => table.refresh()));
       await Promise.all(this.tables.filter(({ schema }) => !schema.appendOnly).map((table) => table.refresh()));
       const versions = this.tables.map(({ snapshot }) => snapshot.version).join();
-      // A table may have been read before a commit that a later read of another one builds on. Where reading on brings
-      // nothing new, a log is damaged, and whoever opens the file that is missing says so.
+      // A derived table may have been read before the commit that another table's newer commit references. Where a
+      // further refresh finds nothing new, a log is damaged, and opening the missing file reports it.
       if (versions === before || this.#hasAllReferences()) return;
       before = versions;
     }
@@ -111,28 +112,28 @@ export class Lake {
     return true;
   }
 
-  /** Notes which versions the tables have come to: a commit that is lost later is missed then. */
+  /** Notes the newest versions of the tables, so that a commit that is lost later is detected. */
   async noteVersions(): Promise<void> {
     await noteNewestVersions(this.store, this.tables);
   }
 
-  /** Sets how long the files of every table stay that commits replace, in hours; undefined: as it was set before. */
+  /** Sets the retention of replaced files of all tables, in hours; undefined: unchanged. */
   async setRetention(hours: number | undefined): Promise<void> {
     if (hours === undefined) return;
     for (const table of this.tables) await table.setRetention((hours * dayMs) / 24);
   }
 
-  /** How long replaced files stay, in milliseconds: the longest of any table's. */
+  /** The longest retention of any table, in milliseconds. */
   get retentionMs(): number {
     return Math.max(0, ...this.tables.map((table) => table.retentionMs));
   }
 
   /**
-   * Whether the lake said, when it was opened, which versions its tables had come to. Else commits may be gone that nobody
-   * misses, and what no log references may be theirs.
+   * Whether the lake had the note of its tables' newest versions when it was opened. Without it commits may be missing
+   * undetected, and files that no log references may belong to them.
    */
-  get isNoted(): boolean {
-    return this.#isNoted;
+  get hasVersionNote(): boolean {
+    return this.#hasVersionNote;
   }
 
   get tables(): readonly DeltaTable[] {
@@ -145,25 +146,25 @@ export class Lake {
     return table;
   }
 
-  /** Accounts that something was read for. */
+  /** Accounts with transactions. */
   accounts(): ReadonlySet<string> {
     return new Set(this.tables.flatMap(({ snapshot }) => [...snapshot.accounts()]));
   }
 
-  /** The load keys that a pipeline has read for an account, with the files that hold them. */
+  /** The loaded load keys of a pipeline and account, with their transactions. */
   loadKeys(pipeline: string, table: string, account: string): ReadonlyMap<string, Txn> {
-    // A copy: whoever asks may be at work while commits go on.
+    // A copy, because the caller may iterate while commits are applied.
     return new Map(this.table(table).snapshot.loadKeysOf(account, pipeline));
   }
 
-  /** The files of a table that a pipeline wrote for an account. */
+  /** The files of a table, pipeline and account. */
   files(pipeline: string, table: string, account: string): readonly Add[] {
     return filesOf(this.table(table).snapshot, pipeline, account);
   }
 
   /**
-   * The files that count, as addresses, by table: those of main tables, and of derived tables those that a main table's
-   * commit names, so that a slice's tables appear together.
+   * The committed files by table, as addresses: those of main tables, and those of derived tables that a main table
+   * references, so that a slice's tables appear together.
    */
   committedFiles(): Map<string, string[]> {
     const named = [...referencedFiles(this.tables)];
@@ -179,12 +180,12 @@ export class Lake {
     return files;
   }
 
-  /** The same files, as the log has them. */
+  /** The same files, as log entries. */
   committedAdds(): { table: DeltaTable; add: Add }[] {
     return this.tables.flatMap((table) => this.committedAddsOf(table).map((add) => ({ table, add })));
   }
 
-  /** Those of one of the lake's tables. */
+  /** The committed files of one table. */
   committedAddsOf(table: DeltaTable): Add[] {
     return [...table.snapshot.files.values()].filter(
       (add) => !isDerivedFile(add) || isReferenced(this.tables, table.pathOf(add)),
@@ -192,28 +193,29 @@ export class Lake {
   }
 
   /**
-   * Writes a slice's files and commits them: readers of Ledgerlake see all of the slice or nothing of it.
+   * Writes and commits a slice's files: readers of Ledgerlake see either the whole slice or nothing of it.
    *
-   * Files are written under names made of the slice and their content, so that writing them again changes nothing, and
-   * an unchanged file is neither written nor committed again. See `transaction` for how others can't get in between.
+   * The names of files depend on the slice and their content, so that writing them is idempotent, and an unchanged file
+   * is neither written nor committed again. See `transaction` for concurrent writers.
    *
    * A file that also holds other load keys is never replaced: `split` parts it first. Where it is damaged and can't be split
    * the slice waits until all that the file holds was read again: see `missingLoads`.
    *
-   * What differs from the stored rows goes into a lasting table (see `Revisions`) in the same transaction: its files
-   * come before the main table's commit and count from that commit on, which names them in transactions of its own. So
-   * they appear with the replacement, and with it only; and who replaces what was compared first, wins: the other
-   * compares again. The number of times that the load key was read is in their names, so that no two commits share one.
+   * Differences from the stored rows are added to an append-only table (see `Revisions`) in the same transaction: its
+   * files are committed before the main table's commit, which pins them, and count from that commit on. So they appear
+   * together with the replacement. Of two writers that compared the same rows the first wins, and the other compares
+   * again. Their names have the number of times that the load key was read, so that they are unique.
    *
-   * @returns what changed; nothing, where another run had committed what stands in its way, or `Revisions` refused it
-   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would replace imported rows and has
-   * none; LAKE_CONFLICT where a file that it replaces holds other load keys as well, and can't be split
+   * @returns what changed; nothing where another run has committed conflicting load keys, or `Revisions` refused the
+   * slice
+   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported
+   * ones; LAKE_CONFLICT where a file that it replaces has other load keys and can't be split
    */
   async commit(slice: SliceCommit, split?: Split): Promise<TransactionResult> {
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
     if (split === undefined || !this.#displaces(slice, main)) return this.#commitWhole(slice, main, split);
-    // Where imported events without a date move to depends on what is loaded.
+    // Which day undated imported events move to depends on the loaded windows.
     return this.#displacing.run(() => this.#commitWhole(slice, main, split));
   }
 
@@ -227,7 +229,7 @@ export class Lake {
       const damaged =
         (replaces || displaces) && split !== undefined ? await this.#split(slice, main, split) : undefined;
       if (damaged !== undefined && !slice.refresh) throw damaged;
-      const givingWay = this.#givingWay(slice, main);
+      const givingWay = this.#displacedPaths(slice, main);
       const one = { slice, revision };
       const slices =
         damaged === undefined ? [one] : this.#waiting.with(this.table(main.name).snapshot, { ...one, main, damaged });
@@ -237,18 +239,21 @@ export class Lake {
         const { isStale, ...committed } = await this.#commit(
           slices,
           main,
-          () => split === undefined || this.#givingWay(slice, main) === givingWay,
+          () => split === undefined || this.#displacedPaths(slice, main) === givingWay,
         );
         if (committed.isCommitted) for (const each of slices) each.revision?.committed();
         if (!isStale || attempt === mostSplits) return committed;
       } catch (error) {
-        // Another run has merged files since they were split, or before this one knew of it.
+        // Another run has merged files since they were split.
         if (!(error instanceof MixedFile) || split === undefined || attempt === mostSplits) throw error;
       }
     }
   }
 
-  /** What imports brought may be all there is: an upstream that keeps two years answers for older ones with nothing. */
+  /**
+   * Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two
+   * years.
+   */
   #refuseEmptying(slice: SliceCommit, main: Table): void {
     if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
     const { snapshot } = this.table(main.name);
@@ -263,23 +268,24 @@ export class Lake {
   }
 
   /**
-   * What a pipeline must read again as well, before what it has read can replace a damaged file that holds both;
-   * undefined where nothing waits for it. Of what waits nothing is in the lake.
+   * The load keys that a pipeline must re-read as well, before the waiting slices can replace a damaged file; undefined
+   * where no slice waits. Waiting slices aren't committed.
    */
   missingLoads(pipeline: string, account: string): MissingLoads | undefined {
     return this.#waiting.missing((main) => this.table(main.name).snapshot, pipeline, account);
   }
 
   /**
-   * One slice at a time: several of one file would all read it, and all but one in vain.
+   * Splits files for one slice at a time, because several slices of one file would all read it, all but one in vain.
    *
-   * @returns the file that is damaged and so can't be split, as an error; undefined where all went well
+   * @returns the error of a damaged file, which can't be split; undefined on success
    */
   async #split(slice: SliceCommit, main: Table, split: Split): Promise<DamagedFile | undefined> {
     try {
       await this.#splitting.run(async () => {
         const mixed = filesToSplit(this.table(main.name).snapshot, slice);
-        if (mixed.length > 0 || this.#reaches(slice, main)) await split({ ...slice, loadKeys: replacedKeys(slice) });
+        if (mixed.length > 0 || this.#mayReplaceUndated(slice, main))
+          await split({ ...slice, loadKeys: replacedKeys(slice) });
       });
       return undefined;
     } catch (error) {
@@ -288,18 +294,18 @@ export class Lake {
     }
   }
 
-  /** Whether imported rows give way to the slice, or may have to. */
+  /** Whether the slice replaces imported rows, or may do so. */
   #displaces(slice: SliceCommit, main: Table): boolean {
-    return displacedKeys(this.table(main.name).snapshot, slice).length > 0 || this.#reaches(slice, main);
+    return displacedKeys(this.table(main.name).snapshot, slice).length > 0 || this.#mayReplaceUndated(slice, main);
   }
 
-  /** Whether imported events without a date may be of what the slice has read. */
-  #reaches({ pipeline, account, splits }: SliceCommit, main: Table): boolean {
-    return splits !== undefined && this.#reached({ pipeline, account, splits }, main).length > 0;
+  /** Whether undated imported events may belong to the slice. */
+  #mayReplaceUndated({ pipeline, account, splits }: SliceCommit, main: Table): boolean {
+    return splits !== undefined && this.#undatedFiles({ pipeline, account, splits }, main).length > 0;
   }
 
-  /** Files with imported events without a date that may be of what the slice has read. */
-  #reached(
+  /** Files with undated imported events that may belong to the slice. */
+  #undatedFiles(
     { pipeline, account, splits }: Pick<SliceCommit, 'pipeline' | 'account' | 'splits'>,
     main: Table,
   ): readonly Add[] {
@@ -310,15 +316,15 @@ export class Lake {
     );
   }
 
-  /** The files with imported rows that give way to the slice, or may have to, as one text. */
-  #givingWay(slice: SliceCommit, main: Table): string {
+  /** The files with imported rows that the slice replaces, or may replace, as one text. */
+  #displacedPaths(slice: SliceCommit, main: Table): string {
     if (slice.splits === undefined) return '';
     const { snapshot } = this.table(main.name);
     const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
-    return [...new Set([...displaced, ...this.#reached(slice, main)])].map(({ path }) => path).join();
+    return [...new Set([...displaced, ...this.#undatedFiles(slice, main)])].map(({ path }) => path).join();
   }
 
-  /** Commits slices as one. */
+  /** Commits slices in one transaction. */
   async #commit(
     slices: readonly ComparedSlice[],
     main: Table,
@@ -331,7 +337,7 @@ export class Lake {
       table: file.table,
       add: sliceAdd({ ...slice, name }, file, now),
       read: () => Promise.resolve(file.bytes),
-      // Of several slices each main file names its own entries.
+      // With several slices each main file references its own entries.
       ...(slices.length > 1 && { bundle: `${slice.name} ${file.month}` }),
     });
     const committed = await commitTransaction(this, this.#clock, {
@@ -351,7 +357,7 @@ export class Lake {
     return { ...committed, isStale };
   }
 
-  /** The files that hold any of a slice's load keys: they hold nothing else. */
+  /** The files with any of a slice's load keys; they have no others. */
   #replacedBy(snapshot: Snapshot, slice: SliceCommit): Add[] {
     const [mixed] = filesToSplit(snapshot, slice);
     if (mixed !== undefined)
@@ -359,16 +365,16 @@ export class Lake {
     return filesToReplace(snapshot, slice);
   }
 
-  /** Removes files that no version of the log names any more. */
-  async drop(paths: readonly string[]): Promise<void> {
+  /** Removes files that no version of the log references any more. */
+  async removeFiles(paths: readonly string[]): Promise<void> {
     for (const path of new Set(paths)) await this.store.remove(path);
   }
 }
 
-/** Merges of other runs that a commit parts again before it gives up. */
+/** Maximum number of attempts at a commit while other runs merge files. */
 const mostSplits = 5;
 
-/** A file that can't be replaced as a whole. */
+/** The error for a file that can't be replaced as a whole. */
 class MixedFile extends LedgerlakeError {
   constructor(file: string, { loadKeys }: SliceCommit) {
     super(

@@ -8,23 +8,23 @@ import { parseNote, type Store } from './store/store.js';
 
 const path = '_versions.json';
 
-/** What the lake's tables had come to when a run last began, replaced files or ended well. */
+/** The newest versions of the lake's tables when a run last began, deleted files or ended successfully. */
 export interface NewestVersions {
   /** By table. */
   readonly versions: Readonly<Record<string, number>>;
-  /** Pipelines of a user's own, by the table that the lake describes for each. */
+  /** Custom pipelines by the table that the lake describes for each. */
   readonly described: Readonly<Record<string, string>>;
 }
 
 type Logged = Pick<DeltaTable, 'schema' | 'snapshot' | 'logLocation' | 'refresh'>;
 type Versioned = Pick<DeltaTable, 'schema'> & { readonly snapshot: { readonly version: number } };
 
-/** What a lake without the note says. */
-export const nothingNoted: NewestVersions = { versions: {}, described: {} };
+/** The versions of a lake without the note. */
+export const noVersions: NewestVersions = { versions: {}, described: {} };
 
 /**
- * Reads which versions a lake had come to: to be asked before its logs are read. Undefined where there is no note, or it
- * isn't as it was written: the next run writes it again.
+ * Reads the note of a lake's newest versions. Must be called before the logs are read. Undefined where it is missing or
+ * damaged; the next run writes it again.
  */
 export async function readNewestVersions(store: Store): Promise<NewestVersions | undefined> {
   return parseNote(await store.read(path), (value) => {
@@ -34,9 +34,9 @@ export async function readNewestVersions(store: Store): Promise<NewestVersions |
 }
 
 /**
- * Looks for descriptions of tables that the lake has had.
+ * Checks that the lake still has the descriptions of its custom tables.
  *
- * @throws LedgerlakeError LAKE_LOG where a table's description is gone
+ * @throws LedgerlakeError LAKE_LOG where a table's description is missing
  */
 export function checkDescribed(
   { described }: NewestVersions,
@@ -54,11 +54,11 @@ export function checkDescribed(
 }
 
 /**
- * Compares tables with the versions that they had come to, and looks for data files without a log: nothing in a log says
- * that commits at its end are gone, or all of them. What they added would be taken for a dead run's files, and be deleted. A
- * table's log begins before its first file is written, also in a run that is killed.
+ * Compares tables with their noted versions, and looks for data files without a log: a log itself doesn't show that its
+ * last commits are missing. The files of missing commits would look like orphans, and be deleted. A table's log is
+ * created before its first file, also in a run that is killed.
  *
- * @throws LedgerlakeError LAKE_LOG where a log has become shorter, or is gone
+ * @throws LedgerlakeError LAKE_LOG where commits at a log's end, or the log, are missing
  */
 export async function checkLogs(
   { versions }: NewestVersions,
@@ -73,18 +73,18 @@ export async function checkLogs(
   const files = await Promise.all(notBegun.map(({ schema }) => firstDataFile(store, schema.name)));
   for (const [at, table] of notBegun.entries()) {
     const file = files[at];
-    // A run may have begun the table since its log was read.
+    // A concurrent run may have created the table since its log was read.
     if (file !== undefined && (await table.refresh()).version < 0) throw logMissing(table.logLocation, file);
   }
 }
 
-/** A file of the lake's own in a table's folders, as a path within the lake; undefined where there is none. */
+/** The path of a data file in a table's folders, within the lake; undefined where there is none. */
 export async function firstDataFile(store: Pick<Store, 'list'>, table: string): Promise<string | undefined> {
   for await (const { path } of store.list(table)) if (isDataFile(path)) return path;
   return undefined;
 }
 
-/** A table has data files, `file` is one of them, and no log. */
+/** The error for a table with data files, such as `file`, and no log. */
 export function logMissing(location: string, file: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
@@ -93,12 +93,12 @@ export function logMissing(location: string, file: string): LedgerlakeError {
   );
 }
 
-/** Notes the versions that tables have come to, unless the lake's note says so already. */
+/** Notes the newest versions of tables, unless the lake's note is up to date. */
 export async function noteNewestVersions(store: Store, tables: readonly Versioned[]): Promise<void> {
   const found = await readNewestVersions(store);
-  const before = found ?? nothingNoted;
+  const before = found ?? noVersions;
   const begun = tables.filter(({ snapshot }) => snapshot.version >= 0);
-  // Another run may have read further by now.
+  // Another run may have noted newer versions.
   const versions = begun.map(({ schema: { name }, snapshot: { version } }): [string, number] => [
     name,
     Math.max(version, before.versions[name] ?? version),

@@ -5,34 +5,34 @@ import type { Store } from './store/store.js';
 
 const folder = '_pipelines';
 
-/** Where a lake keeps the description of a table that a pipeline of its user's fills. */
+/** The path of the description of a custom pipeline's tables. */
 export function descriptionPath(pipeline: string): string {
   return `${folder}/${pipeline}.json`;
 }
 
 /**
- * The tables that pipelines of a user's own have filled, as the lake describes them: nobody needs the definitions to read
- * and look after it.
+ * The tables of custom pipelines, as the lake describes them, so that reading and maintenance don't need the
+ * definitions.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, LAKE_LOG where a description is damaged
  */
 export async function describedTables(store: Store): Promise<readonly Table[]> {
-  const kept = new Map<string, Table>();
+  const tables = new Map<string, Table>();
   for await (const { path } of store.list(folder)) {
     const bytes = path.endsWith('.json') ? await store.read(path) : undefined;
     if (bytes === undefined) continue;
     const location = `${store.location}/${path}`;
-    for (const table of await readKept(bytes, location)) {
+    for (const table of await readDescription(bytes, location)) {
       if (descriptionPath(table.customPipeline ?? '') !== path)
         throw damaged(location, `it describes ${descriptionPath(table.customPipeline ?? '')}`);
-      if (kept.has(table.name)) throw damaged(location, `another one describes ${table.name} too`);
-      kept.set(table.name, table);
+      if (tables.has(table.name)) throw damaged(location, `another one describes ${table.name} too`);
+      tables.set(table.name, table);
     }
   }
-  return [...kept.values()];
+  return [...tables.values()];
 }
 
-/** Those of pipelines that have a file in one of their tables: what a run has described, and loaded nothing of, binds nobody. */
+/** The tables of pipelines with a file in at least one table; other descriptions have no effect. */
 export async function begunTables(store: Store, described: readonly Table[]): Promise<readonly Table[]> {
   const pipelines = new Set<string>();
   for (const { name, customPipeline = '' } of described) {
@@ -47,8 +47,7 @@ async function hasFile(store: Store, folder: string): Promise<boolean> {
 }
 
 /**
- * Has the lake describe tables that are about to be filled for the first time, or have other columns: one file for all
- * that a pipeline fills.
+ * Writes the descriptions of new or changed custom tables: one file for all tables of a pipeline.
  *
  * @throws LedgerlakeError LAKE_STORE
  */
@@ -65,14 +64,14 @@ export async function describeTables(store: Store, tables: readonly Table[]): Pr
   }
 }
 
-async function readKept(bytes: Uint8Array, location: string): Promise<readonly Table[]> {
+async function readDescription(bytes: Uint8Array, location: string): Promise<readonly Table[]> {
   let kept: unknown;
   try {
     kept = JSON.parse(Buffer.from(bytes).toString());
   } catch {
     throw damaged(location, 'it is not JSON');
   }
-  // Loaded for lakes that have such tables alone.
+  // Loaded only for lakes with custom tables.
   const { tableSchema } = await import('../core/columns/table-schema.js');
   const { error, data } = tableSchema.safeParse(kept);
   if (error !== undefined)

@@ -2,17 +2,20 @@ import type { DeltaTable } from './delta/delta-table.js';
 import type { Lake } from './lake.js';
 import type { Store } from './store/store.js';
 
-/** What an export came to. */
+/** The result of an export. */
 export interface Exported {
   /** Tables with a log. */
   readonly tables: number;
-  /** Of these, those of which something was written. */
+  /** The tables among them that were exported again. */
   readonly changed: number;
   /** Bytes written. */
   readonly bytes: number;
 }
 
-/** Exports every table with a log, one by one. `exportTable` resolves to the bytes written; undefined where none had to be. */
+/**
+ * Exports every table with a log, one by one. `exportTable` resolves to the number of bytes written; undefined for a
+ * table that is up to date.
+ */
 export async function exportTables(
   lake: Lake,
   exportTable: (table: DeltaTable) => Promise<number | undefined>,
@@ -29,7 +32,7 @@ export async function exportTables(
   return result;
 }
 
-/** How other engines find a path of the lake. */
+/** The URL of a path of the lake for other engines. */
 export function locationOf(store: Store, path: string): string {
   return store.localPath(path) === undefined ? store.address(path) : `file://${store.address(path)}`;
 }

@@ -1,4 +1,4 @@
-import { type Store, type StoredFile, compareBytes, sliceOf } from '../../src/lake/store/store.js';
+import { type Store, type StoredFile, compareBytes, clampRange } from '../../src/lake/store/store.js';
 
 /** A lake in memory: fast enough to make hundreds of them. */
 export interface MemoryStore extends Store {
@@ -25,7 +25,7 @@ export function memoryStore(held: ReadonlyMap<string, Uint8Array> = new Map<stri
     readRange: (path, start, length) => {
       const bytes = files.get(path);
       if (bytes === undefined) return Promise.resolve(undefined);
-      const { from, to } = sliceOf(bytes.length, start, length);
+      const { from, to } = clampRange(bytes.length, start, length);
       return Promise.resolve(bytes.slice(from, to));
     },
     write: (path, bytes) => {

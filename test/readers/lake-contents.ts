@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
 import { lakeTables } from '../../src/app/query/lake-files.js';
-import type { TableColumn } from '../../src/core/duckdb/views.js';
+import type { SqlColumn } from '../../src/core/duckdb/views.js';
 import { database } from '../app/lake-run.js';
 import { clickhouseLines } from './clickhouse.js';
 
-const partitions: readonly TableColumn[] = ['account', 'month'].map((name) => ({ name, type: 'VARCHAR' }));
+const partitions: readonly SqlColumn[] = ['account', 'month'].map((name) => ({ name, type: 'VARCHAR' }));
 const nothing = '␀';
 
 /** A column's value as a text that is the same in both, without any rounding: microseconds and millionths as integers. */
@@ -57,7 +57,7 @@ export async function expectSameLake(
 }
 
 /** Counts, sums of all amounts, and first and last instants, by account, month and currency where there is one. */
-function sumsOf(table: string, columns: readonly TableColumn[], source: (table: string) => string) {
+function sumsOf(table: string, columns: readonly SqlColumn[], source: (table: string) => string) {
   const keys = columns.map(({ name }) => name).filter((name) => /^(account|month|currency)$/.test(name));
   const figures = (engine: 'clickhouse' | 'duckdb') =>
     columns.flatMap(({ name, type }) => {
@@ -73,7 +73,7 @@ function sumsOf(table: string, columns: readonly TableColumn[], source: (table: 
 }
 
 /** A hash of each row, of all of its columns. */
-function rowsOf(table: string, columns: readonly TableColumn[], source: (table: string) => string) {
+function rowsOf(table: string, columns: readonly SqlColumn[], source: (table: string) => string) {
   const values = (engine: 'clickhouse' | 'duckdb') =>
     columns.map(({ name, type }) => {
       const text = texts[type];

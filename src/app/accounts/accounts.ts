@@ -10,7 +10,7 @@ import type { Environment } from '../../core/environment.js';
 import { withoutFile } from '../configuration/read-configuration.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import { chunksOf, writeRows } from '../../core/text/formats.js';
-import type { Column } from '../../core/text/rows.js';
+import type { ResultColumn } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
 import type { ReadingContext } from '../context.js';
 import { printable } from '../../core/printable.js';
@@ -48,7 +48,7 @@ export async function accounts(options: AccountsOptions, { output, log }: Readin
   const chosen = accounts.length === 0 ? listedAccounts(config, environment) : chosenAccounts(options);
   const all = chosen.map((account) => accountSettings(config, environment, account));
   if (format === 'json') {
-    const columns = names.map((name): Column => ({ name, kind: 'text' }));
+    const columns = names.map((name): ResultColumn => ({ name, kind: 'text' }));
     await writeRows(
       output,
       format,

@@ -5,7 +5,7 @@ import { nightlyPattern, type Night } from './nightly.js';
 import type { QueuedAccount } from './turn-queue.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows } from '../../core/text/formats.js';
-import type { Column } from '../../core/text/rows.js';
+import type { ResultColumn } from '../../core/text/rows.js';
 import type { ReadingContext } from '../context.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -81,7 +81,7 @@ async function retry(fleet: Fleet, named: readonly string[], { clock, log }: Rea
   log(`added another turn for ${formatCount(chosen.length, 'account')}`);
 }
 
-const columns: readonly Column[] = [
+const columns: readonly ResultColumn[] = [
   { name: 'account', kind: 'text' },
   { name: 'state', kind: 'text' },
   { name: 'asked', kind: 'text' },

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { ReadFailure } from '../../engine/retry/read-failure.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf, type ErrorCode } from '../../core/errors.js';
-import { handled, type Handlers, type RunEvent, type Emit } from '../../core/events/run-event.js';
+import { dispatch, type Handlers, type RunEvent, type Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
 import type { SyncInTurns } from '../sync/synced-pipelines.js';
 import { openSync, type AccountJob } from './account-jobs.js';
@@ -232,7 +232,7 @@ function meterTurn(committed: () => void): { readonly counts: TurnCounts; readon
   return {
     counts,
     emit: (event) => {
-      handled(counted, event);
+      dispatch(counted, event);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
 import { localFile, defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { countRows, expectRows } from '../../lake/files/local-parquet.js';
+import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
 import type { Lake } from '../../lake/lake.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { mainFiles, notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
@@ -121,7 +121,7 @@ function listedGroups(table: DeltaTable, { account, before }: Retention): Set<st
 
 /** A table's files, and the load keys of their rows: `filled` with rows that stay, `emptied` without. */
 async function agedFiles(
-  { workspace: { database, fresh, clear }, lake, account, before }: Retention,
+  { workspace: { database, newPath, clear }, lake, account, before }: Retention,
   table: DeltaTable,
   rule: AgingRule,
 ): Promise<{ files: AgedFile[]; emptied: Set<string>; filled: Set<string> }> {

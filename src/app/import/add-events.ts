@@ -7,7 +7,7 @@ import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/transaction.js';
 import { imported, newFile, metadataOf, type FileTarget, addNets, netSumsOfFile } from '../../lake/files/new-file.js';
 import type { Family, Table } from '../../core/columns/table.js';
-import { rowsIn, writeRows, type LocalParquet, mostGroupRows } from '../../lake/files/local-parquet.js';
+import { rowsIn, copyRows, type LocalParquet, mostGroupRows } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { commitDays, storedDays, type StoredDays, type ImportTarget } from './imported-day-files.js';
 import type { DedupIndex } from './dedup-index.js';
@@ -172,7 +172,7 @@ async function writeChosen(
       select:
         `SELECT staged.* EXCLUDE (file_row_number)${replaced} FROM ${rowsIn([path], ', file_row_number = true')} ` +
         'AS staged JOIN chosen_ ON staged.event_id = chosen_.event_id ORDER BY staged.file_row_number',
-      target: fresh(),
+      target: newPath(),
       metadata,
       groupRows: mostGroupRows,
     });

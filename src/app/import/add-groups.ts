@@ -69,7 +69,7 @@ export async function addGroups(
     const fileTarget: FileTarget = { family, account, month: monthOf(day), loadKeys: stored.loadKeys };
     const batch = groupBatch(all, dayOf(day));
     const { bytes, ...about } = await encodeFile(batch, metadataOf(fileTarget));
-    const file = { path: await workspace.keep(bytes), ...about };
+    const file = { path: await workspace.writeLocal(bytes), ...about };
     const tags = { pipeline: family.pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
     const { isCommitted, ...written } = await commitDays(target, family, stored, [newGroups], stored.files);

@@ -74,7 +74,7 @@ export class DedupIndex {
     this.#target = target;
     this.#family = family;
     this.#workspace = workspace;
-    this.#log = new IdLog(workspace.fresh());
+    this.#log = new IdLog(workspace.newPath());
   }
 
   close(): Promise<void> {

@@ -7,7 +7,7 @@ import { contentOf } from '../../lake/delta/file-tags.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';
-import { handled, type Workspace } from '../../lake/files/workspace.js';
+import { markHandled, type Workspace } from '../../lake/files/workspace.js';
 import { numberedId } from '../../sources/finances/model/event-ids.js';
 import { count, moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { ChosenMonth, EncodedMonth, FlattenedChunk, GroupsBody, AssignedChunk } from './chunk.js';
@@ -204,7 +204,9 @@ export class EventStaging {
   /** Flattens a chunk, and deduplicates it when the chunks before are. Resolves once it is encoded, or waits for a date. */
   async #process(task: ChunkTask, lines: GatheredLines): Promise<void> {
     const { bytes, length, starts, ends } = lines;
-    const flattened = handled(task.flatten({ bytes, starts: Int32Array.from(starts), ends: Int32Array.from(ends) }));
+    const flattened = markHandled(
+      task.flatten({ bytes, starts: Int32Array.from(starts), ends: Int32Array.from(ends) }),
+    );
     const before = this.#turn;
     let encoded: Promise<unknown> | undefined;
     const turn = async (): Promise<void> => {
@@ -228,7 +230,7 @@ export class EventStaging {
         throw error;
       }
     };
-    this.#turn = handled(turn());
+    this.#turn = markHandled(turn());
     await this.#turn;
     await encoded;
   }
@@ -312,8 +314,8 @@ export class EventStaging {
       staged.push({ month, days: ofMonth, fileIds: await stage(rows), number, undated: withoutDate.length });
     }
     await this.undated.flush();
-    const encoded = handled(task.encode({ times, positions, months }));
-    const files = staged.map((month, at) => handled(this.#keepFiles(month, encoded, at)));
+    const encoded = markHandled(task.encode({ times, positions, months }));
+    const files = staged.map((month, at) => markHandled(this.#keepFiles(month, encoded, at)));
     this.#months.push(...files);
     return { months: files };
   }

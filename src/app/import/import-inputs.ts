@@ -3,7 +3,7 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
+import { familiesOf, type Family, type PipelineTables } from '../../core/columns/table.js';
 import { CheckedFiles } from '../../lake/files/month-files.js';
 import { handled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
@@ -24,7 +24,7 @@ import { UndatedDedup } from './undated-events.js';
 const eventFamily = familyOf(financialEvents);
 const groupFamily = familyOf(financialEventGroups);
 
-function familyOf(pipeline: Tabled): Family {
+function familyOf(pipeline: PipelineTables): Family {
   const [family] = familiesOf([pipeline]);
   if (family === undefined) throw new Error(`the pipeline ${pipeline.name} has no table`);
   return family;
@@ -259,7 +259,7 @@ async function deduplicate(
         counts.groupPages--;
       }
     }
-    return { staging, months: handled(staging.months()), list, groups, ...counts };
+    return { staging, months: markHandled(staging.months()), list, groups, ...counts };
   } catch (error) {
     await staging.settled();
     dedupIndex.abandonInput();

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { usageError } from '../../core/errors.js';
 import { openFault } from '../../core/io/files.js';
-import { handled } from '../../lake/files/workspace.js';
+import { markHandled } from '../../lake/files/workspace.js';
 
 /** Bytes of one read. */
 const chunkBytes = 1024 * 1024;
@@ -63,7 +63,7 @@ async function* fileChunks(path: string, length: number): AsyncGenerator<Buffer>
       const { bytesRead } = await (reading ?? file.read(next));
       if (bytesRead === 0) return;
       [used, next] = [next, used];
-      reading = handled(file.read(next));
+      reading = markHandled(file.read(next));
       yield used.subarray(0, bytesRead);
     }
   } finally {

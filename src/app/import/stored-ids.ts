@@ -1,5 +1,5 @@
 import { open, rm, type FileHandle } from 'node:fs/promises';
-import { readRange } from '../../core/io/files.js';
+import { readFileRange } from '../../core/io/files.js';
 import type { ByteRange } from '../../core/columns/byte-ranges.js';
 import { instantCells, textCells, columnData, numbersOf } from '../../core/columns/column-data.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
@@ -163,7 +163,7 @@ export class IdLog {
 
   /** The words of a list. */
   async read({ at, bytes }: IdList): Promise<Int32Array> {
-    const read = this.#file && (await readRange(this.#file, at, bytes));
+    const read = this.#file && (await readFileRange(this.#file, at, bytes));
     if (read?.length !== bytes) throw new Error(`expected ${bytes} bytes of ids at ${at} of ${this.#path}`);
     return new Int32Array(read.buffer);
   }

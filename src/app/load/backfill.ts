@@ -1,5 +1,5 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
-import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readRange, type RangeOptions } from '../configuration/range.js';
 import { provisionalSummary } from '../provisional-summary.js';

@@ -4,7 +4,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { chunksOf, formatText, writeRows } from '../../core/text/formats.js';
 import { formatCount } from '../../core/text/amounts.js';
-import type { Column, Rows } from '../../core/text/rows.js';
+import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
 import { cut, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
@@ -20,8 +20,8 @@ import { customAddress, type CustomLocation } from './connections.js';
 /** The rows of a table that are derived from a page. */
 interface PageTable {
   readonly name: string;
-  readonly columns: readonly Column[];
-  readonly rows: Rows;
+  readonly columns: readonly ResultColumn[];
+  readonly rows: ResultRows;
 }
 
 /** The first page that a backfill would request. */
@@ -73,7 +73,7 @@ async function firstPage(
   pipeline: CustomPipeline,
   window: Window,
   reading: Parameters<CustomPipeline['pages']>[1],
-  { database, keep }: Workspace,
+  { database, writeLocal }: Workspace,
 ): Promise<FirstPage> {
   const slice = windowSlice(window);
   const collector = pipeline.collect(slice);
@@ -86,7 +86,7 @@ async function firstPage(
   const tables: PageTable[] = [];
   for (const { rows: tableRows } of collector.finish().toReversed()) {
     const { table } = tableRows;
-    const path = await keep((await encodeFile(tableRows, new Map())).bytes);
+    const path = await writeLocal((await encodeFile(tableRows, new Map())).bytes);
     const shown = table.columns.filter(({ nullable }) => nullable).map(({ name }) => identifier(name));
     const { columns, chunks } = await database.query(`SELECT ${shown.join(', ')} FROM ${rowsIn([path])}`);
     const rows = [];

@@ -11,7 +11,7 @@ import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findin
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { begunTables, describeTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
-import { noteAskedRanges, readAskedRanges, type AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -192,12 +192,12 @@ async function startRun(
   { emit }: RunContext,
 ): Promise<StartedRun> {
   const { account } = job;
-  const notes = await readAskedRanges(lake.store, account, (file) => {
+  const notes = await readRequestedRanges(lake.store, account, (file) => {
     emit({ event: 'note-passed-over', file });
   });
   const unfinished = unfinishedRanges(lake, notes);
   const plan = await planOf(lake, unfinished);
-  await noteAskedRanges(lake.store, account, lease.id, plan.asked, notes);
+  await noteRequestedRanges(lake.store, account, lease.id, plan.asked, notes);
   emit({
     ...{ event: 'run-started', command, account, lake: options.lake },
     pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
@@ -258,7 +258,7 @@ function emitEnd(lake: Lake, { account, failure, seconds }: RunReport, emit: Emi
 /** Removes the notes of requested ranges that are loaded by now. */
 async function removeLoadedNotes(lake: Lake, account: string, emit: Emit): Promise<void> {
   try {
-    for (const note of await readAskedRanges(lake.store, account, () => undefined)) {
+    for (const note of await readRequestedRanges(lake.store, account, () => undefined)) {
       if (isLoaded(lake, note)) await lake.store.remove(note.path);
     }
   } catch (error) {

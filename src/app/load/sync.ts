@@ -22,7 +22,7 @@ import {
 } from '../sync/synced-pipelines.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { RunContext } from '../context.js';
 import { readJob } from './load-job.js';
@@ -192,8 +192,8 @@ function initialRanges(
   account: string,
   chosen: readonly FinancesPipeline[],
   { plan: { unfinished, end }, ranges }: PlannedSync,
-): AskedRange[] {
-  return withNeeds(chosen).flatMap((pipeline): AskedRange[] => {
+): RequestedRange[] {
+  return withNeeds(chosen).flatMap((pipeline): RequestedRange[] => {
     const { name, loadKey, coverage } = pipeline;
     const table = mainTable(pipeline).name;
     const isBegun =

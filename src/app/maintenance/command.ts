@@ -15,7 +15,13 @@ import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
-import { customPipelinesOf, familiesOf, type Family, type Table, type Tabled } from '../../core/columns/table.js';
+import {
+  customPipelinesOf,
+  familiesOf,
+  type Family,
+  type Table,
+  type PipelineTables,
+} from '../../core/columns/table.js';
 import type { Limits } from '../../lake/files/workspace.js';
 
 /** The location of a lake. */
@@ -211,7 +217,7 @@ function reportEnd(
 
 function chosenFamilies(
   names: readonly string[],
-  pipelines: readonly Tabled[],
+  pipelines: readonly PipelineTables[],
   accounts: ReadonlySet<string>,
 ): Family[] {
   for (const name of names) {

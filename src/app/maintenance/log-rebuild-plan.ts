@@ -7,14 +7,14 @@ import { overlap, type Window } from '../../core/windows.js';
 import { isDataFile } from '../../lake/data-files.js';
 import type { MetaData, Txn } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
-import { isDerivedFile, isLoaded, loadKeyAppId, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
+import { isDerivedFile, countsAsLoaded, loadKeyAppId, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
 import type { LogRemains } from '../../lake/delta/log-remains.js';
-import { columnsOf } from '../../lake/delta/table-metadata.js';
+import { logColumns } from '../../lake/delta/table-metadata.js';
 import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { defaultLimits, localFile, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { firstDataFile, nothingNoted, readNewestVersions } from '../../lake/newest-versions.js';
+import { firstDataFile, noVersions, readNewestVersions } from '../../lake/newest-versions.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import type { Store } from '../../lake/store/store.js';
 import { monthRange } from '../reread-command.js';
@@ -41,7 +41,7 @@ export interface OpenedTable {
 
 export async function openTables(store: Store, schemas: readonly Table[], clock: Clock): Promise<OpenedTable[]> {
   const note = await readNewestVersions(store);
-  const { versions } = note ?? nothingNoted;
+  const { versions } = note ?? noVersions;
   const opened: OpenedTable[] = [];
   for (const schema of schemas) {
     const table = new DeltaTable(schema, store, clock);
@@ -191,7 +191,7 @@ const refusals = {
 function fittingMetaData({ metaData }: LogRemains, { name }: Table): MetaData | undefined {
   if (metaData === undefined || (metaData.name ?? name) !== name) return undefined;
   try {
-    columnsOf(metaData.schemaString);
+    logColumns(metaData.schemaString);
     return metaData;
   } catch {
     return undefined;
@@ -215,7 +215,7 @@ function comparisonOf(schema: Table, store: Store, workspace: Workspace): FileCo
   const { database } = workspace;
   const using = async <T>(files: readonly RecoveredFile[], use: (...rows: string[]) => Promise<T>): Promise<T> => {
     const rows: string[] = [];
-    for (const { path } of files) rows.push(rowsIn([(await localFile(store, path, workspace.fresh)) ?? '']));
+    for (const { path } of files) rows.push(rowsIn([(await localFile(store, path, workspace.newPath)) ?? '']));
     try {
       return await use(...rows);
     } finally {
@@ -252,7 +252,7 @@ async function disjointFiles(
   const columns = ['event_id', 'content_hash', 'change', 'seen_at', 'source'].map(identifier).join(', ');
   await database.execute(`CREATE OR REPLACE TEMP TABLE kept_ (file BIGINT, row_ UBIGINT)`);
   for (const [at, { path, account }] of files.entries()) {
-    const local = (await localFile(store, path, workspace.fresh)) ?? '';
+    const local = (await localFile(store, path, workspace.newPath)) ?? '';
     const select = `SELECT ${at}, hash(${literal(account)}, ${columns}) FROM ${rowsIn([local])}`;
     await database.execute(`INSERT INTO kept_ ${select}`);
     await workspace.clear();
@@ -370,7 +370,7 @@ function addEmptyLoads(
   const claimed = [...loaded.values()].flatMap(windowsOf);
   for (const [id, txn] of before) {
     const { account = '', loadKey = '' } = parseAppId(txn.appId) ?? {};
-    if (!isLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
+    if (!countsAsLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
     const windows = windowsOf({ account, loadKey });
     const isTouched = (other: AccountWindow) =>
       other.account === account && windows.some(({ window }) => overlap(other.window, window));

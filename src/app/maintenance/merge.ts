@@ -3,7 +3,7 @@ import { identifier } from '../../core/duckdb/literals.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/transaction/transaction.js';
 import { fetchFiles, tablesOf, type Bundle, type Rewriting } from './file-bundles.js';
-import { columnList, expectRows, rowsIn } from '../../lake/files/local-parquet.js';
+import { columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { mergedTags, rowsInLog, metadataOf, newFile } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import { keyColumn } from '../../lake/files/load-key-rows.js';
@@ -49,7 +49,7 @@ export async function mergedFiles(
       { paths: sources, select, metadata, compressionLevel },
       { signal },
     );
-    expectRows(table, rowsInLog(adds), local.rows);
+    checkRowCount(table, rowsInLog(adds), local.rows);
     if (isMain) mainPath = local.path;
     files.unshift(await newFile(table, target, local, mergedTags(adds), now));
   }

@@ -130,7 +130,7 @@ async function rederivedFiles(
     for (const { rows } of rederiveWindow(loaded, records)) {
       const { name } = rows.table;
       const { bytes } = await encodeFile(rows, metadata);
-      derived.set(name, [...(derived.get(name) ?? []), await workspace.keep(bytes)]);
+      derived.set(name, [...(derived.get(name) ?? []), await workspace.writeLocal(bytes)]);
     }
   }
   const isSound = bundle.isWhole && damaged.length === 0;

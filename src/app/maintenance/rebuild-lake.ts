@@ -24,7 +24,7 @@ import { isRewritten, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import {
   defaultLimits,
-  handled,
+  markHandled,
   subWorkspace,
   withThreads,
   withWorkspace,
@@ -271,7 +271,7 @@ class FamilyRebuild {
     while (pending.length < this.#context.threads.mostPending) {
       const bundle = this.#next();
       if (bundle === undefined) return;
-      pending.push({ bundle, started: handled(this.#start(bundle)) });
+      pending.push({ bundle, started: markHandled(this.#start(bundle)) });
     }
   }
 
@@ -306,7 +306,7 @@ class FamilyRebuild {
       const file = await checkedSource(lake.store, lake.table(family.main.name), main, workspace);
       const stored = this.#isDiffering ? undefined : await this.#storedEntries(bundle, workspace);
       const { rawBytes } = workspace.limits;
-      const folder = workspace.fresh();
+      const folder = workspace.newPath();
       const entries = await threads.entries({ pipeline: family.pipeline, main, file, stored, rawBytes, folder });
       return { bundle, workspace, isComparedByBytes: stored?.sha256 !== undefined, entries };
     } catch (error) {

@@ -7,7 +7,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
 import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
 import type { Action } from '../../lake/delta/actions.js';
-import { isLoaded, parseAppId } from '../../lake/delta/file-tags.js';
+import { countsAsLoaded, parseAppId } from '../../lake/delta/file-tags.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { noteNewestVersions } from '../../lake/newest-versions.js';
 import { rowsInLog } from '../../lake/files/new-file.js';
@@ -218,7 +218,7 @@ function accountCommands(
   });
   const dated = known.filter(({ loadKey }) => loadKey !== 'order');
   const asked = lastRun?.account === account ? [{ start: Date.parse(lastRun.from), end: Date.parse(lastRun.to) }] : [];
-  const stored = opened.flatMap(({ table }) => [...table.snapshot.txnsOf(account)].filter(isLoaded));
+  const stored = opened.flatMap(({ table }) => [...table.snapshot.txnsOf(account)].filter(countsAsLoaded));
   const windows = [
     ...asked,
     ...dated.flatMap(({ read, lost }) => [...read, ...lost.flatMap((text) => loadKeyWindow(text) ?? [])]),

@@ -63,7 +63,7 @@ async function undatedIds({ workspace }: Rewriting, paths: readonly string[]): P
 /** Writes a slice's files of the main table to the local disk, and returns their paths. */
 export async function mainPaths({ workspace, family }: Rewriting, { files }: SliceCommit): Promise<string[]> {
   const paths: string[] = [];
-  for (const { table, bytes } of files) if (table === family.main) paths.push(await workspace.keep(bytes));
+  for (const { table, bytes } of files) if (table === family.main) paths.push(await workspace.writeLocal(bytes));
   return paths;
 }
 

@@ -5,7 +5,7 @@ import { dayStart, monthOf } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import type { Table } from '../../core/columns/table.js';
 import { DamagedFile, importSpansTag, loadKeysOf } from '../../lake/delta/file-tags.js';
-import { columnList, expectRows, rowsIn, writeRows, mostGroupRows } from '../../lake/files/local-parquet.js';
+import { columnList, checkRowCount, rowsIn, copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { rowsInLog } from '../../lake/files/new-file.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import type { SliceCommit } from '../../lake/lake.js';
@@ -192,7 +192,7 @@ async function movedFiles(
     };
     files.push(...(await writeBundle(workspace, bundle, clock.now())));
   }
-  expectRows(main, moves.length, rowsInLog(files.filter(({ table }) => table === main).map(({ add }) => add)));
+  checkRowCount(main, moves.length, rowsInLog(files.filter(({ table }) => table === main).map(({ add }) => add)));
   return files;
 }
 
@@ -215,7 +215,7 @@ async function writeMoved(
   const changed = Object.entries(changedColumns).filter(([column]) => hasColumn(table, column));
   const columns = await columnList(database, table, paths, 'old.');
   const order = table === family.main ? '' : ', entry';
-  return writeRows(database, table, {
+  return copyRows(database, table, {
     select:
       `SELECT * EXCLUDE (new_position_, ${changed.map(([column]) => `moved_${column}`).join(', ')}) ` +
       `REPLACE (${changed.map(([column]) => `moved_${column} AS ${column}`).join(', ')}) FROM (SELECT ${columns}, ` +

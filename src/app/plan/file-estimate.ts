@@ -96,13 +96,13 @@ export async function rawSize(
     .filter(({ tags }) => Number(tags?.['rows'] ?? 0) > 0)
     .toSorted((a, b) => b.modificationTime - a.modificationTime);
   if (adds.length === 0) return undefined;
-  return withWorkspace(defaultLimits, lake.store, async ({ database, fresh }) => {
+  return withWorkspace(defaultLimits, lake.store, async ({ database, newPath }) => {
     const files: string[] = [];
     for (const add of adds) {
       const path = lake.table(table).pathOf(add);
       const isLocal = lake.store.localPath(path) !== undefined;
       if (isLocal || add.size <= most.remoteBytes) {
-        const file = await localFile(lake.store, path, fresh);
+        const file = await localFile(lake.store, path, newPath);
         if (file === undefined) continue;
         files.push(file);
       }

@@ -1,5 +1,5 @@
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
-import type { Cell, Column, Rows } from '../../core/text/rows.js';
+import type { ResultCell, ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { printable } from '../../core/printable.js';
 import { grid, wrapped } from '../../core/text/width.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -41,10 +41,13 @@ const fields: readonly (readonly [Column, (plan: PipelinePlan) => Cell | undefin
   [{ name: 'held_events', kind: 'number' }, ({ holding }) => holding.results],
 ];
 
-export const planColumns: readonly Column[] = [...fields.map(([column]) => column), { name: 'account', kind: 'text' }];
+export const planColumns: readonly ResultColumn[] = [
+  ...fields.map(([column]) => column),
+  { name: 'account', kind: 'text' },
+];
 
 /** A row for each pipeline. */
-export function planRows({ account, pipelines }: PlanReport): Rows {
+export function planRows({ account, pipelines }: PlanReport): ResultRows {
   return pipelines.map((plan) => [...fields.map(([, cellOf]) => cellOf(plan) ?? null), account]);
 }
 
@@ -79,7 +82,7 @@ function headOf({ lake, account, range, isKnown, requests, seconds, probed }: Pl
   };
 }
 
-function objectOf(plan: PipelinePlan): Record<string, Cell> {
+function objectOf(plan: PipelinePlan): Record<string, ResultCell> {
   return Object.fromEntries(fields.map(([{ name }, cellOf]) => [name, cellOf(plan) ?? null]));
 }
 

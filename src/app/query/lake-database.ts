@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Cell, Rows } from '../../core/text/rows.js';
-import { createViews, lostFile, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
+import type { ResultCell, ResultRows } from '../../core/text/rows.js';
+import { createViews, isFileMissing, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import type { Database, QueryResult } from '../../core/duckdb/connection.js';
 
 export interface LakeDatabaseOptions {
@@ -43,7 +43,7 @@ export class LakeDatabase {
         this.#files = files;
         return files;
       } catch (error) {
-        if (attempt === 3 || !lostFile(error)) throw await this.#faultOf(error);
+        if (attempt === 3 || !isFileMissing(error)) throw await this.#faultOf(error);
       }
     }
   }
@@ -82,7 +82,7 @@ export class LakeDatabase {
     try {
       return await started(await database.query(statement, options));
     } catch (error) {
-      if (!lostFile(error)) throw error;
+      if (!isFileMissing(error)) throw error;
       await this.refresh(options.signal);
       return started(await database.query(statement, options));
     }
@@ -108,7 +108,7 @@ interface RunOptions {
   /** Replaces the signal of the database. */
   readonly signal?: AbortSignal | undefined;
   /** Values for `$1`, `$2` … of the last statement. */
-  readonly parameters?: readonly Cell[];
+  readonly parameters?: readonly ResultCell[];
 }
 
 /** Returns the result with its first rows read: most queries have opened all of their files by then. */
@@ -118,7 +118,7 @@ async function started(result: QueryResult): Promise<QueryResult> {
   return { ...result, chunks: joined(first, chunks) };
 }
 
-async function* joined(first: IteratorResult<Rows>, rest: AsyncIterator<Rows>): AsyncGenerator<Rows> {
+async function* joined(first: IteratorResult<ResultRows>, rest: AsyncIterator<ResultRows>): AsyncGenerator<ResultRows> {
   try {
     for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
   } finally {

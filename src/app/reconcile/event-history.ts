@@ -3,7 +3,7 @@ import { sqlType, type Table, type Column, type Tabled } from '../../core/column
 import type { Database } from '../../core/duckdb/connection.js';
 import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
-import { bytesOf, writeRows, mostGroupRows } from '../../lake/files/local-parquet.js';
+import { bytesOf, copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';

@@ -1,4 +1,4 @@
-import type { Column } from '../../core/text/rows.js';
+import type { ResultColumn } from '../../core/text/rows.js';
 import type { Sheet } from '../../core/text/workbook.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { categories, columnOf } from '../query/categories.js';
@@ -7,9 +7,9 @@ import type { AccountFigures } from './report-page.js';
 import { skuColumns } from './report-statements.js';
 import { isPaid } from './settlement-section.js';
 
-const text = (name: string): Column => ({ name, kind: 'text' });
-const count = (name: string): Column => ({ name, kind: 'number' });
-const amount = (name: string): Column => ({ name, kind: 'number', isAmount: true });
+const text = (name: string): ResultColumn => ({ name, kind: 'text' });
+const count = (name: string): ResultColumn => ({ name, kind: 'number' });
+const amount = (name: string): ResultColumn => ({ name, kind: 'number', isAmount: true });
 const columnName = (label: string) => label.toLowerCase().replaceAll(' ', '_');
 
 /** Names of the sheets. */

@@ -13,14 +13,14 @@ import { haveGaps, netSums } from '../verify/checks/index-tables.js';
 import type { CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import type { Cell } from '../../core/text/rows.js';
+import type { ResultCell } from '../../core/text/rows.js';
 
 /** Conversions of a column's cells; a decimal keeps its exact text. */
 const readers = {
-  text: (cell: Cell) => String(cell ?? ''),
-  textOrNull: (cell: Cell) => (cell === null ? null : String(cell)),
-  decimal: (cell: Cell) => String(cell ?? '0'),
-  count: (cell: Cell) => Number(cell ?? 0),
+  text: (cell: ResultCell) => String(cell ?? ''),
+  textOrNull: (cell: ResultCell) => (cell === null ? null : String(cell)),
+  decimal: (cell: ResultCell) => String(cell ?? '0'),
+  count: (cell: ResultCell) => Number(cell ?? 0),
 };
 
 type Kinds = Readonly<Record<string, keyof typeof readers>>;

@@ -2,7 +2,7 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
-import { createViews, lostFile } from '../../core/duckdb/views.js';
+import { createViews, isFileMissing } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { isFolder, replaceFile } from '../../core/io/files.js';
 import { writeFault } from '../../core/io/output-file.js';
@@ -317,7 +317,7 @@ async function withViews<T>(
       for (const statement of viewStatements(lakeTables)) await database.execute(statement, { signal });
       return await read(database);
     } catch (error) {
-      if (attempt === mostAttempts || !lostFile(error)) throw await fileFault(error, lake, { lake: location });
+      if (attempt === mostAttempts || !isFileMissing(error)) throw await fileFault(error, lake, { lake: location });
       await lake.refresh();
     } finally {
       database.close();

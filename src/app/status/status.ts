@@ -3,12 +3,12 @@ import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { grid, wrapped } from '../../core/text/width.js';
-import type { Column, Rows } from '../../core/text/rows.js';
+import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lake } from '../../lake/lake.js';
-import { leaseText, readRuns, type Runs, type Lease } from '../../lake/upkeep/leases.js';
+import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
@@ -174,7 +174,7 @@ function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake)
 }
 
 /** A line, before the suggestions, about a run that is active, for the named account; empty where none is. */
-function atWorkText({ active }: Runs, account: string | undefined): string {
+function atWorkText({ active }: LakeRuns, account: string | undefined): string {
   const loading = active.find(
     ({ purpose }) =>
       (purpose?.command === 'sync' || purpose?.command === 'backfill') &&
@@ -183,7 +183,7 @@ function atWorkText({ active }: Runs, account: string | undefined): string {
   return loading === undefined ? '' : `a run is active (${leaseText(loading)}): wait for it, or `;
 }
 
-function runsText({ active, died }: Runs): string {
+function runsText({ active, died }: LakeRuns): string {
   const lines = [
     ...active.map((lease) => `Active: ${leaseText(lease)}\n`),
     ...died.map(
@@ -206,8 +206,8 @@ function overviewText(statuses: readonly AccountStatus[]): string {
 }
 
 /** A warning that the loss of commits may go unnoticed. */
-function notedText({ isNoted }: Lake, { lake, config }: StatusOptions): string {
-  if (isNoted) return '';
+function notedText({ hasVersionNote }: Lake, { lake, config }: StatusOptions): string {
+  if (hasVersionNote) return '';
   const text =
     '_versions.json is missing or damaged: commits that are lost at the end of a log are not detected; this command names the remedy:';
   return `${wrapped(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n\n`;
@@ -298,14 +298,14 @@ function accountObject(of: AccountStatus, now: number): unknown {
   };
 }
 
-const dayColumns: readonly Column[] = [
+const dayColumns: readonly ResultColumn[] = [
   { name: 'account', kind: 'text' },
   { name: 'pipeline', kind: 'text' },
   { name: 'day', kind: 'time' },
   { name: 'state', kind: 'text' },
 ];
 
-function dayRows({ account, pipelines }: AccountStatus): Rows {
+function dayRows({ account, pipelines }: AccountStatus): ResultRows {
   return pipelines.flatMap(({ pipeline, days }) =>
     days.map(({ start, state }) => [account, pipeline, shortIsoInstant(start), state]),
   );

@@ -6,8 +6,8 @@ import type { Lake } from '../../lake/lake.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
-import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
-import type { Tabled } from '../../core/columns/table.js';
+import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
+import type { PipelineTables } from '../../core/columns/table.js';
 import { isoInstant, shortInstant } from '../../core/numeric/instant.js';
 
 const durationMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs };
@@ -53,7 +53,7 @@ export function readMaxLag(text: string | undefined, marginMinutes = 5): number 
 export function lakeCoveredTo(
   lake: Lake,
   account: string,
-  pipelines: readonly Tabled[],
+  pipelines: readonly PipelineTables[],
   ranges: ReadonlyMap<string, { start: number; end: number }>,
   end: number,
 ): number | undefined {
@@ -118,8 +118,8 @@ export function lagText(covered: number | undefined, now: number): string {
 export function emittingWatermarks(
   lake: Lake,
   account: string,
-  windowed: readonly Tabled[],
-  { end, unfinished }: { readonly end: number; readonly unfinished: readonly AskedRange[] },
+  windowed: readonly PipelineTables[],
+  { end, unfinished }: { readonly end: number; readonly unfinished: readonly RequestedRange[] },
   emit: Emit,
 ): Emit {
   const emitted = new Map<string, number>();

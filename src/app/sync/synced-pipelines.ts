@@ -4,7 +4,7 @@ import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js'
 import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
 import type { Job, Reading } from '../../engine/run/pipeline.js';
 import type { Lake } from '../../lake/lake.js';
-import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { lookBackDays, type LookBackRule, type LookBacks } from './look-back.js';

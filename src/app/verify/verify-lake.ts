@@ -108,7 +108,8 @@ const notNoted =
 
 /** Checks the checkpoints and hints beside the commits, and compares checkpoints with the commits. */
 async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
-  if (!lake.isNoted) certificate.add('log-tags', 'note', { table: '', file: '_versions.json', slice: '' }, notNoted);
+  if (!lake.hasVersionNote)
+    certificate.add('log-tags', 'note', { table: '', file: '_versions.json', slice: '' }, notNoted);
   for (const table of lake.tables) {
     const add = (path: string, problem: string, command?: string) => {
       const place = { table: table.schema.name, file: path, slice: '' };

@@ -7,7 +7,7 @@ import { existingLake } from '../../lake/existing-lake.js';
 import { usageError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
-import type { Column, Rows } from '../../core/text/rows.js';
+import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import { wrapped } from '../../core/text/width.js';
 import type { Certificate, CheckResult, Problem, ProblemKind } from './checks/certificate.js';
@@ -54,7 +54,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   const results = certificate.results();
   const { config } = options;
   const unnamed = certificate.problems().filter(({ check, kind }) => check === 'unnamed-files' && kind === 'note');
-  const cutOff = new Set(lake.isNoted ? [] : unnamed.map(({ table }) => table));
+  const cutOff = new Set(lake.hasVersionNote ? [] : unnamed.map(({ table }) => table));
   const lastRun = await readLastRun(lake.store);
   const mended = { lake, location: options.lake, lastRun, config, cutOff };
   const scopeOf = (account: string | undefined) => ({
@@ -113,7 +113,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   return failing.some((kind) => certificate.found(kind) > 0) ? 1 : 0;
 }
 
-const checkColumns: readonly Column[] = [
+const checkColumns: readonly ResultColumn[] = [
   { name: 'check', kind: 'time' },
   { name: 'what', kind: 'text' },
   { name: 'checked', kind: 'number' },
@@ -224,7 +224,7 @@ function verdictLine(
   return `WHOLE${but === '' ? ':' : `${but};`} ${where} has exactly what was read${upstream}${hint}${notes} (${what})`;
 }
 
-const flatColumns: readonly Column[] = [
+const flatColumns: readonly ResultColumn[] = [
   { name: 'check', kind: 'text' },
   { name: 'checked', kind: 'number' },
   { name: 'counts', kind: 'text' },
@@ -236,7 +236,7 @@ const flatColumns: readonly Column[] = [
   { name: 'problem', kind: 'text' },
 ];
 
-function flatRows(results: readonly CheckResult[], problems: readonly Problem[]): Rows {
+function flatRows(results: readonly CheckResult[], problems: readonly Problem[]): ResultRows {
   return results.flatMap(({ check, checked, counts, result }) => {
     const ofCheck = problems.filter((problem) => problem.check === check);
     const head = [check, checked, counts, result];

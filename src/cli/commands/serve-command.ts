@@ -2,7 +2,7 @@ import type { ProfileName } from '../../emulator/seller/seller.js';
 import type { FaultInjection, Latency } from '../../serve/http/fault-injection.js';
 import { usageError } from '../../core/errors.js';
 import { positiveNumber, wholeNumber } from '../../app/configuration/settings.js';
-import { isLoopback } from '../../core/http-server/host-rule.js';
+import { isLoopbackHost } from '../../core/http-server/host-rule.js';
 import { quoted } from '../../core/http-server/refusal.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
 import { printResult, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';

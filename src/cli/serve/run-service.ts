@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors.js';
 import { accessLine, startService, type ServiceOptions } from '../../serve/http/server.js';
-import { isLoopback } from '../../core/http-server/host-rule.js';
+import { isLoopbackHost } from '../../core/http-server/host-rule.js';
 import type { Ledger } from '../../serve/http/ledger.js';
 import { frontPage, healthPage, reportPage, type Health } from '../../serve/http/side-pages.js';
 import { untilAborted } from '../../app/context.js';
@@ -50,7 +50,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
   });
   try {
     print(`listening on ${running.url}`);
-    if (!isLoopback(host) && isOpen) log(openWarning(host));
+    if (!isLoopbackHost(host) && isOpen) log(openWarning(host));
     await untilAborted(signal);
   } finally {
     await running.close();

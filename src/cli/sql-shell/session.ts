@@ -4,7 +4,7 @@ import { writeText, type Output } from '../../core/text/sink.js';
 import { LakeDatabase, type LakeDatabaseOptions } from '../../app/query/lake-database.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
-import type { Rows } from '../../core/text/rows.js';
+import type { ResultRows } from '../../core/text/rows.js';
 import type { QueryResult } from '../../core/duckdb/connection.js';
 import { printable } from '../../core/printable.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
@@ -159,7 +159,7 @@ export class Destination {
 
   /** Runs a function that writes results; where it throws, a file gets none of them. */
   whole<T>(write: () => Promise<T>): Promise<T> {
-    return this.#file === undefined ? write() : this.#file.whole(write);
+    return this.#file === undefined ? write() : this.#file.atomically(write);
   }
 
   /** Drops an unfinished file. */

@@ -8,21 +8,21 @@ import type { Digits } from './table.js';
 
 const instantType = () => new (arrow().Timestamp)(arrow().TimeUnit.MICROSECOND, 'UTC');
 
-/** Strings of few rows as numbers in a dictionary; below 0 is null. */
+/** A dictionary column of few rows: `at` returns the dictionary number of a row, below 0 for null. */
 export function dictionaryArray(dictionary: Dictionary, length: number, at: (row: number) => number): Data {
-  return new GatheredArrays(separateMemory).numbered(
+  return new IndexedArrays(separateMemory).dictionaryTexts(
     dictionary,
     Int32Array.from({ length }, (_, row) => at(row)),
   );
 }
 
-/** A column whose neighbouring rows share values: one value for each run, and how many rows it has, which is one at least. */
-export interface Runs {
+/** A column whose neighbouring rows share values: one value for each run, and the length of the run in rows, at least 1. */
+export interface RunLengths {
   readonly values: Data;
   readonly lengths: Int32Array;
 }
 
-/** Strings copied from where their bytes are; none is null. */
+/** A text column of copied byte ranges; none is null. */
 export function bytesArray(texts: readonly ByteRange[]): Data {
   const ranges = new ByteRanges();
   for (const { page, start, end } of texts) ranges.push(page, start, end);
@@ -31,69 +31,69 @@ export function bytesArray(texts: readonly ByteRange[]): Data {
 
 const hexDigits = Buffer.from('0123456789abcdef');
 
-/** UTF-8 before and behind a value. */
-export interface Around {
-  readonly before: Uint8Array;
-  readonly behind: Uint8Array;
+/** UTF-8 bytes before and after a value in hex. */
+export interface HexAffixes {
+  readonly prefix: Uint8Array;
+  readonly suffix: Uint8Array;
 }
 
 /**
- * Chosen ones of values of `size` bytes in hex; none is null.
+ * A text column of the chosen values in hex, each of `size` bytes; none is null.
  *
- * @param around by a value's number; left out, and undefined: nothing
+ * @param affixes returns the affixes of a value by its number; undefined: none
  */
 export function hexArray(
   values: Uint8Array,
   size: number,
   chosen: Int32Array,
   memory: ColumnMemory = separateMemory,
-  around?: (value: number) => Around | undefined,
+  affixes?: (value: number) => HexAffixes | undefined,
 ): Data<Utf8> {
   const { length } = chosen;
   const valueOffsets = memory.int32s(length + 1);
   let total = 0;
   for (let row = 0; row < length; row++) {
-    valueOffsets[row + 1] = total += 2 * size + lengthOf(around?.(chosen[row] ?? 0));
+    valueOffsets[row + 1] = total += 2 * size + affixLength(affixes?.(chosen[row] ?? 0));
   }
   const data = memory.bytes(total);
   for (let row = 0; row < length; row++) {
     const value = chosen[row] ?? 0;
-    putHex(values, value * size, size, around?.(value), data, valueOffsets[row] ?? 0);
+    writeHex(values, value * size, size, affixes?.(value), data, valueOffsets[row] ?? 0);
   }
   return arrow().makeData({ type: new (arrow().Utf8)(), length, nullCount: 0, valueOffsets, data });
 }
 
-function lengthOf(texts: Around | undefined): number {
-  return texts === undefined ? 0 : texts.before.length + texts.behind.length;
+function affixLength(texts: HexAffixes | undefined): number {
+  return texts === undefined ? 0 : texts.prefix.length + texts.suffix.length;
 }
 
-/** Writes `size` bytes in hex. */
-function putHex(
+/** Writes `size` bytes in hex between their affixes. */
+function writeHex(
   values: Uint8Array,
   start: number,
   size: number,
-  texts: Around | undefined,
+  texts: HexAffixes | undefined,
   into: Uint8Array,
   offset: number,
 ): void {
-  let to = texts === undefined ? offset : put(texts.before, into, offset);
+  let to = texts === undefined ? offset : writeBytes(texts.prefix, into, offset);
   for (let at = start; at < start + size; at++) {
     const byte = values[at] ?? 0;
     into[to++] = hexDigits[byte >> 4] ?? 0;
     into[to++] = hexDigits[byte & 15] ?? 0;
   }
-  if (texts !== undefined) put(texts.behind, into, to);
+  if (texts !== undefined) writeBytes(texts.suffix, into, to);
 }
 
-function put(text: Uint8Array, into: Uint8Array, offset: number): number {
+function writeBytes(text: Uint8Array, into: Uint8Array, offset: number): number {
   into.set(text, offset);
   return offset + text.length;
 }
 
-/** Strings that hardly repeat, such as ids; none is null. */
+/** A text column without a dictionary, for values that hardly repeat, such as ids; none is null. */
 export function textArray(length: number, at: (row: number) => string): Data<Utf8> {
   const texts = Array.from({ length }, (_, row) => at(row));
-  // All at once: a call for each would cost more than the bytes.
+  // One call for all texts: a call for each would cost more than copying the bytes.
   const joined = texts.join('');
   const data = Buffer.from(joined);
   const isAscii = data.length === joined.length;
@@ -108,8 +108,8 @@ export function textArray(length: number, at: (row: number) => string): Data<Utf
 /** A row's value; undefined is null. */
 type Optional<T> = (row: number) => T | undefined;
 
-/** Hands each value that is there to `put`, and notes where none is. */
-function filled<T>(length: number, at: Optional<T>, put: (row: number, value: T) => void) {
+/** Calls `put` with each value that isn't undefined, and marks the others as null. */
+function fillArray<T>(length: number, at: Optional<T>, put: (row: number, value: T) => void) {
   const validity = new Validity(length);
   for (let row = 0; row < length; row++) {
     const value = at(row);
@@ -121,12 +121,12 @@ function filled<T>(length: number, at: Optional<T>, put: (row: number, value: T)
 
 function int64s(length: number, at: Optional<bigint>) {
   const data = new BigInt64Array(length);
-  return { length, data, ...filled(length, at, (row, value) => (data[row] = value)) };
+  return { length, data, ...fillArray(length, at, (row, value) => (data[row] = value)) };
 }
 
 function int32s(length: number, at: Optional<number>) {
   const data = new Int32Array(length);
-  return { length, data, ...filled(length, at, (row, value) => (data[row] = value)) };
+  return { length, data, ...fillArray(length, at, (row, value) => (data[row] = value)) };
 }
 
 /** Microseconds since 1970-01-01T00:00:00Z. */
@@ -138,7 +138,7 @@ export function bigintArray(length: number, at: Optional<bigint>): Data {
   return arrow().makeData({ type: new (arrow().Int64)(), ...int64s(length, at) });
 }
 
-/** Decimals as whole numbers of their last digit: 12.30 with a scale of 2 is 1230n. */
+/** Decimals as unscaled integers: 12.30 with a scale of 2 is 1230n. */
 export function decimalArray(length: number, { precision, scale }: Digits, at: Optional<bigint>): Data {
   const { data, ...others } = int64s(length, at);
   return arrow().makeData({
@@ -159,15 +159,15 @@ export function dateArray(length: number, at: Optional<number>): Data {
 
 export function booleanArray(length: number, at: Optional<boolean>): Data {
   const data = new Uint8Array((length + 7) >> 3);
-  const nulls = filled(length, at, (row, value) => {
+  const nulls = fillArray(length, at, (row, value) => {
     if (value) data[row >> 3] = (data[row >> 3] ?? 0) | (1 << (row & 7));
   });
   return arrow().makeData({ type: new (arrow().Bool)(), length, data, ...nulls });
 }
 
-/** Signed 64-bit integers that rows share: as halves, so that handing one to a row makes no object. */
+/** Signed 64-bit integers that rows share, stored as 32-bit halves: copying one to a row allocates no object. */
 export class Int64Values {
-  /** Low and high half of each. */
+  /** Low and high half of each value, in turn. */
   readonly halves: Int32Array;
   readonly isNull: Uint8Array;
 
@@ -182,23 +182,23 @@ export class Int64Values {
   }
 }
 
-/** Millionths as columns of halves, and a 1 where there is a value. */
+/** Millionths as columns of 32-bit halves; `exact` is 1 where there is a value. */
 interface DecimalHalves {
   readonly exact: Int32Array;
   readonly low: Int32Array;
   readonly high: Int32Array;
 }
 
-/** Columns of values that rows name by number, below 0 standing for null. They lie in one memory. */
-export class GatheredArrays {
+/** Builds columns whose rows refer to values by number; below 0 is null. All arrays are allocated from one memory. */
+export class IndexedArrays {
   readonly #memory: ColumnMemory;
 
   constructor(memory: ColumnMemory) {
     this.#memory = memory;
   }
 
-  /** For each row the value with its number; -1 where the number is below 0. */
-  gathered(values: Int32Array, numbers: Int32Array): Int32Array {
+  /** The value of each row by its number; -1 where the number is below 0. */
+  lookUp(values: Int32Array, numbers: Int32Array): Int32Array {
     const into = this.#memory.int32s(numbers.length);
     for (let row = 0; row < numbers.length; row++) {
       const number = numbers[row] ?? -1;
@@ -207,23 +207,23 @@ export class GatheredArrays {
     return into;
   }
 
-  /** Strings by their number in a dictionary. The array keeps `numbers`, which is the caller's no longer. */
-  numbered(dictionary: Pick<Dictionary, 'data'>, numbers: Int32Array): Data {
+  /** A dictionary column. The array takes over `numbers`: the caller must not use it afterwards. */
+  dictionaryTexts(dictionary: Pick<Dictionary, 'data'>, numbers: Int32Array): Data {
     const validity = this.#negativesAsNull(numbers);
     const type = new (arrow().Dictionary)(new (arrow().Utf8)(), new (arrow().Int32)());
     const values = new (arrow().Vector)([dictionary.data()]);
     return arrow().makeData({ type, length: numbers.length, data: numbers, dictionary: values, ...validity.nulls });
   }
 
-  /** Strings of which no two are equal: their own dictionary. */
-  distinct(texts: Data<Utf8>): Data {
+  /** A dictionary column of texts that are all distinct. */
+  distinctTexts(texts: Data<Utf8>): Data {
     const numbers = this.#memory.int32s(texts.length);
     for (let row = 0; row < numbers.length; row++) numbers[row] = row;
-    return this.numbered({ data: () => texts }, numbers);
+    return this.dictionaryTexts({ data: () => texts }, numbers);
   }
 
-  /** Strings by their number in a column of numbers, for chosen rows of that column: one for each run of equal ones. */
-  runs(dictionary: Dictionary, column: Int32Array, chosen: Int32Array): Runs {
+  /** The chosen rows of a column of dictionary numbers, as run lengths. */
+  runs(dictionary: Dictionary, column: Int32Array, chosen: Int32Array): RunLengths {
     const numbers = this.#memory.int32s(chosen.length);
     const lengths = this.#memory.int32s(chosen.length);
     let count = 0;
@@ -236,16 +236,19 @@ export class GatheredArrays {
       began = row;
     }
     if (count > 0) lengths[count - 1] = chosen.length - began;
-    return { values: this.numbered(dictionary, numbers.subarray(0, count)), lengths: lengths.subarray(0, count) };
+    return {
+      values: this.dictionaryTexts(dictionary, numbers.subarray(0, count)),
+      lengths: lengths.subarray(0, count),
+    };
   }
 
-  /** The numbers themselves. The array keeps them: they are the caller's no longer. */
+  /** The numbers as 32-bit integers. The array takes them over: the caller must not use them afterwards. */
   integers(numbers: Int32Array): Data {
     const validity = this.#negativesAsNull(numbers);
     return arrow().makeData({ type: new (arrow().Int32)(), length: numbers.length, data: numbers, ...validity.nulls });
   }
 
-  /** The numbers themselves as 64-bit integers; none is null, and none below 0. */
+  /** The numbers as 64-bit integers; none is null or below 0. */
   positions(numbers: Int32Array): Data {
     const halves = this.#memory.int32s(numbers.length * 2);
     for (let row = 0; row < numbers.length; row++) halves[row * 2] = numbers[row] ?? 0;
@@ -295,7 +298,7 @@ export class GatheredArrays {
     return { data: new BigInt64Array(into.buffer, into.byteOffset, numbers.length), validity };
   }
 
-  /** The nulls are marked, and 0 replaces them in `numbers`. */
+  /** Marks numbers below 0 as null and replaces them by 0. */
   #negativesAsNull(numbers: Int32Array): Validity {
     const validity = new Validity(numbers.length, this.#memory);
     for (let row = 0; row < numbers.length; row++) {
@@ -307,7 +310,7 @@ export class GatheredArrays {
   }
 }
 
-/** Marks which values are there; Arrow's bitmap has a bit for each, least significant first. */
+/** Arrow's validity bitmap: one bit for each value, least significant first. */
 class Validity {
   nullCount = 0;
   readonly #bits: Uint8Array;
@@ -321,7 +324,7 @@ class Validity {
     this.#bits[row >> 3] = (this.#bits[row >> 3] ?? 0) & ~(1 << (row & 7));
   }
 
-  /** The bitmap, left out where nothing is null. */
+  /** The count of nulls, and the bitmap where there are any. */
   get nulls(): { nullCount: number; nullBitmap?: Uint8Array } {
     return this.nullCount === 0 ? { nullCount: 0 } : { nullCount: this.nullCount, nullBitmap: this.#bits };
   }

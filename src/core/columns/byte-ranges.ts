@@ -2,25 +2,25 @@ import type { Data, Utf8 } from 'apache-arrow';
 import { arrow } from './arrow.js';
 import { Int32List, type ColumnMemory } from './memory.js';
 
-/** Where a string's UTF-8 bytes are. */
+/** The position of a string's UTF-8 bytes in a page. */
 export interface ByteRange {
   readonly page: Uint8Array;
   readonly start: number;
   readonly end: number;
 }
 
-/** The bytes themselves, where they are. */
+/** The bytes of a range, not copied. */
 export function bufferOf({ page, start, end }: ByteRange): Buffer {
   return Buffer.from(page.buffer, page.byteOffset + start, end - start);
 }
 
-/** Where texts begin and end within the same bytes. */
+/** Starts and ends of texts within one array of bytes. */
 export interface RangesWithin {
   readonly starts: Int32Array;
   readonly ends: Int32Array;
 }
 
-/** Where texts' bytes are, without an object for each. */
+/** A list of byte ranges without an object for each. */
 export class ByteRanges {
   readonly #pages: Uint8Array[] = [];
   readonly #starts = new Int32List();
@@ -36,20 +36,20 @@ export class ByteRanges {
     return this.#ends.get(row) - this.#starts.get(row);
   }
 
-  /** @param before how many of the bytes before them come with them */
+  /** @param before number of preceding bytes to include */
   bytes(row: number, before = 0): Uint8Array {
     const page = this.#pages[row];
     if (page === undefined) throw new Error(`expected the bytes of row ${row}, got none`);
-    // A buffer's own `subarray` takes several times as long.
+    // `Buffer.subarray` takes several times as long.
     return new Uint8Array(page.buffer, page.byteOffset + this.start(row) - before, this.size(row) + before);
   }
 
-  /** How many bytes are before them. */
+  /** The offset of the text in its page. */
   start(row: number): number {
     return this.#starts.get(row);
   }
 
-  /** Where they begin and end within bytes that all of them lie in. */
+  /** Starts and ends relative to `all`, which contains all pages. */
   within(all: Uint8Array): RangesWithin {
     const { length } = this.#pages;
     const starts = new Int32Array(length);
@@ -64,15 +64,15 @@ export class ByteRanges {
     return { starts, ends };
   }
 
-  /** Replaces its texts by these, which lie within bytes. */
-  take({ starts, ends }: RangesWithin, all: Uint8Array): void {
-    this.#starts.take(starts);
-    this.#ends.take(ends);
+  /** Replaces the list by these ranges of `all`. */
+  replaceAll({ starts, ends }: RangesWithin, all: Uint8Array): void {
+    this.#starts.replaceAll(starts);
+    this.#ends.replaceAll(ends);
     this.#pages.length = starts.length;
     this.#pages.fill(all);
   }
 
-  /** Copies of chosen texts; none is null. */
+  /** A text column of copies of the chosen texts; none is null. */
   array(chosen: Int32Array, memory: ColumnMemory): Data<Utf8> {
     const { length } = chosen;
     const valueOffsets = memory.int32s(length + 1);
@@ -82,7 +82,7 @@ export class ByteRanges {
     return arrow().makeData({ type: new (arrow().Utf8)(), length, nullCount: 0, valueOffsets, data });
   }
 
-  /** Drops the texts behind the first `length` ones. */
+  /** Drops all texts after the first `length`. */
   truncate(length: number): void {
     this.#pages.length = length;
     this.#starts.truncate(length);

@@ -2,46 +2,46 @@ import type { Data, RecordBatch } from 'apache-arrow';
 import { arrow } from './arrow.js';
 import type { ByteRange } from './byte-ranges.js';
 
-/** Cells of stored rows, which are asked for in their order, from 0 on: undefined is null. */
+/** Cells of stored rows, to be read in order from row 0; undefined is null. */
 export interface RowCells {
-  /** How many there are. */
+  /** Number of rows. */
   readonly rows: number;
   texts(column: string): (row: number) => ByteRange | undefined;
   /** Microseconds since 1970. */
   instants(column: string): (row: number) => bigint | undefined;
 }
 
-/** What a batch holds of a column; undefined where it has none of that name. */
+/** The data of a batch's column; undefined where it has no column of that name. */
 export function columnData(batch: RecordBatch, name: string): Data | undefined {
   const [data]: readonly (Data | undefined)[] = batch.getChild(name)?.data ?? [];
   return data;
 }
 
-/** Where a column has nulls. */
+/** The null bitmap of a column. */
 export type Nulls = Readonly<Pick<Data, 'nullCount' | 'nullBitmap' | 'offset'>>;
 
-/** To be taken once for all rows: Arrow counts the nulls again whenever it is asked. */
+/** To be read once for all rows: Arrow's `nullCount` counts the nulls on every access. */
 export function nullsOf({ nullCount, nullBitmap, offset }: Nulls): Nulls {
   return { nullCount, nullBitmap, offset };
 }
 
-/** Off the bitmap: Arrow's own method costs as much as all the rest. Where nothing is null there is none. */
+/** Reads the bitmap, which is missing where nothing is null: Arrow's `getValid` costs as much as the rest of a loop. */
 export function isNull({ nullCount, nullBitmap, offset }: Nulls, row: number): boolean {
   const at = row + offset;
   return nullCount > 0 && (((nullBitmap[at >> 3] ?? 0) >> (at & 7)) & 1) === 0;
 }
 
-/** A column's texts as they lie in memory, with a dictionary or without. */
+/** A column's texts as they are in memory, with or without a dictionary. */
 export interface Texts {
   readonly nulls: Nulls;
   readonly bytes: Uint8Array;
-  /** Where each text begins in the bytes, and the last one ends. */
+  /** The start of each text in the bytes, and the end of the last one. */
   readonly offsets: Int32Array;
-  /** Which of the texts each row is; undefined: the one of its own number. */
+  /** The number of each row's text; undefined: row `n` has text `n`. */
   readonly numbers: Int32Array | undefined;
 }
 
-/** Undefined where the column's values are no bytes with offsets, or are numbered otherwise. */
+/** Undefined where the column's values aren't bytes with offsets, or its dictionary numbers aren't 32-bit integers. */
 export function textsOf(data: Data): Texts | undefined {
   const isDictionary = arrow().DataType.isDictionary(data.type);
   const texts: Data | undefined = isDictionary ? data.dictionary?.data[0] : data;
@@ -53,7 +53,7 @@ export function textsOf(data: Data): Texts | undefined {
   return { nulls: nullsOf(data), bytes, offsets, numbers };
 }
 
-/** Undefined where the column isn't one of texts. */
+/** Undefined where the column isn't UTF-8. */
 export function utf8Of(data: Data): Texts | undefined {
   const { type } = data;
   return arrow().DataType.isUtf8(arrow().DataType.isDictionary(type) ? type.dictionary : type)
@@ -61,17 +61,17 @@ export function utf8Of(data: Data): Texts | undefined {
     : undefined;
 }
 
-/** A column's numbers as they lie in memory. */
+/** A column's numbers as they are in memory. */
 export interface Numbers {
   readonly nulls: Nulls;
-  /** What they count: numbers of different units are never the same. */
+  /** Type and scale, such as `microseconds`: numbers of different units are never equal. */
   readonly unit: string;
-  /** 32 bits each, the least significant first. */
+  /** Words of 32 bits, the least significant first. */
   readonly words: Int32Array;
   readonly wordsPerValue: number;
 }
 
-/** Undefined where the column's values are no integers, decimals or instants that a table has. */
+/** Undefined where the column's type is no integer, decimal or instant that a table uses. */
 export function numbersOf(data: Data): Numbers | undefined {
   const { type } = data;
   const values: unknown = data.values;
@@ -88,11 +88,11 @@ export function numbersOf(data: Data): Numbers | undefined {
   return undefined;
 }
 
-/** A column's texts as the bytes that they are, by row; undefined for null. Throws an Error for a column of another type. */
+/** A function that returns the bytes of a row's text; undefined for null. Throws an Error for a column of another type. */
 export function textCells(batch: RecordBatch, name: string): (row: number) => ByteRange | undefined {
   const data = columnOf(batch, name);
   const texts = textsOf(data);
-  if (texts === undefined) throw odd(name, 'texts', data);
+  if (texts === undefined) throw typeMismatch(name, 'texts', data);
   const { nulls, bytes: page, offsets, numbers } = texts;
   return (row) => {
     if (isNull(nulls, row)) return undefined;
@@ -101,13 +101,16 @@ export function textCells(batch: RecordBatch, name: string): (row: number) => By
   };
 }
 
-/** A column's instants in microseconds since 1970, by row; undefined for null. Throws an Error for a column of another type. */
+/**
+ * A function that returns a row's instant in microseconds since 1970; undefined for null. Throws an Error for a column
+ * of another type.
+ */
 export function instantCells(batch: RecordBatch, name: string): (row: number) => bigint | undefined {
   const data = columnOf(batch, name);
   const values: unknown = data.values;
   const { type } = data;
   const isInstant = type instanceof arrow().Timestamp && type.unit === arrow().TimeUnit.MICROSECOND;
-  if (!(isInstant && values instanceof BigInt64Array)) throw odd(name, 'instants in microseconds', data);
+  if (!(isInstant && values instanceof BigInt64Array)) throw typeMismatch(name, 'instants in microseconds', data);
   const nulls = nullsOf(data);
   return (row) => (isNull(nulls, row) ? undefined : values[row]);
 }
@@ -118,6 +121,6 @@ function columnOf(batch: RecordBatch, name: string): Data {
   return data;
 }
 
-function odd(name: string, expected: string, { typeId }: Data): Error {
+function typeMismatch(name: string, expected: string, { typeId }: Data): Error {
   return new Error(`expected ${name} to be ${expected}, got ${arrow().Type[typeId]}`);
 }

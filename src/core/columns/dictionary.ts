@@ -2,33 +2,33 @@ import type { Utf8, Data } from 'apache-arrow';
 import { arrow } from './arrow.js';
 import { copyText, type SharedArrays } from './memory.js';
 
-/** The values of a dictionary as plain memory. */
+/** The values of a dictionary as arrays. */
 export interface DictionaryTexts {
   readonly bytes: Uint8Array;
   readonly offsets: Int32Array;
 }
 
 /**
- * Distinct UTF-8 strings, numbered in the order in which they came, looked up by their bytes: a value that is known
- * costs a hash and a comparison, and no string is made.
+ * Distinct UTF-8 strings, numbered in order of addition and looked up by their bytes: adding a known value costs a hash
+ * and a comparison, and allocates no string.
  */
 export class Dictionary {
   length = 0;
   #bytes: Buffer = Buffer.alloc(4096);
-  /** Of `#bytes`: four of them are hashed and compared at once. */
+  /** A view of `#bytes`: four bytes are hashed and compared at once. */
   #view = viewOf(this.#bytes);
   #source: Uint8Array = this.#bytes;
-  /** Of `#source`: mostly one page after the other is read. */
+  /** A view of `#source`, kept because most values in a row come from the same page. */
   #sourceView = this.#view;
-  /** The source before, and its view: two columns may take turns. */
+  /** The previous source and its view: values of two columns may alternate. */
   #otherSource = this.#source;
   #otherView = this.#view;
   #offsets: Int32Array = new Int32Array(256);
-  /** Open addressing: number of the value plus one, 0 where a slot is free. */
+  /** Open addressing: the number of the value plus one; 0 is a free slot. */
   #slots = new Int32Array(1024);
   #last = -1;
 
-  /** The number of the string that lies in `source` from `start` to before `end`. */
+  /** The number of the string in `source` from `start` to before `end`. */
   add(source: Uint8Array, start: number, end: number): number {
     if (source !== this.#source) this.#change(source);
     // Neighbours often repeat: a currency, a marketplace, an order of several events.
@@ -52,21 +52,21 @@ export class Dictionary {
     return this.add(bytes, 0, bytes.length);
   }
 
-  /** Forgets the values, and keeps the memory. */
+  /** Removes the values and keeps the memory. */
   clear(): void {
     this.length = 0;
     this.#last = -1;
     this.#slots.fill(0);
   }
 
-  /** Copies of the values' bytes, and of where each begins. */
+  /** Copies of the values' bytes and offsets. */
   textsIn(memory: SharedArrays): DictionaryTexts {
     const offsets = memory.int32s(this.#offsets.subarray(0, this.length + 1));
     return { bytes: memory.bytes(this.#bytes.subarray(0, offsets[this.length])), offsets };
   }
 
-  /** Replaces its values and their memory by these: they can be read, and none can be added. */
-  take({ bytes, offsets }: DictionaryTexts): void {
+  /** Replaces the values and their memory: afterwards values can be read but not added. */
+  replaceAll({ bytes, offsets }: DictionaryTexts): void {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#offsets = offsets;
     this.length = offsets.length - 1;
@@ -76,14 +76,14 @@ export class Dictionary {
     return this.#bytes.toString('utf8', this.#offsets[index], this.#offsets[index + 1]);
   }
 
-  /** The values as an Arrow array, by number, as they lie in memory: valid until the next one is added. */
+  /** The values by number as an Arrow array over the same memory: valid until a value is added. */
   data(): Data<Utf8> {
     const valueOffsets = this.#offsets.subarray(0, this.length + 1);
     const data = new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset, valueOffsets[this.length]);
     return arrow().makeData({ type: new (arrow().Utf8)(), length: this.length, nullCount: 0, valueOffsets, data });
   }
 
-  /** Whether a value is the text that lies in `#source` from `start` to before `end`. */
+  /** Whether a value equals the text in `#source` from `start` to before `end`. */
   #is(value: number, start: number, end: number): boolean {
     const from = this.#offsets[value] ?? 0;
     if ((this.#offsets[value + 1] ?? 0) - from !== end - start) return false;
@@ -138,7 +138,7 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** FNV-1a over words of four bytes, its high bits folded in: slots are chosen by the low ones. */
+/** FNV-1a over words of four bytes. The high bits are folded into the low ones, which choose the slot. */
 function hashOf(bytes: DataView, start: number, end: number): number {
   let hash = 0x811c9dc5;
   let at = start;

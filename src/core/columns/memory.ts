@@ -1,31 +1,31 @@
-/** Allocates the arrays of columns. All of them are zeros at first. */
+/** Allocates the arrays of columns, filled with zeros. */
 export interface ColumnMemory {
   int32s(length: number): Int32Array<ArrayBuffer>;
   bytes(length: number): Uint8Array<ArrayBuffer>;
 }
 
-/** Each array has memory of its own. */
+/** Allocates each array separately. */
 export const separateMemory: ColumnMemory = {
   int32s: (length) => new Int32Array(length),
   bytes: (length) => new Uint8Array(length),
 };
 
-/** More than the columns of one chunk of an input take, of some 10 MB. */
+/** More than the columns of one chunk of an input (about 10 MB) take. */
 export const columnBytes = 16_000_000;
 
-/** Bytes at whose multiples arrays begin: what Arrow recommends ("Buffer Alignment and Padding" of its format). */
+/** Alignment of arrays in bytes, as Arrow recommends (columnar format, "Buffer Alignment and Padding"). */
 const alignment = 64;
 
 /**
- * One piece of memory for the arrays of one batch after the other. Memory that comes and goes by the megabyte leaves holes
- * behind in the C library's heap, which a process keeps.
+ * One block of memory that is reused for the arrays of each batch. Allocating and freeing megabytes for each batch
+ * would fragment the C library's heap, which never shrinks.
  */
 export class ReusedMemory implements ColumnMemory {
   readonly #size: number;
   #all: ArrayBuffer | undefined;
   #used = 0;
 
-  /** @param size bytes; arrays beyond it have memory of their own */
+  /** @param size bytes; arrays that don't fit are allocated separately */
   constructor(size: number) {
     this.#size = size;
   }
@@ -40,17 +40,17 @@ export class ReusedMemory implements ColumnMemory {
     return start === undefined ? separateMemory.bytes(length) : new Uint8Array(this.#buffer, start, length).fill(0);
   }
 
-  /** Gives the memory out anew: nobody may use the arrays that lie in it any more. */
+  /** Frees the memory for reuse: arrays allocated from it must not be used any more. */
   clear(): void {
     this.#used = 0;
   }
 
-  /** All of it. Pages that were never written to take no memory: the size is a limit, and no expense. */
+  /** The whole block. The system allocates a page when it is first written to, so an unused part costs nothing. */
   get #buffer(): ArrayBuffer {
     return (this.#all ??= new ArrayBuffer(this.#size));
   }
 
-  /** Where an array begins; undefined where there is no room for it. */
+  /** The offset of a new array; undefined where it doesn't fit. */
   #room(bytes: number): number | undefined {
     const start = this.#used;
     const end = start + Math.ceil(bytes / alignment) * alignment;
@@ -62,24 +62,24 @@ export class ReusedMemory implements ColumnMemory {
 
 const noInt64 = -(2n ** 63n);
 
-/** The numbers that `SharedArrays.int64s` has a copy of. */
+/** Reads the numbers that `SharedArrays.int64s` copied. */
 export function int64sOf(copy: BigInt64Array): (bigint | undefined)[] {
   const values: (bigint | undefined)[] = [];
-  // `Array.from` would make an object for each.
+  // `Array.from` would allocate an object for each value.
   for (const value of copy) values.push(value === noInt64 ? undefined : value);
   return values;
 }
 
 /**
- * Copies of arrays, one behind the other in memory that threads share: another thread has them without a further copy. Memory that
- * isn't shared could be transferred; but the first time that a thread loses some, V8 drops all code that it has optimized for
- * arrays there, and checks at each access from then on whether the memory still is there.
+ * Copies of arrays in one block of shared memory, which another thread reads without a further copy. Unshared memory
+ * could be transferred instead; but the first transfer from a thread makes V8 discard its optimized code for arrays
+ * there, and check on each later access whether the memory is detached.
  */
 export class SharedArrays {
   readonly #memory: SharedArrayBuffer;
   #used = 0;
 
-  /** @param memory nobody uses any more what lies in it; arrays beyond it have memory of their own */
+  /** @param memory block whose former arrays are no longer used; arrays that don't fit are allocated separately */
   constructor(memory = new SharedArrayBuffer(0)) {
     this.#memory = memory;
   }
@@ -90,7 +90,7 @@ export class SharedArrays {
     return copy;
   }
 
-  /** To be read by `int64sOf`: no value of a column equals the number that means undefined. */
+  /** Encodes undefined as a number that no column contains; `int64sOf` decodes it. */
   int64s(values: readonly (bigint | undefined)[]): BigInt64Array {
     const { length } = values;
     const copy = new BigInt64Array(...this.#allocate({ length, byteLength: length * BigInt64Array.BYTES_PER_ELEMENT }));
@@ -104,12 +104,12 @@ export class SharedArrays {
     return copy;
   }
 
-  /** Memory for as much again, once nobody uses these copies any more. */
+  /** A block that fits the same amount again, to be used once these copies are no longer needed. */
   get reusable(): SharedArrayBuffer {
     return this.#used <= this.#memory.byteLength ? this.#memory : new SharedArrayBuffer(Math.ceil(this.#used * 1.25));
   }
 
-  /** Memory for an array of so many values, where it begins in it, and how many there are. */
+  /** The arguments of a typed array's constructor: memory, byte offset and length. */
   #allocate({ byteLength, length }: { byteLength: number; length: number }): [SharedArrayBuffer, number, number] {
     const start = this.#used;
     this.#used += Math.ceil(byteLength / alignment) * alignment;
@@ -120,14 +120,14 @@ export class SharedArrays {
 }
 
 /**
- * The first offset from `from` on with the same remainder by 8 as the offset of the bytes: V8 copies bytes that threads share word
- * by word then, and else one by one.
+ * The first offset from `from` on that is congruent modulo 8 to the offset of the bytes: only then does V8 copy shared
+ * bytes word by word.
  */
 export function alignedWith(bytes: Uint8Array, from: number): number {
   return from + ((bytes.byteOffset - from) & 7);
 }
 
-/** Copies bytes that are mostly few: a call of `set` for each would cost more than they do. */
+/** Copies a text. Most are short: a call of `set` would cost more than a loop. */
 export function copyText(source: Uint8Array, start: number, end: number, into: Uint8Array, offset: number): void {
   if (end - start > 48) into.set(source.subarray(start, end), offset);
   else for (let at = start, to = offset; at < end; at++, to++) into[to] = source[at] ?? 0;
@@ -156,23 +156,23 @@ export class Int32List {
     this.#cells[index] = value;
   }
 
-  /** Gives the first ones other values. */
+  /** Overwrites the first values. */
   assign(values: Int32Array): void {
     this.#cells.set(values);
   }
 
-  /** The values as they lie in memory; valid until the next `push`. */
+  /** The values, not copied; valid until the next `push`. */
   get values(): Int32Array {
     return this.#cells.subarray(0, this.length);
   }
 
-  /** Replaces its values and their memory by these. */
-  take(values: Int32Array): void {
+  /** Replaces the values and their memory. */
+  replaceAll(values: Int32Array): void {
     this.#cells = values;
     this.length = values.length;
   }
 
-  /** Drops the values behind the first `length` ones. */
+  /** Drops all values after the first `length`. */
   truncate(length: number): void {
     this.length = length;
   }

@@ -9,18 +9,17 @@ interface Hashes {
 }
 
 /**
- * What all rows of a table come to: the sum of their hashes, of 64 bits. The same rows come to the same, in whatever order,
- * batches and arrays: texts with or without a dictionary, decimals of 64 or 128 bits. Other rows come to something else,
- * but for one chance in 2^64.
+ * The 64-bit sum of the hashes of a table's rows. Equal rows have equal sums, in any order, batches and arrays: texts
+ * with or without a dictionary, decimals of 64 or 128 bits. Different rows have equal sums with a probability of 2^-64.
  */
 export class RowSums {
   readonly #table: Table;
   #rows = 0;
   #first = 0;
   #second = 0;
-  /** What the columns hold; undefined as long as there is no row. */
+  /** The units of the columns, joined; undefined before the first batch. */
   #kinds: string | undefined;
-  #isKnown = true;
+  #isComparable = true;
 
   constructor(table: Table) {
     this.#table = table;
@@ -35,7 +34,8 @@ export class RowSums {
       return data === undefined ? undefined : addColumn(sums, data, rows);
     });
     const all = kinds.join();
-    this.#isKnown &&= batch.numCols === columns.length && !kinds.includes(undefined) && (this.#kinds ?? all) === all;
+    this.#isComparable &&=
+      batch.numCols === columns.length && !kinds.includes(undefined) && (this.#kinds ?? all) === all;
     this.#kinds = all;
     this.#rows += rows;
     for (let row = 0; row < rows; row++) {
@@ -44,12 +44,12 @@ export class RowSums {
     }
   }
 
-  /** Whether the rows are the same; false as well where a column is missing, too many, or holds no texts or numbers. */
+  /** Whether the rows are equal; also false where a column is missing, unexpected, or neither text nor number. */
   equals(other: RowSums): boolean {
     if (this.#rows === 0 && other.#rows === 0) return true;
     return (
-      this.#isKnown &&
-      other.#isKnown &&
+      this.#isComparable &&
+      other.#isComparable &&
       this.#kinds === other.#kinds &&
       this.#rows === other.#rows &&
       this.#first === other.#first &&
@@ -58,7 +58,10 @@ export class RowSums {
   }
 }
 
-/** Takes a column's values into the hashes of the rows; what kind they are, undefined where they are no texts or numbers. */
+/**
+ * Mixes a column's values into the hashes of the rows. Returns the column's unit; undefined where it is neither text
+ * nor number.
+ */
 function addColumn(sums: Hashes, data: Data, rows: number): string | undefined {
   const texts = utf8Of(data);
   if (texts !== undefined) {
@@ -73,13 +76,13 @@ function addColumn(sums: Hashes, data: Data, rows: number): string | undefined {
 
 function addTexts({ first, second }: Hashes, texts: Texts, rows: number): void {
   const { nulls, numbers, offsets } = texts;
-  // Of a dictionary, each text once.
+  // A text of a dictionary is hashed once.
   const hashes = textHashes(texts, numbers === undefined ? rows : offsets.length - 1);
   for (let row = 0; row < rows; row++) {
     const at = numbers === undefined ? row : (numbers[row] ?? 0);
     const isNone = isNull(nulls, row);
-    first[row] = mixed((first[row] ?? 0) ^ (isNone ? noneFirst : (hashes.first[at] ?? 0)));
-    second[row] = mixed((second[row] ?? 0) + (isNone ? noneSecond : (hashes.second[at] ?? 0)));
+    first[row] = mix((first[row] ?? 0) ^ (isNone ? noneFirst : (hashes.first[at] ?? 0)));
+    second[row] = mix((second[row] ?? 0) + (isNone ? noneSecond : (hashes.second[at] ?? 0)));
   }
 }
 
@@ -108,28 +111,28 @@ function addNumbers({ first, second }: Hashes, { nulls, words, wordsPerValue }: 
     if (!isNull(nulls, row)) {
       const low = words[at] ?? 0;
       let high = wordsPerValue > 1 ? (words[at + 1] ?? 0) : low >> 31;
-      a = mixed(low) ^ high;
-      b = Math.imul(low, 0x9e3779b1) + mixed(high);
-      // What only repeats the sign leaves the value as it is, however many bits it has.
+      a = mix(low) ^ high;
+      b = Math.imul(low, 0x9e3779b1) + mix(high);
+      // Words that only extend the sign are skipped, so that equal values of different widths have equal hashes.
       for (let word = 2; word < wordsPerValue; word++) {
         const sign = high >> 31;
         high = words[at + word] ?? 0;
         if (high === sign) continue;
-        a = mixed(a ^ high);
-        b = mixed(b + high);
+        a = mix(a ^ high);
+        b = mix(b + high);
       }
     }
-    first[row] = mixed((first[row] ?? 0) ^ a);
-    second[row] = mixed((second[row] ?? 0) + b);
+    first[row] = mix((first[row] ?? 0) ^ a);
+    second[row] = mix((second[row] ?? 0) + b);
   }
 }
 
-/** The hash of no value. */
+/** The hash of null. */
 const noneFirst = 0x1b873593;
 const noneSecond = 0x51ed270b;
 
-/** Spreads every bit over all of them, and 0 as well: the sum of hashes would otherwise be little more than that of the values. */
-function mixed(value: number): number {
+/** Spreads each bit over all bits, for 0 as well: otherwise the sum of hashes would resemble the sum of the values. */
+function mix(value: number): number {
   let hash = (value ^ 0x9e3779b9) | 0;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

@@ -4,7 +4,7 @@ import { isNull, nullsOf, textsOf } from './column-data.js';
 import type { Table } from './table.js';
 import { isoInstant } from '../numeric/instant.js';
 
-/** A longer text says little about a file; the protocol lets a writer leave it out. */
+/** Bounds that are longer are left out, as the protocol permits: they hardly help to skip files. */
 const longestText = 64;
 
 export interface ColumnStatistics {
@@ -22,12 +22,13 @@ export function deltaStatistics(table: Table, batch: RecordBatch): string {
   for (const column of table.columns) {
     if (column.filtered !== true) continue;
     const vector = batch.getChild(column.name);
-    if (vector !== null) columns.set(column.name, column.type === 'instant' ? instants(vector) : texts(vector));
+    if (vector !== null)
+      columns.set(column.name, column.type === 'instant' ? instantStatistics(vector) : textStatistics(vector));
   }
   return statisticsJson(batch.numRows, columns);
 }
 
-/** The same of columns that were looked at otherwise. */
+/** Statistics in the same form from the bounds of columns. */
 export function statisticsJson(rows: number, columns: ReadonlyMap<string, ColumnStatistics>): string {
   // Without a prototype: a column may be called `__proto__`.
   const minValues = Object.create(null) as Record<string, string>;
@@ -39,17 +40,17 @@ export function statisticsJson(rows: number, columns: ReadonlyMap<string, Column
     minValues[name] = min;
     maxValues[name] = max;
   }
-  // Nothing beyond ASCII: whoever has a lake open holds this of each file, in twice the memory if one character is wide.
+  // ASCII only: an open lake keeps this text of every file, and one wide character doubles a string's memory.
   const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return JSON.stringify({ numRecords: rows, minValues, maxValues, nullCount }).replace(/[\u0080-\uffff]/g, escaped);
 }
 
-function instants(vector: Vector): ColumnStatistics {
+function instantStatistics(vector: Vector): ColumnStatistics {
   const [data] = vector.data;
   const values: unknown = data?.values;
   if (data === undefined || !(values instanceof BigInt64Array))
     throw new Error('expected 64-bit integers in an instant column, got others');
-  // By their halves, so that no value becomes an object: the high ones are signed, the low ones aren't.
+  // Compared by halves, which allocates no BigInt: the high half is signed, the low one isn't.
   const halves = new Int32Array(values.buffer, values.byteOffset, values.length * 2);
   const isLess = (a: number, b: number): boolean => {
     const [high, other] = [halves[a * 2 + 1] ?? 0, halves[b * 2 + 1] ?? 0];
@@ -77,8 +78,8 @@ function floorMs(micros: bigint): bigint {
   return ms * 1000n > micros ? ms - 1n : ms;
 }
 
-/** By the order of UTF-8 bytes, which is also that of Parquet's own statistics. */
-function texts(vector: Vector): ColumnStatistics {
+/** In the order of UTF-8 bytes, which is also the order of Parquet's statistics. */
+function textStatistics(vector: Vector): ColumnStatistics {
   const [data]: readonly (Data | undefined)[] = vector.data;
   const nulls = vector.nullCount;
   const values = data === undefined ? undefined : textsOf(data);
@@ -101,7 +102,7 @@ function texts(vector: Vector): ColumnStatistics {
   return min < 0 || max < 0 ? { nulls } : { min: text(min).toString(), max: text(max).toString(), nulls };
 }
 
-/** A 1 for each value that some row holds. */
+/** A 1 for each value that a row has. */
 function usedValues(data: Vector['data'][number]): Uint8Array {
   const isDictionary = arrow().DataType.isDictionary(data.type);
   const used = new Uint8Array(isDictionary ? (data.dictionary?.length ?? 0) : data.length);

@@ -1,32 +1,32 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { arrow } from './arrow.js';
-import type { Runs } from './arrays.js';
+import type { RunLengths } from './arrays.js';
 import { columnData, isNull, nullsOf, numbersOf } from './column-data.js';
 import { separateMemory } from './memory.js';
 import { recordBatch, type Table } from './table.js';
 
 /** A column's values: one for each row, or one for each run of rows. */
-export type ColumnValues = Data | Runs;
+export type ColumnValues = Data | RunLengths;
 
-export function isRuns(values: ColumnValues): values is Runs {
+export function isRunLengths(values: ColumnValues): values is RunLengths {
   return 'lengths' in values;
 }
 
-/** Rows of a table on their way to a file. */
+/** Rows of a table that are to be encoded. */
 export class TableRows {
   readonly table: Table;
   readonly length: number;
   readonly #columns: Readonly<Record<string, ColumnValues>>;
   #batch: RecordBatch | undefined;
 
-  /** @throws Error where a column is missing, too many, or of another length: a fault of the caller's */
+  /** @throws Error where a column is missing, too many, or of another length: a bug of the caller */
   constructor(table: Table, length: number, columns: Readonly<Record<string, ColumnValues>>) {
     this.table = table;
     this.length = length;
     this.#columns = columns;
     for (const { name } of table.columns) {
       const values = columns[name];
-      const rows = values === undefined ? 'none' : isRuns(values) ? rowsOf(values) : values.length;
+      const rows = values === undefined ? 'none' : isRunLengths(values) ? rowsOf(values) : values.length;
       if (rows !== length) throw new Error(`${table.name}.${name}: expected ${length} values, got ${rows}`);
     }
     const others = Object.keys(columns).length - table.columns.length;
@@ -49,24 +49,24 @@ export class TableRows {
   /** The rows with a value for each row of each column. */
   get batch(): RecordBatch {
     if (this.#batch !== undefined) return this.#batch;
-    const arrays = Object.entries(this.#columns).map(([name, values]) => [name, expanded(values)] as const);
+    const arrays = Object.entries(this.#columns).map(([name, values]) => [name, expandRuns(values)] as const);
     return (this.#batch = recordBatch(this.table, this.length, Object.fromEntries(arrays)));
   }
 }
 
-function rowsOf({ values, lengths }: Runs): number {
+function rowsOf({ values, lengths }: RunLengths): number {
   if (values.length !== lengths.length) return NaN;
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
-/** A value for each row. Runs have values of a fixed width, or numbers in a dictionary. */
-export function expanded(values: ColumnValues): Data {
-  if (!isRuns(values)) return values;
+/** Expands runs to a value for each row. Runs have values of a fixed width or dictionary numbers. */
+export function expandRuns(values: ColumnValues): Data {
+  if (!isRunLengths(values)) return values;
   const { type, dictionary } = values.values;
   const array: unknown = values.values.values;
   if (!(ArrayBuffer.isView(array) && array.byteOffset % 4 === 0)) throw new Error('expected values of a fixed width');
   const words = new Int32Array(array.buffer, array.byteOffset, array.byteLength / 4);
-  // By the type: what comes from an Arrow stream may have more bytes behind its values.
+  // The width comes from the type: buffers of an Arrow stream may have padding after the values.
   const isNumbered = arrow().DataType.isDictionary(type) || arrow().DataType.isDate(type);
   const wordsPerValue = isNumbered ? 1 : (numbersOf(values.values)?.wordsPerValue ?? NaN);
   if (Number.isNaN(wordsPerValue)) throw new Error('expected numbers, or texts of a dictionary');
@@ -86,7 +86,7 @@ export function expanded(values: ColumnValues): Data {
       if (isNone && nullBitmap) nullBitmap[row >> 3] = (nullBitmap[row >> 3] ?? 0) & ~(1 << (row & 7));
     }
   }
-  // Of the same kind as the values of the runs, whose memory may be shared by 64-bit integers.
+  // The array's type is that of the runs' values.
   const data = array instanceof BigInt64Array ? new BigInt64Array(into.buffer) : into;
   const buffers =
     nullBitmap === undefined

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { object, text } from '../text/schema-nodes.js';
 import type { ColumnType, Encoding } from './table.js';
 
-/** What is in every custom table beside the columns that its definition names, or as a folder. */
+/** Columns and folders that every custom table has besides the columns of its definition. */
 export const reservedColumns = ['account', 'month', 'window_start', 'window_end', 'position', 'content_hash', 'raw'];
 
-/** Names become folders, files and SQL, so there is one rule for them, wherever they come from. */
+/** One rule for all names, because they become folders, files and SQL identifiers. */
 const name = /^[a-z][a-z0-9_]{0,62}$/;
 
 export const tableName = z.string().regex(name, {
@@ -16,7 +16,7 @@ export const pipelineName = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, {
   error: 'a name of small letters, digits and - that begins with a letter',
 });
 
-/** Most digits of a decimal: those of 64 bits. */
+/** The largest precision of a decimal in 64 bits. */
 export const mostDigits = 18;
 
 const digit = `a whole number up to ${mostDigits}`;
@@ -59,8 +59,8 @@ function checkNames({ columns, sort }: Pick<Fields, 'columns' | 'sort'>, context
 }
 
 /**
- * The description of a custom table, and of that of its records' lines, as a lake keeps it: a lake may come from anybody, so
- * nothing but what this program writes is taken.
+ * The description of a custom table and of the table of its lines, as a lake stores it. The schema accepts only what
+ * this program writes, because a lake may come from anybody.
  */
 export const tableSchema = object('an object with `name`, `columns` and `ownPipeline`', {
   ...tableFields,

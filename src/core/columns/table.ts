@@ -2,13 +2,13 @@ import type { Field, RecordBatch, Data } from 'apache-arrow';
 import { arrow } from './arrow.js';
 import { decimalPrecision, decimalScale } from '../numeric/decimal.js';
 
-/** The types that a column can have, named by what they hold. */
+/** The types of columns. */
 export type ColumnType = 'text' | 'instant' | 'date' | 'decimal' | 'bigint' | 'integer' | 'boolean';
 
-/** How Parquet stores a column's values; chosen for each by what they look like. */
+/** The Parquet encoding of a column's values, chosen for its data. */
 export type Encoding = 'dictionary' | 'plain' | 'delta' | 'delta-length';
 
-/** How many digits a decimal has. */
+/** Precision and scale of a decimal. */
 export interface Digits {
   readonly precision: number;
   readonly scale: number;
@@ -19,32 +19,35 @@ export interface Column {
   readonly type: ColumnType;
   readonly nullable: boolean;
   readonly encoding: Encoding;
-  /** Of a decimal: digits in all, 18 at the most, and digits behind the point; left out: as amounts have them. */
+  /** Precision (at most 18) and scale of a decimal; left out: those of amounts. */
   readonly digits?: Digits;
-  /** Whether people filter by it: the log then keeps its least and greatest value for each file. */
+  /** Whether people filter by it: the log then has the bounds of its values for each file. */
   readonly filtered?: true;
-  /** Whether files go without its least and greatest value, as these would let no reader skip anything. */
+  /** Whether files have no bounds of its values, because these would let no reader skip anything. */
   readonly unbounded?: true;
-  /** Whether people look for single values of it: a file then has a Bloom filter of them. */
+  /** Whether people look up single values: files then have a Bloom filter of them. */
   readonly bloomFilter?: true;
-  /** Whether files that earlier versions of this program wrote lack it. */
+  /** Whether files of earlier program versions lack it. */
   readonly later?: true;
-  /** For the reference of tables: what the column holds, in a sentence. */
+  /** A sentence on its content, for the reference of tables. */
   readonly about: string;
 }
 
-/** A table of the lake, partitioned by `account` and `month`, which are folders and not columns of its files. */
+/** A table of the lake. It is partitioned by `account` and `month`, which are folders and not columns of its files. */
 export interface Table {
   readonly name: string;
   readonly about: string;
   readonly columns: readonly Column[];
-  /** Its files come with a main table's commit, as those of derived tables do, and count for good once it has named them. */
+  /**
+   * Its files are added with a main table's commit, like those of derived tables, but count permanently once a commit
+   * has referenced them.
+   */
   readonly appendOnly?: true;
-  /** The columns that its rows are sorted by first; left out: those that `lake/files/sorted-file.ts` names. */
+  /** The first sort columns; left out: those of `lake/files/sorted-file.ts`. */
   readonly sort?: readonly string[];
-  /** Of a table that a user's definition describes: the pipeline that fills it, window by window. */
+  /** The custom pipeline that fills the table, window by window; left out for built-in tables. */
   readonly customPipeline?: string;
-  /** Of such a table whose rows are lines of another one's records: that table. Its files come with that one's, as derived ones. */
+  /** The table whose records have these rows as lines; this table is derived from it. Custom pipelines only. */
   readonly linesOf?: string;
 }
 
@@ -61,18 +64,18 @@ const sqlTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
 export function sqlType(column: Pick<Column, 'type' | 'digits'>): string {
   if (column.type !== 'decimal') return sqlTypes[column.type];
   const { precision, scale } = digitsOf(column);
-  // A type is part of a statement's text: whatever else was overlooked, nothing but numbers comes into it.
+  // The type becomes part of a statement, so only numbers may get into it.
   if (!Number.isSafeInteger(precision) || !Number.isSafeInteger(scale)) throw new TypeError('digits are whole numbers');
   return `DECIMAL(${precision},${scale})`;
 }
 
-/** How many digits a decimal column has. */
+/** Precision and scale of a decimal column. */
 export function digitsOf({ digits }: Pick<Column, 'digits'>): Digits {
   return digits ?? { precision: decimalPrecision, scale: decimalScale };
 }
 
 /**
- * Puts one array per column together.
+ * A record batch of one array for each column.
  *
  * @throws Error where an array is missing, too many, or of another length: a fault of the caller's
  */
@@ -91,22 +94,22 @@ export function recordBatch(table: Table, length: number, arrays: Readonly<Recor
   return new (arrow().RecordBatch)(new (arrow().Schema)(fields), struct);
 }
 
-/** The tables that one pipeline fills: what its files hold comes and goes together. */
+/** The tables of one pipeline, whose files are committed and removed together. */
 export interface Family {
   readonly pipeline: string;
-  /** The table whose files count by themselves, and name the derived ones. */
+  /** The table whose files count by themselves and reference the derived files. */
   readonly main: Table;
   readonly derived: readonly Table[];
 }
 
-/** The tables of a pipeline: those derived from the main table first, the main table last. */
-export interface Tabled {
+/** A pipeline's tables: the derived tables first, the main table last. */
+export interface PipelineTables {
   readonly name: string;
   readonly tables: readonly Table[];
 }
 
-/** The pipelines of users that fill some of these tables. */
-export function customPipelinesOf(tables: readonly Table[]): Tabled[] {
+/** The custom pipelines that fill some of these tables. */
+export function customPipelinesOf(tables: readonly Table[]): PipelineTables[] {
   return tables.flatMap((main) => {
     const { customPipeline, linesOf } = main;
     if (customPipeline === undefined || linesOf !== undefined) return [];
@@ -116,7 +119,7 @@ export function customPipelinesOf(tables: readonly Table[]): Tabled[] {
 }
 
 /** The families of some pipelines, in their order. */
-export function familiesOf(pipelines: readonly Tabled[]): Family[] {
+export function familiesOf(pipelines: readonly PipelineTables[]): Family[] {
   return pipelines.flatMap(({ name, tables }) => {
     const main = tables.at(-1);
     return main === undefined ? [] : [{ pipeline: name, main, derived: tables.slice(0, -1) }];

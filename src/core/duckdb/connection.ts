@@ -27,81 +27,89 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api';
 import { LedgerlakeError, messageOf } from '../errors.js';
-import { cellText, jsonNumber, type Cell, type Column, type Kind, type Rows } from '../text/rows.js';
+import {
+  cellText,
+  jsonNumber,
+  type ResultCell,
+  type ResultColumn,
+  type CellKind,
+  type ResultRows,
+} from '../text/rows.js';
 import { filePattern, literal } from './literals.js';
 import { statementsOf } from './sql-statements.js';
 import { decimalScale, decimalText } from '../numeric/decimal.js';
-import { dateText, floatNumber, instantText } from './texts.js';
+import { dateText, floatNumber, ticksText } from './texts.js';
 
 export interface QueryOptions {
-  /** Stops the query; what was asked for then throws the signal's reason, or STOPPED. */
+  /** Stops the query, which then throws the signal's reason or STOPPED. */
   readonly signal?: AbortSignal | undefined;
   /** Values for `$1`, `$2` … of the last statement. */
-  readonly parameters?: readonly Cell[];
+  readonly parameters?: readonly ResultCell[];
 }
 
 export interface DatabaseOptions {
   /**
-   * Folders that statements may use, beside DuckDB's own temporary one; no others, no network and no extension. Left out:
-   * whatever the user may.
+   * The folders that statements may access, besides DuckDB's temporary folder; no other folder, no network, no
+   * extension. Left out: no restriction.
    */
   readonly folders?: readonly string[];
-  /** DuckDB's settings by name, which nothing can change afterwards where there are `folders`. */
+  /** DuckDB's settings by name. With `folders` they can't be changed afterwards. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
 }
 
-export interface QueryColumn extends Column {
+export interface QueryColumn extends ResultColumn {
   /** As DuckDB writes it: `DECIMAL(18,6)`. */
   readonly type: string;
 }
 
 export interface QueryResult {
-  /** What the statement returns: rows, the number of rows it wrote (INSERT, COPY …), or nothing (CREATE, SET …). */
+  /** What the statement returns: rows, the number of rows written (INSERT, COPY …), or nothing (CREATE, SET …). */
   readonly returns: 'rows' | 'count' | 'nothing';
-  /** Whether it is the plan of an EXPLAIN: lines of text that are to be printed as they are. */
+  /** Whether the result is the plan of an EXPLAIN: lines of text that are printed unchanged. */
   readonly plan: boolean;
   readonly columns: readonly QueryColumn[];
-  /** The rows, at most 2,048 at a time, read as they are asked for; once, and until the next query at the latest. */
-  readonly chunks: AsyncIterable<Rows>;
+  /** The rows, at most 2,048 at a time, read on demand; once, and no later than the next query. */
+  readonly chunks: AsyncIterable<ResultRows>;
 }
 
 /**
- * An in-memory DuckDB in UTC. It runs one query at a time: the next one ends the rows of the one before. Every method
- * but `close` throws a LedgerlakeError with code SQL and DuckDB's own message, the line with its caret included.
+ * An in-memory DuckDB in UTC. It runs one query at a time: a query ends the rows of the previous one. Every method but
+ * `close` throws a LedgerlakeError with code SQL and DuckDB's own message, the line with its caret included.
  *
  * Cells are exact: DECIMAL is its text with all digits, BIGINT and wider are bigints, smaller integers and DOUBLE
  * numbers, dates and instants ISO 8601 text (TIMESTAMPTZ with `Z`, fractions only where there are any), lists, structs
- * and maps JSON text, BLOB, INTERVAL, UUID and the rest what DuckDB casts them to as VARCHAR.
+ * and maps JSON text, BLOB, INTERVAL, UUID and others DuckDB's cast to VARCHAR.
  */
 export interface Database {
-  /** Runs the user's statements, one alone where there are `folders`; the result is the last one's, read as its rows are asked for. */
+  /** Runs the user's statements, with `folders` only one. Returns the result of the last one, whose rows are read on demand. */
   query(sql: string, options?: QueryOptions): Promise<QueryResult>;
-  /** Runs one statement to its end and drops what it gives. */
+  /** Runs one statement to its end and discards its rows. */
   execute(sql: string, options?: QueryOptions): Promise<void>;
-  /** All rows of one query that gives few, by column name. */
-  rows(sql: string, options?: QueryOptions): Promise<readonly Readonly<Record<string, Cell>>[]>;
-  /** Another one over the same memory, which runs a query of its own at the same time. It is closed before this one. */
-  beside(): Promise<Database>;
-  /** Ends what runs and frees the memory. */
+  /** All rows of a query with few rows, by column name. */
+  rows(sql: string, options?: QueryOptions): Promise<readonly Readonly<Record<string, ResultCell>>[]>;
+  /** Opens another connection to the same database, for a concurrent query. It must be closed before this one. */
+  openConnection(): Promise<Database>;
+  /** Stops the running query and frees the memory. */
   close(): void;
 }
 
 /**
- * Opens a DuckDB of its own. It never loads an extension from the network unless a statement says INSTALL. Whatever runs
- * over a lake names its `folders`: what a lake holds comes from anybody, and a statement made of it reaches nothing else.
+ * Opens a new DuckDB. It never downloads an extension unless a statement says INSTALL. Queries over a lake must set
+ * `folders`: a lake may come from anybody, and a statement made from its content must not access anything else.
  */
 export async function openDatabase(options: DatabaseOptions = {}): Promise<Database> {
   const { folders, settings = {} } = options;
-  // Where queries larger than memory spill; DuckDB's default is a folder in the user's own, open to others.
+  // Queries larger than memory spill to this folder; DuckDB's default is in the working directory and readable by
+  // others.
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-duckdb-'));
-  const removed = (): void => {
+  const removeFolder = (): void => {
     rmSync(folder, { recursive: true, force: true });
   };
   const instance = await DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
     temp_directory: join(folder, 'spill'),
   }).catch((error: unknown) => {
-    removed();
+    removeFolder();
     throw error;
   });
   const connection = await instance.connect();
@@ -111,28 +119,33 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
   }
   if (folders !== undefined) await confine(connection, folders);
   connection.closeSync();
-  return connected(instance, folders === undefined, () => {
+  return openConnection(instance, folders === undefined, () => {
     instance.closeSync();
-    removed();
+    removeFolder();
   });
 }
 
-/** From here on DuckDB opens nothing outside of these folders. It follows links before it looks where a file is. */
+/** Restricts DuckDB to these folders. DuckDB resolves links before it checks where a file is. */
 async function confine(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
   if (folders.some((folder) => folder.startsWith('s3://'))) {
-    // Once it is confined it loads neither extensions nor the secrets that the user keeps; who needs httpfs says so.
+    // After the restriction DuckDB loads neither extensions nor the user's secrets. A missing httpfs is reported where
+    // it is needed.
     await connection.run('LOAD httpfs').catch(() => undefined);
     await connection.run('FROM duckdb_secrets()').catch(() => undefined);
   }
   await connection.run('SET autoload_known_extensions = false');
-  // Files are named by patterns, and DuckDB looks at the pattern before it looks for what matches.
+  // Files are named by patterns, and DuckDB checks the pattern itself against the folders.
   const allowed = new Set(folders.flatMap((name) => [name, filePattern(name)]));
   await connection.run(`SET allowed_directories = [${[...allowed].map(literal).join(', ')}]`);
   await connection.run('SET enable_external_access = false');
   await connection.run('SET lock_configuration = true');
 }
 
-async function connected(instance: DuckDBInstance, takesSeveral: boolean, closed: () => void): Promise<Database> {
+async function openConnection(
+  instance: DuckDBInstance,
+  allowsSeveral: boolean,
+  onClose: () => void,
+): Promise<Database> {
   const connection = await instance.connect();
 
   const run = async (
@@ -140,7 +153,7 @@ async function connected(instance: DuckDBInstance, takesSeveral: boolean, closed
     { signal, parameters }: QueryOptions = {},
     isOneOnly = true,
   ): Promise<QueryResult> => {
-    // DuckDB itself has no words for it.
+    // DuckDB has no error message for this case.
     if (statementsOf(sql).length === 0) throw new LedgerlakeError('SQL', 'expected a statement, got none');
     const result = await interruptible(connection, signal, async () => {
       if (isOneOnly) await refuseSeveral(connection, sql);
@@ -155,30 +168,30 @@ async function connected(instance: DuckDBInstance, takesSeveral: boolean, closed
   };
 
   return {
-    query: (sql, options) => run(sql, options, !takesSeveral),
+    query: (sql, options) => run(sql, options, !allowsSeveral),
     execute: async (sql, options) => {
       const { chunks } = await run(sql, options);
-      // What a statement throws may come only with its rows.
+      // A statement may throw only while its rows are read.
       const rows = chunks[Symbol.asyncIterator]();
       while ((await rows.next()).done !== true);
     },
     rows: async (sql, options) => {
       const { columns, chunks } = await run(sql, options);
-      const all: Record<string, Cell>[] = [];
+      const all: Record<string, ResultCell>[] = [];
       for await (const rows of chunks) {
         for (const row of rows) all.push(Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
       }
       return all;
     },
-    beside: () => connected(instance, takesSeveral, () => undefined),
+    openConnection: () => openConnection(instance, allowsSeveral, () => undefined),
     close: () => {
       connection.closeSync();
-      closed();
+      onClose();
     },
   };
 }
 
-/** A statement that text from outside has broken in two is none of ours. */
+/** Refuses several statements, as an injection from outside text makes them. */
 async function refuseSeveral(connection: DuckDBConnection, sql: string): Promise<void> {
   const { count } = await connection.extractStatements(sql);
   if (count !== 1) throw new LedgerlakeError('SQL', `expected one statement, got ${count}: nothing was run`);
@@ -188,7 +201,7 @@ async function* chunksOf(
   connection: DuckDBConnection,
   result: DuckDBResult,
   signal: AbortSignal | undefined,
-): AsyncGenerator<Rows> {
+): AsyncGenerator<ResultRows> {
   const converters = columnsOf(result).map(converterOf);
   let ended = false;
   try {
@@ -199,17 +212,17 @@ async function* chunksOf(
       yield rowsOf(chunk, converters);
     }
   } finally {
-    // Whoever stops reading early doesn't want the rest computed.
+    // A reader that stops early doesn't need the rest computed.
     if (!ended) connection.interrupt();
   }
 }
 
-function rowsOf(chunk: DuckDBDataChunk, converters: readonly ((value: DuckDBValue) => Cell)[]): Rows {
+function rowsOf(chunk: DuckDBDataChunk, converters: readonly ((value: DuckDBValue) => ResultCell)[]): ResultRows {
   const columns = converters.map((convert, at) => chunk.getColumnValues(at).map(convert));
   return Array.from({ length: chunk.rowCount }, (_, row) => columns.map((column) => column[row] ?? null));
 }
 
-/** Runs a step of DuckDB's; an abort interrupts it, and DuckDB's errors become ours. */
+/** Runs a DuckDB call: an abort interrupts it, and DuckDB's errors become a LedgerlakeError. */
 async function interruptible<T>(
   connection: DuckDBConnection,
   signal: AbortSignal | undefined,
@@ -218,7 +231,7 @@ async function interruptible<T>(
   let repeating: NodeJS.Timeout | undefined;
   const stop = (): void => {
     connection.interrupt();
-    // DuckDB forgets an interruption that comes before its thread has begun.
+    // DuckDB ignores an interrupt before its thread has started.
     repeating = setInterval(() => {
       connection.interrupt();
     }, 20);
@@ -227,7 +240,7 @@ async function interruptible<T>(
     throwIfStopped(signal);
     signal?.addEventListener('abort', stop, { once: true });
     const result = await step();
-    // Interrupted while it fetches rows, DuckDB may say that these were all.
+    // An interrupted fetch may look like the end of the rows.
     throwIfStopped(signal);
     return result;
   } catch (error) {
@@ -251,7 +264,10 @@ function sqlError(error: unknown): LedgerlakeError {
   return new LedgerlakeError('SQL', messageLines(message.trimEnd()), { cause: error });
 }
 
-/** DuckDB's message, indented below its first line, so that none passes for another's; its excerpt of the query is not. */
+/**
+ * DuckDB's message with all lines after the first indented, so that none looks like another message; the excerpt of the
+ * query is unchanged.
+ */
 function messageLines(message: string): string {
   const excerpt = /\n\nLINE \d+: [^\n]*\n *\^$/.exec(message)?.[0] ?? '';
   const text = message.slice(0, message.length - excerpt.length);
@@ -279,7 +295,7 @@ function columnsOf(result: DuckDBResult): readonly (QueryColumn & { readonly id:
   });
 }
 
-const kinds: ReadonlyMap<DuckDBTypeId, Kind> = new Map(
+const kinds: ReadonlyMap<DuckDBTypeId, CellKind> = new Map(
   (
     [
       ['boolean', 'BOOLEAN'],
@@ -293,25 +309,25 @@ const kinds: ReadonlyMap<DuckDBTypeId, Kind> = new Map(
   ),
 );
 
-function converterOf({ id, kind }: { id: DuckDBTypeId; kind: Kind }): (value: DuckDBValue) => Cell {
+function converterOf({ id, kind }: { id: DuckDBTypeId; kind: CellKind }): (value: DuckDBValue) => ResultCell {
   if (id === DuckDBTypeId.FLOAT) return (value) => (typeof value === 'number' ? floatNumber(value) : cellOf(value));
   if (id === DuckDBTypeId.VARCHAR && kind === 'json') return (value) => (value === null ? null : checkedJson(value));
   return kind === 'json' ? (value) => (value === null ? null : jsonOf(value)) : cellOf;
 }
 
-function cellOf(value: DuckDBValue): Cell {
+function cellOf(value: DuckDBValue): ResultCell {
   if (value === null || typeof value !== 'object') return value;
   if (value instanceof DuckDBDecimalValue) return decimalText(value.value, value.scale);
-  if (value instanceof DuckDBTimestampTZValue) return instantText(value.micros, 6, 'Z');
-  if (value instanceof DuckDBTimestampValue) return instantText(value.micros, 6, '');
+  if (value instanceof DuckDBTimestampTZValue) return ticksText(value.micros, 6, 'Z');
+  if (value instanceof DuckDBTimestampValue) return ticksText(value.micros, 6, '');
   if (value instanceof DuckDBDateValue) return dateText(value.days);
-  if (value instanceof DuckDBTimestampSecondsValue) return instantText(value.seconds, 0, '');
-  if (value instanceof DuckDBTimestampMillisecondsValue) return instantText(value.millis, 3, '');
-  if (value instanceof DuckDBTimestampNanosecondsValue) return instantText(value.nanos, 9, '');
+  if (value instanceof DuckDBTimestampSecondsValue) return ticksText(value.seconds, 0, '');
+  if (value instanceof DuckDBTimestampMillisecondsValue) return ticksText(value.millis, 3, '');
+  if (value instanceof DuckDBTimestampNanosecondsValue) return ticksText(value.nanos, 9, '');
   return value.toString();
 }
 
-/** A value inside a list, a struct or a map, or one of these, as JSON with the same exact texts. */
+/** A list, a struct, a map or a value inside one as JSON, with exact numbers. */
 function jsonOf(value: DuckDBValue): string {
   if (value === null) return 'null';
   if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
@@ -332,13 +348,13 @@ function jsonOf(value: DuckDBValue): string {
     : JSON.stringify(cell);
 }
 
-/** A map's key as the name of a member. */
+/** A map's key as the name of a JSON member. */
 function keyOf(key: DuckDBValue): string {
   const text = jsonOf(key);
   return text.startsWith('"') ? text : JSON.stringify(text);
 }
 
-/** The text of a JSON column as it is, or where it isn't JSON (a file may say so wrongly) as a JSON string. */
+/** The text of a JSON column; as a JSON string where it isn't valid JSON, as in a file whose column type is wrong. */
 function checkedJson(value: DuckDBValue): string {
   const text = typeof value === 'string' ? value : String(cellOf(value));
   try {

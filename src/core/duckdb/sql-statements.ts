@@ -1,23 +1,26 @@
-/** What the reader is inside of: a string, name or line comment with the text that ends it, or nested comments. */
+/**
+ * The construct that the reader is in: a string, name or line comment with the text that ends it, or nested comments
+ * with their depth.
+ */
 type Inside = { readonly end: string; readonly escapes: boolean } | { readonly comments: number };
 
 /** A semicolon, or what opens a string (`'`, `e'`, `$tag$`), a quoted name or a comment. */
 const marks = /;|--|\/\*|"|(?<![\p{L}\p{N}_$])[eE]'|'|(?<![\p{L}\p{N}_$])\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/gu;
 
 /**
- * Cuts lines of SQL into statements at the semicolons outside of strings, quoted names and comments. Holds
- * what came since the last statement's end; each line is looked at once.
+ * Splits lines of SQL into statements at the semicolons outside of strings, quoted names and comments. Keeps the text
+ * since the last statement's end; each line is scanned once.
  */
 export class StatementReader {
-  /** The statement so far, without the line that is being read. */
+  /** The statement so far, without the current line. */
   #before = '';
   #line = '';
   #at = 0;
   #inside: Inside | undefined;
-  /** Whether anything but white space and comments has come. */
-  #begun = false;
+  /** Whether the current statement has more than white space and comments. */
+  #hasStatement = false;
 
-  /** Takes a line without its line break; the statements that it completes, without their semicolons. */
+  /** Adds a line without its line break. Returns the statements that it completes, without their semicolons. */
   push(line: string): readonly string[] {
     const complete: string[] = [];
     this.#line = `${line}\n`;
@@ -25,55 +28,55 @@ export class StatementReader {
     while (this.#at < this.#line.length) {
       if (this.#inside !== undefined) this.#leave(this.#inside);
       else if (this.#line[this.#at] === ';') {
-        if (this.#begun) complete.push(this.#before + this.#line.slice(0, this.#at));
+        if (this.#hasStatement) complete.push(this.#before + this.#line.slice(0, this.#at));
         this.#before = '';
-        this.#begun = false;
+        this.#hasStatement = false;
         this.#line = this.#line.slice(this.#at + 1);
         this.#at = 0;
       } else this.#enter();
     }
-    // Blank lines before a statement would only shift the line numbers in DuckDB's messages.
+    // Leading blank lines are dropped: they would shift the line numbers in DuckDB's messages.
     if (this.pending || this.#before !== '') this.#before += this.#line;
     else this.#before = this.#line.trim() === '' ? '' : this.#line;
     return complete;
   }
 
-  /** What is left at the end of the input: a statement without a semicolon, or undefined where there is none. */
+  /** The last statement of the input where it has no semicolon; undefined where there is none. */
   rest(): string | undefined {
-    const text = this.#begun ? this.#before.trimEnd() : undefined;
+    const text = this.#hasStatement ? this.#before.trimEnd() : undefined;
     this.#before = '';
-    this.#begun = false;
+    this.#hasStatement = false;
     this.#inside = undefined;
     return text;
   }
 
-  /** What has come since the last statement's end. */
+  /** The text since the last statement's end. */
   get text(): string {
     return this.#before;
   }
 
   /** Whether a statement or a comment has begun and not ended. */
   get pending(): boolean {
-    return this.#begun || this.#inside !== undefined;
+    return this.#hasStatement || this.#inside !== undefined;
   }
 
-  /** Goes on, outside of everything, to the next mark; over it where it opens something. */
+  /** Outside of any construct: advances to the next mark, and past it where it opens a construct. */
   #enter(): void {
     const [mark, index] = this.#find(marks);
-    if (/\S/.test(this.#line.slice(this.#at, index))) this.#begun = true;
+    if (/\S/.test(this.#line.slice(this.#at, index))) this.#hasStatement = true;
     this.#at = index;
     if (mark === ';') return;
     this.#at += mark.length;
     if (mark === '--') this.#inside = { end: '\n', escapes: false };
     else if (mark === '/*') this.#inside = { comments: 1 };
     else if (mark !== '') {
-      this.#begun = true;
+      this.#hasStatement = true;
       const escapes = mark.length === 2 && mark.endsWith("'");
       this.#inside = { end: escapes ? "'" : mark, escapes };
     }
   }
 
-  /** Goes on, inside of something, to its end or that of the line. */
+  /** Inside a construct: advances to its end or the end of the line. */
   #leave(inside: Inside): void {
     if ('comments' in inside) {
       const [mark, index] = this.#find(/\/\*|\*\//g);
@@ -82,7 +85,8 @@ export class StatementReader {
       this.#inside = comments === 0 ? undefined : { comments };
       return;
     }
-    // A doubled quote closes a plain string and opens the next: the same in the end. Not so where \' is an escape.
+    // In a plain string a doubled quote may count as an end and a new start. In one with escapes it may not, because of
+    // \'.
     const [mark, index] = inside.escapes ? this.#find(/\\[^]|''|'/g) : this.#search(inside.end);
     this.#at = index + mark.length;
     if (mark === inside.end) this.#inside = undefined;

@@ -3,16 +3,16 @@
 /** Days since 1970-01-01 as `2025-03-04`; years before 0000 and after 9999 as ISO 8601's six digits and a sign. */
 export function dateText(days: number): string {
   if (Math.abs(days) === 2 ** 31 - 1) return days < 0 ? '-infinity' : 'infinity';
-  // Days from 0000-03-01 on, so that a leap day ends its year; then 400 years at a time, all of one length.
+  // Days from 0000-03-01 on, so that a leap day ends its year, in eras of 400 years, which all have the same length.
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
-  const ofEra = shifted - era * 146_097;
+  const dayOfEra = shifted - era * 146_097;
   const yearOfEra = Math.floor(
-    (ofEra - Math.floor(ofEra / 1460) + Math.floor(ofEra / 36_524) - Math.floor(ofEra / 146_096)) / 365,
+    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
   );
-  const ofYear = ofEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
-  const fromMarch = Math.floor((5 * ofYear + 2) / 153);
-  const day = ofYear - Math.floor((153 * fromMarch + 2) / 5) + 1;
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const fromMarch = Math.floor((5 * dayOfYear + 2) / 153);
+  const day = dayOfYear - Math.floor((153 * fromMarch + 2) / 5) + 1;
   const month = fromMarch < 10 ? fromMarch + 3 : fromMarch - 9;
   const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
   return `${yearText(year)}-${pad(month)}-${pad(day)}`;
@@ -24,7 +24,7 @@ const infinite = 2n ** 63n - 1n;
  * Ticks since 1970-01-01T00:00:00 as ISO 8601: `2025-03-04T05:06:07` and a fraction only where there is one, of three,
  * six or nine digits. `digits`: how many decimals of a second a tick has (6: microseconds). `zone` is put behind it.
  */
-export function instantText(ticks: bigint, digits: 0 | 3 | 6 | 9, zone: '' | 'Z'): string {
+export function ticksText(ticks: bigint, digits: 0 | 3 | 6 | 9, zone: '' | 'Z'): string {
   if (ticks === infinite) return 'infinity';
   if (ticks === -infinite) return '-infinity';
   const unit = 10n ** BigInt(digits);
@@ -36,8 +36,8 @@ export function instantText(ticks: bigint, digits: 0 | 3 | 6 | 9, zone: '' | 'Z'
   }
   const seconds = Number(whole);
   const days = Math.floor(seconds / 86_400);
-  const ofDay = seconds - days * 86_400;
-  const time = `${pad(Math.floor(ofDay / 3600))}:${pad(Math.floor(ofDay / 60) % 60)}:${pad(ofDay % 60)}`;
+  const secondOfDay = seconds - days * 86_400;
+  const time = `${pad(Math.floor(secondOfDay / 3600))}:${pad(Math.floor(secondOfDay / 60) % 60)}:${pad(secondOfDay % 60)}`;
   return `${dateText(days)}T${time}${fractionText(fraction, digits)}${zone}`;
 }
 

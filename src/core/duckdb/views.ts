@@ -5,7 +5,7 @@ import { fileLiteral, identifier, literal } from './literals.js';
 /** The committed Parquet files of each table, as absolute addresses: `…/account=…/month=…/….parquet` below one folder. */
 export type LakeFiles = ReadonlyMap<string, readonly string[]>;
 
-export interface TableColumn {
+export interface SqlColumn {
   readonly name: string;
   /** DuckDB's: `VARCHAR`, `DECIMAL(18,6)`. */
   readonly type: string;
@@ -13,17 +13,17 @@ export interface TableColumn {
 
 export interface LakeTable {
   readonly name: string;
-  /** What its files hold, in the order of the view; `account` and `month` come from the folders and behind these. */
-  readonly columns: readonly TableColumn[];
+  /** The columns of its files in the order of the view; `account` and `month`, which are folders, follow them. */
+  readonly columns: readonly SqlColumn[];
 }
 
 const partitions = ['account', 'month'] as const;
 
 /**
- * Makes a view for each table that reads exactly its files, or is empty where it has none; views of the same names are
- * replaced. Columns are those given, with the types given; one that a file doesn't have is NULL there. No file is opened
- * for that, and a query opens those of the accounts and months that it asks for. Throws a LedgerlakeError (SQL) where a
- * file isn’t there, or the lake is on S3 and DuckDB has no httpfs; LAKE_LOG where a file lies in no such folder.
+ * Creates or replaces a view for each table that reads exactly its files, or is empty where it has none. It has the
+ * given columns and types; a column that a file lacks is NULL. No file is opened here, and a query opens only files of
+ * the accounts and months that it selects. Throws a LedgerlakeError: SQL where a file is missing, or the lake is on S3
+ * and DuckDB has no httpfs; LAKE_LOG where a file isn't in partition folders.
  */
 export async function createViews(
   database: Database,
@@ -39,7 +39,7 @@ export async function createViews(
   }
 }
 
-/** How many files the lake holds. */
+/** The number of files of all tables. */
 export function fileCount(files: LakeFiles): number {
   return [...files.values()].reduce((sum, list) => sum + list.length, 0);
 }
@@ -50,8 +50,8 @@ function selectOf(table: LakeTable, files: readonly string[]): string {
     const columns = [...declared, ...partitions.map((name) => ({ name, type: 'VARCHAR' }))];
     return `SELECT ${columns.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`).join(', ')} WHERE false`;
   }
-  // Told what columns there are, DuckDB looks at none of the files: to find out it would open every one for every query.
-  // It then knows of no partitions, but it does skip files by what a condition makes of their names.
+  // With a given schema DuckDB opens no file to find the columns; otherwise each query would open all of them. DuckDB
+  // then has no partition columns, but it skips files by conditions on `filename`.
   const wanted = declared.map(({ name, type }, at) => ({ name, type, alias: `${columnAlias}${at}` }));
   const schema = wanted.map(
     ({ name, type, alias }) =>
@@ -65,15 +65,15 @@ function selectOf(table: LakeTable, files: readonly string[]): string {
   );
 }
 
-/** Begins the names that columns have behind a view, so that one may be called `filename`, as DuckDB calls a file's path. */
+/** Prefix of the column names inside a view, so that a column may be called `filename`, DuckDB's name of a file's path. */
 const columnAlias = 'column_';
 
-/** The path of a file below its table's folder; months are as long as `2026-01`, also the one that is `unknown`. */
+/** The path of a file below its table's folder; every month has seven characters, `unknown` as well. */
 const partitionPath = /^account=[^/]*\/month=[^/]{7}\/[^/]*$/;
 
 /**
- * The values of a file's two folders, in SQL. By position, as DuckDB works them out for every file once a condition is on
- * them: with a pattern that takes three times as long.
+ * SQL expressions for the values of a file's two folders. They use positions, because DuckDB evaluates them for every
+ * file and a pattern takes three times as long.
  */
 function foldersOf(table: LakeTable, files: readonly string[]): readonly [account: string, month: string] {
   const [first = ''] = files;
@@ -85,7 +85,7 @@ function foldersOf(table: LakeTable, files: readonly string[]): readonly [accoun
       `expected files of ${table.name} below account=ID/month=YYYY-MM, got ${odd} in the log; another program has written to it`,
     );
   }
-  // DuckDB counts characters, whatever they are.
+  // DuckDB counts code points.
   const at = Array.from(`${folder}account=`).length + 1;
   const slash = `strpos(substr(filename, ${at}), '/')`;
   const values = [
@@ -95,7 +95,7 @@ function foldersOf(table: LakeTable, files: readonly string[]): readonly [accoun
   return files.some((file) => file.includes('%')) ? [`url_decode(${values[0]})`, `url_decode(${values[1]})`] : values;
 }
 
-/** Amazon's storage needs an extension that isn't part of the package. */
+/** S3 needs an extension that isn't part of DuckDB's npm package. */
 async function loadHttpfs(database: Database, address: string): Promise<void> {
   try {
     await database.execute('LOAD httpfs');
@@ -113,8 +113,8 @@ function isPartition(name: string): boolean {
   return (partitions as readonly string[]).includes(name);
 }
 
-/** Whether DuckDB missed a file: one that a commit replaced after it was asked to read it. */
-export function lostFile(error: unknown): boolean {
+/** Whether DuckDB didn't find a file, as happens where a commit has replaced it after the query began. */
+export function isFileMissing(error: unknown): boolean {
   return (
     error instanceof LedgerlakeError &&
     error.code === 'SQL' &&

@@ -1,20 +1,21 @@
 /**
- * What happens in a run, as its listeners get it: plain log, JSON log, live view, metrics. The JSON log writes each as it is,
- * so fields are JSON, instants ISO 8601 in UTC, and never a secret. `docs/logs.md` describes all of them.
+ * An event of a run, as the listeners receive it: plain log, JSON log, live view, metrics. The JSON log writes events
+ * unchanged, so fields are JSON, instants ISO 8601 in UTC, and no field is a secret. `docs/logs.md` describes all
+ * events.
  */
-export type RunEvent = EventOf<RunEvents> | (OfSlice & UpstreamEvent);
+export type RunEvent = EventOf<RunEvents> | (SliceEvent & UpstreamEvent);
 
 type EventOf<Events> = { [Name in keyof Events]: { readonly event: Name } & Events[Name] }[keyof Events];
 
-/** Takes what happens, when it happens. Never throws. */
+/** Receives an event when it happens. Never throws. */
 export type Emit = (event: RunEvent) => void;
 
-/** What an upstream reports of the requests for a slice; the runner adds which slice it is. */
+/** An event of the requests for a slice; the runner adds the slice. */
 export type UpstreamEvent = EventOf<UpstreamEvents>;
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
 
-/** `error`: logged with `--quiet` too; `debug`: only with `--verbose`. */
+/** The level of each event. `error`: also logged with `--quiet`; `debug`: only with `--verbose`. */
 export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'run-started': 'info',
   'run-ended': 'info',
@@ -77,7 +78,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'queue-failed': 'warn',
 };
 
-interface OfSlice {
+interface SliceEvent {
   readonly pipeline: string;
   /** `2026-01-01T00:00:00.000Z/2026-01-08T00:00:00.000Z`, `group G1`. */
   readonly slice: string;
@@ -86,23 +87,23 @@ interface OfSlice {
 interface UpstreamEvents {
   'request-sent': {
     readonly operation: string;
-    /** 1 for the first, 2 and on where it is sent again. */
+    /** 1 for the first attempt, 2 and more for retries. */
     readonly attempt: number;
-    /** Why it is sent again, as in `request-failed`; null for the first. */
+    /** Why the request is retried, as in `request-failed`; null for the first attempt. */
     readonly cause: string | null;
   };
-  /** An answer is on its way for half a minute, or another one. */
+  /** An answer has taken half a minute, or another half. */
   'answer-slow': {
     readonly operation: string;
-    /** Since the request was sent. */
+    /** Time since the request was sent. */
     readonly seconds: number;
-    /** Of its body so far. */
+    /** Bytes of the body received so far. */
     readonly bytes: number;
   };
-  /** A whole page has come. */
+  /** A page was received completely. */
   'request-answered': {
     readonly operation: string;
-    /** From the request to its whole answer. */
+    /** Time from the request to its complete answer. */
     readonly seconds: number;
     readonly bytes: number;
     readonly requestId: string | null;
@@ -113,7 +114,7 @@ interface UpstreamEvents {
     readonly cause: string;
     readonly status: number | null;
     readonly requestId: string | null;
-    /** Whether the same is asked again, and after how long. */
+    /** Whether the request is retried, and after what delay. */
     readonly again: boolean;
     readonly waitSeconds: number;
   };
@@ -123,28 +124,28 @@ interface RunEvents {
   'run-started': {
     /** `backfill`. */
     readonly command: string;
-    /** null: all of the lake's. */
+    /** null: all accounts of the lake. */
     readonly account: string | null;
     /** As the user wrote it. */
     readonly lake: string;
-    /** Names, in the order in which they are listed. */
+    /** Names, in the order of the list of pipelines. */
     readonly pipelines: readonly string[];
     /** The range, where there is one. */
     readonly from: string | null;
     readonly to: string | null;
   };
   'run-ended': { readonly status: 'done' | 'failed'; readonly seconds: number };
-  /** A signal has stopped the run: what is whole is still committed. */
+  /** A signal has stopped the run: complete slices are still committed. */
   stopping: object;
-  /** Why the command exits with something else than 0. */
+  /** Why the command exits with a code other than 0. */
   failed: {
-    /** Of `src/core/errors.ts`; `UNKNOWN` for anything else. */
+    /** A code of `src/core/errors.ts`; `UNKNOWN` for any other error. */
     readonly code: string;
     readonly message: string;
     readonly exitCode: number;
-    /** What text shows with `--verbose`, such as the request's id. */
+    /** Details that the plain log shows with `--verbose`, such as the request id. */
     readonly details: string | null;
-    /** Where it was thrown, for `--verbose`. */
+    /** The stack trace, for `--verbose`. */
     readonly stack: string | null;
   };
   /** A line for people, of a command that isn't a run. */
@@ -154,7 +155,7 @@ interface RunEvents {
   'metrics-not-served': { readonly reason: string };
   'pipeline-planned': {
     readonly pipeline: string;
-    /** What there is to load: `92 days`, `3 groups`; empty for nothing. */
+    /** What is left to load: `92 days`, `3 groups`; empty for nothing. */
     readonly left: string;
   };
   'pipeline-ended': {
@@ -170,34 +171,34 @@ interface RunEvents {
     readonly bytes: number;
     readonly seconds: number;
   };
-  'slice-opened': OfSlice & {
-    /** Pages that the pipeline is expected to have left, open slices included; null while nobody knows. */
+  'slice-opened': SliceEvent & {
+    /** Expected number of pages left of the pipeline, open slices included; null while unknown. */
     readonly pagesLeft: number | null;
   };
-  /** A page, that was received now or by an earlier run, is part of what its slice holds. */
-  'page-read': OfSlice & { readonly results: number; readonly pagesLeft: number | null };
-  'slice-committed': OfSlice & {
+  /** A page, received now or by an earlier run, was added to its slice. */
+  'page-read': SliceEvent & { readonly results: number; readonly pagesLeft: number | null };
+  'slice-committed': SliceEvent & {
     /** Rows read, by table. */
     readonly rows: Readonly<Record<string, number>>;
     /** Files written, and their bytes. */
     readonly files: number;
     readonly bytes: number;
-    /** What isn't begun yet; empty for nothing. */
+    /** What hasn't been started yet; empty for nothing. */
     readonly left: string;
   };
-  /** A slice can't be read in the way that was tried. */
-  'slice-failed': OfSlice & {
+  /** A slice could not be read as attempted. */
+  'slice-failed': SliceEvent & {
     readonly verdict: 'abort' | 'skip' | 'known' | 'split' | 'shorten' | 'retry';
-    /** `too-large`, `bound-too-late`, `fault` …; null for what isn't a failure of reading. */
+    /** `too-large`, `bound-too-late`, `fault` …; null where reading didn't fail. */
     readonly cause: string | null;
     readonly reason: string;
   };
-  /** Another run has loaded it meanwhile: what was read is dropped. */
-  'slice-conflict': OfSlice;
-  /** More is read again than was asked for, as a damaged file holds it as well. */
+  /** Another run has loaded the slice meanwhile: the pages read are dropped. */
+  'slice-conflict': SliceEvent;
+  /** More slices are re-read than requested, because a damaged file contains them as well. */
   'refresh-widened': {
     readonly pipeline: string;
-    /** How many more. */
+    /** Number of additional slices. */
     readonly slices: number;
     readonly reason: string;
   };
@@ -205,52 +206,52 @@ interface RunEvents {
   'service-awaited': {
     readonly operation: string;
     readonly cause: string;
-    /** What the service, or the way to it, last said. */
+    /** The last error of the service or the network. */
     readonly reason: string;
-    /** When the request comes again. */
+    /** When the request is retried. */
     readonly until: string;
   };
-  /** A file that secrets are read from can be read by everybody on this machine. */
+  /** A file with secrets is readable by all users of this machine. */
   'secret-exposed': { readonly file: string };
-  /** A token has gone, or the rate is another one. */
+  /** A token was taken, or the rate has changed. */
   'bucket-changed': {
     readonly operation: string;
     /** Tokens a second. */
     readonly rate: number;
     readonly burst: number;
-    /** Tokens that are there, with the fraction of the one that is coming. */
+    /** Tokens available, with the fraction of the next one. */
     readonly tokens: number;
-    /** Until a token is there; 0: there is one. */
+    /** Time until a token is available; 0: one is. */
     readonly nextTokenSeconds: number;
   };
-  /** The service names a rate that can't be meant; reported once for each operation of a run. */
+  /** The service reports an implausible rate; emitted once for each operation of a run. */
   'rate-unfit': {
     readonly operation: string;
-    /** As it came, at most 40 characters. */
+    /** The rate as received, at most 40 characters. */
     readonly named: string;
     /** Requests a second that are sent instead. */
     readonly rate: number;
   };
-  /** Up to which instant the lake holds everything of a pipeline that a sync sees to. */
+  /** The instant up to which the lake has everything that a sync loads of a pipeline. */
   'watermark-moved': { readonly pipeline: string; readonly until: string };
-  /** The lake is older than it was asked to be, after a run that failed for something else. */
+  /** The lake's data is older than requested, after a run that failed for another reason. */
   'lake-lags': { readonly reason: string };
   /** A gap that a sync leaves to a backfill. */
   'gap-left': { readonly pipeline: string; readonly from: string; readonly to: string };
-  /** The lake holds pipelines of another API, and nobody has said whose a sync shall load. */
+  /** The lake has pipelines of another API, and no setting says which API a sync loads. */
   'api-left': { readonly account: string; readonly pipelines: readonly string[]; readonly api: string };
-  /** Days that v0 has and transactions lack, which are in no figure of the account. */
+  /** Days that v0 has and the transactions lack: the account's figures don't include them. */
   'days-left-out': { readonly account: string; readonly reason: string };
-  /** Pages and quota can't be kept for the next run. */
+  /** Pages and quota can't be stored for the next run. */
   'state-not-kept': { readonly folder: string; readonly reason: string };
-  /** A note that the lake can do without. */
+  /** A note that isn't essential could not be written. */
   'note-not-written': { readonly note: 'last-run' | 'look-back' | 'asked'; readonly reason: string };
-  /** A note of what a run was asked for can't be understood. */
+  /** A note of requested ranges can't be parsed. */
   'note-passed-over': {
     /** Within the lake. */
     readonly file: string;
   };
-  /** A checkpoint of a log was passed over: the commits were read instead. */
+  /** A checkpoint of a log was skipped: the commits were read instead. */
   'checkpoint-damaged': {
     /** Within the lake. */
     readonly file: string;
@@ -264,40 +265,40 @@ interface RunEvents {
     readonly file: string;
     /** `window/…`; of several the first and how many more. */
     readonly slice: string;
-    /** How many it had, as the log says. */
+    /** The number of its rows by the log. */
     readonly rows: number;
     /** What is wrong with it. */
     readonly reason: string;
   };
-  /** A data file that a dead run left, which no commit references, is deleted. */
+  /** A data file that no commit references, left by a dead run, is deleted. */
   'orphan-deleted': {
     /** Within the lake. */
     readonly file: string;
   };
-  /** How many of a table have been. */
+  /** The number of deleted orphans of a table. */
   'orphans-deleted': { readonly table: string; readonly files: number };
-  /** Files of a table that no commit references were moved: without `_versions.json` commits of theirs may be gone. */
+  /** Files of a table that no commit references were moved: without `_versions.json` their commits may be missing. */
   'orphans-set-aside': {
     readonly table: string;
     readonly files: number;
     /** Within the lake. */
     readonly folder: string;
   };
-  /** Files that no commit references stay, as a log names files that are missing: it may be that of another time. */
+  /** Orphans are kept, because a log names missing files: it may be an older copy. */
   'orphans-left': object;
-  /** What other engines read beside the logs is that of the tables as they are. */
+  /** The export for other engines is up to date with the tables. */
   'lake-exported': {
     /** `iceberg`. */
     readonly format: string;
     readonly tables: number;
-    /** Of these, those of which something was written. */
+    /** The tables among them that were exported again. */
     readonly changed: number;
     /** Bytes written. */
     readonly bytes: number;
   };
-  /** It could not be written; what the run committed stays. */
+  /** The export failed; the run's commits stay. */
   'export-failed': { readonly format: string; readonly reason: string };
-  /** A file whose entries a rebuild can't derive. */
+  /** A rebuild can't derive the entries of a file. */
   'file-unread': {
     /** Within the lake. */
     readonly file: string;
@@ -305,21 +306,21 @@ interface RunEvents {
     readonly slice: string;
     /** What is wrong with it. */
     readonly reason: string;
-    /** The command that reads its rows again; null where none is known. */
+    /** The command that re-reads its rows; null where none is known. */
     readonly mend: string | null;
   };
-  /** What an import has to read. */
+  /** The inputs of an import. */
   'inputs-planned': {
     readonly inputs: number;
-    /** As they are stored; null: nobody knows, as of standard input. */
+    /** Their stored size; null where unknown, as for standard input. */
     readonly bytes: number | null;
   };
-  /** So far. */
+  /** Bytes of an input read so far. */
   'input-read': { readonly input: string; readonly bytes: number };
   'input-ended': {
     readonly input: string;
     readonly status: 'imported' | 'left-out';
-    /** Why nothing of it was imported. */
+    /** Why the input was left out. */
     readonly reason: string | null;
   };
   'line-left-out': { readonly reason: string };
@@ -330,22 +331,22 @@ interface RunEvents {
     readonly files: number;
     readonly bytes: number;
   };
-  /** What `compact` or `rebuild` has to go through. */
+  /** The files that `compact` or `rebuild` processes. */
   'files-planned': { readonly pipeline: string; readonly files: number; readonly bytes: number };
   'files-merged': {
     readonly pipeline: string;
     /** `shop/2026-01`. */
     readonly partition: string;
-    /** Main files, and the bytes of all that were merged. */
+    /** Main files, and the bytes of all merged files. */
     readonly files: number;
     readonly bytes: number;
   };
   'entries-checked': {
     readonly pipeline: string;
-    /** Whose entries were re-derived. */
+    /** The file whose entries were re-derived. */
     readonly file: string;
     readonly bytes: number;
-    /** Whether they are others than before. */
+    /** Whether they have changed. */
     readonly changed: boolean;
   };
   /** A worker of a fleet waits for turns. */
@@ -356,30 +357,30 @@ interface RunEvents {
     /** Turns at once. */
     readonly concurrency: number;
   };
-  /** A signal has stopped it: it takes nothing new, and finishes what is open. */
+  /** A signal has stopped the worker: it takes no new turns, and finishes the active ones. */
   'worker-draining': {
-    /** Turns under way. */
+    /** Active turns. */
     readonly turns: number;
-    /** After how long they are broken off. */
+    /** Time after which they are aborted. */
     readonly graceSeconds: number;
   };
   'turn-started': {
     readonly account: string;
     readonly work: 'sync' | 'backfill';
-    /** Which turn of the fleet it is, from 1. */
+    /** Number of the fleet's turn, from 1. */
     readonly turn: number;
   };
   'turn-ended': {
     readonly account: string;
     readonly work: 'sync' | 'backfill';
     readonly turn: number;
-    /** `over`: in good order, with work left; `lost`: another worker has the account. */
+    /** `over`: regular end with slices left; `lost`: another worker has the account. */
     readonly end: 'done' | 'over' | 'transient' | 'permanent' | 'lost';
-    /** Why, where it isn't `done`. */
+    /** The reason, where it isn't `done`. */
     readonly reason: string | null;
-    /** `rest`: it has nothing left to do; `dead`: it is among the dead letters; null where it was lost. */
+    /** `rest`: nothing is left to load; `dead`: the account is among the dead letters; null where the account was lost. */
     readonly next: 'rest' | 'again' | 'dead' | null;
-    /** Until its next turn can begin. */
+    /** Time until the next turn can start. */
     readonly delaySeconds: number;
     readonly seconds: number;
     readonly slices: number;
@@ -387,39 +388,39 @@ interface RunEvents {
     readonly requests: number;
     readonly throttled: number;
   };
-  /** What a run warns of, by a worker that runs several. */
+  /** A warning of a run, from a worker of several accounts. */
   'account-warned': { readonly account: string; readonly message: string };
-  /** Redis isn't what it should be for a queue. */
+  /** Redis has unsuitable settings for a queue. */
   'queue-warning': { readonly reason: string };
-  /** How many accounts are in the queue, reported from time to time by each worker. */
+  /** Number of accounts in the queue, emitted periodically by each worker. */
   'queue-counted': {
-    /** Could have their turn at once; have it, with any worker; wait for another try; are among the dead letters. */
+    /** Ready for a turn; active at any worker; waiting for a retry; among the dead letters. */
     readonly waiting: number;
     readonly active: number;
     readonly delayed: number;
     readonly dead: number;
   };
-  /** There is no connection to Redis for now: commits and turns wait for it. */
+  /** The connection to Redis is lost: commits and turns wait for it. */
   'queue-lost': { readonly reason: string };
   'queue-back': object;
-  /** The queue could not be told something, or has taken a turn away. */
+  /** The queue could not be updated, or has withdrawn a turn. */
   'queue-failed': { readonly reason: string };
 }
 
 type EventsByName = { readonly [E in RunEvent as E['event']]: E };
 
-/** What to do about events, by their names; what isn't here is passed over. */
+/** Handlers by event name; events without a handler are ignored. */
 export type Handlers<R> = { readonly [Name in keyof EventsByName]?: (event: EventsByName[Name]) => R };
 
-/** What the event's handler gives; undefined where it has none. */
-export function handled<R, Name extends keyof EventsByName>(
+/** Calls the event's handler. Returns its result; undefined where there is none. */
+export function dispatch<R, Name extends keyof EventsByName>(
   handlers: Handlers<R>,
   event: EventsByName[Name] & { readonly event: Name },
 ): R | undefined {
   return handlers[event.event]?.(event);
 }
 
-/** Reports too when a run is told to stop, between its beginning and its end. */
+/** Also emits `stopping` where the signal aborts between the run's start and its end. */
 export function emittingStop(emit: Emit, signal: AbortSignal): Emit {
   const stopping = (): void => {
     emit({ event: 'stopping' });
@@ -431,7 +432,7 @@ export function emittingStop(emit: Emit, signal: AbortSignal): Emit {
   };
 }
 
-/** What is said of a file with secrets that others can read. */
+/** The warning on a file with secrets that others can read. */
 export function exposedText(file: string): string {
   return `${file} contains secrets, and every user of this machine can read it; run chmod 600 on it`;
 }

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
-/** How an answer goes out: `whole`, or in one of the ways in which the live service's answers are known to fail. */
+/** How an answer is sent: `whole`, or with one of the faults that are known of the live service. */
 export type Delivery = 'whole' | 'reset' | 'never' | 'head-only' | 'cut' | 'too-long';
 
-export interface Answer {
+export interface HttpAnswer {
   /** 0 where none is sent. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,38 +11,38 @@ export interface Answer {
   readonly delivery: Delivery;
 }
 
-/** What a request brings besides its method and target. */
+/** A request without its method and target. */
 export interface Exchange {
-  /** By name in small letters. */
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The body, or undefined where it was too long to keep. Rejects when the client breaks off. */
+  /** The body; undefined where it is too long. Rejects when the client disconnects. */
   readonly body: () => Promise<Buffer | undefined>;
-  /** Aborts when nobody waits for a late answer any more: the client left, or the server closes. */
+  /** Aborts when the client disconnects or the server closes, so that nobody waits for a late answer. */
   readonly signal: AbortSignal;
 }
 
-/** A request as it came. */
+/** A request as it was received. */
 export interface HttpRequest extends Exchange {
   readonly method: string;
   readonly target: string;
 }
 
-/** A request that is over, for a log. */
+/** A finished request, for an access log. */
 export interface Access {
-  /** '' where what came wasn't HTTP. */
+  /** '' where the bytes weren't HTTP. */
   readonly method: string;
-  /** As it came. */
+  /** The target as received. */
   readonly target: string;
-  /** 0 where no answer went out. */
+  /** 0 where no answer was sent. */
   readonly status: number;
   /** From the request's headers to the answer's last byte, milliseconds. */
   readonly ms: number;
-  /** Of the answer's body; undefined where not all of it went out. */
+  /** Bytes of the answer's body; undefined where it was not sent completely. */
   readonly bytes: number | undefined;
   readonly requestId: string;
 }
 
-/** The headers that every answer carries. `now`: milliseconds since 1970. */
+/** The headers of every answer. `now`: milliseconds since 1970. */
 export function answerHeaders(body: string, requestId: string, now: number): Record<string, string> {
   return {
     'Content-Type': 'application/json',
@@ -52,26 +52,26 @@ export function answerHeaders(body: string, requestId: string, now: number): Rec
   };
 }
 
-/** Ends the connection, cleanly as far as TCP goes, once what was written is out. */
+/** Closes the TCP connection in order, once the written bytes are sent. */
 function hangUp(response: ServerResponse): void {
   response.socket?.destroySoon();
 }
 
 export interface DeliveryOptions {
-  /** Aborts when nobody waits for an answer that never ends any more. */
+  /** Aborts when nobody waits any more for an answer that never ends. */
   readonly signal: AbortSignal;
-  /** A client that takes nothing of a whole answer for so many milliseconds loses the rest. */
+  /** Milliseconds without progress after which a client loses the rest of a whole answer. */
   readonly stallMs: number;
-  /** Called once all of a whole answer has gone out. */
+  /** Called once a whole answer is sent completely. */
   readonly onWhole: () => void;
 }
 
 /**
- * Sends an answer the way it is to go out. One that never ends holds its connection until the client leaves or the
+ * Sends an answer by its `delivery`. One that never ends keeps its connection open until the client disconnects or the
  * signal aborts.
  */
 export function deliver(
-  { status, headers, body, delivery }: Answer,
+  { status, headers, body, delivery }: HttpAnswer,
   response: ServerResponse,
   { signal, stallMs, onWhole }: DeliveryOptions,
 ): void {
@@ -87,7 +87,7 @@ export function deliver(
       response.setTimeout(stallMs, () => {
         response.destroy();
       });
-      // Node calls one written and finished that was broken off: only its socket knows.
+      // Node reports a write as finished even where the client disconnected; only the socket shows it.
       response.writeHead(status, headers).write(bytes, () => {
         if (socket?.destroyed === false) onWhole();
       });
@@ -109,7 +109,7 @@ export function deliver(
       });
       return;
     case 'too-long':
-      // What is left over can't be told from the next answer, so there must not be one.
+      // The surplus bytes would look like the next answer, so the connection must not have one.
       response.shouldKeepAlive = false;
       response.writeHead(status, { ...headers, 'Content-Length': String(Math.floor(bytes.length / 2)) }).end(bytes);
       return;

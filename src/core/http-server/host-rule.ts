@@ -1,15 +1,15 @@
 import { isIP } from 'node:net';
-import { Refusal } from './refusal.js';
+import { HttpRefusal } from './refusal.js';
 
 /** Names of the local machine. */
 const localNames = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** Whether an address is reached from this machine only. */
-export function isLoopback(host: string): boolean {
+/** Whether a host is reachable from this machine only. */
+export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** What a request says of the host that it is for. */
+/** The host that a request names. */
 export interface AskedHost {
   readonly httpVersion: string;
   /** Its `Host` headers. */
@@ -18,52 +18,52 @@ export interface AskedHost {
   readonly authority: string | undefined;
 }
 
-/** Which names are answered to beside those of this machine, and what to do for another one. */
+/** The host names that are answered besides those of this machine, and advice for requests with another one. */
 export interface AnsweredHosts {
   readonly isAllowed: (name: string) => boolean;
-  /** Ends a sentence. */
+  /** The end of a sentence. */
   readonly advice: string;
 }
 
 /**
- * Why a request is refused for the host that it is for: an HTTP/1.1 request has exactly one `Host` (RFC 9112, section 3.2),
- * and one that comes to loopback under a foreign name was sent by a web page whose name was bent to point here. A host in the
- * target counts as one in the header does.
+ * Why a request is refused for its host: an HTTP/1.1 request has exactly one `Host` (RFC 9112, section 3.2), and a
+ * foreign host name on loopback is DNS rebinding by a web page. A host in the target is checked like one in the header.
  *
- * @param answered undefined: any name is answered to
+ * @param answered undefined: every name is answered
  */
 export function hostRefusal(
   { httpVersion, hosts, authority }: AskedHost,
   answered: AnsweredHosts | undefined,
-): Refusal | undefined {
-  if (hosts.length > 1) return new Refusal(400, 'The request has more than one Host header.', hosts.join(', '));
-  if (hosts.length === 0 && httpVersion === '1.1') return new Refusal(400, 'An HTTP/1.1 request has a Host header.');
+): HttpRefusal | undefined {
+  if (hosts.length > 1) return new HttpRefusal(400, 'The request has more than one Host header.', hosts.join(', '));
+  if (hosts.length === 0 && httpVersion === '1.1')
+    return new HttpRefusal(400, 'An HTTP/1.1 request has a Host header.');
   if (answered === undefined) return undefined;
   const foreign = [...hosts, ...(authority === undefined ? [] : [authority])].find((host) => {
     const name = host.toLowerCase().replace(/:\d*$/, '');
     return !localNames.test(name) && !answered.isAllowed(name);
   });
   if (foreign === undefined) return undefined;
-  return new Refusal(421, `This service does not accept that host name; ${answered.advice}.`, foreign);
+  return new HttpRefusal(421, `This service does not accept that host name; ${answered.advice}.`, foreign);
 }
 
 export interface Target {
   /** The host that an absolute-form target names, with its port; undefined in origin form. */
   readonly authority: string | undefined;
-  /** As it is in the address, percent-encoded. */
+  /** Percent-encoded, as in the address. */
   readonly path: string;
-  /** What follows the first question mark, percent-encoded; '' where nothing does. */
+  /** The text after the first question mark, percent-encoded; '' where there is none. */
   readonly query: string;
 }
 
 /** A request line's target, in origin form or a whole address (RFC 9112, sections 3.2.1 and 3.2.2). Never throws. */
-export function targetOf(text: string): Target {
+export function parseTarget(text: string): Target {
   const [start = '', host] = /^https?:\/\/([^/?#]*)/i.exec(text) ?? [];
   const local = text.slice(start.length);
   const mark = local.indexOf('?');
   const path = mark < 0 ? local : local.slice(0, mark);
   return {
-    // A user and a password before the host are no part of its name.
+    // User and password before the host aren't part of its name.
     authority: host?.slice(host.lastIndexOf('@') + 1),
     path: path === '' && host !== undefined ? '/' : path,
     query: mark < 0 ? '' : local.slice(mark + 1),

@@ -1,53 +1,53 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { type Access, type Answer, answerHeaders, type HttpRequest, deliver } from './answer.js';
-import { type AnsweredHosts, hostRefusal, targetOf } from './host-rule.js';
+import { type Access, type HttpAnswer, answerHeaders, type HttpRequest, deliver } from './answer.js';
+import { type AnsweredHosts, hostRefusal, parseTarget } from './host-rule.js';
 import { Pipelining, Undelivered } from './pipelining.js';
-import { failure, Refusal, noTunnel, refuseBytes, refuseSocket } from './refusal.js';
+import { failure, HttpRefusal, noTunnel, refuseBytes, refuseSocket } from './refusal.js';
 
-/** How long clients may take, milliseconds, and how much of the server they may hold. */
+/** The time that clients may take, in milliseconds, and the resources that they may use. */
 export interface ServerLimits {
   /** To send a request's line and headers; default 10 seconds. */
   readonly headersMs: number;
   /** To send all of a request; default 30 seconds. */
   readonly requestMs: number;
-  /** To take more of an answer that is going out; default 30 seconds. */
+  /** To make progress in receiving an answer; default 30 seconds. */
   readonly stallMs: number;
-  /** To take all of an answer; default 5 minutes. */
+  /** To receive an answer completely; default 5 minutes. */
   readonly answerMs: number;
-  /** To take the last answers, once the server closes; default 5 seconds. */
+  /** To receive the last answers once the server closes; default 5 seconds. */
   readonly closeMs: number;
   /** Between two requests of a connection; default a minute. */
   readonly idleMs: number;
-  /** Connections at once; default 512. Another one is closed at once. */
+  /** Concurrent connections; default 512. A further one is closed at once. */
   readonly connections: number;
-  /** Requests that wait behind another one of their connection, all connections together; default 10,000. */
+  /** Pipelined requests that wait for an earlier one of their connection, over all connections; default 10,000. */
   readonly pipelined: number;
-  /** Bytes of answers that clients haven't taken yet, all connections together; default 64 MiB. */
+  /** Bytes of answers that clients haven't received yet, over all connections; default 64 MiB. */
   readonly undeliveredBytes: number;
 }
 
-/** What a server counts as requests come and go. */
+/** Counts requests. */
 export interface Watch {
   begin(): void;
   end(): void;
-  /** A request that was refused before anybody was asked for an answer. */
+  /** A request was refused without calling `answer`. */
   refused(status: number): void;
 }
 
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0: a free one. */
+  /** 0: any free port. */
   readonly port: number;
   /** Milliseconds since 1970, for logs and the header `Date`. */
   readonly now: () => number;
-  /** The names that are answered to; undefined: any. */
+  /** The host names that are answered; undefined: every name. */
   readonly hosts: AnsweredHosts | undefined;
-  /** What is answered to a request. Where it rejects, the answer is 500, and `onFault` has the reason. */
-  readonly answer: (request: HttpRequest) => Promise<Answer>;
+  /** Returns the answer to a request. Where it rejects, the answer is 500, and `onFault` receives the reason. */
+  readonly answer: (request: HttpRequest) => Promise<HttpAnswer>;
   readonly limits?: Partial<ServerLimits> | undefined;
-  /** Told of each request once it is over. */
+  /** Called for each finished request. */
   readonly onAccess?: ((access: Access) => void) | undefined;
   readonly onFault?: ((fault: unknown, requestId: string) => void) | undefined;
   readonly watch?: Watch | undefined;
@@ -57,21 +57,21 @@ export interface RunningHttpServer {
   /** `http://127.0.0.1:PORT`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** What clients hold of it now. */
+  /** The resources that clients use now. */
   readonly load: { readonly waiting: number; readonly undeliveredBytes: number };
-  /** Lets the process end although it listens. */
+  /** Lets the process end although the server listens. */
   unref(): void;
   /**
-   * Takes no further requests, answers those that are running at once, latency or not, and resolves once every
-   * connection is closed: soon, as who doesn't take the answer loses it.
+   * Accepts no further requests, answers active ones without latency, and resolves once every connection is closed,
+   * after `closeMs` at the latest.
    */
   close(): Promise<void>;
 }
 
-/** Bytes of a request's line and headers. */
+/** Maximum bytes of a request's line and headers. */
 const maxHeaderBytes = 32 * 1024;
 
-/** Characters of a request's target; a NextToken has to fit in. */
+/** Maximum characters of a request's target, which may contain a NextToken. */
 const maxTarget = 16 * 1024;
 
 const usualLimits: ServerLimits = {
@@ -80,26 +80,26 @@ const usualLimits: ServerLimits = {
   stallMs: 30_000,
   answerMs: 300_000,
   closeMs: 5_000,
-  // Longer than the two seconds between requests at the usual rate, so that clients keep their connections.
+  // Longer than the two seconds between requests at the default rate, so that clients keep their connections.
   idleMs: 60_000,
   connections: 512,
   pipelined: 10_000,
   undeliveredBytes: 64 * 1024 * 1024,
 };
 
-/** How often Node looks for requests that take too long, milliseconds. */
+/** Milliseconds between Node's checks for requests that take too long. */
 const checkMs = 1000;
 
-/** While others wait for room, a client has so long to take an answer. */
+/** Milliseconds that a client has to receive an answer while others wait for memory. */
 const graceMs = 5_000;
 
-/** Resolves to the port. Rejects with the system's error where it can't listen there. */
+/** Resolves to the port. Rejects with the system's error where the server can't listen. */
 function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port }, () => {
       server.off('error', reject);
-      // Of a connection that couldn't be accepted: the next one may be.
+      // A connection couldn't be accepted; later ones may be.
       server.on('error', () => undefined);
       const address = server.address();
       resolve(typeof address === 'object' && address !== null ? address.port : port);
@@ -108,10 +108,10 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 }
 
 /**
- * Serves answers over HTTP/1.1 to clients that nobody knows: whatever they send, no exception leaves a listener, and what
- * they hold of time and memory has a limit.
+ * Serves answers over HTTP/1.1 to untrusted clients: no input makes a listener throw, and time and memory for each
+ * client are limited.
  *
- * Rejects with the system's error where it can't listen there.
+ * Rejects with the system's error where the server can't listen.
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
   const { host, now } = options;
@@ -127,7 +127,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
       connectionsCheckingInterval: Math.min(checkMs, limits.headersMs, limits.requestMs),
-      // Node's own refusal has no body.
+      // Node's refusal would have no body.
       requireHostHeader: false,
     },
     serve,
@@ -155,7 +155,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   };
 }
 
-/** Takes no further requests, and resolves once every connection is closed, after `closeMs` at the latest. */
+/** Accepts no further requests, and resolves once every connection is closed, after `closeMs` at the latest. */
 function close(server: Server, requests: Requests, closeMs: number): Promise<void> {
   return new Promise((resolve) => {
     const late = setTimeout(() => {
@@ -167,21 +167,21 @@ function close(server: Server, requests: Requests, closeMs: number): Promise<voi
     });
     server.closeIdleConnections();
     requests.end(() => {
-      // What is left holds no whole request: it has nothing to wait for.
+      // The remaining connections have no complete request.
       server.closeAllConnections();
     });
   });
 }
 
-/** The requests that clients have sent, up to the end of their answers. */
+/** The active requests, from their arrival to the end of their answers. */
 class Requests {
   readonly #options: HttpServerOptions;
   readonly #limits: ServerLimits;
   readonly #pipelining: Pipelining;
   readonly #undelivered: Undelivered;
-  /** One for each request under way: aborts when nobody waits for a late answer any more. */
-  readonly #underWay = new Set<AbortController>();
-  /** Called once no request is under way; undefined while the server takes some. */
+  /** One for each active request: aborts when nobody waits for a late answer any more. */
+  readonly #active = new Set<AbortController>();
+  /** Called once no request is active; undefined while the server accepts requests. */
   #whenOver: (() => void) | undefined;
 
   constructor(options: HttpServerOptions, limits: ServerLimits) {
@@ -200,7 +200,7 @@ class Requests {
   }
 
   serve(request: IncomingMessage, response: ServerResponse): void {
-    // A client has broken off: whoever reads the body gets the error.
+    // The client disconnected: the reader of the body gets the error.
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     this.#pipelining.enter(request.socket, () => {
@@ -212,23 +212,23 @@ class Requests {
     attempt(() => this.#options.onAccess?.(access));
   }
 
-  /** Answers what is under way at once, latency or not. `whenOver` is called each time that nothing is under way. */
+  /** Answers active requests without latency. `whenOver` is called each time that none is active. */
   end(whenOver: () => void): void {
     this.#whenOver = whenOver;
-    if (this.#underWay.size === 0) whenOver();
-    for (const waiting of this.#underWay) waiting.abort();
+    if (this.#active.size === 0) whenOver();
+    for (const waiting of this.#active) waiting.abort();
   }
 
   #begin(request: IncomingMessage, response: ServerResponse): void {
     const left = new AbortController();
     const { socket } = request;
-    this.#underWay.add(left);
+    this.#active.add(left);
     this.#options.watch?.begin();
     response.once('close', () => {
-      this.#underWay.delete(left);
+      this.#active.delete(left);
       this.#options.watch?.end();
       left.abort();
-      if (this.#underWay.size === 0) this.#whenOver?.();
+      if (this.#active.size === 0) this.#whenOver?.();
       this.#pipelining.over(socket);
     });
     if (this.#whenOver !== undefined) left.abort();
@@ -255,11 +255,11 @@ class Requests {
         requestId: answer?.headers['x-amzn-RequestId'] ?? randomUUID(),
       });
     };
-    // The client may have left before there was an answer.
+    // The client may have disconnected before the answer.
     if (response.closed) over();
     else response.once('close', over);
     if (answer === undefined) return;
-    // After an upgrade that is passed over, Node's parser may leave what follows on the connection unread.
+    // After an ignored upgrade Node's parser may not read what follows on the connection.
     if (this.#whenOver !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     this.#undelivered.ready(room, Buffer.byteLength(answer.body));
     const { answerMs, stallMs } = this.#limits;
@@ -273,7 +273,7 @@ class Requests {
     deliver(answer, response, { signal, stallMs, onWhole });
   }
 
-  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
+  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<HttpAnswer> {
     try {
       const refusal = this.#refusal(request);
       if (refusal === undefined) {
@@ -290,13 +290,13 @@ class Requests {
     }
   }
 
-  #refusal({ url: target = '', httpVersion, headersDistinct }: IncomingMessage): Refusal | undefined {
-    if (target.length > maxTarget) return new Refusal(414, 'The address is too long.', target);
+  #refusal({ url: target = '', httpVersion, headersDistinct }: IncomingMessage): HttpRefusal | undefined {
+    if (target.length > maxTarget) return new HttpRefusal(414, 'The address is too long.', target);
     const hosts = headersDistinct['host'] ?? [];
-    return hostRefusal({ httpVersion, hosts, authority: targetOf(target).authority }, this.#options.hosts);
+    return hostRefusal({ httpVersion, hosts, authority: parseTarget(target).authority }, this.#options.hosts);
   }
 
-  #whole({ status, body }: Refusal, requestId: string): Answer {
+  #whole({ status, body }: HttpRefusal, requestId: string): HttpAnswer {
     return { status, body, headers: answerHeaders(body, requestId, this.#options.now()), delivery: 'whole' };
   }
 
@@ -305,21 +305,21 @@ class Requests {
   }
 }
 
-/** Calls a log, which may fail as well, as where nobody reads standard error any more: it has nobody to throw to. */
+/** Calls a listener. Its errors are ignored, as where nobody reads standard error: no caller could handle them. */
 function attempt(step: () => void): void {
   try {
     step();
   } catch {
-    // Nobody is there to be told.
+    // Ignored.
   }
 }
 
-/** The operations have no request body: one is read past up to here, and beyond it the connection ends. */
+/** The operations have no request body: up to this size one is read and ignored, a larger one ends the connection. */
 const maxBodyBytes = 1024 * 1024;
-/** Of a sign-in's body. */
+/** Bytes that are kept, enough for the body of a sign-in. */
 const keptBodyBytes = 64 * 1024;
 
-/** Reads a request's body as it comes in, whoever wants it; undefined once it is too long to keep. */
+/** Reads a request's body as it arrives; undefined where it exceeds `keptBodyBytes`. */
 function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let received = 0;
@@ -334,7 +334,7 @@ function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
     });
     request.once('error', reject);
   });
-  // Most requests are answered without it, and a client that breaks off mid-body gets no answer.
+  // Most requests are answered without the body, so its rejection may go unused.
   body.catch(() => undefined);
   return body;
 }

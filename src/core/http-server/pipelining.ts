@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net';
 
 /**
- * Requests that wait behind another one of their connection. They are answered one after the other, each once the answer
- * before it has gone out, and nothing more is read of a connection while one waits: so a client that asks and takes no
- * answers fills its own buffers. What Node has parsed by then, up to 64 kB of requests, is counted over all connections.
+ * HTTP pipelining: requests that wait for an earlier one of their connection. They are answered in turn, each once the
+ * previous answer is sent, and a connection isn't read while one waits, so a client that receives no answers fills only
+ * its own buffers. Requests that Node has already parsed, up to 64 kB a connection, are counted over all connections.
  */
 export class Pipelining {
   readonly #most: number;
   readonly #connections = new WeakMap<Socket, Connection>();
   #waiting = 0;
 
-  /** `most`: requests that may wait, all connections together. */
+  /** @param most maximum number of waiting requests over all connections */
   constructor(most: number) {
     this.#most = most;
   }
@@ -19,7 +19,10 @@ export class Pipelining {
     return this.#waiting;
   }
 
-  /** Calls `begin` at once or when the requests before it are over; a connection that brings too many ends instead. */
+  /**
+   * Calls `begin` at once, or when the earlier requests are finished; where too many wait, the connection is closed
+   * instead.
+   */
   enter(socket: Socket, begin: () => void): void {
     if (socket.destroyed) return;
     const connection = this.#connections.get(socket) ?? this.#open(socket);
@@ -37,7 +40,7 @@ export class Pipelining {
     socket.pause();
   }
 
-  /** The connection's request is over: the next one begins. */
+  /** The connection's request is finished: starts the next one. */
   over(socket: Socket): void {
     const connection = this.#connections.get(socket);
     if (connection === undefined) return;
@@ -59,7 +62,7 @@ export class Pipelining {
       connection.queue.length = 0;
       this.#connections.delete(socket);
     });
-    // Node resumes a socket by itself, as where the body of a request was passed over.
+    // Node resumes a socket by itself, for example after an unread body.
     socket.on('resume', () => {
       if (connection.queue.length > 0) socket.pause();
     });
@@ -72,30 +75,30 @@ interface Connection {
   readonly queue: (() => void)[];
 }
 
-/** An answer that its client has not taken yet: its memory, and how it is given up. */
+/** An answer that its client has not received yet. */
 export interface PendingAnswer {
   bytes: number;
-  /** When it began to go out, milliseconds of `now`; undefined: it is being made. */
+  /** When sending began, by `now`; undefined while the answer is computed. */
   since: number | undefined;
   readonly drop: () => void;
 }
 
 export interface UndeliveredOptions {
-  /** Bytes that pending answers may have in memory. */
+  /** Maximum bytes of pending answers in memory. */
   readonly most: number;
-  /** While others wait for room, an answer that has been going out for longer, milliseconds, is given up. */
+  /** While others wait for memory, an answer that has been sent for longer, in milliseconds, is dropped. */
   readonly graceMs: number;
-  /** Milliseconds that never go back. */
+  /** A monotonic clock, milliseconds. */
   readonly now: () => number;
 }
 
-/** Bytes that count for an answer until its length is known. */
+/** Bytes reserved for an answer until its length is known. */
 const guess = 64 * 1024;
 
-/** How often those that wait look for room, milliseconds. */
+/** Milliseconds between checks for free memory while answers wait. */
 const lookMs = 250;
 
-/** The room of a server's answers in memory: who is slow to take one holds up nobody else for long. */
+/** Limits the memory of a server's unsent answers, so that a slow client delays the others only for a short time. */
 export class Undelivered {
   readonly #options: UndeliveredOptions;
   readonly #pending = new Set<PendingAnswer>();
@@ -112,7 +115,7 @@ export class Undelivered {
     return this.#bytes;
   }
 
-  /** Resolves once there is room for one more answer, in the order of asking. `drop` gives it up. */
+  /** Resolves once there is memory for one more answer, in the order of calls. `drop` closes its connection. */
   async enter(drop: () => void): Promise<PendingAnswer> {
     if (this.#waiting.length > 0 || this.#isFull) {
       const turn = new Promise<void>((resolve) => {
@@ -129,13 +132,13 @@ export class Undelivered {
     return answer;
   }
 
-  /** The answer is complete, and begins to go out. */
+  /** The answer is complete, and sending begins. */
   ready(answer: PendingAnswer, bytes: number): void {
     answer.since = this.#options.now();
     this.#resize(answer, bytes);
   }
 
-  /** It went out, or was given up. More than once is once. */
+  /** The answer was sent or dropped. Idempotent. */
   leave(answer: PendingAnswer): void {
     if (!this.#pending.delete(answer)) return;
     this.#bytes -= answer.bytes;

@@ -16,25 +16,25 @@ const codes = {
   503: 'ServiceUnavailable',
 } as const;
 
-export type RefusalStatus = keyof typeof codes;
+export type HttpRefusalStatus = keyof typeof codes;
 
-/** Characters of `details`. */
+/** Maximum characters of `details`. */
 const mostDetails = 200;
 
-/** A text that came, for an error: cut where it is very long. */
+/** A received text for an error message, cut to `most` characters. */
 export function quoted(text: string, most = mostDetails): string {
   return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text.toWellFormed();
 }
 
-/** A request that isn't granted: its status, the rule that was broken, and in `details` what came. */
-export class Refusal extends Error {
-  readonly status: RefusalStatus;
+/** A refused request: the status, the violated rule as the message, and in `details` what was received. */
+export class HttpRefusal extends Error {
+  readonly status: HttpRefusalStatus;
   /** At most 200 characters. */
   readonly details: string;
 
-  constructor(status: RefusalStatus, message: string, details = '') {
+  constructor(status: HttpRefusalStatus, message: string, details = '') {
     super(message);
-    this.name = 'Refusal';
+    this.name = 'HttpRefusal';
     this.status = status;
     this.details = quoted(details);
   }
@@ -47,12 +47,12 @@ export class Refusal extends Error {
   }
 }
 
-/** What is answered where the server itself fails: it says nothing of why. */
-export function failure(): Refusal {
-  return new Refusal(500, 'The service failed; the same request may succeed later.');
+/** The answer where the server fails; it has no reason. */
+export function failure(): HttpRefusal {
+  return new HttpRefusal(500, 'The service failed; the same request may succeed later.');
 }
 
-type PlainRefusal = readonly [status: RefusalStatus, reason: string, message: string];
+type PlainRefusal = readonly [status: HttpRefusalStatus, reason: string, message: string];
 
 const refusals: Readonly<Record<string, PlainRefusal>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'The request line and its headers are too long.'],
@@ -63,12 +63,12 @@ const notHttp: PlainRefusal = [400, 'Bad Request', 'This is not HTTP/1.1.'];
 /** For CONNECT (RFC 9110, section 9.3.6). */
 export const noTunnel: PlainRefusal = [405, 'Method Not Allowed', 'This is not a proxy.'];
 
-/** Milliseconds that a client has to take such an answer. */
+/** Milliseconds that a client has to receive such an answer. */
 const lingerMs = 5000;
 
 /**
- * Answers what isn't HTTP, or isn't all there in time: there is no response object then, so the bytes are written by hand.
- * Undefined where nobody is there to be answered. `now`: milliseconds since 1970.
+ * Answers bytes that aren't HTTP or are incomplete after the timeout: Node has no response object for them, so the
+ * answer is written to the socket. Undefined where the client has disconnected. `now`: milliseconds since 1970.
  */
 export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex, now: number): Access | undefined {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -78,9 +78,9 @@ export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex, now: n
   return refuseSocket(refusals[error.code ?? ''] ?? notHttp, socket, now);
 }
 
-/** Writes a refusal and ends the connection. */
+/** Writes a refusal and closes the connection. */
 export function refuseSocket([status, reason, message]: PlainRefusal, socket: Duplex, now: number): Access {
-  const { body } = new Refusal(status, message);
+  const { body } = new HttpRefusal(status, message);
   const requestId = randomUUID();
   const headers = Object.entries({
     ...answerHeaders(body, requestId, now),

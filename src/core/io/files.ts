@@ -2,7 +2,10 @@ import { readdir, constants, mkdir, open, type FileHandle, rename, rm, stat, wri
 import { dirname, resolve } from 'node:path';
 import { messageOf, systemCode } from '../errors.js';
 
-/** Files and folders whose names begin as typed, as they would be typed: folders end in a slash. None where there is no folder. */
+/**
+ * Completes a typed path: files and folders whose paths begin with it, folders with a slash at the end. Empty where the
+ * folder doesn't exist.
+ */
 export async function fileNames(typed: string): Promise<readonly string[]> {
   const end = typed.lastIndexOf('/') + 1;
   const [folder, begun] = [typed.slice(0, end), typed.slice(end)];
@@ -20,20 +23,20 @@ const openFaults: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
-/** Whether the system refuses to open a file for a reason that another path would solve. */
+/** Whether the system refuses to open a file for a reason that another path solves. */
 export function isOpenFault(error: unknown): boolean {
   return (systemCode(error) ?? '') in openFaults;
 }
 
-/** Why the system opens no file, in words. */
+/** The reason why the system can't open a file, in words. */
 export function openFault(error: unknown): string {
   return openFaults[systemCode(error) ?? ''] ?? messageOf(error);
 }
 
 /**
- * Makes a folder with those on the way to it; the first one that wasn't there, or undefined where all of them were. One by one,
- * as Node's own recursive `mkdir` never ends where a folder that exists says ENOENT to a new one, as /proc does. Throws what
- * the system has against it
+ * Creates a folder and its missing parents. Returns the first folder created; undefined where all existed. Folders are
+ * created one by one, because Node's recursive `mkdir` never ends where an existing folder answers ENOENT, as /proc
+ * does. Throws the system's error.
  */
 export async function makeFolders(folder: string, mode = 0o777): Promise<string | undefined> {
   if (await isFolder(folder)) return undefined;
@@ -44,14 +47,14 @@ export async function makeFolders(folder: string, mode = 0o777): Promise<string 
       await mkdir(path, { mode });
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
-      // Another process may have made it. Of a link that leads nowhere the system says more about the whole path.
+      // Another process may have created it. For a dangling link the system's error on the whole path is more precise.
       if (!(await isFolder(path))) await mkdir(folder, { mode });
     }
   }
   return missing.at(-1);
 }
 
-/** Whether a folder is there; false also where that can't be found out. */
+/** Whether a folder exists; also false where the system doesn't say. */
 export function isFolder(path: string): Promise<boolean> {
   return stat(path).then(
     (found) => found.isDirectory(),
@@ -59,7 +62,7 @@ export function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** Whether something exists there, or may exist; true for the root of the file system. */
+/** Whether something exists or may exist at a path; true for the root of the file system. */
 function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -68,8 +71,8 @@ function exists(path: string): Promise<boolean> {
 }
 
 /**
- * The bytes of a plain file; undefined where there is none. What else may have been put in its place, where others can write,
- * is neither followed nor waited for: a link, a FIFO, a socket, a device.
+ * The bytes of a regular file; undefined where there is none. Anything else that others may have put at the path is
+ * neither followed nor waited for: a link, a FIFO, a socket, a device.
  */
 export async function readPlainFile(path: string): Promise<Buffer | undefined> {
   let file;
@@ -77,7 +80,7 @@ export async function readPlainFile(path: string): Promise<Buffer | undefined> {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     return (await file.stat()).isFile() ? await file.readFile() : undefined;
   } catch (error) {
-    // ENXIO: a socket, or a device that isn't there.
+    // ENXIO: a socket, or a missing device.
     if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO'].includes(systemCode(error) ?? '')) return undefined;
     throw error;
   } finally {
@@ -85,8 +88,8 @@ export async function readPlainFile(path: string): Promise<Buffer | undefined> {
   }
 }
 
-/** `length` bytes of an open file from `start` on, fewer where it ends before. */
-export async function readRange(file: FileHandle, start: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+/** `length` bytes of an open file from `start` on, fewer where the file ends earlier. */
+export async function readFileRange(file: FileHandle, start: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(length);
   let filled = 0;
   while (filled < length) {
@@ -98,8 +101,8 @@ export async function readRange(file: FileHandle, start: number, length: number)
 }
 
 /**
- * Replaces a file at once: whoever opens it finds all of the old content or all of the new one. `mode`: its permissions.
- * Throws what the disk throws, and leaves the old file then.
+ * Replaces a file atomically: a reader finds either the old content or the new one. `mode`: its permissions. Throws the
+ * system's error, and then the old file remains.
  */
 export async function replaceFile(path: string, content: string | Uint8Array, mode = 0o666): Promise<void> {
   const temporary = `${path}.${process.pid}.part`;

@@ -6,23 +6,23 @@ import { systemCode, usageError, type LedgerlakeError } from '../errors.js';
 import { outputError } from '../text/sink.js';
 import { isOpenFault, openFault } from './files.js';
 
-/** A file that gets its name only when it is whole; until then what had the name stays. */
+/** A file that gets its name only when it is complete; until then a file of that name remains. */
 export interface OutputFile {
   /** As the user wrote it. */
   readonly path: string;
   readonly stream: Writable;
-  /** Runs work that writes to the stream: all of what it writes stays, or where it throws nothing. */
-  whole<T>(write: () => Promise<T>): Promise<T>;
-  /** Gives the file its name, and replaces what had it. */
+  /** Runs a function that writes to the stream; where it throws, what it wrote is truncated. */
+  atomically<T>(write: () => Promise<T>): Promise<T>;
+  /** Gives the file its name, and replaces a file of that name. */
   keep(): Promise<void>;
-  /** Drops what was written, unless it was kept. */
+  /** Deletes the temporary file, unless it was kept. */
   drop(): Promise<void>;
 }
 
 /**
- * Opens a file beside `path`, under a name of its own.
+ * Opens a temporary file in the folder of `path`.
  *
- * @throws LedgerlakeError USAGE where `path` is a folder, a device or the like, or can't be written
+ * @throws LedgerlakeError USAGE where `path` is a folder, a device or the like, or isn't writable
  */
 export async function openOutputFile(path: string): Promise<OutputFile> {
   const target = await regularFile(path);
@@ -48,7 +48,7 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   return {
     path,
     stream,
-    whole: async (write) => {
+    atomically: async (write) => {
       const before = size;
       try {
         return await write();
@@ -83,7 +83,7 @@ export function writeFault(path: string, error: unknown): LedgerlakeError {
     : outputError(error);
 }
 
-/** Where a path leads: renaming over a link would leave its file as it was, and over a device would end it. */
+/** The target of a path: a rename would replace a link instead of its file, and would replace a device. */
 async function regularFile(path: string): Promise<string> {
   if (path === '') throw usageError('expected a file to write, got an empty name: name one');
   const found = await stat(path).catch(() => undefined);

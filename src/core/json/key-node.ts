@@ -1,23 +1,23 @@
 import { kind, type Tape } from './tape.js';
 
-/** Behind a key of a text there always are its quote, a colon and a value. */
+/** Bytes after a key in a JSON text, at least: its quote, a colon and a value. */
 const padding = 3;
 
 function padded(key: Uint8Array): Buffer {
   return Buffer.concat([key, Buffer.alloc(padding)]);
 }
 
-/** Children that are compared one by one; more of them are looked up. */
+/** Maximum number of children that are compared one by one; with more, a map is used. */
 const mostCompared = 64;
 
-/** What a key of an object leads to, found by the key's bytes: a tree that grows with the keys that come. */
+/** A node of a tree of object keys, whose children are found by the bytes of their keys. The tree grows with each new key. */
 export abstract class KeyNode<Child extends KeyNode<Child>> {
   /** The key's bytes, four in each integer, the last one padded with zeros. */
   readonly #words: Int32Array;
-  /** Bits of the last word that are the key's. */
+  /** Mask of the key's bits in the last word. */
   readonly #lastMask: number;
   readonly #length: number;
-  /** The key with its quotes and its colon, in the same way; no words where it can't be written without an escape. */
+  /** The key with quotes and colon in the same form; empty where the key needs an escape. */
   readonly #writtenWords: Int32Array;
   readonly #writtenMask: number;
   /** Bytes of the key with its quotes and its colon. */
@@ -37,10 +37,13 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     this.#writtenMask = maskOf(written.length);
   }
 
-  /** A child that a key names for the first time. */
+  /** Creates the child for a new key. */
   protected abstract child(name: string, key: Uint8Array): Child;
 
-  /** The child that a key of the tape names. Keys mostly come in the same order, so the last one's neighbour is tried first. */
+  /**
+   * The child of a key of the tape. Objects mostly have their keys in the same order, so the sibling after the last one
+   * is tried first.
+   */
   member(tape: Tape, key: number): Child {
     const children = this.#children;
     const plain = tape.kind(key) === kind.string;
@@ -62,8 +65,8 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
   }
 
   /**
-   * The known child whose key begins at a byte, written with its quotes and a colon and nothing else; undefined for a new key, and
-   * for one that is written in another way.
+   * The known child whose key, with quotes and colon and no white space, begins at a byte; undefined for a new key and
+   * for another notation.
    */
   memberAt(view: DataView, start: number): Child | undefined {
     const at = this.#writtenAt(view, start, this.#next);
@@ -72,13 +75,16 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     return this.#children[at];
   }
 
-  /** As `memberAt`, of an object that was read before: the keys of the next one are expected as they were. */
-  memberAgain(view: DataView, start: number): Child | undefined {
+  /** Like `memberAt` for an object that is read a second time: the expected order of keys stays. */
+  repeatedMemberAt(view: DataView, start: number): Child | undefined {
     const at = this.#writtenAt(view, start, 0);
     return at === undefined ? undefined : this.#children[at];
   }
 
-  /** The number of the child whose key begins at a byte, looked for from one child on; undefined where it isn't among those compared. */
+  /**
+   * The index of the child whose key begins at a byte, searched from `first` on; undefined where none of the compared
+   * ones matches.
+   */
   #writtenAt(view: DataView, start: number, first: number): number | undefined {
     const children = this.#children;
     const compared = Math.min(children.length, mostCompared);
@@ -89,7 +95,7 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     return undefined;
   }
 
-  /** Undefined where all children were compared, or none of them has the key. */
+  /** Undefined where no child has the key, or all were compared already. */
   #lookedUp(key: Buffer): Child | undefined {
     return this.#byKey?.get(key.toString('latin1'));
   }
@@ -108,7 +114,7 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     return Buffer.from(this.#words.buffer, 0, this.#length).toString('latin1');
   }
 
-  /** Whether the bytes from `start` to before `end` are the key; at least three more must lie behind them. */
+  /** Whether the bytes from `start` to before `end` are the key; at least three more bytes must follow. */
   isNamed(view: DataView, start: number, end: number): boolean {
     if (this.#length !== end - start) return false;
     const words = this.#words;
@@ -117,7 +123,7 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     return last < 0 || (view.getInt32(start + last * 4, true) & this.#lastMask) === words[last];
   }
 
-  /** Whether the key begins at a byte, with its quotes and its colon. */
+  /** Whether the key with its quotes and colon begins at a byte. */
   isWritten(view: DataView, start: number): boolean {
     const words = this.#writtenWords;
     const last = words.length - 1;
@@ -127,14 +133,14 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
   }
 }
 
-/** Bytes, four in each integer, the last one padded with zeros. */
+/** Packs four bytes into each integer, the last one padded with zeros. */
 function wordsOf(bytes: Uint8Array): Int32Array {
   const words = new Int32Array((bytes.length + 3) >> 2);
   new Uint8Array(words.buffer).set(bytes);
   return words;
 }
 
-/** Bits of the last word that are of so many bytes. */
+/** Mask of the used bits in the last word of `length` bytes. */
 function maskOf(length: number): number {
   return length % 4 === 0 ? -1 : (1 << ((length % 4) * 8)) - 1;
 }

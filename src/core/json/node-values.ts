@@ -3,7 +3,7 @@ import { readInteger } from '../numeric/decimal.js';
 import { readInstant, readInstantBytes } from '../numeric/instant.js';
 import { kind, type Tape } from './tape.js';
 
-/** The number of a string node's value in a dictionary. */
+/** Adds a string node's value to a dictionary; its number. */
 export function addText(tape: Tape, string: number, dictionary: Dictionary): number {
   if (tape.kind(string) === kind.string) {
     return dictionary.add(tape.bytes, tape.start(string) + 1, tape.end(string) - 1);
@@ -12,18 +12,18 @@ export function addText(tape: Tape, string: number, dictionary: Dictionary): num
   return dictionary.add(bytes, 0, bytes.length);
 }
 
-/** The instant that a string node names, as `readInstant` reads it: microseconds since 1970. */
-export function instantOf(tape: Tape, string: number): bigint | undefined {
+/** The instant of a string node, read like `readInstant`: microseconds since 1970. */
+export function instantValue(tape: Tape, string: number): bigint | undefined {
   return tape.kind(string) === kind.string
     ? readInstantBytes(tape.bytes, tape.start(string) + 1, tape.end(string) - 1)
     : readInstant(tape.stringValue(string));
 }
 
-/** Those of one digit. */
+/** The integers of one digit. */
 export const smallIntegers = Array.from({ length: 10 }, (_, value) => BigInt(value));
 
-/** A whole number as JSON has it, or as a string of digits, as some records of the models have it. */
-export function integerOf(tape: Tape, node: number): bigint | undefined {
+/** An integer from a JSON number or from a string of digits, as some records of the models have. */
+export function integerValue(tape: Tape, node: number): bigint | undefined {
   if (tape.kind(node) === kind.number) {
     const start = tape.start(node);
     const digit = (tape.bytes[start] ?? 0) - 0x30;
@@ -31,10 +31,10 @@ export function integerOf(tape: Tape, node: number): bigint | undefined {
     return tape.end(node) - start === 1 ? smallIntegers[digit] : readInteger(tape.text(node));
   }
   if (!tape.isString(node)) return undefined;
-  return digitsOf(tape.stringValue(node));
+  return parseDigits(tape.stringValue(node));
 }
 
-/** The whole number that a string of digits names. */
-export function digitsOf(text: string): bigint | undefined {
+/** The integer of a string of digits. */
+export function parseDigits(text: string): bigint | undefined {
   return /^-?\d+$/.test(text) ? readInteger(text) : undefined;
 }

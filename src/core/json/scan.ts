@@ -3,7 +3,7 @@ import { LedgerlakeError } from '../errors.js';
 import { kind, maxDepth, type Tape } from './tape.js';
 import { escapeEnd, isDigit, plainEnd, type JsonBytes } from './text.js';
 
-/** Stands for a byte behind the last one; no byte of UTF-8 is it. */
+/** The value read behind the last byte; UTF-8 never has it. */
 const end = 0xff;
 
 /**
@@ -28,8 +28,7 @@ export function scan(source: Uint8Array, tape: Tape): void {
 }
 
 /**
- * Scans the value that begins at a byte of a text, of which only that much is read. The caller has seen to it that the bytes are
- * UTF-8.
+ * Scans only the value that begins at a byte of a text. The caller has checked that the bytes are UTF-8.
  *
  * @param outerDepth objects and arrays around it
  * @returns where it ends
@@ -42,7 +41,7 @@ export function scanValue({ bytes, view }: JsonBytes, at: number, tape: Tape, ou
   return new Scanner(bytes, tape, outerDepth).value(at);
 }
 
-/** A state machine over one text: either a value is due, or the end of one has been reached. */
+/** A state machine over one text: it expects a value, or has reached the end of one. */
 class Scanner {
   readonly #bytes: Buffer;
   readonly #tape: Tape;
@@ -56,7 +55,7 @@ class Scanner {
     this.#mostDepth = maxDepth - outerDepth;
   }
 
-  /** Reads the value that begins at a byte; where it ends. */
+  /** Reads the value that begins at a byte. Returns its end. */
   value(from: number): number {
     const bytes = this.#bytes;
     const tape = this.#tape;
@@ -65,20 +64,20 @@ class Scanner {
     let isObject = false;
     let at = from;
     for (;;) {
-      // A value is due.
+      // Expects a value.
       let byte = bytes[at] ?? end;
       if (byte <= 0x20) byte = bytes[(at = this.#skipSpace(at))] ?? end;
       if (byte === 0x22) {
         at = this.#string(at);
       } else if (byte === 0x7b || byte === 0x5b) {
         if (depth === this.#mostDepth) this.#fail(at, `nesting of at most ${maxDepth}`);
-        const isOpened = byte === 0x7b;
-        const container = tape.push(isOpened ? kind.object : kind.array, at);
+        const opensObject = byte === 0x7b;
+        const container = tape.push(opensObject ? kind.object : kind.array, at);
         at = this.#skipSpace(at + 1);
         byte = bytes[at] ?? end;
-        if (byte !== (isOpened ? 0x7d : 0x5d)) {
+        if (byte !== (opensObject ? 0x7d : 0x5d)) {
           open[depth++] = container;
-          isObject = isOpened;
+          isObject = opensObject;
           if (isObject) at = this.#key(at, "a key or '}'");
           continue;
         }
@@ -86,7 +85,7 @@ class Scanner {
       } else {
         at = this.#scalar(at, byte);
       }
-      // Behind a value: closes what ends here, until a further one is due.
+      // Behind a value: closes containers that end here, until another value is expected.
       for (;;) {
         if (depth === 0) return at;
         byte = bytes[at] ?? end;
@@ -103,13 +102,13 @@ class Scanner {
     }
   }
 
-  /** Throws JSON_SYNTAX where more than white space follows. */
+  /** Throws JSON_SYNTAX where anything but white space follows. */
   end(from: number): void {
     const at = this.#skipSpace(from);
     if (at < this.#bytes.length) this.#fail(at, 'the end');
   }
 
-  /** Reads a key and the colon behind it; where its value may begin. */
+  /** Reads a key and its colon. Returns the start of the value. */
   #key(at: number, expected: string): number {
     if (this.#bytes[at] !== 0x22) this.#fail(at, expected);
     const colon = this.#skipSpace(this.#string(at));
@@ -126,15 +125,15 @@ class Scanner {
     return at;
   }
 
-  /** Reads a number or a word; where it ends. */
+  /** Reads a number or a literal. Returns its end. */
   #scalar(at: number, byte: number): number {
     switch (byte) {
       case 0x74:
-        return this.#word(at, 'true', kind.true);
+        return this.#literal(at, 'true', kind.true);
       case 0x66:
-        return this.#word(at, 'false', kind.false);
+        return this.#literal(at, 'false', kind.false);
       case 0x6e:
-        return this.#word(at, 'null', kind.null);
+        return this.#literal(at, 'null', kind.null);
       default: {
         if (byte !== 0x2d && !isDigit(byte)) this.#fail(at, 'a value');
         const node = this.#tape.push(kind.number, at);
@@ -145,7 +144,7 @@ class Scanner {
     }
   }
 
-  /** Reads a string; where it ends. */
+  /** Reads a string. Returns its end. */
   #string(start: number): number {
     const bytes = this.#bytes;
     let nodeKind: number = kind.string;
@@ -163,7 +162,7 @@ class Scanner {
     return at + 1;
   }
 
-  /** Checks the escape whose letter is at `at`; returns where the string goes on. */
+  /** Checks the escape whose letter is at `at`. Returns its end. */
   #escape(at: number): number {
     const behind = escapeEnd(this.#bytes, at);
     if (behind >= 0) return behind;
@@ -193,7 +192,7 @@ class Scanner {
     return at;
   }
 
-  #word(at: number, word: string, nodeKind: number): number {
+  #literal(at: number, word: string, nodeKind: number): number {
     const behind = at + word.length;
     if (this.#bytes.toString('latin1', at, behind) !== word) this.#fail(at, word);
     this.#tape.close(this.#tape.push(nodeKind, at), behind);
@@ -211,13 +210,13 @@ class Scanner {
   }
 }
 
-/** Where the bytes stop being UTF-8: the longest valid beginning is found by halving, as prefixes are cheap to check. */
+/** Reports the first byte that isn't UTF-8: a binary search for the longest valid prefix, as `isUtf8` is fast. */
 function invalidUtf8(bytes: Buffer): string {
   let valid = 0;
   let invalid = bytes.length;
   while (invalid - valid > 1) {
     const middle = (valid + invalid) >> 1;
-    // A cut inside a character isn't an error of the bytes: up to three more may complete it.
+    // A prefix may end inside a character, which up to three more bytes complete.
     const whole = [0, 1, 2, 3].some((more) => isUtf8(bytes.subarray(0, Math.min(middle + more, bytes.length))));
     if (whole) valid = middle;
     else invalid = middle;

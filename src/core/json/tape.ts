@@ -1,13 +1,13 @@
 import { LedgerlakeError } from '../errors.js';
 import { unescapeUtf8 } from './text.js';
 
-/** What a node of the tape is. `shadowed` marks a key that a later one of the same object replaces. */
+/** The kinds of nodes. `shadowed` is a key that a later one of the same object replaces. */
 export const kind = {
   shadowed: 0,
   object: 1,
   array: 2,
   string: 3,
-  /** A string that holds at least one escape. */
+  /** A string with at least one escape. */
   escaped: 4,
   number: 5,
   true: 6,
@@ -15,13 +15,13 @@ export const kind = {
   null: 8,
 } as const;
 
-/** Integers a node: its kind, first byte, end (one behind its last byte), and the node behind its subtree. */
+/** Integers of a node: kind, first byte, end (one behind its last byte), and the node behind its subtree. */
 const stride = 4;
 
-/** Containers may be nested this deep (RFC 8259, section 9, lets a parser set its limit). */
+/** Maximum nesting of containers (RFC 8259, section 9, permits a limit). */
 export const maxDepth = 512;
 
-/** A text has at most so many nodes, which take 64 MB: the densest one has a node for each two bytes. */
+/** Maximum number of nodes of a text, which take 64 MB: the densest text has a node for each two bytes. */
 export const mostNodes = 4 * 1024 * 1024;
 
 function tooMany(): LedgerlakeError {
@@ -35,16 +35,16 @@ function tooMany(): LedgerlakeError {
  */
 export class Tape {
   bytes: Buffer = Buffer.alloc(0);
-  /** The same bytes, to be read several at once. */
+  /** A view of the same bytes, to read several at once. */
   view = new DataView(this.bytes.buffer);
   /** Nodes in use. */
   length = 0;
-  /** For whoever scans: the open containers, outermost first. */
+  /** Scratch memory of the scanner: the open containers, outermost first. */
   readonly open = new Int32Array(maxDepth);
   #cells = new Int32Array(stride * 1024);
   #scratch = Buffer.alloc(256);
 
-  /** Adds a node whose end and successor are not known yet; its number. */
+  /** Adds a node whose end and successor are not known yet. Returns its number. */
   push(nodeKind: number, start: number): number {
     const at = this.length * stride;
     if (at === this.#cells.length) {
@@ -58,7 +58,7 @@ export class Tape {
     return this.length++;
   }
 
-  /** Completes a node: its last byte is before `end`, and what was pushed since belongs to it. */
+  /** Completes a node: its last byte is before `end`, and the nodes pushed since are its subtree. */
   close(node: number, end: number): void {
     this.#cells[node * stride + 2] = end;
     this.#cells[node * stride + 3] = this.length;
@@ -68,7 +68,7 @@ export class Tape {
     return this.#cells[node * stride] ?? 0;
   }
 
-  /** Marks a key as replaced by a later one, so that walks pass over it. */
+  /** Marks a key as replaced by a later one, so that iterations skip it. */
   shadow(key: number): void {
     this.#cells[key * stride] = kind.shadowed;
   }
@@ -83,7 +83,7 @@ export class Tape {
     return this.#cells[node * stride + 2] ?? 0;
   }
 
-  /** The node behind this one and everything in it. */
+  /** The node behind this one's subtree. */
   next(node: number): number {
     return this.#cells[node * stride + 3] ?? 0;
   }
@@ -98,7 +98,7 @@ export class Tape {
     return this.#decoded(node, false);
   }
 
-  /** The same for comparing keys: equal exactly where JavaScript's strings are. */
+  /** The same for comparing keys: two are equal exactly where the JavaScript strings are. */
   keyBytes(key: number): Buffer {
     return this.#decoded(key, true);
   }
@@ -107,7 +107,7 @@ export class Tape {
     const start = this.start(node) + 1;
     const end = this.end(node) - 1;
     if (this.kind(node) !== kind.escaped) return this.bytes.subarray(start, end);
-    // An escape is never shorter than what it stands for, so the source's length is enough.
+    // An escape is never shorter than its character in UTF-8, so the source's length is enough.
     if (this.#scratch.length < end - start) this.#scratch = Buffer.alloc((end - start) * 2);
     return this.#scratch.subarray(0, unescapeUtf8(this.bytes, start, end, this.#scratch, keepLone));
   }
@@ -122,7 +122,7 @@ export class Tape {
     return this.bytes.toString('utf8', this.start(node), this.end(node));
   }
 
-  /** The keys of an object that count, in document order; the value of a key is the node behind it. */
+  /** The keys of an object that aren't shadowed, in document order; the value of a key is the node behind it. */
   *keys(object: number): Generator<number> {
     const end = this.next(object);
     for (let key = object + 1; key < end; key = this.next(key + 1)) {

@@ -1,30 +1,30 @@
 const backslash = 0x5c;
 
-/** What stands for itself or a control character behind a backslash (RFC 8259, section 7); 0 elsewhere. */
+/** The byte of each one-letter escape, by its letter (RFC 8259, section 7); 0 for other letters. */
 const escapes = new Uint8Array(256);
 for (const [letter, byte] of Object.entries({ '"': 0x22, '\\': 0x5c, '/': 0x2f, b: 8, f: 12, n: 10, r: 13, t: 9 })) {
   escapes[letter.charCodeAt(0)] = byte;
 }
 
-/** Bytes that end the plain run of a string: the quote, the backslash, control characters. */
+/** 1 for the bytes that end a plain run of a string: the quote, the backslash, control characters. */
 const special = new Uint8Array(256);
 special.fill(1, 0, 0x20);
 special[0x22] = 1;
 special[0x5c] = 1;
 
-/** Where a string's plain run ends that goes on at a byte: at its quote, an escape, a control character or the end of the bytes. */
+/** The end of a string's plain run that begins at a byte: the quote, an escape, a control character or the end of the bytes. */
 export function plainEnd(bytes: Uint8Array, view: DataView, from: number): number {
   const last = bytes.length - 4;
   let at = from;
-  // Four bytes at once; only strings are long enough for it to pay.
+  // Four bytes at once.
   while (at <= last && isPlain(view.getInt32(at, true))) at += 4;
   while (special[bytes[at] ?? 0] === 0) at++;
   return at;
 }
 
 /**
- * Whether none of four bytes ends the plain run of a string. Each line finds a byte that is 0 (here: equal to the quote,
- * equal to the backslash, below 0x20) by the borrow that it causes; a byte above such a one may be taken for one too.
+ * Whether none of four bytes ends a plain run. Each line finds a byte that is 0 (here: equal to the quote, equal to the
+ * backslash, below 0x20) by the borrow that it causes; the byte above such a byte may be reported falsely.
  */
 function isPlain(word: number): boolean {
   const quote = word ^ 0x22222222;
@@ -38,7 +38,7 @@ export function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** The byte that a one-letter escape stands for, or 0 where the letter makes none. */
+/** The byte of a one-letter escape; 0 where the letter is no escape. */
 function escapedByte(letter: number): number {
   return escapes[letter] ?? 0;
 }
@@ -50,7 +50,7 @@ function hexDigit(byte: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-/** Where a string goes on behind the escape whose letter is at a byte; the negated position of the byte that makes it invalid. */
+/** The end of the escape whose letter is at `at`; where it is invalid, the negated position of the invalid byte. */
 export function escapeEnd(bytes: Uint8Array, at: number): number {
   const letter = bytes[at] ?? 0;
   if (escapedByte(letter) !== 0) return at + 1;
@@ -66,11 +66,11 @@ function codeUnit(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * Decodes a string's content, which the scanner has found valid, into UTF-8; how many bytes that made.
- * A surrogate without its other half has no UTF-8: it becomes U+FFFD, as `String.prototype.toWellFormed` has it,
- * unless it is to be kept, as the three bytes that its number would have (so that two such strings stay distinct).
+ * Decodes a string's content, which the scanner has validated, into UTF-8. Returns the number of bytes written. A lone
+ * surrogate has no UTF-8: it becomes U+FFFD, as in `String.prototype.toWellFormed`, or with `keepsLone` the three bytes
+ * of its code point, so that different strings stay different.
  */
-export function unescapeUtf8(bytes: Uint8Array, start: number, end: number, into: Buffer, keepLone = false): number {
+export function unescapeUtf8(bytes: Uint8Array, start: number, end: number, into: Buffer, keepsLone = false): number {
   let length = 0;
   let at = start;
   while (at < end) {
@@ -95,7 +95,7 @@ export function unescapeUtf8(bytes: Uint8Array, start: number, end: number, into
         at += 6;
       }
     }
-    if (!keepLone && point >= 0xd800 && point <= 0xdfff) point = 0xfffd;
+    if (!keepsLone && point >= 0xd800 && point <= 0xdfff) point = 0xfffd;
     length += putUtf8(point, into, length);
   }
   return length;
@@ -124,13 +124,13 @@ function putUtf8(point: number, into: Buffer, at: number): number {
   return 4;
 }
 
-/** Bytes of JSON, to be read one by one and several at once. */
+/** Bytes of JSON, and a view to read several at once. */
 export interface JsonBytes {
   readonly bytes: Buffer;
   readonly view: DataView;
 }
 
-/** A piece of text that always is the same. */
+/** A constant text that is compared with bytes. */
 export class FixedText {
   readonly length: number;
   readonly first: number | undefined;

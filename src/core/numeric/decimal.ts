@@ -1,9 +1,9 @@
-/** Digits behind the point of DECIMAL(18,6). */
+/** Scale of DECIMAL(18,6). */
 export const decimalScale = 6;
-/** Digits of DECIMAL(18,6) in all. */
+/** Precision of DECIMAL(18,6). */
 export const decimalPrecision = 18;
 
-/** A signed 64-bit integer as two halves, so that reading one makes no object: filled anew by each call. */
+/** A signed 64-bit integer as two halves. Each call overwrites it, so that reading one allocates no object. */
 export interface Int64Halves {
   /** The low 32 bits. */
   low: number;
@@ -15,10 +15,11 @@ const billion = 1_000_000_000;
 const two32 = 0x1_0000_0000;
 
 /**
- * Reads a JSON number's text as millionths. False where DECIMAL(18,6) can't hold it exactly: it has a digit other than
- * 0 behind the sixth place, or more than twelve before the point. `-0` is 0; exponents may be of any size.
+ * Reads a JSON number's text as millionths. False where DECIMAL(18,6) can't represent it exactly: it has a digit other
+ * than 0 behind the sixth decimal, or more than twelve digits before the point. `-0` is 0; exponents may be of any
+ * size.
  *
- * Works on the digits: what stands in a JavaScript number on the way is an integer below 2^53, never a fraction.
+ * Computes with the digits: every intermediate number is an integer below 2^53, never a fraction.
  */
 export function readDecimal(bytes: Uint8Array, start: number, end: number, into: Int64Halves): boolean {
   let at = start;
@@ -26,7 +27,7 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number, into:
   if (negative) at++;
   const from = at;
 
-  // The position of the point, counted in digits from the first one, and where the digits end.
+  // Find the position of the point, counted in digits from the first one, and the end of the digits.
   let digits = 0;
   let point = -1;
   let mantissaEnd = at;
@@ -41,27 +42,27 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number, into:
   if (point < 0) point = digits;
   if (mantissaEnd < end) point += exponent(bytes, mantissaEnd + 1, end);
 
-  // Digit number i is worth 10^(point - 1 - i); in millionths, its place counts from 0 at the sixth decimal.
+  // Digit i has the value 10^(point - 1 - i); in millionths the exponent is 0 at the sixth decimal.
   let high = 0;
   let low = 0;
-  let place = point - 1 + decimalScale;
+  let exponentOfTen = point - 1 + decimalScale;
   for (at = from; at < mantissaEnd; at++) {
     const digit = (bytes[at] ?? 0) - 0x30;
     if (digit < 0) continue;
     if (digit > 0) {
-      if (place < 0 || place >= decimalPrecision) return false;
-      if (place >= 9) high += digit * (powersOfTen[place - 9] ?? 0);
-      else low += digit * (powersOfTen[place] ?? 0);
+      if (exponentOfTen < 0 || exponentOfTen >= decimalPrecision) return false;
+      if (exponentOfTen >= 9) high += digit * (powersOfTen[exponentOfTen - 9] ?? 0);
+      else low += digit * (powersOfTen[exponentOfTen] ?? 0);
     }
-    place--;
+    exponentOfTen--;
   }
-  put(high, low, negative, into);
+  writeInt64(high, low, negative, into);
   return true;
 }
 
 const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 
-/** The exponent's value behind its `e`; one too long to matter is cut to a size that decides the same. */
+/** The value of the exponent that begins at `start`, limited to 10^12, which gives the same result as any larger one. */
 function exponent(bytes: Uint8Array, start: number, end: number): number {
   const sign = bytes[start];
   let value = 0;
@@ -72,7 +73,7 @@ function exponent(bytes: Uint8Array, start: number, end: number): number {
 }
 
 /** high * 10^9 + low, both below 10^9, as a signed 64-bit integer: 10^9 is split so that no product passes 2^53. */
-function put(high: number, low: number, negative: boolean, into: Int64Halves): void {
+function writeInt64(high: number, low: number, negative: boolean, into: Int64Halves): void {
   const upper = high * (billion >>> 16);
   const middle = (upper % 65536) * 65536 + high * (billion & 0xffff) + low;
   let low32 = middle % two32;
@@ -85,7 +86,7 @@ function put(high: number, low: number, negative: boolean, into: Int64Halves): v
   into.high = high32 | 0;
 }
 
-/** `value` / 10^`scale` with all its digits: `25.100000`, `-0.05`. */
+/** `value` / 10^`scale` with all digits: `25.100000`, `-0.05`. */
 export function decimalText(value: bigint, scale: number): string {
   const sign = value < 0n ? '-' : '';
   const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
@@ -96,25 +97,25 @@ export function decimalText(value: bigint, scale: number): string {
 const numberParts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Reads a JSON number's text as a whole number of its last digit: `12.3` with a scale of 2 is 1230n. Undefined for
- * another text, and where DECIMAL(precision, scale) can't hold it exactly. Exponents may be of any size.
+ * Reads a JSON number's text as an unscaled integer: `12.3` with a scale of 2 is 1230n. Undefined for another text, and
+ * where DECIMAL(precision, scale) can't represent it exactly. Exponents may be of any size.
  *
- * @param precision digits in all
- * @param scale digits behind the point
+ * @param precision total number of digits
+ * @param scale number of decimals
  */
 export function readScaled(text: string, precision: number, scale: number): bigint | undefined {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberParts.exec(text) ?? [];
   if (whole === '') return undefined;
   const digits = (whole + fraction).replace(/^0+/, '');
   if (digits === '') return 0n;
-  // Cut to its significant digits, the number is `significant` followed by `zeros` zeros.
+  // The unscaled integer is `significant` followed by `zeros` zeros.
   const significant = digits.replace(/0+$/, '');
   const zeros = Number(exponent) - fraction.length + (digits.length - significant.length) + scale;
   if (!(zeros >= 0) || significant.length + zeros > precision) return undefined;
   return BigInt(`${sign}${significant}${'0'.repeat(zeros)}`);
 }
 
-/** Reads a JSON number's text that is whole, however it is spelt (`2`, `2.0`, `20e-1`), if 64 bits can hold it. */
+/** Reads a JSON number's text that is an integer in any notation (`2`, `2.0`, `20e-1`) and fits in 64 bits. */
 export function readInteger(text: string): bigint | undefined {
   const value = readScaled(text, 19, 0);
   return value !== undefined && value === BigInt.asIntN(64, value) ? value : undefined;

@@ -12,13 +12,13 @@ interface InstantParts {
   /** Digits behind the separator. */
   readonly fraction: string;
   readonly hasTime: boolean;
-  /** As written; undefined where there is none. */
+  /** As written; undefined where the text has none. */
   readonly zone: string | undefined;
   /** Minutes east of UTC. */
   readonly offset: number;
 }
 
-/** The parts of an ISO 8601 date or date-time in extended form; undefined where the calendar or the clock has no such one. */
+/** The parts of an ISO 8601 date or date-time in extended form; undefined where the date or time doesn't exist. */
 function instantParts(text: string): InstantParts | undefined {
   const parts = form.exec(text);
   if (parts === null) return undefined;
@@ -26,8 +26,8 @@ function instantParts(text: string): InstantParts | undefined {
     parts;
   const offset = zoneMinutes(zone ?? 'Z');
   if (offset === undefined || Number(minute) > 59 || Number(second) > 59) return undefined;
-  // Not Date.UTC, which takes the years 0 to 99 for 1900 to 1999. A Date rolls what the calendar doesn't have over into the
-  // next month, so the day is compared with what was asked.
+  // Not Date.UTC, which maps the years 0 to 99 to 1900 to 1999. A Date rolls a day that doesn't exist over into the
+  // next month, so month and day are compared.
   const date = new Date(0);
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
@@ -46,8 +46,8 @@ function instantParts(text: string): InstantParts | undefined {
 
 /**
  * Reads an ISO 8601 date (`2025-03-04`, its midnight) or date-time (`2025-03-04T05:06:07.25Z`, `…T05:06+09:00`) as
- * microseconds since 1970-01-01T00:00:00Z; what is finer than a microsecond is cut. Without a zone it is UTC.
- * Undefined where the text is no date that the calendar has.
+ * microseconds since 1970-01-01T00:00:00Z; finer fractions are truncated. Without a zone it is UTC. Undefined where the
+ * text is no existing date.
  */
 export function readInstant(text: string): bigint | undefined {
   const parts = instantParts(text);
@@ -59,14 +59,14 @@ export function readInstant(text: string): bigint | undefined {
 }
 
 /**
- * The instant that a parameter of a request names, in milliseconds since 1970-01-01T00:00:00Z, or undefined for any other text.
+ * The instant of a request parameter, in milliseconds since 1970-01-01T00:00:00Z; undefined for any other text.
  *
- * It differs from `readInstant` in what a service takes: a date-time needs its offset (`Z`, `+01:00`, `+0100`, `+01`), the
+ * It differs from `readInstant` as the service does: a date-time needs an offset (`Z`, `+01:00`, `+0100`, `+01`), the
  * fraction may follow a comma, `24:00:00` is the end of its day, and the year 0000 exists. Leap seconds, the basic form
  * (`20250131T…`), week and ordinal dates are not read.
  *
- * Digits beyond the millisecond are rounded the way `rounding` says. For both bounds of a half-open range over
- * instants that are whole milliseconds `up` is exact: `t >= bound` and `t < bound` keep their answers.
+ * Digits beyond the millisecond are rounded by `rounding`. For both bounds of a half-open range over instants that are
+ * whole milliseconds `up` is exact: `t >= bound` and `t < bound` keep their answers.
  */
 export function parseInstant(text: string, rounding: 'down' | 'up' = 'down'): number | undefined {
   const parts = instantParts(text);
@@ -82,14 +82,14 @@ export function parseInstant(text: string, rounding: 'down' | 'up' = 'down'): nu
 const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365];
 
 /**
- * The same for the bytes of a text. The forms that the service writes, `2025-03-04T05:06:07Z` and `…07.890Z`, are read from
- * their digits; every other one as `readInstant` does.
+ * The same for the bytes of a text. The forms that the service writes, `2025-03-04T05:06:07Z` and `…07.890Z`, are read
+ * from their digits; others by `readInstant`.
  */
 export function readInstantBytes(bytes: Buffer, start: number, end: number): bigint | undefined {
   return usualInstant(bytes, start, end) ?? readInstant(bytes.toString('utf8', start, end));
 }
 
-/** Undefined where the form is another one, or there is no such day. */
+/** Undefined for another form, and for a day that doesn't exist. */
 function usualInstant(bytes: Buffer, start: number, end: number): bigint | undefined {
   if (end - start < 20 || bytes[end - 1] !== 0x5a || bytes[start + 10] !== 0x54) return undefined;
   if (bytes[start + 4] !== 0x2d || bytes[start + 7] !== 0x2d) return undefined;
@@ -101,7 +101,7 @@ function usualInstant(bytes: Buffer, start: number, end: number): bigint | undef
   const minute = twoDigits(bytes, start + 14);
   const second = twoDigits(bytes, start + 17);
   const millionths = fractionAt(bytes, start + 19, end - 1);
-  // What is no digit is NaN, and a comparison with NaN is false.
+  // Anything but a digit gives NaN, and a comparison with NaN is false.
   if (!(year >= 1970 && month >= 1 && month <= 12 && day >= 1 && hour <= 23 && minute <= 59)) return undefined;
   if (!(second <= 59 && millionths >= 0)) return undefined;
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
@@ -114,7 +114,7 @@ function usualInstant(bytes: Buffer, start: number, end: number): bigint | undef
   return BigInt(seconds) * 1_000_000n + BigInt(millionths);
 }
 
-/** Millionths of a second that are written as a point and up to six digits; 0 where nothing is, NaN for anything else. */
+/** Millionths of a second from a point and up to six digits; 0 where the text is empty, NaN for anything else. */
 function fractionAt(bytes: Buffer, start: number, end: number): number {
   if (start === end) return 0;
   const digits = end - start - 1;
@@ -134,7 +134,7 @@ function twoDigits(bytes: Buffer, at: number): number {
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : NaN;
 }
 
-/** Minutes east of UTC, or undefined where there is no such zone. */
+/** Minutes east of UTC; undefined for an invalid offset. */
 function zoneMinutes(zone: string): number | undefined {
   if (zone === 'Z') return 0;
   const hours = Number(zone.slice(1, 3));

@@ -4,22 +4,22 @@ import { isLedgerlakeFooter, readFooter } from './footer.js';
 import { readDeltas } from './encoder/delta-binary-packed.js';
 import { readHybrid, readLevels } from './encoder/rle.js';
 import { codec, encoding, physicalType, repetition } from './encoder/format.js';
-import { numberOf, readStructAt, structsOf, textOf, type ThriftStruct } from './encoder/thrift.js';
+import { numberField, readStructAt, structFields, textField, type ThriftStruct } from './encoder/thrift.js';
 import { zstd, type Decompress } from './encoder/zstd.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 
-/** The columns that are read of a file, by their type. */
+/** The columns to read, by type. */
 export interface ChosenColumns {
   readonly texts: readonly string[];
   readonly instants: readonly string[];
 }
 
 /**
- * Reads columns of a file that `encodeTable` wrote, row group by row group, in less than half of the time that parquet-wasm takes.
- * A group's compressed pages are in memory, and one page of each column.
+ * Reads columns of a file that `encodeTable` wrote, row group by row group, in less than half of the time that
+ * parquet-wasm takes. Memory holds the compressed pages of one group, and one decompressed page of each column.
  *
- * @returns undefined for any other file, and on a machine without a fast zstd: parquet-wasm is to read it
- * @throws Error where there is no footer. What comes later throws an Error where the pages are damaged
+ * @returns undefined for any other file, and without a fast zstd: parquet-wasm must read the file
+ * @throws Error where there is no footer; reading the rows throws an Error where pages are damaged
  */
 export async function encodedColumns(
   source: ParquetSource,
@@ -34,9 +34,9 @@ export async function encodedColumns(
     ...chosen.texts.map((name) => ({ name, type: physicalType.byteArray })),
     ...chosen.instants.map((name) => ({ name, type: physicalType.int64 })),
   ];
-  const leaves = structsOf(footer, 2).slice(1);
+  const leaves = structFields(footer, 2).slice(1);
   const located = columns.map(({ name, type }) => {
-    const at = leaves.findIndex((leaf) => textOf(leaf, 4) === name && leaf.get(1) === type);
+    const at = leaves.findIndex((leaf) => textField(leaf, 4) === name && leaf.get(1) === type);
     return {
       name,
       at,
@@ -45,21 +45,21 @@ export async function encodedColumns(
     };
   });
   const groups: ReadGroup[] = [];
-  for (const group of structsOf(footer, 4)) {
+  for (const group of structFields(footer, 4)) {
     const chunks: ReadChunk[] = [];
     for (const { at, ...column } of located) {
-      const [metadata] = structsOf(structsOf(group, 1)[at] ?? new Map(), 3);
+      const [metadata] = structFields(structFields(group, 1)[at] ?? new Map(), 3);
       if (metadata === undefined || !isReadable(metadata)) return undefined;
       chunks.push({ ...column, metadata });
     }
-    const rows = numberOf(group, 3);
+    const rows = numberField(group, 3);
     if (rows < 0 || rows > mostRows) return undefined;
     groups.push({ rows, chunks });
   }
   return cellsOfGroups(file, groups, decompress);
 }
 
-/** More than any group of `encodeTable` has: for a damaged number no memory is asked. */
+/** More than any group of `encodeTable` has: a damaged number must not allocate memory. */
 const mostRows = 1 << 20;
 
 interface ReadGroup {
@@ -75,7 +75,7 @@ interface ReadChunk {
   readonly metadata: ThriftStruct;
 }
 
-/** Whether a chunk's pages are compressed in a way, and have encodings, that `encodeTable` uses. */
+/** Whether a chunk has a codec and encodings that `encodeTable` uses. */
 function isReadable(metadata: ThriftStruct): boolean {
   const [encodings, compression] = [metadata.get(2), metadata.get(4)];
   const isCodec = compression === codec.zstd || compression === codec.uncompressed;
@@ -91,8 +91,8 @@ async function* cellsOfGroups(
   for (const { rows, chunks } of groups) {
     const columns = new Map<string, ColumnPages>();
     for (const { metadata, ...column } of chunks) {
-      const start = numberOf(metadata, metadata.has(11) ? 11 : 9);
-      const bytes = new Uint8Array(await file.slice(start, start + numberOf(metadata, 7)).arrayBuffer());
+      const start = numberField(metadata, metadata.has(11) ? 11 : 9);
+      const bytes = new Uint8Array(await file.slice(start, start + numberField(metadata, 7)).arrayBuffer());
       const unpack = metadata.get(4) === codec.zstd ? decompress : (page: Uint8Array) => page;
       columns.set(column.name, new ColumnPages(column, bytes, rows, unpack));
     }
@@ -115,14 +115,14 @@ async function* cellsOfGroups(
   }
 }
 
-/** Stands for the length of a text once that is read, so that a page is UTF-8 as a whole where its texts are. */
+/** Overwrites the length of a text once it is read, so that the whole page is UTF-8 where its texts are. */
 const space = 0x20;
 
 /** The values of a page: texts, or integers. */
 interface PageValues {
   readonly count: number;
   readonly bytes: Uint8Array;
-  /** Where each text begins and ends in the bytes. */
+  /** The start and end of each text in the bytes. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
   readonly integers: BigInt64Array;
@@ -133,20 +133,20 @@ const noValues: PageValues = {
   integers: new BigInt64Array(),
 };
 
-/** Stands for no value. */
+/** The number of a row without a value. */
 const none = -1;
 
-/** A column chunk, page after page: rows are asked for in their order. */
+/** Reads a column chunk page by page; rows must be read in order. */
 class ColumnPages {
   readonly #column: Omit<ReadChunk, 'metadata'>;
   readonly #chunk: Uint8Array;
   readonly #groupRows: number;
   readonly #unpack: Decompress;
-  /** Where the next page begins. */
+  /** The offset of the next page. */
   #next = 0;
   #dictionary = noValues;
   #values = noValues;
-  /** Which of the values each row of the page has, `none` for null; undefined: the one of its own number. */
+  /** The value number of each row of the page, `none` for null; undefined: row `n` has value `n`. */
   #numbers: Int32Array | undefined;
   #firstRow = 0;
   #rows = 0;
@@ -178,17 +178,18 @@ class ColumnPages {
   /** Opens the next page (`PageHeader` of `parquet.thrift`). */
   #open(): void {
     const { struct: header, end: start } = readStructAt(this.#chunk, this.#next);
-    const end = start + numberOf(header, 3);
-    if (end > this.#chunk.length) throw this.#odd(`a page within ${this.#chunk.length} bytes`, `one up to ${end}`);
+    const end = start + numberField(header, 3);
+    if (end > this.#chunk.length) throw this.#mismatch(`a page within ${this.#chunk.length} bytes`, `one up to ${end}`);
     this.#next = end;
     const page = this.#unpack(this.#chunk.subarray(start, end));
-    if (page.length !== numberOf(header, 2)) throw this.#odd(`${numberOf(header, 2)} bytes`, `${page.length}`);
-    const [[dictionary], [data]] = [structsOf(header, 7), structsOf(header, 5)];
+    if (page.length !== numberField(header, 2))
+      throw this.#mismatch(`${numberField(header, 2)} bytes`, `${page.length}`);
+    const [[dictionary], [data]] = [structFields(header, 7), structFields(header, 5)];
     const pageHeader = dictionary ?? data;
-    if (pageHeader === undefined) throw this.#odd('values or a dictionary', 'neither');
-    const count = numberOf(pageHeader, 1);
-    if (count < 0 || count > this.#groupRows) throw this.#odd(`${this.#groupRows} values at the most`, `${count}`);
-    if (dictionary === undefined) this.#readRows(page, count, numberOf(pageHeader, 2));
+    if (pageHeader === undefined) throw this.#mismatch('values or a dictionary', 'neither');
+    const count = numberField(pageHeader, 1);
+    if (count < 0 || count > this.#groupRows) throw this.#mismatch(`${this.#groupRows} values at the most`, `${count}`);
+    if (dictionary === undefined) this.#readRows(page, count, numberField(pageHeader, 2));
     else this.#dictionary = this.#plainValues(page, 0, count);
   }
 
@@ -207,31 +208,31 @@ class ColumnPages {
   #dictionaryNumbers(page: Uint8Array, start: number, count: number): Int32Array {
     const numbers = count === 0 ? new Int32Array() : readHybrid(page, start + 1, count, page[start] ?? 0);
     const odd = numbers.find((number) => number < 0 || number >= this.#dictionary.count);
-    if (odd !== undefined) throw this.#odd(`a number below ${this.#dictionary.count}`, `${odd}`);
+    if (odd !== undefined) throw this.#mismatch(`a number below ${this.#dictionary.count}`, `${odd}`);
     return numbers;
   }
 
   #valuesIn(page: Uint8Array, start: number, count: number, valueEncoding: number): PageValues {
     const { isOfTexts } = this.#column;
     if (valueEncoding === encoding.plain) return this.#plainValues(page, start, count);
-    if (valueEncoding === encoding.deltaLengthByteArray && isOfTexts) return textsBehindLengths(page, start, count);
+    if (valueEncoding === encoding.deltaLengthByteArray && isOfTexts) return deltaLengthTexts(page, start, count);
     if (valueEncoding === encoding.deltaBinaryPacked && !isOfTexts) {
       const { values } = readDeltas(page, start, count);
       return { ...noValues, count, integers: BigInt64Array.from(values, BigInt) };
     }
-    throw this.#odd('an encoding of its type', `${valueEncoding}`);
+    throw this.#mismatch('an encoding of its type', `${valueEncoding}`);
   }
 
   #plainValues(page: Uint8Array, start: number, count: number): PageValues {
     return this.#column.isOfTexts ? plainTexts(page, start, count) : plainIntegers(page, start, count);
   }
 
-  #odd(expected: string, found: string): Error {
+  #mismatch(expected: string, found: string): Error {
     return new Error(`expected ${expected} in a page of ${this.#column.name}, got ${found}`);
   }
 }
 
-/** Which of a page's values each row has, or which one its number stands for. */
+/** The value number of each row of a page, through `numbers` where the page has a dictionary. */
 function numbersOfRows(isPresent: Int32Array, numbers: Int32Array | undefined): Int32Array {
   let value = 0;
   return isPresent.map((present) => {
@@ -241,7 +242,7 @@ function numbersOfRows(isPresent: Int32Array, numbers: Int32Array | undefined): 
   });
 }
 
-/** Texts, each behind its length, which is overwritten. Throws an Error where they don't fill the page. */
+/** Reads texts with a length before each, which is overwritten. Throws an Error where they don't fill the page. */
 function plainTexts(page: Uint8Array, from: number, count: number): PageValues {
   const view = new DataView(page.buffer, page.byteOffset, page.length);
   const starts = new Int32Array(count);
@@ -259,8 +260,11 @@ function plainTexts(page: Uint8Array, from: number, count: number): PageValues {
   return { ...noValues, count, bytes: page, starts, ends };
 }
 
-/** Texts behind the lengths of all of them (Encodings.md, "Delta-length byte array"). Throws an Error as `plainTexts` does. */
-function textsBehindLengths(page: Uint8Array, from: number, count: number): PageValues {
+/**
+ * Reads texts that follow the lengths of all of them (Encodings.md, "Delta-length byte array"). Throws an Error as
+ * `plainTexts` does.
+ */
+function deltaLengthTexts(page: Uint8Array, from: number, count: number): PageValues {
   const { values: lengths, end: first } = readDeltas(page, from, count);
   const starts = new Int32Array(count);
   const ends = new Int32Array(count);

@@ -3,9 +3,9 @@ import type { TableRows } from '../columns/table-rows.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
 import { encodeTable } from './encoder/encode-table.js';
-import { expectRows, writerName } from './footer.js';
+import { checkFooterRows, writerName } from './footer.js';
 
-/** A Parquet file with what the log says of it. */
+/** A Parquet file with the figures for its log entry. */
 export interface EncodedFile {
   readonly bytes: Uint8Array;
   readonly rows: number;
@@ -14,12 +14,11 @@ export interface EncodedFile {
 }
 
 /**
- * Encodes the rows of a table as one Parquet file with `metadata` as key-value pairs. Tables of one's own go through
- * parquet-wasm, all others through the encoder that is made for them. The same rows and metadata give the same bytes.
+ * Encodes the rows of a table as one Parquet file with `metadata` as key-value pairs. Custom tables are encoded by
+ * parquet-wasm, all others by `encodeTable`. The same rows and metadata give the same bytes.
  *
- * @param createdBy what the footer names as its writer, where parquet-wasm isn't it
- * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold the rows that were handed over, ENCODER where none
- *   could be written
+ * @param createdBy the writer that the footer of `encodeTable` names
+ * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't have these rows, ENCODER where encoding fails
  */
 export async function encodeFile(
   rows: TableRows,
@@ -34,7 +33,7 @@ export async function encodeFile(
   }
   try {
     const { bytes, stats } = await encodeTable(rows, metadata, createdBy);
-    expectRows(bytes, length, table.name, 'nothing was committed');
+    checkFooterRows(bytes, length, table.name, 'nothing was committed');
     return { bytes, rows: length, stats };
   } catch (error) {
     if (error instanceof LedgerlakeError) throw error;

@@ -1,20 +1,20 @@
 import { LedgerlakeError } from '../errors.js';
 import { magic } from './encoder/format.js';
-import { numberOf, readStruct, structsOf, textOf, type ThriftStruct } from './encoder/thrift.js';
+import { numberField, readStruct, structFields, textField, type ThriftStruct } from './encoder/thrift.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 
 /** A Parquet file ends in its footer, the footer's length as four bytes, and `PAR1`. */
 const tailBytes = 4 + magic.length;
 
-/** Begins what the files name as their writer, before its version. */
+/** Prefix of the writer in a footer, before the version. */
 export const writerName = 'ledgerlake ';
 
 /**
- * Reads the footer of a file that is to be committed, whoever has encoded it.
+ * Compares the footer of a file that is to be committed with the number of rows encoded.
  *
- * @throws LedgerlakeError PARQUET_MISMATCH where it says that there are other rows than so many; Error where there is no footer
+ * @throws LedgerlakeError PARQUET_MISMATCH where the footer has another number of rows; Error where there is no footer
  */
-export function expectRows(bytes: Uint8Array, rows: number, what: string, outcome: string): void {
+export function checkFooterRows(bytes: Uint8Array, rows: number, what: string, outcome: string): void {
   const written = footerRows(bytes);
   if (written === rows) return;
   throw new LedgerlakeError(
@@ -24,23 +24,23 @@ export function expectRows(bytes: Uint8Array, rows: number, what: string, outcom
 }
 
 /**
- * The rows of a Parquet file by its footer (`FileMetaData` of `parquet.thrift`), which is read from beginning to end.
+ * The number of rows in a Parquet file's footer (`FileMetaData` of `parquet.thrift`), which is read completely.
  *
- * @throws Error where there is none, it says two things, or a column lies outside of the file
+ * @throws Error where there is no footer, it contradicts itself, or a column chunk is outside of the file
  */
 function footerRows(bytes: Uint8Array): number {
   const start = magic.equals(bytes.subarray(0, magic.length)) ? footerAt(bytes) : undefined;
   if (start === undefined) throw new Error(`expected a Parquet file, got ${bytes.length} bytes without its footer`);
   const footer = readStruct(bytes, start, bytes.length - tailBytes);
-  const rows = numberOf(footer, 3);
+  const rows = numberField(footer, 3);
   let total = 0;
-  for (const group of structsOf(footer, 4)) {
-    total += numberOf(group, 3);
-    for (const chunk of structsOf(group, 1)) {
-      const [metadata] = structsOf(chunk, 3);
+  for (const group of structFields(footer, 4)) {
+    total += numberField(group, 3);
+    for (const chunk of structFields(group, 1)) {
+      const [metadata] = structFields(chunk, 3);
       if (metadata === undefined) throw new Error('expected metadata for each column of a footer, found none');
-      const from = Math.min(numberOf(metadata, 9), metadata.has(11) ? numberOf(metadata, 11) : Infinity);
-      if (from < magic.length || from + numberOf(metadata, 7) > start)
+      const from = Math.min(numberField(metadata, 9), metadata.has(11) ? numberField(metadata, 11) : Infinity);
+      if (from < magic.length || from + numberField(metadata, 7) > start)
         throw new Error(`expected columns between bytes ${magic.length} and ${start}, found one at ${from}`);
     }
   }
@@ -48,7 +48,7 @@ function footerRows(bytes: Uint8Array): number {
   return rows;
 }
 
-/** Where a Parquet file's footer begins; undefined where the bytes don't end as such a file does. */
+/** The offset of a Parquet file's footer; undefined where the bytes don't end like a Parquet file. */
 export function footerAt(bytes: Uint8Array): number | undefined {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (file.length < magic.length + tailBytes || !magic.equals(file.subarray(-magic.length))) return undefined;
@@ -56,7 +56,7 @@ export function footerAt(bytes: Uint8Array): number | undefined {
   return at < magic.length ? undefined : at;
 }
 
-/** More than most footers have. */
+/** Bytes read first, more than most footers have. */
 const firstRead = 32_000;
 
 /** Reads the footer of a file (`FileMetaData` of `parquet.thrift`). Throws an Error where there is none. */
@@ -72,20 +72,20 @@ export async function readFooter(file: Blob): Promise<ThriftStruct> {
   return readStruct(bytes, 0, length);
 }
 
-/** Whether this program has written the file, as its footer says. */
+/** Whether the footer names this program as the writer. */
 export function isLedgerlakeFooter(footer: ThriftStruct): boolean {
-  return textOf(footer, 6)?.startsWith(writerName) === true;
+  return textField(footer, 6)?.startsWith(writerName) === true;
 }
 
-/** What the footer of a Parquet file says in words. */
+/** The texts of a Parquet file's footer. */
 export interface FooterTexts {
   readonly createdBy: string;
   readonly metadata: ReadonlyMap<string, string>;
 }
 
-/** Throws an Error where the bytes are no Parquet file. */
+/** Throws an Error where the source is no Parquet file. */
 export async function footerTexts(source: ParquetSource): Promise<FooterTexts> {
   const footer = await readFooter(await blobOf(source));
-  const pairs = structsOf(footer, 5).map((pair) => [textOf(pair, 1) ?? '', textOf(pair, 2) ?? ''] as const);
-  return { createdBy: textOf(footer, 6) ?? '', metadata: new Map(pairs) };
+  const pairs = structFields(footer, 5).map((pair) => [textField(pair, 1) ?? '', textField(pair, 2) ?? ''] as const);
+  return { createdBy: textField(footer, 6) ?? '', metadata: new Map(pairs) };
 }

@@ -6,12 +6,12 @@ import { arrow } from '../columns/arrow.js';
 import { messageOf } from '../errors.js';
 import { wasmModule } from './wasm-module.js';
 
-/** A file of so few bytes as a checkpoint is read in less; a decoder that a damaged file sends in circles is stopped. */
+/** Timeout for a decoder that loops on a damaged file; a checkpoint is read in less time. */
 const deadlineMs = 60_000;
 
 /**
- * What the thread runs. A panic of the decoder happens outside of every promise and leaves its memory in an unknown state, so the
- * decoder is one that nobody else uses.
+ * The thread's program. A panic of the decoder rejects no promise and leaves its memory in an undefined state, so the
+ * thread has its own decoder.
  */
 const script = `
 const { parentPort, workerData } = require('node:worker_threads');
@@ -29,16 +29,16 @@ import(glue).then(async ({ initSync, ParquetFile }) => {
 type Answer = { readonly streams: readonly Uint8Array[] } | { readonly message: string };
 
 /**
- * The row groups of a Parquet file that may be damaged, read on a thread of its own.
+ * The row groups of a Parquet file that may be damaged, read on a separate thread.
  *
- * @throws Error where the bytes are no Parquet file, whatever the decoder does about it
+ * @throws Error where the bytes are no Parquet file, also where the decoder panics or hangs
  */
 export async function guardedGroups(bytes: Uint8Array): Promise<readonly ArrowTable[]> {
   const glue = createRequire(import.meta.url).resolve('parquet-wasm/esm/parquet_wasm.js');
   const worker = new Worker(script, {
     eval: true,
     workerData: { glue: pathToFileURL(glue).href, module: wasmModule(), bytes },
-    // What the decoder prints of a panic is in the error.
+    // The decoder's message on a panic is in the error.
     stderr: true,
   });
   try {

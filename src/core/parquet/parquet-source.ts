@@ -1,10 +1,10 @@
 import { open, stat } from 'node:fs/promises';
-import { readRange } from '../io/files.js';
+import { readFileRange } from '../io/files.js';
 
-/** Where a Parquet file is: its bytes, or the path of a file on the local disk, of which only what is asked for is read. */
+/** A Parquet file: its bytes, or the path of a local file, of which only the requested ranges are read. */
 export type ParquetSource = Uint8Array | string;
 
-/** A source as what parquet-wasm reads. Throws an Error where there is no such file. */
+/** A source as a Blob, which parquet-wasm reads. Throws an Error where the file doesn't exist. */
 export async function blobOf(source: ParquetSource): Promise<Blob> {
   if (typeof source !== 'string') return new BytesBlob(source);
   const { size } = await stat(source);
@@ -12,8 +12,8 @@ export async function blobOf(source: ParquetSource): Promise<Blob> {
 }
 
 /**
- * Bytes as a Blob that holds no copy of them. Node keeps a Blob's own bytes where the garbage collector doesn't see how many
- * they are: files that are opened one after the other would fill the memory.
+ * Bytes as a Blob without a copy. The garbage collector doesn't see the memory of a regular Blob: opening many files in
+ * turn would exhaust it.
  */
 class BytesBlob extends Blob {
   readonly #bytes: Uint8Array;
@@ -33,7 +33,7 @@ class BytesBlob extends Blob {
   }
 }
 
-/** Part of a file as a Blob. Node's own (`openAsBlob`) is experimental, and says so to whoever runs it. */
+/** A range of a file as a Blob. Node's `openAsBlob` is experimental and prints a warning. */
 class FileBlob extends Blob {
   readonly #path: string;
   readonly #start: number;
@@ -52,7 +52,7 @@ class FileBlob extends Blob {
   override async arrayBuffer(): Promise<ArrayBuffer> {
     const file = await open(this.#path);
     try {
-      const bytes = await readRange(file, this.#start, this.size);
+      const bytes = await readFileRange(file, this.#start, this.size);
       if (bytes.length === this.size) return bytes.buffer;
       throw new Error(`expected ${this.size} bytes from ${this.#start} on in ${this.#path}, found ${bytes.length}`);
     } finally {

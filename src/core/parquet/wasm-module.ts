@@ -2,16 +2,16 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 
-/** What a process's threads know the module by. */
+/** The key of the module in the environment data of threads. */
 const key = 'ledgerlake: parquet-wasm';
 
-/** The encoder's module, which a process compiles once for all of its threads. */
+/** The module of parquet-wasm, compiled once for all threads of a process. */
 export function wasmModule(): WebAssembly.Module {
   const known: unknown = getEnvironmentData(key);
   if (known instanceof WebAssembly.Module) return known;
   const path = createRequire(import.meta.url).resolve('parquet-wasm/esm/parquet_wasm_bg.wasm');
-  const compiled = new WebAssembly.Module(passingBytes(path));
-  // Threads that start later come with it.
+  const compiled = new WebAssembly.Module(temporaryBytes(path));
+  // Threads that start later inherit it.
   setEnvironmentData(key, compiled);
   return compiled;
 }
@@ -19,10 +19,10 @@ export function wasmModule(): WebAssembly.Module {
 const wasmPage = 65_536;
 
 /**
- * A file's bytes for a moment, in memory that V8 maps for itself and gives back. Of the C library's own memory 5 MB that were
- * freed once would let it keep as much of whatever is freed later.
+ * A file's bytes for temporary use, in memory that V8 maps and unmaps. After freeing 5 MB the C library would keep as
+ * much of the memory freed later.
  */
-function passingBytes(path: string): Uint8Array {
+function temporaryBytes(path: string): Uint8Array {
   const file = openSync(path, 'r');
   try {
     const { size } = fstatSync(file);

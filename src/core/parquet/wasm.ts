@@ -16,24 +16,24 @@ import {
 import type { Encoding, Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
-import { expectRows, writerName } from './footer.js';
+import { checkFooterRows, writerName } from './footer.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 import { wasmModule } from './wasm-module.js';
 
 initSync({ module: wasmModule() });
 
-/** Rows a row group: what DuckDB reads as one unit, and about what WASM holds while it encodes. */
+/** Rows of a row group: DuckDB reads it as one unit, and the encoder's WASM memory holds about one. */
 const rowGroupRows = 128 * 1024;
 
-/** Encodings beside a dictionary; the rest is the writer's default for the type. */
+/** Encodings that are set explicitly; others are the writer's default for the type. */
 const encodings: Partial<Record<Encoding, ParquetEncoding>> = {
   delta: ParquetEncoding.DELTA_BINARY_PACKED,
   'delta-length': ParquetEncoding.DELTA_LENGTH_BYTE_ARRAY,
 };
 
 /**
- * Codecs by measurement (docs/performance.md). Zstd takes half of the writer's time over `raw` and a tenth over what a
- * dictionary has made small already, where snappy is as good; ids and deltas it still halves. `compact` writes all as zstd.
+ * Codecs by measurement (docs/performance.md). Zstd takes half of the writer's time for `raw`, and a tenth for
+ * dictionary columns, where snappy compresses as well; it halves ids and deltas. `compact` writes everything with zstd.
  */
 const codecs: Readonly<Record<Encoding, Compression>> = {
   dictionary: Compression.SNAPPY,
@@ -43,11 +43,11 @@ const codecs: Readonly<Record<Encoding, Compression>> = {
 };
 
 /**
- * Has parquet-wasm write batches of one table as one Parquet file: compressed, with statistics, and with `metadata` as key-value pairs.
- * The same rows and metadata give the same bytes, as long as `metadata` is one pair: several come in any order.
+ * Encodes batches of one table as one Parquet file with parquet-wasm: compressed, with statistics, and with `metadata`
+ * as key-value pairs. The same rows and metadata give the same bytes where `metadata` is one pair: the order of several
+ * is undefined.
  *
- * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold the rows that were handed over, ENCODER where none
- *   could be written
+ * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't have these rows, ENCODER where encoding fails
  */
 export function parquetFile(
   table: Table,
@@ -56,13 +56,13 @@ export function parquetFile(
 ): Uint8Array {
   const rows = new (arrow().Table)([...batches]);
   const bytes = encoded(table, arrow().tableToIPC(rows, 'stream'), metadata);
-  expectRows(bytes, rows.numRows, table.name, 'nothing was committed');
+  checkFooterRows(bytes, rows.numRows, table.name, 'nothing was committed');
   return bytes;
 }
 
 function encoded(table: Table, stream: Uint8Array, metadata: ReadonlyMap<string, string>): Uint8Array {
   try {
-    // Ownership passes along: the writer frees the table, which frees the stream's copy.
+    // The writer takes ownership of the table and frees it, with its copy of the stream.
     return writeParquet(WasmTable.fromIPCStream(stream), properties(table, metadata));
   } catch (error) {
     throw new LedgerlakeError(
@@ -73,18 +73,18 @@ function encoded(table: Table, stream: Uint8Array, metadata: ReadonlyMap<string,
   }
 }
 
-/** Which rows and columns of a row group are read, all at once. */
-export interface RowRange {
+/** The rows and columns to read of a row group. */
+export interface GroupRange {
   readonly columns?: readonly string[];
-  /** Rows of the group before the first one: only of files of this program's own, see `parquetBatches`. */
+  /** Rows to skip; only for files of this program, see `parquetBatches`. */
   readonly offset?: number;
   /** At least one. */
   readonly limit?: number;
 }
 
-/** A Parquet file that stays open for a while. */
+/** An open Parquet file. */
 export interface OpenParquet {
-  /** Whether this program has written it. */
+  /** Whether this program wrote it. */
   readonly isLedgerlakeFile: boolean;
   readonly groups: readonly RowGroup[];
 }
@@ -92,11 +92,11 @@ export interface OpenParquet {
 export interface RowGroup {
   readonly rows: number;
   /** Throws an Error where the bytes are no Parquet file. */
-  table(range?: RowRange): Promise<ArrowTable>;
+  table(range?: GroupRange): Promise<ArrowTable>;
 }
 
 /**
- * What `read` makes of a Parquet file.
+ * Opens a Parquet file, calls `read` and closes it.
  *
  * @throws Error where the bytes are no Parquet file
  */
@@ -108,7 +108,7 @@ export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet
       const rows = group.numRows();
       return {
         rows,
-        // One batch: each has its price, and a thousand rows, as they come otherwise, are few.
+        // One batch for all rows: each batch has a cost, and the default of a thousand rows is small.
         table: async ({ columns, ...range } = {}) => {
           const selected = columns === undefined ? {} : { columns: [...columns] };
           const options = { ...selected, ...range, rowGroups: [number], batchSize: Math.max(1, rows) };
@@ -125,7 +125,7 @@ export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet
   }
 }
 
-/** Made anew for each file: properties that were used once are silently the defaults the second time. */
+/** Built for each file: properties that are used a second time are silently the defaults. */
 function properties(table: Table, metadata: ReadonlyMap<string, string>): WriterProperties {
   let builder = new WriterPropertiesBuilder()
     .setMaxRowGroupSize(rowGroupRows)
@@ -143,8 +143,8 @@ function properties(table: Table, metadata: ReadonlyMap<string, string>): Writer
 }
 
 /**
- * Some columns of a Parquet file, or all, as batches of about so many bytes, so that memory doesn't grow with the file. None
- * goes beyond a row group.
+ * Columns of a Parquet file as batches of about `batchBytes`, so that memory doesn't grow with the file. A batch never
+ * spans row groups.
  *
  * @throws Error where the bytes are no Parquet file, or lack a column
  */
@@ -158,8 +158,8 @@ export async function* parquetBatches(
     for (const [number, group] of file.metadata().rowGroups().entries()) {
       const rows = group.numRows();
       const batchSize = Math.max(1, Math.ceil((rows * batchBytes) / Math.max(1, group.totalByteSize())));
-      // As a stream from the group's beginning: what takes an offset skips, and arrow-rs can't skip DuckDB's deltas, whose
-      // miniblocks have 256 values (apache/arrow-rs#9793, #11018).
+      // A stream from the group's start, because an offset makes arrow-rs skip rows, and it can't skip DuckDB's deltas,
+      // whose miniblocks have 256 values (apache/arrow-rs#9793, #11018).
       const stream: AsyncIterable<WasmBatch> = await file.stream({
         ...(columns === 'all' ? {} : { columns: [...columns] }),
         rowGroups: [number],
@@ -167,7 +167,8 @@ export async function* parquetBatches(
       });
       for await (const batch of stream) {
         yield* arrow().tableFromIPC(batch.intoIPCStream()).batches;
-        // WASM answers at once: without a break nothing else would get its turn before the file's end, a signal least of all.
+        // WASM resolves immediately: without a pause no other event, such as a signal, is handled before the file's
+        // end.
         await setImmediate();
       }
     }

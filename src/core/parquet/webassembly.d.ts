@@ -1,11 +1,11 @@
-/** What is used of the WebAssembly JavaScript Interface, which TypeScript has among the types of browsers alone. */
+/** The used part of the WebAssembly JavaScript Interface, which TypeScript declares only for browsers. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);
     readonly [Symbol.toStringTag]: string;
   }
   class Memory {
-    /** @param of pages of 64 KiB */
+    /** @param of `initial` in pages of 64 KiB */
     constructor(of: { initial: number });
     readonly buffer: ArrayBuffer;
   }

@@ -24,10 +24,10 @@ const spans = [
   ['min', 60],
 ] as const;
 
-/** `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`: milliseconds in the two largest units that say something; nothing below 0. */
+/** `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`: milliseconds in the two largest units; negative spans are 0 s. */
 export function formatSpan(ms: number): string {
   const rounded = (grain: number) => Math.max(0, Math.round(ms / 1000 / grain)) * grain;
-  // Seconds matter to whoever waits for minutes, not for hours.
+  // Longer spans are rounded to minutes or hours.
   let seconds = rounded(1);
   if (seconds >= 3600) seconds = rounded(60);
   if (seconds >= 86_400) seconds = rounded(3600);

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { usageError } from '../errors.js';
 
-/** Texts that are shown: what is longer or has other characters may be a secret in the wrong place. */
+/** Texts that may be shown: a longer text, or one with other characters, may be a misplaced secret. */
 const harmless = /^[\w $./:-]{0,32}$/;
 
-/** Keys under which no value is shown. */
+/** Keys whose values are never shown. */
 const hidden: ReadonlySet<PropertyKey> = new Set([
   'clientId',
   'clientSecret',
@@ -15,11 +15,11 @@ const hidden: ReadonlySet<PropertyKey> = new Set([
   'address',
 ]);
 
-/** What is wrong in one field of the configuration: which, what was expected, what came. Never a secret. */
+/** A line on a fault in one field of the configuration: the field, what was expected and what was found. Never a secret. */
 export function faultLine(issue: z.core.$ZodIssue, file: unknown): string {
   const where = pathText(issue.path);
   if (issue.code === 'unrecognized_keys') {
-    // The schema has put the keys that there are into the message.
+    // The schema's message is the list of known keys.
     const known = issue.message.split(' ');
     const [key = ''] = issue.keys;
     const nearest = nearestName(key, known);
@@ -39,7 +39,7 @@ function pathText(path: readonly PropertyKey[]): string {
   return text === '' ? '' : `${text.replace(/^\./, '')}: `;
 }
 
-/** A long name of an account may be a secret that slid to the left of its colon. */
+/** A long key may be a secret that was pasted on the wrong side of the colon. */
 function pathName(name: string): string {
   return harmless.test(name) ? name : `(a name of ${name.length} characters)`;
 }
@@ -69,17 +69,17 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/** The USAGE error for a name that isn't one of those that are known; `expected`: what they are names of. */
+/** The USAGE error for an unknown name; `expected`: what the known names are. */
 export function unknownName(expected: string, given: string, known: readonly string[]): Error {
   const nearest = nearestName(given, known);
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
   return usageError(`expected ${expected} (${known.join(', ')}), got ${JSON.stringify(given)}${hint}`);
 }
 
-/** The name that a mistyped or shortened one most likely means; undefined where none is near. */
+/** The known name that is most similar to a mistyped or shortened one; undefined where none is similar. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const wanted = plain(given);
-  // What is that long is no slip of the hand, and comparing it would take long.
+  // A text of this length is no typing error, and the comparison would be slow.
   if (wanted.length > 64) return undefined;
   const [begun, ...others] = names.filter((name) => wanted.length > 1 && plain(name).startsWith(wanted));
   if (begun !== undefined && others.length === 0) return begun;
@@ -90,12 +90,12 @@ export function nearestName(given: string, names: readonly string[]): string | u
   return best !== undefined && best.distance <= Math.max(1, Math.floor(best.name.length / 3)) ? best.name : undefined;
 }
 
-/** `client_id` and `clientId` are the same name in two habits. */
+/** Normalizes a name: `client_id` and `clientId` are equal. */
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** Letters to insert, remove, change or swap with the next one (optimal string alignment). */
+/** The number of insertions, deletions, substitutions and transpositions (optimal string alignment distance). */
 function editDistance(one: string, other: string): number {
   let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, column) => column);

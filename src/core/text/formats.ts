@@ -2,10 +2,21 @@ import { extname } from 'node:path';
 import { usageError } from '../errors.js';
 import { terminalWidth, writeExact, writeText, type Output } from './sink.js';
 import { tableText, verticalText, type TableOptions } from './text-table.js';
-import { type Column, type Rows, cellText, distinctNames, type Cell, type Kind, jsonNumber } from './rows.js';
+import {
+  type ResultColumn,
+  type ResultRows,
+  cellText,
+  distinctNames,
+  type ResultCell,
+  type CellKind,
+  jsonNumber,
+} from './rows.js';
 import { printable } from '../printable.js';
 
-/** What `--format` takes; `vertical` has a line for each column of a row, `csv-safe` is for spreadsheets, which take some texts for formulas. */
+/**
+ * The values of `--format`. `vertical` has a line for each column of a row; `csv-safe` is for spreadsheets, which
+ * interpret some texts as formulas.
+ */
 export const formats = ['table', 'vertical', 'json', 'csv', 'csv-safe', 'ndjson'] as const;
 
 export type Format = (typeof formats)[number];
@@ -14,7 +25,7 @@ export function isFormat(text: string): text is Format {
   return (formats as readonly string[]).includes(text);
 }
 
-/** What the endings of a file's name say. */
+/** Formats by file extension. */
 const endings: Readonly<Record<string, Format>> = {
   csv: 'csv',
   json: 'json',
@@ -24,9 +35,9 @@ const endings: Readonly<Record<string, Format>> = {
 };
 
 /**
- * The format that a file's name says, a table where it has no ending.
+ * The format by a file's extension; a table where it has none.
  *
- * @throws LedgerlakeError USAGE for an ending of no format
+ * @throws LedgerlakeError USAGE for an unknown extension
  */
 export function formatOfFile(path: string): Format {
   const ending = extname(path).slice(1).toLowerCase();
@@ -43,11 +54,14 @@ export function formatOfFile(path: string): Format {
   );
 }
 
-/** Rows as text, piece by piece. A source that fails leaves an array without its end: no reader takes it for whole. */
+/**
+ * Rows as text, in pieces. A source that fails leaves a JSON array without its end, so that no reader accepts it as
+ * complete.
+ */
 export function formatText(
   format: Format,
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   options?: TableOptions & Pick<CsvOptions, 'isShown'>,
 ): AsyncGenerator<string> {
   switch (format) {
@@ -67,14 +81,15 @@ export function formatText(
 }
 
 /**
- * Writes rows in a format, as they come: memory holds a chunk (a table: 1,000 rows). On a terminal a table keeps to its
- * width, and CSV shows as escapes what a terminal must not get; elsewhere each of its fields is what its cell is. False when the reader of the output closed it before the end, which is no error.
+ * Writes rows in a format, chunk by chunk (a table: by 1,000 rows). On a terminal a table fits its width, and CSV has
+ * escapes for unsafe characters; elsewhere a CSV field is exactly its cell. False where the reader closed the output
+ * early, which is no error.
  */
 export function writeRows(
   output: Output,
   format: Format,
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   options?: Pick<TableOptions, 'footer'>,
 ): Promise<boolean> {
   const isShown = output.isTTY === true;
@@ -83,32 +98,33 @@ export function writeRows(
   return isExact ? writeExact(output, text) : writeText(output, text);
 }
 
-/** Rows that are there already, for `writeRows`. */
-export async function* chunksOf(...rows: readonly Rows[]): AsyncGenerator<Rows> {
+/** Rows in memory as the chunks of `writeRows`. */
+export async function* chunksOf(...rows: readonly ResultRows[]): AsyncGenerator<ResultRows> {
   for (const chunk of rows) yield await Promise.resolve(chunk);
 }
 
 export interface CsvOptions {
-  /** Puts an apostrophe before each text that a spreadsheet would take for a formula; numbers stay numbers. */
+  /** Puts an apostrophe before each text that a spreadsheet would interpret as a formula; numbers stay numbers. */
   readonly isSafe?: boolean;
-  /** Shows as escapes what a terminal must not get; else each field is exactly what its cell is. */
+  /** Replaces unsafe characters by escapes, for a terminal; otherwise each field is exactly its cell. */
   readonly isShown?: boolean;
 }
 
 /**
- * CSV with a header, quoted as RFC 4180 says. Lines end in a bare line feed, as DuckDB's do and Unix tools want it.
- * NULL is an empty field and the empty string a quoted one (`""`), so that the two stay apart.
+ * CSV with a header, quoted by RFC 4180. Lines end in a line feed, like DuckDB's and as Unix tools expect. NULL is an
+ * empty field and the empty string a quoted one (`""`), so that they differ.
  */
 export async function* csvText(
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   { isSafe = false, isShown = false }: CsvOptions = {},
 ): AsyncGenerator<string> {
-  const changed = (text: string, kind: Kind): string => {
+  const changed = (text: string, kind: CellKind): string => {
     const safe = isSafe && (kind === 'text' || kind === 'json') ? safeText(text) : text;
     return isShown ? printable(safe) : safe;
   };
-  const fieldOf = (cell: Cell, kind: Kind): string => (cell === null ? '' : quoted(changed(cellText(cell), kind)));
+  const fieldOf = (cell: ResultCell, kind: CellKind): string =>
+    cell === null ? '' : quoted(changed(cellText(cell), kind));
   const line = (fields: readonly string[]): string => `${fields.join(',')}\n`;
   yield line(columns.map(({ name }) => fieldOf(name, 'text')));
   for await (const rows of chunks) {
@@ -120,7 +136,7 @@ function quoted(text: string): string {
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** What spreadsheets begin a formula with, after white space too; a line break or a tab begins a cell for some. */
+/** Texts that spreadsheets interpret as formulas, also after white space; for some a line break or a tab begins a new cell. */
 const formula = /^(?:[\s\p{Control}\p{Format}]*[=+\-@＝＋－＠]|[\t\r\n])/u;
 const decimal = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
@@ -129,11 +145,14 @@ function safeText(text: string): string {
 }
 
 /**
- * One JSON array, an object a row, each on a line of its own. Numbers are written with all their digits (`25.100000`,
- * 2^64): JSON allows it, and a reader that wants them exact reads them as decimals, not as doubles. NaN and the
- * infinities are null.
+ * One JSON array with one object for each row, each on its own line. Numbers are written with all their digits
+ * (`25.100000`, 2^64): JSON allows it, and a reader that wants them exact reads them as decimals, not as doubles. NaN
+ * and the infinities are null.
  */
-export async function* jsonText(columns: readonly Column[], chunks: AsyncIterable<Rows>): AsyncGenerator<string> {
+export async function* jsonText(
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
+): AsyncGenerator<string> {
   const keys = keysOf(columns);
   let before = '[';
   for await (const rows of chunks) {
@@ -144,22 +163,25 @@ export async function* jsonText(columns: readonly Column[], chunks: AsyncIterabl
   yield before === '[' ? '[]\n' : '\n]\n';
 }
 
-/** The same objects as newline-delimited JSON: one a line, nothing around them. */
-export async function* ndjsonText(columns: readonly Column[], chunks: AsyncIterable<Rows>): AsyncGenerator<string> {
+/** The same objects as newline-delimited JSON. */
+export async function* ndjsonText(
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
+): AsyncGenerator<string> {
   const keys = keysOf(columns);
   for await (const rows of chunks) yield rows.map((row) => `${objectText(columns, keys, row)}\n`).join('');
 }
 
 /** Each column's key with its colon. */
-function keysOf(columns: readonly Column[]): readonly string[] {
+function keysOf(columns: readonly ResultColumn[]): readonly string[] {
   return distinctNames(columns).map((name) => `${JSON.stringify(name)}:`);
 }
 
-function objectText(columns: readonly Column[], keys: readonly string[], row: readonly Cell[]): string {
+function objectText(columns: readonly ResultColumn[], keys: readonly string[], row: readonly ResultCell[]): string {
   return `{${keys.map((key, at) => key + valueText(columns[at]?.kind ?? 'text', row[at] ?? null)).join(',')}}`;
 }
 
-function valueText(kind: Kind, cell: Cell): string {
+function valueText(kind: CellKind, cell: ResultCell): string {
   if (cell === null) return 'null';
   const text = cellText(cell);
   switch (kind) {
@@ -168,7 +190,7 @@ function valueText(kind: Kind, cell: Cell): string {
     case 'boolean':
       return text;
     case 'json':
-      // Inside JSON these can only be white space between two tokens; ndjson needs line breaks gone.
+      // In valid JSON these are only white space between tokens; ndjson must not have line breaks.
       return text.replaceAll(/[\t\r\n]+/g, ' ');
     case 'time':
     case 'text':

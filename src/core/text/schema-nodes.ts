@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** A node's `error` is what was expected there, in words; an object's for an unknown key is the keys that it has: see `faultLine`. */
+/**
+ * A strict object. The `error` of a node is what was expected, in words; for an unknown key it is the list of known
+ * keys: see `faultLine`.
+ */
 export function object<S extends z.ZodRawShape>(expected: string, shape: S): z.ZodObject<S, z.core.$strict> {
   const keys = Object.keys(shape).join(' ');
   return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? keys : expected) });

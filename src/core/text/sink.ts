@@ -2,14 +2,14 @@ import type { Writable } from 'node:stream';
 import { LedgerlakeError, messageOf, systemCode } from '../errors.js';
 import { printableColoured, printableLines } from '../printable.js';
 
-/** Where a command's results go: process.stdout, or a test's stream. */
+/** The destination of a command's results: process.stdout, or a test's stream. */
 export interface Output extends Writable {
   readonly isTTY?: boolean;
-  /** Cells of the terminal. */
+  /** Width of the terminal in cells. */
   readonly columns?: number;
 }
 
-/** The width in cells of the terminal that an output is, or undefined where it is none. */
+/** The width of a terminal in cells; undefined where the output is no terminal. */
 export function terminalWidth(output: Output): number | undefined {
   return output.isTTY === true && output.columns !== undefined && output.columns > 0 ? output.columns : undefined;
 }
@@ -17,20 +17,20 @@ export function terminalWidth(output: Output): number | undefined {
 /** Wider lines are hard to read. */
 const widest = 110;
 
-/** The characters that a line of prose has there at the most. */
+/** Maximum characters of a line of prose on an output. */
 export function proseWidth(output: Output): number {
   return Math.min(widest, terminalWidth(output) ?? widest);
 }
 
-/** What a write fails with when nobody reads any more: `| head`, or a terminal that was closed. */
+/** Codes of writes that fail because the reader closed the output: `| head`, or a closed terminal. */
 const closed = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
 
-/** Whether a write failed because nobody reads any more, which is no error of the writer's. */
+/** Whether a write failed because the reader closed the output, which is no error. */
 export function isUnread(error: unknown): boolean {
   return closed.has(systemCode(error) ?? '');
 }
 
-/** What a write fails with else. */
+/** The error for any other failed write. */
 export function outputError(cause: unknown): LedgerlakeError {
   const found = messageOf(cause);
   return new LedgerlakeError('OUTPUT', `expected an output that accepts data, got ${found}; write it elsewhere`, {
@@ -38,7 +38,7 @@ export function outputError(cause: unknown): LedgerlakeError {
   });
 }
 
-/** Writes text for people, or JSON, whose strings stay what they are: what a terminal must not get shows as an escape. */
+/** Writes text for people, or JSON, with escapes for unsafe characters; the values of JSON strings stay the same. */
 export async function writeText(
   output: Writable,
   pieces: AsyncIterable<string> | Iterable<string>,
@@ -55,11 +55,11 @@ async function* shown(
 }
 
 /**
- * Writes the pieces in turn, each only when the one before it has been taken. False when the reader closed its end:
- * then the rest is not asked for, and that is no error. Throws what else a write fails with (a full disk).
+ * Writes the pieces in turn, each once the previous one is written. False where the reader closed the output: then the
+ * rest isn't read, and that is no error. Throws OUTPUT for other failed writes (a full disk), and what `pieces` throws.
  */
 export async function writeExact(output: Writable, pieces: AsyncIterable<string> | Iterable<string>): Promise<boolean> {
-  // A failed write is reported to its callback and as an event; the event ends the process where nobody listens.
+  // A failed write is reported to its callback and as an event; without a listener the event ends the process.
   const ignore = (): void => undefined;
   output.on('error', ignore);
   try {
@@ -78,7 +78,7 @@ export async function writeExact(output: Writable, pieces: AsyncIterable<string>
   return true;
 }
 
-/** Tells a write that failed from a source that did. */
+/** Distinguishes a failed write from a failed source. */
 class WriteFailure extends Error {
   constructor(cause: Error) {
     super(cause.message, { cause });

@@ -1,40 +1,41 @@
 import { formatCount } from './amounts.js';
-import { cellText, type Cell, type Column, type Rows } from './rows.js';
+import { cellText, type ResultCell, type ResultColumn, type ResultRows } from './rows.js';
 import { printable } from '../printable.js';
 import { currencyPlaces, roundedDecimal, trimmedDecimal } from './money.js';
 import { displayWidth, fitted, wrapped } from './width.js';
 
 export interface TableOptions {
-  /** Cells of the terminal; undefined: no limit, and nothing is cut. */
+  /** Width of the terminal in cells; undefined: no limit, and nothing is cut. */
   readonly width?: number | undefined;
   /** Whether the number of rows is printed below the table; default: true. */
   readonly footer?: boolean;
 }
 
-/** So many rows are looked at before their widths are settled. */
+/** Rows whose cells determine the widths of a box. */
 const batch = 1000;
 
 /**
- * Rows as a table in a box for people: numbers to the right, NULL as `NULL` (a text that says the same is quoted), amounts
- * in the digits of their currency and aligned on the point, with a line below the table where some are rounded. Holds 1,000 rows at a time; where later ones need wider columns the box is closed and a wider one opened.
+ * Rows as a boxed table for people: numbers right-aligned, NULL as `NULL` (the same text is quoted), amounts with their
+ * currency's decimals and aligned on the point, with a note below the table where some are rounded. Memory holds 1,000
+ * rows at a time; where later rows need wider columns, the box is closed and a wider one opened.
  */
 export async function* tableText(
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   options: TableOptions = {},
 ): AsyncGenerator<string> {
   const named = columns.map(({ name, kind }) => ({ name: printable(name), kind }));
   const amounts = new AmountTexts(columns);
   let count = 0;
-  let wishes: Wishes | undefined;
+  let preferred: PreferredWidths | undefined;
   let layout: Layout | undefined;
   for await (const rows of batches(chunks)) {
     count += rows.length;
     const texts = amounts.aligned(
       rows.map((row) => row.map((cell, at) => amounts.textOf(cell, at, row) ?? shownText(cell))),
     );
-    wishes = wishesOf(named, texts, wishes);
-    const next = layoutOf(named, wishes, options.width);
+    preferred = preferredWidths(named, texts, preferred);
+    const next = layoutOf(named, preferred, options.width);
     let text = '';
     if (layout === undefined || !same(layout, next)) {
       if (layout !== undefined) text += rule(layout, '└', '┴', '┘');
@@ -44,7 +45,7 @@ export async function* tableText(
     yield text + texts.map((row) => line(named, row, next)).join('');
   }
   if (layout === undefined) {
-    layout = layoutOf(named, wishesOf(named, []), options.width);
+    layout = layoutOf(named, preferredWidths(named, []), options.width);
     yield head(named, layout);
   }
   yield rule(layout, '└', '┴', '┘');
@@ -53,13 +54,16 @@ export async function* tableText(
   yield amounts.footnote();
 }
 
-/** Cells of a terminal that the heading of a row takes. */
+/** Width of a row's heading in cells. */
 const headingWidth = 40;
 
-/** Rows below each other, a line for each column, for those that are too wide for a table: cells as in a table, none of them cut. */
+/**
+ * Rows in vertical form, a line for each column, for rows that are too wide for a table: cells as in a table, but never
+ * cut.
+ */
 export async function* verticalText(
-  columns: readonly Column[],
-  chunks: AsyncIterable<Rows>,
+  columns: readonly ResultColumn[],
+  chunks: AsyncIterable<ResultRows>,
   options: Pick<TableOptions, 'footer'> = {},
 ): AsyncGenerator<string> {
   const names = columns.map(({ name }) => printable(name));
@@ -81,23 +85,23 @@ export async function* verticalText(
   yield amounts.footnote();
 }
 
-/** Amounts that a footnote has exactly. */
+/** Maximum number of exact amounts in a footnote. */
 const mostExact = 3;
 
 /**
- * The cells of columns that hold amounts, as people write them: in the digits of the currency that the row names, rounded
- * half to even; where no column names one, exactly, with at least two.
+ * Formats amounts for people: with the decimals of the row's currency, rounded half to even; without a currency column
+ * exactly, with at least two decimals.
  */
 class AmountTexts {
-  /** Amounts that are shown rounded, and the first of them. */
+  /** The number of rounded amounts, and the first exact ones. */
   #rounded = 0;
   readonly #exact: string[] = [];
-  /** For each column that holds amounts, the one with their currency. */
+  /** By column of amounts: the column with their currency. */
   readonly #currencies = new Map<number, number | undefined>();
-  /** For each of them, the most digits behind the point yet. */
+  /** By column of amounts: the maximum number of decimals so far. */
   readonly #places = new Map<number, number>();
 
-  constructor(columns: readonly Column[]) {
+  constructor(columns: readonly ResultColumn[]) {
     const columnIndex = new Map(columns.map(({ name }, at) => [name, at]));
     for (const [at, { name, isAmount = false }] of columns.entries()) {
       if (!isAmount) continue;
@@ -108,7 +112,7 @@ class AmountTexts {
   }
 
   /** Undefined for a cell that isn't an amount. */
-  textOf(cell: Cell, at: number, row: readonly Cell[]): string | undefined {
+  textOf(cell: ResultCell, at: number, row: readonly ResultCell[]): string | undefined {
     if (cell === null || !this.#currencies.has(at)) return undefined;
     const currency = row[this.#currencies.get(at) ?? -1];
     const exact = cellText(cell);
@@ -127,14 +131,14 @@ class AmountTexts {
     return text;
   }
 
-  /** What the amounts are that are shown rounded; empty where none is. */
+  /** The note on rounded amounts; empty where none is rounded. */
   footnote(): string {
     if (this.#rounded === 0) return '';
     const more = this.#rounded > this.#exact.length ? ' …' : '';
     return `${formatCount(this.#rounded, 'amount')} rounded to the currency's digits (exactly ${this.#exact.join(', ')}${more}): csv and json are exact\n`;
   }
 
-  /** Puts the points of each column below each other. */
+  /** Aligns the points of each column. */
   aligned(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
     if (this.#places.size === 0) return rows;
     return rows.map((row) =>
@@ -147,15 +151,15 @@ class AmountTexts {
   }
 }
 
-/** Digits behind the point. */
+/** The number of decimals. */
 function placesOf(text: string): number {
   const point = text.indexOf('.');
   return point < 0 ? 0 : text.length - point - 1;
 }
 
-/** The rows in batches of 1,000 or a little more, so that a filter's many small chunks don't each get a box. */
-async function* batches(chunks: AsyncIterable<Rows>): AsyncGenerator<Rows> {
-  let waiting: (readonly Cell[])[] = [];
+/** Batches of 1,000 rows or slightly more, so that the many small chunks of a filter share a box. */
+async function* batches(chunks: AsyncIterable<ResultRows>): AsyncGenerator<ResultRows> {
+  let waiting: (readonly ResultCell[])[] = [];
   for await (const rows of chunks) {
     for (const row of rows) waiting.push(row);
     if (waiting.length < batch) continue;
@@ -165,18 +169,18 @@ async function* batches(chunks: AsyncIterable<Rows>): AsyncGenerator<Rows> {
   if (waiting.length > 0) yield waiting;
 }
 
-function shownText(cell: Cell): string {
+function shownText(cell: ResultCell): string {
   if (cell === null) return 'NULL';
   if (cell === 'NULL') return '"NULL"';
   return printable(cellText(cell));
 }
 
-function head(columns: readonly Column[], layout: Layout): string {
+function head(columns: readonly ResultColumn[], layout: Layout): string {
   const names = columns.map((column) => column.name);
   return rule(layout, '┌', '┬', '┐') + line(columns, names, layout) + rule(layout, '├', '┼', '┤');
 }
 
-function line(columns: readonly Column[], texts: readonly string[], layout: Layout): string {
+function line(columns: readonly ResultColumn[], texts: readonly string[], layout: Layout): string {
   const cells = layout.shown.map((at) => {
     const width = layout.widths[at] ?? 0;
     const text = fitted(texts[at] ?? '', width);
@@ -191,7 +195,7 @@ function rule(layout: Layout, left: string, middle: string, right: string): stri
   return `${left}${withGap(cells, layout, '───').join(middle)}${right}\n`;
 }
 
-/** Puts `mark` where columns are left out. */
+/** Inserts `mark` where columns are left out. */
 function withGap(lines: readonly string[], { shown, widths }: Layout, mark: string): readonly string[] {
   if (shown.length === widths.length) return lines;
   const gap = shown.findIndex((at, index) => at !== index);
@@ -203,11 +207,11 @@ function footer(rows: number, shown: number, columns: number): string {
   return shown < columns ? `${text}, ${shown} of ${columns} columns shown\n` : `${text}\n`;
 }
 
-/** Names that are listed of columns without room. */
+/** Maximum number of listed names of left-out columns. */
 const mostNames = 12;
 
-/** Which columns find no room, and what shows them; empty where all are shown. */
-function hiddenNote(columns: readonly Column[], { shown }: Layout, width: number | undefined): string {
+/** The note on left-out columns and how to see them; empty where all are shown. */
+function hiddenNote(columns: readonly ResultColumn[], { shown }: Layout, width: number | undefined): string {
   const hidden = columns.filter((_, at) => !shown.includes(at)).map(({ name }) => name);
   if (hidden.length === 0) return '';
   const more = hidden.length > mostNames ? ` and ${hidden.length - mostNames} more` : '';
@@ -220,7 +224,7 @@ function same(one: Layout, other: Layout): boolean {
   return one.shown.join() === other.shown.join() && one.widths.join() === other.widths.join();
 }
 
-/** Which columns a table shows and how wide, in cells of the terminal. */
+/** The columns that a table shows, and their widths in cells. */
 export interface Layout {
   /** Indices of the columns shown, ascending; a column with an ellipsis replaces those that are left out. */
   readonly shown: readonly number[];
@@ -228,17 +232,21 @@ export interface Layout {
   readonly widths: readonly number[];
 }
 
-/** What the columns would like to have: how wide the widest cell of each is, and how wide its name. */
-export interface Wishes {
+/** The preferred widths of columns in cells: those of their names and of their widest cells. */
+export interface PreferredWidths {
   readonly names: readonly number[];
   readonly cells: readonly number[];
 }
 
-/** Text is not cut to less than this before columns are left out. */
+/** Minimum width of a text column; columns are left out before text is cut further. */
 const leastText = 12;
 
-/** The wishes of these rows, and of those before them. */
-function wishesOf(columns: readonly Column[], texts: readonly (readonly string[])[], before?: Wishes): Wishes {
+/** The preferred widths of these rows and of the earlier ones. */
+function preferredWidths(
+  columns: readonly ResultColumn[],
+  texts: readonly (readonly string[])[],
+  before?: PreferredWidths,
+): PreferredWidths {
   const cells = columns.map((_, at) => before?.cells[at] ?? 0);
   for (const row of texts) {
     for (const [at, text] of row.entries()) cells[at] = Math.max(cells[at] ?? 0, displayWidth(text));
@@ -247,22 +255,22 @@ function wishesOf(columns: readonly Column[], texts: readonly (readonly string[]
 }
 
 /**
- * Fits the columns into `limit` cells (undefined: any width). Text gives way first, the widest before the others; then
- * columns are left out from the middle. Numbers and times are never cut, so a single one may be wider than the limit.
+ * Fits the columns into `limit` cells (undefined: any width). Text columns shrink first; then columns are left out from
+ * the middle. Numbers and times are never cut, so a single column may exceed the limit.
  */
-function layoutOf(columns: readonly Column[], wishes: Wishes, limit: number | undefined): Layout {
-  const wanted = columns.map((_, at) => Math.max(wishes.names[at] ?? 0, wishes.cells[at] ?? 0, 1));
+function layoutOf(columns: readonly ResultColumn[], preferred: PreferredWidths, limit: number | undefined): Layout {
+  const wanted = columns.map((_, at) => Math.max(preferred.names[at] ?? 0, preferred.cells[at] ?? 0, 1));
   const all = columns.map((_, at) => at);
   if (limit === undefined || total(all, wanted, all.length) <= limit) return { shown: all, widths: wanted };
 
   const least = columns.map(({ kind }, at) => {
     const elastic = kind === 'text' || kind === 'json';
-    return Math.min(wanted[at] ?? 1, elastic ? leastText : Math.max(wishes.cells[at] ?? 0, 4));
+    return Math.min(wanted[at] ?? 1, elastic ? leastText : Math.max(preferred.cells[at] ?? 0, 4));
   });
   const shown = [...all];
   while (shown.length > 1 && total(shown, least, all.length) > limit) shown.splice(shown.length >> 1, 1);
 
-  // What is left over is given out evenly, one cell to each column in turn, until it is gone or all have their fill.
+  // The remaining width is distributed evenly until it is used up or all columns have their preferred width.
   const widths = [...least];
   let spare = limit - total(shown, widths, all.length);
   if (shown.length === 1 && spare < 0) return { shown, widths: narrowed(columns, shown, widths, spare) };
@@ -278,8 +286,13 @@ function layoutOf(columns: readonly Column[], wishes: Wishes, limit: number | un
   return { shown, widths };
 }
 
-/** A last column of text on a very narrow terminal. */
-function narrowed(columns: readonly Column[], shown: readonly number[], widths: number[], spare: number): number[] {
+/** Shrinks the last remaining column where it is text, for a very narrow terminal. */
+function narrowed(
+  columns: readonly ResultColumn[],
+  shown: readonly number[],
+  widths: number[],
+  spare: number,
+): number[] {
   const [at = 0] = shown;
   const kind = columns[at]?.kind;
   if (kind === 'text' || kind === 'json') widths[at] = Math.max(1, (widths[at] ?? 1) + spare);

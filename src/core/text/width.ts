@@ -2,11 +2,11 @@ const plain = /^[\x20-\x7e]*$/;
 /** East Asian wide and full-width characters, which take two cells of a terminal, and emoji shown as pictures. */
 const wide =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1aff0}-\u{1b2fb}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f|[\d#*]\ufe0f?\u20e3|\p{Regional_Indicator}{2})/u;
-/** Made with the first text that needs it: it takes as long as everything else that a table needs. */
+/** Created for the first text that needs it: creating it takes as long as printing a table. */
 let segmenter: Intl.Segmenter | undefined;
 const invisible = /^[\p{Mark}\p{Format}\p{Control}]+$/u;
 
-/** How many cells of a terminal a text without control characters takes. */
+/** The width in cells of a text without control characters. */
 export function displayWidth(text: string): number {
   if (plain.test(text)) return text.length;
   let width = 0;
@@ -14,7 +14,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** The text, or where it takes more than `width` cells (at least 1) its beginning and an ellipsis. */
+/** The text; where it is wider than `width` cells (at least 1), its beginning and an ellipsis. */
 export function fitted(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   if (plain.test(text)) return `${text.slice(0, width - 1)}…`;
@@ -38,7 +38,7 @@ function graphemeWidth(grapheme: string): number {
   return invisible.test(grapheme) ? 0 : 1;
 }
 
-/** Rows of cells as lines: the first column to the left, the others to the right. */
+/** Rows of cells as aligned lines: the first column left-aligned, the others right-aligned. */
 export function grid(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) => {
@@ -47,7 +47,7 @@ export function grid(rows: readonly (readonly string[])[]): string[] {
   });
 }
 
-/** A text on lines of up to `width` characters; a word that is longer has one of its own, as what backticks quote: a command. */
+/** A text wrapped to lines of up to `width` characters. A longer word has its own line; text in backticks isn't broken. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
@@ -59,8 +59,8 @@ export function wrapped(text: string, width: number): string[] {
 }
 
 /**
- * A text for a terminal of `width` cells: lines of prose that are wider go on, indented, below. Lines that are indented or have
- * columns are commands and tables, and stay as they are; undefined: so do all.
+ * A text for a terminal of `width` cells: longer lines of prose are wrapped with indentation. Lines that are indented
+ * or have columns are commands and tables and stay unchanged; undefined: all lines stay.
  */
 export function folded(text: string, width: number | undefined): string {
   if (width === undefined) return text;
@@ -71,14 +71,14 @@ export function folded(text: string, width: number | undefined): string {
     .join('\n');
 }
 
-/** A text of paragraphs on lines of up to `width` characters. */
+/** A text of paragraphs, wrapped to lines of up to `width` characters. */
 export function textLines(text: string, width: number): string[] {
   return text
     .split('\n\n')
     .flatMap((paragraph, at) => [...(at === 0 ? [] : ['']), ...paragraphLines(paragraph, width)]);
 }
 
-/** A paragraph; one whose lines have columns is a list, of which each line goes on below its last column. */
+/** The lines of a paragraph. One whose lines have columns is a list: each line is wrapped below its last column. */
 function paragraphLines(paragraph: string, width: number): string[] {
   const lines = paragraph.split('\n');
   if (!lines.some((line) => /\S {2,}\S/.test(line))) return wrapped(lines.map((line) => line.trim()).join(' '), width);
@@ -89,7 +89,7 @@ function paragraphLines(paragraph: string, width: number): string[] {
   });
 }
 
-/** A text on lines of up to `width` characters, each after so many blanks. */
+/** A text wrapped to lines of up to `width` characters, indented by `by` blanks. */
 export function indented(text: string, by: number, width: number): string[] {
   return wrapped(text, Math.max(width - by, 20)).map((line) => `${' '.repeat(by)}${line}`);
 }

@@ -1,22 +1,23 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 import { currencyPlaces } from './money.js';
-import { cellText, type Cell, type Column, type Rows } from './rows.js';
+import { cellText, type ResultCell, type ResultColumn, type ResultRows } from './rows.js';
 
-/** A table of a workbook, with the names of its columns in the first row. */
+/** A sheet of a workbook, with the column names in the first row. */
 export interface Sheet {
-  /** At most 31 characters, without `[]:*?/\`. */
+  /** At most 31 characters, none of `[]:*?/\`. */
   readonly name: string;
-  readonly columns: readonly Column[];
-  readonly rows: Rows;
+  readonly columns: readonly ResultColumn[];
+  readonly rows: ResultRows;
 }
 
-/** What a workbook ends with, so that it is known again and a file of somebody else's is never written over. */
+/** The comment at the end of a workbook: only files with it are overwritten. */
 export const workbookMark = 'ledgerlake report';
 
 /**
- * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with the digits that they have, all else
- * is text, so that nothing becomes a formula. Amounts are shown in the digits of the currency that the column `currency` tells,
- * and keep all that they have. A spreadsheet keeps 15 digits of a number. The same sheets give the same bytes.
+ * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with all their digits, all other cells
+ * are text, so that nothing becomes a formula. Amounts are shown with the decimals of the currency in the column
+ * `currency`, and keep all their digits. A spreadsheet keeps 15 digits of a number. The same sheets give the same
+ * bytes.
  */
 export function workbook(sheets: readonly Sheet[]): Buffer {
   const files: [string, string][] = [
@@ -65,10 +66,10 @@ function book(sheets: readonly Sheet[]): string {
 
 /** Formats of amounts, by their decimal places. */
 const amountFormats = ['#,##0', '#,##0.0', '#,##0.00', '#,##0.000', '#,##0.0000'];
-/** Below it the formats of a spreadsheet's own. */
+/** Lower ids are built-in formats. */
 const firstFormat = 164;
 
-/** 0: as it is; 1: a bold heading; from 2 on: an amount without decimal places, with one, and so on. */
+/** Styles: 0: default; 1: a bold heading; from 2 on: an amount without decimals, with one, and so on. */
 const firstAmountStyle = 2;
 
 const cellStyles = [
@@ -89,10 +90,10 @@ const styles =
   '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>' +
   `<cellXfs count="${cellStyles.length}">${cellStyles.join('')}</cellXfs></styleSheet>`;
 
-/** Columns are as wide as their texts, up to this many characters. */
+/** Maximum width of a column in characters. */
 const widest = 48;
 
-/** The heading stays in sight, and a printed page is as wide as the table. */
+/** The heading row is frozen, and a printed page is as wide as the table. */
 function sheetXml({ columns, rows }: Sheet): string {
   const head = columns.map(({ name }) => textCell(name, 1)).join('');
   const currencyAt = columns.findIndex(({ name }) => name === 'currency');
@@ -113,7 +114,7 @@ function sheetXml({ columns, rows }: Sheet): string {
   );
 }
 
-function cellXml(cell: Cell, column: Column | undefined, places: number): string {
+function cellXml(cell: ResultCell, column: ResultColumn | undefined, places: number): string {
   if (cell === null) return '<c/>';
   const text = cellText(cell);
   if (column?.kind !== 'number' || !/^-?\d+(?:\.\d+)?$/.test(text)) return textCell(text, 0);
@@ -124,10 +125,10 @@ function textCell(text: string, style: number): string {
   return `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escaped(text)}</t></is></c>`;
 }
 
-/** Most characters of a cell. */
+/** Maximum characters of a cell. */
 const mostText = 32_767;
 
-/** What XML can't have becomes a replacement character. */
+/** Characters that XML doesn't allow become replacement characters. */
 function escaped(text: string): string {
   return text
     .slice(0, mostText)

@@ -31,12 +31,12 @@ const html = (status: number): Outcome => ({ status, body: webPage, headers: { '
 const unanswered = (delivery: Delivery): Outcome => ({ status: 0, body: '', delivery });
 
 /** The refusal for several causes, for which the live service has the same reason. */
-function unexplained(): Refusal {
-  return new Refusal(400, 'Request was not valid or data requested exceeds data retention period.');
+function unexplained(): HttpRefusal {
+  return new HttpRefusal(400, 'Request was not valid or data requested exceeds data retention period.');
 }
 
-const failed = () => new Refusal(500, 'We encountered an internal error. Please try again.');
-const unavailable = () => new Refusal(503, 'The service is temporarily unavailable. Please try again.');
+const failed = () => new HttpRefusal(500, 'We encountered an internal error. Please try again.');
+const unavailable = () => new HttpRefusal(503, 'The service is temporarily unavailable. Please try again.');
 
 /** An error of the sign-in, whose body differs from the other operations' (RFC 6749, section 5.2). */
 function signInError(status: number, error: string, description: string): Outcome {

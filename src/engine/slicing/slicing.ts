@@ -1,7 +1,7 @@
-import type { Table, Tabled } from '../../core/columns/table.js';
+import type { Table, PipelineTables } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { Batch, Job, Pipeline, Reading } from '../run/pipeline.js';
 import type { Slice, SliceQueue } from '../run/slice-queue.js';
 import type { Day } from './day-states.js';
@@ -16,7 +16,7 @@ export interface SyncJob extends Job {
   /** The same where the user has said how far to look back; `Infinity`: the schedule decides. */
   readonly requestedLookBackFrom: number;
   /** What earlier runs were asked for of the pipeline, and isn't loaded. */
-  readonly asked: readonly AskedRange[];
+  readonly asked: readonly RequestedRange[];
   /** Whether it is one of several runs that make a sync, none of which may take long before its first slice. */
   readonly isInTurns: boolean;
   /** Whether an earlier run of this sync has read a slice, by its label. */
@@ -118,7 +118,7 @@ export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
 }
 
 /** The table whose commits make a slice of a pipeline count. */
-export function mainTable({ name, tables }: Tabled): Table {
+export function mainTable({ name, tables }: PipelineTables): Table {
   const main = tables.at(-1);
   if (main === undefined) throw new Error(`the pipeline ${name} has no table`);
   return main;

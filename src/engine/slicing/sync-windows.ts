@@ -1,4 +1,4 @@
-import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../core/windows.js';
 
 /** A window to read, and the loaded windows inside it that it replaces. */
@@ -34,7 +34,7 @@ const mostAskedDays = 731;
  * From when on a sync loads what earlier runs were asked for and have not loaded: all that a sync was asked for, of a backfill
  * the last 90 days. `Infinity`: nothing.
  */
-export function askedFrom(asked: readonly AskedRange[], end: number): number {
+export function askedFrom(asked: readonly RequestedRange[], end: number): number {
   const from = asked.flatMap((range) => {
     const days = range.command === 'sync' ? mostAskedDays : backDays;
     const start = Math.max(range.start, dayStart(end - days * dayMs));
@@ -49,7 +49,7 @@ export function askedFrom(asked: readonly AskedRange[], end: number): number {
  *
  * @param asked of the same pipeline, and not loaded
  */
-export function syncRange(loaded: readonly Window[], end: number, asked: readonly AskedRange[] = []): Window {
+export function syncRange(loaded: readonly Window[], end: number, asked: readonly RequestedRange[] = []): Window {
   const back = dayStart(end - backDays * dayMs);
   const first = Math.min(...loaded.map((window) => window.start));
   const newest = Math.max(...loaded.map((window) => window.end));
@@ -60,7 +60,11 @@ export function syncRange(loaded: readonly Window[], end: number, asked: readonl
 }
 
 /** Gaps that a sync leaves to a backfill: between loaded windows, and of what a backfill was asked for. */
-export function olderGaps(loaded: readonly Window[], { start }: Window, asked: readonly AskedRange[] = []): Window[] {
+export function olderGaps(
+  loaded: readonly Window[],
+  { start }: Window,
+  asked: readonly RequestedRange[] = [],
+): Window[] {
   const first = Math.min(...[...loaded, ...asked].map((window) => window.start));
   return first < start ? uncovered({ start: first, end: start }, loaded) : [];
 }

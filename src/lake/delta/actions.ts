@@ -41,7 +41,7 @@ export interface Remove {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** What an application has done: here, the load keys that a pipeline has read, with how often. */
+/** An application's transaction: here a load key that a pipeline has read, with the number of times as version. */
 export interface Txn {
   readonly appId: string;
   readonly version: number;
@@ -56,23 +56,23 @@ export type Action =
   | { readonly txn: Txn }
   | { readonly commitInfo: Readonly<Record<string, unknown>> };
 
-/** What can be done about a file of a log. */
+/** Advice for a damaged file of a log. */
 export const restoreLog = 'restore the file from a copy, or run `ledgerlake rebuild --log`';
 
-/** Why a file of a log can't be read, without what can be done about it. */
+/** Why a file of a log can't be read, without the advice. */
 export function logFault(error: unknown): string {
   return messageOf(error).replace(`; ${restoreLog}`, '');
 }
 
-/** Which commit a file is. */
+/** The identity of a commit file. */
 interface CommitId {
   readonly table: string;
   readonly version: number;
 }
 
 /**
- * One action a line. The first, if it is a `commitInfo`, also has in its `operationMetrics` how many there are, which commit this
- * is and the SHA-256 of all of it: a file that is cut off, changed or stands for another one shows.
+ * Encodes actions, one a line. A leading `commitInfo` gets `operationMetrics` with the number of actions, the table,
+ * the version and the SHA-256 of the file, so that a truncated, changed or exchanged file is detected.
  */
 export function encodeActions(actions: readonly Action[], id: CommitId): Uint8Array {
   const [first, ...others] = actions;
@@ -97,10 +97,11 @@ function digest(first: string, rest: string | Uint8Array): string {
 }
 
 /**
- * Reads a commit file. Actions that this program doesn't know are skipped, as the protocol asks: what a reader must
- * not pass over stands in `protocol`.
+ * Reads a commit file. Unknown actions are kept but ignored, as the protocol requires: features that a reader must not
+ * ignore are in `protocol`.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file, where a line isn't an action, or where the file isn't what was written
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a line isn't an action, or the file has changed since it was
+ * written
  */
 export function decodeActions(bytes: Uint8Array, file: string, id: CommitId): Action[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -121,12 +122,12 @@ export function decodeActions(bytes: Uint8Array, file: string, id: CommitId): Ac
   return actions;
 }
 
-/** Whether a commit that was read has a checksum, and so is what was written. */
+/** Whether a commit has a checksum, which was verified when it was read. */
 export function isChecked(actions: readonly Action[]): boolean {
   return writtenMetrics(actions)?.metrics['sha256'] !== undefined;
 }
 
-/** What a commit says of itself, if this program wrote it; other writers don't say. */
+/** The metrics in a commit of this program; undefined for another writer's. */
 function writtenMetrics([first]: readonly Action[]):
   { readonly commitInfo: Fields; readonly metrics: Fields } | undefined {
   if (first === undefined || !('commitInfo' in first)) return undefined;
@@ -135,7 +136,7 @@ function writtenMetrics([first]: readonly Action[]):
   return isOurs && isObject(metrics) ? { commitInfo: first.commitInfo, metrics } : undefined;
 }
 
-/** Compares a commit with what it says of itself. */
+/** Compares a commit with its metrics. */
 function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, id: CommitId): void {
   const written = writtenMetrics(actions);
   if (written === undefined) return;
@@ -144,7 +145,7 @@ function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, i
   if (Number.isSafeInteger(announced) && announced > actions.length) {
     throw damaged(file, actions.length, `the file is cut off, it began with ${announced}`);
   }
-  // Versions before this one wrote none.
+  // Earlier program versions wrote none.
   if (sha256 === undefined) return;
   const rest = bytes.subarray(bytes.indexOf('\n') + 1);
   if (digest(withMetrics(written.commitInfo, metrics), rest) !== sha256) {
@@ -159,7 +160,7 @@ function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, i
 }
 
 /**
- * Takes a value for an action: `at` is its line or row in the file, from 0.
+ * Checks that a value is an action; `at` is its line or row in the file, from 0.
  *
  * @throws LedgerlakeError LAKE_LOG naming the file and position where it isn't one
  */
@@ -181,11 +182,11 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The fields that this program relies on, each with what it must be. */
+/** Checks of the fields that this program uses. */
 const shapes: Readonly<Record<string, (fields: Fields) => boolean>> = {
   protocol: (fields) =>
     typeof fields['minReaderVersion'] === 'number' && typeof fields['minWriterVersion'] === 'number',
-  // When it was created only says since when a lake is there: whoever asks takes no other value than an instant.
+  // `createdTime` is checked where it is used.
   metaData: ({ id, schemaString, partitionColumns, configuration, format }) =>
     typeof id === 'string' &&
     typeof schemaString === 'string' &&
@@ -208,12 +209,12 @@ const shapes: Readonly<Record<string, (fields: Fields) => boolean>> = {
   txn: ({ appId, version }) => typeof appId === 'string' && Number.isSafeInteger(version),
 };
 
-/** Other writers leave out what they don't say, or write null. */
+/** Other writers omit unknown values, or write null. */
 function isLeftOut(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-/** An object of texts, of which some may be null. */
+/** Whether a value is an object of texts and nulls. */
 function isTexts(value: unknown): value is Readonly<Record<string, string | null>> {
   return isObject(value) && Object.values(value).every((text) => typeof text === 'string' || text === null);
 }

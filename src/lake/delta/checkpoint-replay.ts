@@ -3,7 +3,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { isChecked, logFault, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
 import { isReadable, type DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 
-/** A checkpoint that says something else than the commits that it repeats. */
+/** A checkpoint that contradicts the commits up to its version. */
 interface WrongCheckpoint extends SkippedCheckpoint {
   readonly fault: string;
   /** Whether each of these commits has a checksum, so that the checkpoint is what is wrong. */
@@ -14,12 +14,12 @@ interface WrongCheckpoint extends SkippedCheckpoint {
 interface DamagedCommit {
   /** Within the lake. */
   readonly path: string;
-  /** Why; it does not say what to do. */
+  /** The reason, without advice. */
   readonly fault: string;
 }
 
 export interface Replay {
-  /** Where the checkpoint says something else than the commits; undefined where it doesn't, or where nothing to compare is left. */
+  /** The checkpoint where it contradicts the commits; undefined where it doesn't, or can't be compared. */
   readonly wrong: WrongCheckpoint | undefined;
   readonly commits: readonly DamagedCommit[];
 }
@@ -28,11 +28,11 @@ export interface Replay {
 const readAhead = 32;
 
 /**
- * Replays the commits of a log up to a checkpoint, and compares this with the state that they give there: files with size,
- * partition, statistics and tags, transactions, metaData and protocol. Where the log's beginning was removed, or a commit
- * can't be read, the replay begins at the next checkpoint. A hash is kept of each file and transaction.
+ * Replays the commits of a log up to a checkpoint, and compares the resulting state with the checkpoint: files with
+ * size, partition, statistics and tags, transactions, metaData and protocol. Where the log's start was removed, or a
+ * commit can't be read, the replay starts at the next checkpoint. Memory holds a hash of each file and transaction.
  */
-export async function replayed(log: DeltaLog, upTo: number): Promise<Replay> {
+export async function replayLog(log: DeltaLog, upTo: number): Promise<Replay> {
   const commits: DamagedCommit[] = [];
   const checkpointed = new Set(await log.checkpoints());
   const versions = new Set([...(await log.commits()), ...checkpointed]);
@@ -50,14 +50,14 @@ export async function replayed(log: DeltaLog, upTo: number): Promise<Replay> {
       if (actions === undefined || version !== before + 1) state = undefined;
       before = version;
       if (state !== undefined && actions !== undefined) state.applyCommit(actions);
-      // Before a log's beginning is removed, its new one leaves out transactions behind a version of its own.
+      // The checkpoint behind a FENCE commit may leave out transactions, as a log cleanup does.
       const mayForget = actions?.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === 'FENCE');
       const isNeeded = version === upTo || state === undefined || mayForget === true;
       const checkpoint = isNeeded && checkpointed.has(version) ? await log.checkpoint(version) : undefined;
       if (checkpoint === undefined || !isReadable(checkpoint)) continue;
       const said = new State();
       for (const action of checkpoint.actions) said.apply(action);
-      const fault = state?.difference(said, mayForget === true);
+      const fault = state?.differenceTo(said, mayForget === true);
       if (state === undefined || (mayForget === true && fault === undefined)) state = said;
       if (version === upTo && fault !== undefined)
         wrong = { version, path: log.checkpointPath(version), fault, isCertain: state.isCertain };
@@ -78,7 +78,7 @@ async function readCommit(
   }
 }
 
-/** A table as commits or a checkpoint give it, by hashes. */
+/** The state of a table by commits or a checkpoint, as hashes. */
 class State {
   isCertain = true;
   readonly #files = new Map<string, string>();
@@ -98,8 +98,8 @@ class State {
     else if ('protocol' in action) this.#table.set('protocol', hashOf(protocolValues(action.protocol)));
   }
 
-  /** How what is said differs from this, in words; undefined where it doesn't. */
-  difference(said: State, mayForget: boolean): string | undefined {
+  /** How a checkpoint's state differs from this one, in words; undefined where they are equal. */
+  differenceTo(said: State, mayForget: boolean): string | undefined {
     const texts = [
       ...differing(this.#files, said.#files, 'file', false),
       ...differing(this.#txns, said.#txns, 'transaction', mayForget),
@@ -111,13 +111,15 @@ class State {
 
 function differing(
   replayed: ReadonlyMap<string, string>,
-  said: ReadonlyMap<string, string>,
+  checkpointed: ReadonlyMap<string, string>,
   what: string,
   mayLack: boolean,
 ): string[] {
-  const lacking = mayLack ? [] : [...replayed.keys()].filter((key) => !said.has(key));
-  const more = [...said.keys()].filter((key) => !replayed.has(key));
-  const other = [...replayed].filter(([key, hash]) => said.has(key) && said.get(key) !== hash).map(([key]) => key);
+  const lacking = mayLack ? [] : [...replayed.keys()].filter((key) => !checkpointed.has(key));
+  const more = [...checkpointed.keys()].filter((key) => !replayed.has(key));
+  const other = [...replayed]
+    .filter(([key, hash]) => checkpointed.has(key) && checkpointed.get(key) !== hash)
+    .map(([key]) => key);
   const text = (verb: string, keys: readonly string[]) =>
     keys.length === 0 ? [] : [`it ${verb} ${formatCount(keys.length, what)} (${(keys[0] ?? '').slice(0, 100)})`];
   return [...text('lacks', lacking), ...text('has beside them', more), ...text('says something else of', other)];
@@ -139,7 +141,7 @@ function protocolValues({ minReaderVersion, minWriterVersion }: Protocol): unkno
   return [minReaderVersion, minWriterVersion];
 }
 
-/** In one order, and without those that are null, which a checkpoint can't distinguish from absent ones. */
+/** Sorted, and without nulls, which a checkpoint can't distinguish from absent entries. */
 function entries(map: Readonly<Record<string, string | null>> = {}): unknown {
   return Object.entries(map)
     .filter(([, value]) => value !== null)

@@ -2,22 +2,22 @@ import type { Data, DataType, RecordBatch, Table as ArrowTable } from 'apache-ar
 import { arrow } from '../../core/columns/arrow.js';
 import { guardedGroups } from '../../core/parquet/guarded-groups.js';
 import {
-  elementsOf,
+  listValue,
   encodeRecords,
   listField,
   mapField,
-  pairsOf,
+  mapValue,
   type RecordField,
   type RecordValue,
 } from '../../core/parquet/encoder/encode-records.js';
-import { expectRows, footerAt, writerName } from '../../core/parquet/footer.js';
+import { checkFooterRows, footerAt, writerName } from '../../core/parquet/footer.js';
 import type { RowGroup } from '../../core/parquet/wasm.js';
 import { version } from '../../core/version.js';
 import { readAction, type Action, type Add, type MetaData, type Protocol, type Remove, type Txn } from './actions.js';
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 
-/** All that a table's log amounts to at one version. */
+/** The state of a table at one version of its log. */
 export interface TableState {
   readonly protocol: Protocol;
   readonly metaData: MetaData;
@@ -53,13 +53,13 @@ const columns: readonly RecordField[] = [
   struct('protocol', { name: 'minReaderVersion', type: 'integer' }, { name: 'minWriterVersion', type: 'integer' }),
 ];
 
-/** Rows that are made, written and read at once, some 1 kB each: as objects they take many times what they do in columns. */
+/** Rows of a row group, about 1 kB each: as objects they take many times the memory of columns. */
 const groupRows = 1000;
 
-/** A classic checkpoint: the state of a table in one Parquet file, and how many actions that are. */
+/** Encodes a classic checkpoint: the state of a table in one Parquet file. Returns the number of actions as well. */
 export async function encodeCheckpoint(state: TableState): Promise<{ bytes: Uint8Array; actions: number }> {
   const { bytes, rows } = await encodeRecords(columns, rowsOf(state), groupRows, `${writerName}${version}`);
-  expectRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
+  checkFooterRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
   return { bytes, actions: rows };
 }
 
@@ -74,20 +74,20 @@ function* rowsOf({ protocol, metaData, files, txns, removed = [] }: TableState):
 function addRow({ path, partitionValues, size, modificationTime, stats, tags }: Add): RecordValue {
   return {
     ...{ path, size, modificationTime, stats },
-    partitionValues: pairsOf(partitionValues),
-    // A checkpoint's reader must not take what it holds for news.
+    partitionValues: mapValue(partitionValues),
+    // The files of a checkpoint aren't new to its readers.
     dataChange: false,
-    tags: tags === undefined ? null : pairsOf(tags),
+    tags: tags === undefined ? null : mapValue(tags),
   };
 }
 
-/** What a removal takes to be undone (`swappedOut`) isn't for checkpoints: they have only what the protocol asks for. */
+/** Without the statistics and tags that undo a removal (`swappedOut`): a checkpoint has only the fields of the protocol. */
 function removeRow({ path, deletionTimestamp, partitionValues, size }: Remove): RecordValue {
-  // A bar is for a file that no commit has named: nobody knows more of it.
+  // The tombstone of a file that no commit has added has no partition and size.
   const isKnown = partitionValues !== undefined && size !== undefined;
   return {
     ...{ path, deletionTimestamp, dataChange: false, extendedFileMetadata: isKnown },
-    partitionValues: isKnown ? pairsOf(partitionValues) : null,
+    partitionValues: isKnown ? mapValue(partitionValues) : null,
     size: isKnown ? size : null,
   };
 }
@@ -95,29 +95,30 @@ function removeRow({ path, deletionTimestamp, partitionValues, size }: Remove): 
 function metaDataRow({ id, name, format, schemaString, ...others }: MetaData): RecordValue {
   return {
     ...{ id, name, schemaString },
-    format: { provider: format.provider, options: pairsOf(format.options) },
-    partitionColumns: elementsOf(others.partitionColumns),
-    configuration: pairsOf(others.configuration),
+    format: { provider: format.provider, options: mapValue(format.options) },
+    partitionColumns: listValue(others.partitionColumns),
+    configuration: mapValue(others.configuration),
     createdTime: whole(others.createdTime),
   };
 }
 
-/** Null also for what another writer has written instead of a whole number. */
+/** Also null where another writer has written anything but an integer. */
 function whole(value: number | undefined): number | null {
   return Number.isSafeInteger(value) ? (value ?? 0) : null;
 }
 
 /**
- * Reads a checkpoint's actions, ours or another writer's; columns that it doesn't have are skipped. Only for bytes that are
- * known to be what was written: what is damaged can end the process.
+ * Reads the actions of a checkpoint of any writer; missing columns are skipped. Only for verified bytes: damaged ones
+ * can end the process.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet
+ * file
  */
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<Action[]> {
   const { withParquet } = await import('../../core/parquet/wasm.js');
   return withParquet(bytes, async ({ isLedgerlakeFile, groups }) => {
     const actions: Action[] = [];
-    // Group by group, so that what they are decoded to is never there of all of them.
+    // Group by group, to limit the memory of the decoded columns.
     for (const group of groups) {
       const tables = isLedgerlakeFile ? await tablesOf(group) : [await group.table()];
       for (const { data } of tables.flatMap(({ batches }) => batches)) addActions(actions, data, file);
@@ -127,9 +128,10 @@ export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise
 }
 
 /**
- * The same for bytes that nothing vouches for.
+ * The same for bytes without a checksum.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet
+ * file
  */
 export async function decodeUnchecked(bytes: Uint8Array, file: string): Promise<Action[]> {
   const actions: Action[] = [];
@@ -139,10 +141,13 @@ export async function decodeUnchecked(bytes: Uint8Array, file: string): Promise<
   return actions;
 }
 
-/** Of fewer rows each read costs more than what it finds. */
+/** For fewer rows, several reads cost more than they save. */
 const fewRows = 200;
 
-/** Of many rows nearly all are transactions, which have none of the other columns: to read those costs more than all else. */
+/**
+ * Reads the transactions of a large group separately: nearly all rows are transactions, and reading the other columns
+ * for them takes most of the time.
+ */
 async function tablesOf(group: RowGroup): Promise<readonly ArrowTable[]> {
   if (group.rows < fewRows) return [await group.table()];
   const txns = await group.table({ columns: ['txn'] });
@@ -170,7 +175,7 @@ function addActions(actions: Action[], data: RecordBatch['data'], file: string):
   }
 }
 
-/** From the first row that has a value in a table's only column to behind the last; undefined where one between has none. */
+/** The range of rows that have a value in a table's only column; undefined where it has gaps. */
 function valuesOf(table: ArrowTable): { readonly from: number; readonly to: number } | undefined {
   const column = table.getChildAt(0);
   if (column === null) return undefined;
@@ -181,12 +186,12 @@ function valuesOf(table: ArrowTable): { readonly from: number; readonly to: numb
   return to - from === table.numRows - column.nullCount ? { from, to } : undefined;
 }
 
-/** Gives the value in a row, undefined where it is null. */
+/** Returns the value of a row; undefined for null. */
 type Reader = (row: number) => unknown;
 
 /**
- * Reads rows of Arrow data as plain objects: nulls left out, 64-bit integers as numbers, maps as objects; what JSON
- * would have given. Arrow's own row objects cost ten times as much, and a checkpoint has a row for each file and load key.
+ * Reads rows of Arrow data as plain objects, as JSON would have them: without nulls, 64-bit integers as numbers, maps
+ * as objects. Arrow's row objects take ten times as long, and a checkpoint has a row for each file and load key.
  */
 function rowReader(data: Data): Reader {
   const value = valueReader(data);
@@ -213,7 +218,7 @@ function valueReader(data: Data): Reader {
   if (arrow().DataType.isInt(type)) {
     const numbers = values as Int32Array | BigInt64Array;
     if (!(numbers instanceof BigInt64Array)) return (row) => Number(numbers[row]);
-    // By halves, low and high: a bigint for each would be a hundred thousand of them.
+    // By low and high halves: a BigInt for each would be a hundred thousand objects.
     const halves = new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length * 2);
     return (row) => (halves[2 * row + 1] ?? 0) * 2 ** 32 + ((halves[2 * row] ?? 0) >>> 0);
   }
@@ -230,7 +235,7 @@ function valueReader(data: Data): Reader {
         const found = entryOf(at);
         if (found !== undefined) entries.push([String(keys(at)), found]);
       }
-      // Not by assignment: a key may be `__proto__`.
+      // Not assigned: a key may be `__proto__`.
       return Object.fromEntries(entries);
     };
   }
@@ -255,7 +260,7 @@ function structReader(names: readonly string[], readers: readonly Reader[]): Rea
   };
 }
 
-/** For types that checkpoints of ours don't have. */
+/** For types that this program's checkpoints don't have. */
 function arrowReader(data: Data): Reader {
   const vector = new (arrow().Vector)([data]);
   return (row) => plain(vector.get(row));
@@ -272,15 +277,15 @@ function plain(value: unknown): unknown {
   return value;
 }
 
-/** Begins the checksum within a checkpoint file. */
+/** Precedes the checksum within a checkpoint file. */
 const marker = Buffer.from('ledgerlake sha256');
 const digestBytes = 32;
 
 /**
- * A checkpoint file with the SHA-256 of its own bytes between the row groups and the footer, where no Parquet reader looks: all
- * offsets of the footer count from the file's beginning. So the checksum is written, copied and removed with the file.
+ * Inserts the SHA-256 of a checkpoint file between its row groups and its footer, where Parquet readers ignore it: all
+ * offsets in the footer count from the file's start. So the checksum is written, copied and removed with the file.
  *
- * @param checkpoint which checkpoint this is: the file of another one doesn't match
+ * @param checkpoint name of the checkpoint, part of the hash: the file of another one doesn't match
  */
 export function withChecksum(bytes: Uint8Array, checkpoint: string): Uint8Array {
   const at = footerAt(bytes);
@@ -290,10 +295,7 @@ export function withChecksum(bytes: Uint8Array, checkpoint: string): Uint8Array 
   return Buffer.concat([data, marker, digest(checkpoint, data, footer), footer]);
 }
 
-/**
- * Whether a checkpoint file has the bytes that were written; `missing` where it has no checksum: an older version, or another
- * program, wrote it.
- */
+/** Verifies the checksum of a checkpoint file; `missing`: an older version or another program wrote it. */
 export function checksumOf(bytes: Uint8Array, checkpoint: string): 'valid' | 'invalid' | 'missing' {
   const at = footerAt(bytes);
   if (at === undefined) return 'invalid';

@@ -4,13 +4,13 @@ import { decodeActions, logFault, restoreLog, type Action, type Remove } from '.
 import { checksumOf, withChecksum, decodeCheckpoint, decodeUnchecked } from './checkpoint.js';
 import { compareBytes, type Store } from '../store/store.js';
 
-/** Commit files that are read at once when a log is opened. */
+/** Commit files that are read concurrently when a log is opened. */
 const readAhead = 32;
 
 const checkpointEnding = 'checkpoint.parquet';
 const changed = 'its bytes have changed';
 
-/** A file of a log, as its name says. */
+/** A file of a log, by its name. */
 interface LogFile {
   readonly path: string;
   readonly version: number;
@@ -18,15 +18,15 @@ interface LogFile {
   readonly modifiedAt: number;
 }
 
-/** How much a checkpoint holds. */
+/** Figures of a checkpoint for its hint. */
 interface CheckpointSize {
   readonly actions: number;
   readonly files: number;
 }
 
-/** What a log holds from some version on. */
+/** A checkpoint and the commits behind it. */
 export interface LogSegment {
-  /** Actions of a checkpoint, which has everything up to its version; undefined where none was used. */
+  /** The checkpoint, which has the state at its version; undefined where none was used. */
   readonly checkpoint: { readonly version: number; readonly actions: readonly Action[] } | undefined;
   /** The actions of each version behind it, in order. */
   readonly commits: readonly (readonly Action[])[];
@@ -34,16 +34,16 @@ export interface LogSegment {
   readonly skipped: readonly SkippedCheckpoint[];
 }
 
-/** A checkpoint that isn't relied on. */
+/** A checkpoint that isn't used. */
 export interface SkippedCheckpoint {
   readonly version: number;
   /** Within the lake. */
   readonly path: string;
-  /** What is wrong with it, in words; undefined where nothing is, but that it has no checksum. */
+  /** What is wrong with it, in words; undefined where it only has no checksum. */
   readonly fault: string | undefined;
 }
 
-/** A checkpoint whose bytes are those that were written, or why it isn't relied on. */
+/** The actions of a verified checkpoint, or why it isn't used. */
 type Checkpoint = { readonly actions: readonly Action[] } | SkippedCheckpoint | undefined;
 
 /** The files of one table's Delta log. */
@@ -82,7 +82,7 @@ export class DeltaLog {
       try {
         return await this.#open(hint);
       } catch (error) {
-        // A log that was cut while it was read begins at another checkpoint now.
+        // A log that was cleaned up during the read now begins at another checkpoint.
         if (
           !(error instanceof LedgerlakeError) ||
           error.code !== 'LAKE_LOG' ||
@@ -98,24 +98,24 @@ export class DeltaLog {
     const hinted = hint === undefined ? undefined : await this.#from(hint, skipped);
     if (hinted !== undefined) return hinted;
     try {
-      // No hint, or one that leads nowhere: the folder is listed.
+      // Without a usable hint the folder is listed.
       for (const version of (await this.checkpoints()).toReversed()) {
         const segment = version === hint ? undefined : await this.#from(version, skipped);
         if (segment !== undefined) return segment;
       }
-      return { checkpoint: undefined, commits: await this.#commitsBehind(-1, newestOf(skipped)), skipped };
+      return { checkpoint: undefined, commits: await this.#commitsAfter(-1, newestOf(skipped)), skipped };
     } catch (error) {
-      // Only where commits are gone a checkpoint is believed that nothing vouches for.
+      // A checkpoint without a checksum is used only where commits are missing.
       for (const { version, fault } of skipped) {
         const actions = fault === undefined ? await this.uncheckedCheckpoint(version) : undefined;
         if (actions === undefined) continue;
-        return { checkpoint: { version, actions }, commits: await this.#commitsBehind(version), skipped: [] };
+        return { checkpoint: { version, actions }, commits: await this.#commitsAfter(version), skipped: [] };
       }
       throw withFaults(error, this.#store.location, skipped);
     }
   }
 
-  /** The actions of one version, or undefined where it isn't committed yet. */
+  /** The actions of one version; undefined where it isn't committed yet. */
   async commit(version: number): Promise<readonly Action[] | undefined> {
     const path = this.commitPath(version);
     const bytes = await this.#store.read(path);
@@ -123,7 +123,7 @@ export class DeltaLog {
     return bytes === undefined ? undefined : decodeActions(bytes, `${this.#store.location}/${path}`, id);
   }
 
-  /** The actions of the versions up to one, newest first, as far back as the log goes. */
+  /** The actions of the versions down from `upTo`, as far back as the log goes. */
   async *#backwards(upTo: number): AsyncGenerator<readonly Action[]> {
     for (let version = upTo; version >= 0; version--) {
       const actions = await this.commit(version);
@@ -132,7 +132,7 @@ export class DeltaLog {
     }
   }
 
-  /** The newest removal of each path up to a version: read backwards until all are found, or the log begins. */
+  /** The newest removal of each path up to a version. Reads backwards until all are found, or the log begins. */
   async removals(upTo: number, paths: ReadonlySet<string>): Promise<readonly Remove[]> {
     const found = new Map<string, Remove>();
     for await (const actions of this.#backwards(paths.size === 0 ? -1 : upTo)) {
@@ -146,7 +146,7 @@ export class DeltaLog {
     return [...found.values()];
   }
 
-  /** Those of the paths that a commit up to a version adds and none behind it removes, as far back as the log goes. */
+  /** Those of the paths that a commit up to a version adds and no later one removes, as far back as the log goes. */
   async added(upTo: number, paths: ReadonlySet<string>): Promise<ReadonlySet<string>> {
     const left = new Set(paths);
     const added = new Set<string>();
@@ -160,7 +160,7 @@ export class DeltaLog {
     return added;
   }
 
-  /** Puts a checkpoint beside the log and points to it; readers that miss either still have every commit. */
+  /** Writes a checkpoint and the hint to it; readers without either still have every commit. */
   async writeCheckpoint(version: number, bytes: Uint8Array, { actions, files }: CheckpointSize): Promise<void> {
     const checked = withChecksum(bytes, this.#checkpointName(version));
     await this.#store.write(this.checkpointPath(version), checked);
@@ -168,9 +168,7 @@ export class DeltaLog {
     await this.#store.write(this.hintPath, Buffer.from(JSON.stringify({ ...hint, checksum: hintChecksum(hint) })));
   }
 
-  /**
-   * What is wrong with `_last_checkpoint`, which is no more than a hint; undefined where nothing is, or there is none.
-   */
+  /** What is wrong with the hint `_last_checkpoint`; undefined where it is valid or missing. */
   async hintFault(): Promise<SkippedCheckpoint | undefined> {
     const bytes = await this.#store.read(this.hintPath);
     if (bytes === undefined) return undefined;
@@ -189,8 +187,8 @@ export class DeltaLog {
   }
 
   /**
-   * Whether a version that was the newest one once is no longer in the log, as it begins behind it now; for -1, whether
-   * a log that wasn't there has begun behind its first version.
+   * Whether a log cleanup has removed a version that was once the newest; for -1, whether a log that didn't exist now
+   * begins behind its first version.
    */
   async isCleanedUp(version: number): Promise<boolean> {
     if (version < 0) return (await this.newestCheckpoint()) !== undefined;
@@ -199,9 +197,9 @@ export class DeltaLog {
 
   /**
    * Removes every file of older versions, so that the log begins at this version's checkpoint (protocol, "Metadata
-   * Cleanup"). The oldest goes first: a reader at a version finds it gone before the one behind it is.
+   * Cleanup"). The oldest is removed first: a reader at a version finds it missing before the next one is.
    *
-   * @throws LedgerlakeError LAKE_LOG where there is no such checkpoint, before anything is removed
+   * @throws LedgerlakeError LAKE_LOG where that checkpoint can't be read; then nothing was removed
    */
   async cleanUp(version: number): Promise<void> {
     if (!isReadable(await this.checkpoint(version))) {
@@ -215,25 +213,26 @@ export class DeltaLog {
   }
 
   /**
-   * Removes the checkpoints that have been superseded since before an instant (milliseconds since 1970): who has opened the
-   * log after it began at a newer one. The newest stays, and so does that of `_last_checkpoint`, without which, or where
-   * it can't be read back, all stay: with the commits behind it, it is all that a log whose beginning was cut consists of.
+   * Removes the checkpoints that were superseded before an instant (milliseconds since 1970): readers that have opened
+   * the log since began at a newer one. The newest checkpoint and that of `_last_checkpoint` stay. Without a readable
+   * checkpoint in `_last_checkpoint` all stay, because a cleaned-up log consists of that checkpoint and the commits
+   * behind it.
    */
   async dropCheckpoints(supersededBefore: number): Promise<void> {
     const checkpoints = await this.#files(checkpointEnding);
     const old = checkpoints.filter((_, at) => (checkpoints[at + 1]?.modifiedAt ?? Infinity) < supersededBefore);
     const hint = old.length === 0 ? undefined : await this.newestCheckpoint();
-    const gone = old.filter(({ version }) => hint !== undefined && version < hint);
-    if (hint === undefined || gone.length === 0 || !isReadable(await this.checkpoint(hint))) return;
-    for (const { path } of gone) await this.#store.remove(path);
+    const superseded = old.filter(({ version }) => hint !== undefined && version < hint);
+    if (hint === undefined || superseded.length === 0 || !isReadable(await this.checkpoint(hint))) return;
+    for (const { path } of superseded) await this.#store.remove(path);
   }
 
-  /** The versions that there are checkpoints of, the oldest first. */
+  /** The versions with a checkpoint, the oldest first. */
   async checkpoints(): Promise<number[]> {
     return (await this.#files(checkpointEnding)).map(({ version }) => version);
   }
 
-  /** The versions that there are commits of, the oldest first. */
+  /** The versions with a commit file, the oldest first. */
   async commits(): Promise<number[]> {
     return (await this.#files('json')).map(({ version }) => version);
   }
@@ -245,7 +244,10 @@ export class DeltaLog {
     return paths;
   }
 
-  /** Files of the log that are of a version, the oldest first: all, or those whose names end so. A folder within may be a copy. */
+  /**
+   * The log's files of a version, the oldest first: all, or those with an ending. Subfolders, which may be copies, are
+   * ignored.
+   */
   async #files(ending?: string, after?: string): Promise<LogFile[]> {
     const files: LogFile[] = [];
     for await (const { path, modifiedAt } of this.#store.list(this.#folder, after)) {
@@ -257,12 +259,12 @@ export class DeltaLog {
     return files;
   }
 
-  /** Removes a checkpoint that isn't relied on. */
+  /** Removes a checkpoint that isn't used. */
   async dropCheckpoint({ path }: SkippedCheckpoint): Promise<void> {
     await this.#store.remove(path);
   }
 
-  /** Takes a commit file away that was put below the log's beginning. */
+  /** Removes a commit file that was created below the log's first version. */
   async discard(version: number): Promise<void> {
     await this.#store.remove(this.commitPath(version));
   }
@@ -271,12 +273,12 @@ export class DeltaLog {
     return `${this.#folder}/_last_checkpoint`;
   }
 
-  /** What a checkpoint's checksum says that it is. */
+  /** The name in a checkpoint's checksum. */
   #checkpointName(version: number): string {
     return `${this.#table}/${version}`;
   }
 
-  /** The version that `_last_checkpoint` names. It is a hint: one that can't be read costs a listing. */
+  /** The version in `_last_checkpoint`; undefined where it can't be read, and a listing replaces it. */
   async newestCheckpoint(): Promise<number | undefined> {
     const bytes = await this.#store.read(this.hintPath);
     return bytes === undefined ? undefined : readHint(bytes)?.version;
@@ -287,14 +289,14 @@ export class DeltaLog {
     if (found === undefined) return undefined;
     if (isReadable(found)) {
       const { actions } = found;
-      const commits = await this.#commitsBehind(version, newestOf(skipped));
+      const commits = await this.#commitsAfter(version, newestOf(skipped));
       return { checkpoint: { version, actions }, commits, skipped };
     }
     skipped.push(found);
     return undefined;
   }
 
-  /** The actions of a checkpoint that nothing vouches for; undefined where it can't be read. */
+  /** The actions of a checkpoint without a checksum; undefined where it can't be read. */
   async uncheckedCheckpoint(version: number): Promise<readonly Action[] | undefined> {
     const path = this.checkpointPath(version);
     const bytes = await this.#store.read(path);
@@ -319,7 +321,7 @@ export class DeltaLog {
     }
   }
 
-  /** The checkpoints whose bytes have changed: to know it none is decoded. */
+  /** The checkpoints whose bytes have changed, by their checksums. */
   async changedCheckpoints(): Promise<readonly SkippedCheckpoint[]> {
     const faulty: SkippedCheckpoint[] = [];
     for (const { path, version } of await this.#files(checkpointEnding)) {
@@ -331,16 +333,16 @@ export class DeltaLog {
   }
 
   /**
-   * Lists the commits behind a version and reads them, several at once.
+   * Lists the commits behind a version and reads them, several concurrently.
    *
-   * @param upTo a version that there must be, at least
+   * @param upTo minimum of the newest version
    */
-  async #commitsBehind(version: number, upTo = version): Promise<(readonly Action[])[]> {
+  async #commitsAfter(version: number, upTo = version): Promise<(readonly Action[])[]> {
     const listed = await this.#files('json', version < 0 ? undefined : this.commitPath(version));
     const newest = Math.max(version, upTo, listed.at(-1)?.version ?? -1);
     const commits: (readonly Action[])[] = [];
     for (let next = version + 1; next <= newest; next += readAhead) {
-      // Every one up to the newest, listed or not: a folder that others write to may be listed with one and without the one before.
+      // Reads every version up to the newest, listed or not: a listing during writes may lack an earlier file.
       const wanted = Array.from({ length: Math.min(readAhead, newest + 1 - next) }, (_, at) => next + at);
       const read = await Promise.all(wanted.map((each) => this.commit(each)));
       for (const [at, actions] of read.entries()) {
@@ -361,7 +363,7 @@ export function isReadable(checkpoint: Checkpoint): checkpoint is { readonly act
   return checkpoint !== undefined && 'actions' in checkpoint;
 }
 
-/** Commits that a log has had by all that is known, and has no more: `newest` is -1 where there is none at all. */
+/** The error for missing commits; `newest` is -1 where there is no commit. */
 export function commitsMissing(location: string, expected: number, newest: number): LedgerlakeError {
   const found = newest < 0 ? 'got no log' : `got ${newest} as the newest`;
   return new LedgerlakeError(
@@ -371,7 +373,7 @@ export function commitsMissing(location: string, expected: number, newest: numbe
   );
 }
 
-/** Missing commits are no loss as long as a checkpoint has what they did: so the damaged checkpoint is what to restore. */
+/** The error for a damaged checkpoint without whose commits the log can't be read. */
 function withFaults(error: unknown, location: string, skipped: readonly SkippedCheckpoint[]): unknown {
   const [damaged] = skipped.filter(({ fault }) => fault !== undefined);
   if (damaged === undefined || !(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') return error;
@@ -407,7 +409,7 @@ function isNumeric(fields: Readonly<Record<string, unknown>>): fields is Readonl
   return Object.values(fields).every((value) => typeof value === 'number');
 }
 
-/** The checksum of a `_last_checkpoint` that has numbers alone (Delta protocol, "JSON checksum"). */
+/** The checksum of a `_last_checkpoint` of numbers (Delta protocol, "JSON checksum"). */
 function hintChecksum(hint: Readonly<Record<string, number>>): string {
   const pairs = Object.entries(hint).map(([key, value]) => `"${encodeURIComponent(key)}"=${value}`);
   return createHash('md5').update(pairs.toSorted(compareBytes).join(',')).digest('hex');

@@ -23,46 +23,47 @@ import {
   widenedMetaData,
   withRetention,
 } from './table-metadata.js';
-import { remainsOf, type LogRemains } from './log-remains.js';
-import { replayed, type Replay } from './checkpoint-replay.js';
+import { readRemains, type LogRemains } from './log-remains.js';
+import { replayLog, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './log-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from '../store/store.js';
 import { Mutex } from '../../core/mutex.js';
 import { dayMs } from '../../core/windows.js';
 
-/** The newest protocol that this program reads and writes: no feature beyond the plain table is used. */
+/** The newest protocol that this program reads and writes: that of plain tables. */
 const supported: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
 
-/** A checkpoint is due after this many commits, and one more for so many rows that it will have. */
+/** A checkpoint is due after this many commits, plus one for this many rows that it will have. */
 const minCommitsPerCheckpoint = 20;
 const checkpointRowsPerExtraCommit = 200;
 
-/** A checkpoint stays for so long behind the next one: whoever reads it is done by then. */
+/** How long a checkpoint stays after the next one is written, so that its readers have finished. */
 const supersededMs = dayMs;
 
-/** So long behind its retention a replaced file stays tombstoned: where runs are nightly, one has deleted it by then. */
+/** How long a replaced file stays tombstoned after its retention: by then a nightly run has deleted it. */
 const vacuumMs = 2 * dayMs;
 
-/** Operation of the commit behind a checkpoint at which a log was made to begin: its older versions are removed. */
+/** Operation of the commit behind the first checkpoint of a cleaned-up log. */
 const cleanUpOperation = 'LOG CLEANUP';
 /** The same in logs of earlier versions of this program. */
 const earlierCleanUpOperation = 'CUT LOG';
-/** Operation of the first commit of a log that was written anew. */
+/** Operation of the first commit of a rebuilt log. */
 const rebuildOperation = 'REBUILD LOG';
-/** Operation of the first commit of a table that is about to get its first file. */
+/** Operation of the first commit of a new table. */
 const createOperation = 'CREATE TABLE';
 
 /**
- * What a commit does to the table, given what is there; undefined where there is nothing left to do. An empty list only
+ * Returns the actions of a commit on top of a snapshot; undefined where there is nothing to commit. An empty list only
  * claims a version.
  */
-export type Build = (snapshot: Snapshot) => Wanted | Promise<Wanted>;
-type Wanted = readonly Action[] | undefined;
+export type Build = (snapshot: Snapshot) => WantedActions | Promise<WantedActions>;
+type WantedActions = readonly Action[] | undefined;
 
 /**
  * One table of the lake: a Delta Lake log beside its partition folders. A version is claimed by creating its commit
- * file, which exactly one of several writers can do; the others read what won and build again.
+ * file, in which exactly one of several writers succeeds; the others read the winner's commit and build their actions
+ * again.
  */
 export class DeltaTable {
   readonly schema: Table;
@@ -86,17 +87,17 @@ export class DeltaTable {
     this.#clock = clock;
   }
 
-  /** The newest version this object knows; `refresh` reads on. */
+  /** The newest version read; `refresh` reads newer ones. */
   get snapshot(): Snapshot {
     return this.#snapshot;
   }
 
-  /** The columns of its files: the schema's, and behind them what a newer version of this program has added. */
+  /** The columns of its files: those of the schema, then those that a newer program version has added. */
   get columns(): readonly LogColumn[] {
     return fileColumns(this.schema, this.#metaData);
   }
 
-  /** When its log began, in milliseconds since 1970; undefined where it hasn't or doesn't say. */
+  /** When the table was created, in milliseconds since 1970; undefined where it doesn't exist or the log doesn't say. */
   get createdAt(): number | undefined {
     return this.#metaData?.createdTime;
   }
@@ -117,17 +118,17 @@ export class DeltaTable {
     return path.startsWith(prefix) ? this.snapshot.fileAt(path.slice(prefix.length)) : undefined;
   }
 
-  /** What the log says of the table; undefined where it hasn't begun. */
+  /** The table's metaData action; undefined where there is no log. */
   get metaData(): MetaData | undefined {
     return this.#metaData;
   }
 
-  /** How long files stay that commits have replaced, in milliseconds; 0: they are deleted at once. */
+  /** The retention of replaced files, in milliseconds; 0: they are deleted immediately. */
   get retentionMs(): number {
     return this.#retentionMs;
   }
 
-  /** Sets the retention, in milliseconds, also of a log that begins later. */
+  /** Sets the retention, in milliseconds; also for a table that is created later. */
   async setRetention(retentionMs: number): Promise<void> {
     if (this.#metaData === undefined) {
       this.#retentionMs = retentionMs;
@@ -139,15 +140,12 @@ export class DeltaTable {
     });
   }
 
-  /**
-   * Files that commits have replaced and that readers of older versions may find, for as long as the log has them; none without
-   * a retention.
-   */
+  /** Replaced files that readers of older versions may still find; none without a retention. */
   replacedFiles(): readonly Remove[] {
     return this.retentionMs === 0 ? [] : [...this.#removed.values()].filter(isOfFile);
   }
 
-  /** Whether a path is that of a file that commits have replaced and whose retention hasn't passed. */
+  /** Whether a path is that of a replaced file whose retention hasn't passed. */
   isRetained(path: string): boolean {
     const removed = this.#removed.get(path);
     const { retentionMs } = this;
@@ -156,9 +154,9 @@ export class DeltaTable {
   }
 
   /**
-   * Whether a commit of the last day removed the path; with a retention, whether one of the time until its file is deleted did.
-   * Then it can't be added: the file may be deleted at any instant. A file that no commit ever named is removed by a commit
-   * too before it is deleted, so that whoever is about to name it learns of it.
+   * Whether a commit removed the path within the last day, or with a retention, since the file may be deleted. Then the
+   * path can't be added, because the file may be deleted at any time. An orphan also gets a tombstone before it is
+   * deleted, so that a writer that is about to add it notices.
    */
   isTombstoned(path: string): boolean {
     const removed = this.#removed.get(path);
@@ -168,7 +166,7 @@ export class DeltaTable {
     return removed.deletionTimestamp + tombstonedMs > this.#clock.now();
   }
 
-  /** Reads what was committed since. */
+  /** Reads newer commits. */
   async refresh(): Promise<Snapshot> {
     return this.#mutex.run(() => this.#readOn());
   }
@@ -184,10 +182,10 @@ export class DeltaTable {
     }
   }
 
-  /** Reads the table from the beginning of its log; where that fails, what was known stays. */
+  /** Reads the table from the beginning of its log; where that fails, the snapshot stays. */
   async #reopen(): Promise<Snapshot> {
     let segment = await this.#log.open();
-    // Cut while it was read: the new beginning leaves out what these older versions still had.
+    // The log was cleaned up during the read: its new first checkpoint leaves out what the older versions had.
     if (segment.commits.some((actions, at) => isCleanUp(actions) && at > 0)) segment = await this.#log.open();
     const newest = (segment.checkpoint?.version ?? -1) + segment.commits.length;
     if (newest < this.snapshot.version) throw commitsMissing(this.#log.location, this.snapshot.version, newest);
@@ -204,8 +202,8 @@ export class DeltaTable {
   }
 
   /**
-   * Begins the log, where there is none: to be called before the table's first file is written, so that no file lies in a
-   * table's folder without a log unless the log was lost.
+   * Creates the log where there is none. Must be called before the table's first file is written, so that files without
+   * a log mean that the log was lost.
    *
    * @throws LedgerlakeError as `commit`
    */
@@ -215,31 +213,28 @@ export class DeltaTable {
   }
 
   /**
-   * Commits in one step what `build` asks for, on top of whatever others committed meanwhile.
+   * Commits the actions of `build` atomically, on top of concurrent commits.
    *
-   * @throws LedgerlakeError LAKE_UNCLEAR where the store doesn't say whether the commit was taken
+   * @throws LedgerlakeError LAKE_UNCLEAR where the store doesn't say whether the commit succeeded
    */
   async commit(operation: string, build: Build): Promise<Snapshot> {
-    // One commit at a time from this process: its own slices needn't race each other for a version.
+    // One commit at a time in this process, so that its slices don't compete for a version.
     return this.#mutex.run(() => this.#commit(operation, build));
   }
 
-  /**
-   * Commits as `commit` does, and may add paths that were removed less than a day ago: for whoever knows that nobody is
-   * about to delete them.
-   */
+  /** Like `commit`, but may add tombstoned paths: for callers that know that nobody is about to delete the files. */
   async restore(operation: string, build: Build): Promise<Snapshot> {
     return this.#mutex.run(() => this.#commit(operation, build, true));
   }
 
-  /** How paths left the table last, as far back as the log goes. */
+  /** The newest removal of each path, as far back as the log goes. */
   async removals(paths: ReadonlySet<string>): Promise<readonly Remove[]> {
     return this.#log.removals(this.snapshot.version, paths);
   }
 
   /**
-   * Sees to it that no commit adds any of these paths without another that removes it: asked before their files are deleted,
-   * whatever a checkpoint says.
+   * Checks by the commits, not by a checkpoint, that none of these paths is in the table. Must be called before their
+   * files are deleted.
    *
    * @throws LedgerlakeError LAKE_LOG naming the first such file
    */
@@ -255,36 +250,35 @@ export class DeltaTable {
   }
 
   /**
-   * Begins the log anew at a checkpoint that leaves out the transactions that `keeps` doesn't want, and removes every
-   * older version: nothing is left of those transactions, nor of files that were removed, but those that stay for a
-   * while and that `keepsFile` wants.
+   * Restarts the log at a checkpoint without the transactions that `keeps` rejects, and removes every older version.
+   * Removed files are forgotten as well, except retained ones that `keepsFile` accepts.
    *
-   * @throws LedgerlakeError LAKE_LOG where the checkpoint can't be read back; every version is still there then
+   * @throws LedgerlakeError LAKE_LOG where the checkpoint can't be read back; then no version was removed
    */
   async cleanUpLog(keeps: (txn: Txn) => boolean, keepsFile: (file: Remove) => boolean = () => false): Promise<void> {
     await this.#mutex.run(async () => {
-      // A version of its own, so that the commit that removed the files doesn't stay either.
+      // A separate version, so that the commit that removed the files is removed as well.
       await this.#commit('FENCE', () => []);
       for (const txn of [...this.snapshot.txns.values()]) if (!keeps(txn)) this.#snapshot.forget(txn);
-      // Nobody else is at work who could be about to name or to delete such a file, and their names tell of the account.
+      // No other run is active that could add or delete such a file, and the paths contain the account.
       for (const [path, file] of this.#removed) {
         if (!this.isRetained(path) || !keepsFile(file)) this.#removed.delete(path);
       }
       const beginning = this.snapshot.version;
       await this.#writeCheckpoint();
-      // Whoever has read the older versions comes by this commit, and reads the table again.
+      // Readers of older versions read the table again at this commit.
       await this.#commit(cleanUpOperation, () => []);
       await this.#log.cleanUp(beginning);
     });
   }
 
   /**
-   * What is left of the log, where it can't be opened.
+   * The readable remains of a log that can't be opened.
    *
    * @throws LedgerlakeError LAKE_LOG where the log is of a newer program
    */
   async remains(): Promise<LogRemains> {
-    const remains = await remainsOf(this.#log);
+    const remains = await readRemains(this.#log);
     for (const protocol of remains.protocols) this.#check(protocol);
     return remains;
   }
@@ -295,8 +289,8 @@ export class DeltaTable {
   }
 
   /**
-   * Begins the log anew at a version that is above all that it ever had: with these actions and nothing else. The files of the
-   * old log are the caller's to remove. Nobody else may be at work on the lake.
+   * Starts a new log with only these actions, at a version above all earlier ones. The caller removes the files of the
+   * old log. No other run may be active on the lake.
    *
    * @returns the paths of the new log's files
    * @throws LedgerlakeError LAKE_CONFLICT where the version is taken
@@ -316,7 +310,7 @@ export class DeltaTable {
       this.#removed.clear();
       this.#skipped = [];
       this.#apply(all, version);
-      // The checkpoint first: from then on readers pass by whatever lies below it.
+      // The checkpoint first: from then on readers ignore all older versions.
       await this.#writeCheckpoint();
       const path = this.#log.commitPath(version);
       if (!(await this.#claim(path, encodeActions(all, { table: this.schema.name, version })))) {
@@ -326,15 +320,12 @@ export class DeltaTable {
     });
   }
 
-  /** Damaged checkpoints that were skipped when the log was opened: the commits say what they did. */
+  /** Damaged checkpoints that were skipped when the log was opened; the commits replace them. */
   get damagedCheckpoints(): readonly SkippedCheckpoint[] {
     return this.#skipped.filter(({ fault }) => fault !== undefined);
   }
 
-  /**
-   * Writes a checkpoint that replaces those that aren't relied on: of those that were skipped, or `always` of all whose
-   * bytes have changed.
-   */
+  /** Writes a checkpoint that replaces the skipped ones, with `always` also all others whose bytes have changed. */
   async repairCheckpoints(always: boolean): Promise<void> {
     if (this.snapshot.version < 0) return;
     await this.#mutex.run(async () => {
@@ -346,7 +337,7 @@ export class DeltaTable {
     });
   }
 
-  /** What is wrong with the files beside the commits, which repeat what these say. */
+  /** The faults of checkpoints and their hint. */
   async logFaults(): Promise<readonly SkippedCheckpoint[]> {
     const hint = await this.#log.hintFault();
     const skipped = this.damagedCheckpoints;
@@ -355,14 +346,14 @@ export class DeltaTable {
     return [...(hint === undefined ? [] : [hint]), ...skipped, ...others];
   }
 
-  /** Compares the checkpoint that the table was read from with the commits that it repeats. */
+  /** Compares the checkpoint that the table was read from with the commits. */
   async replay(): Promise<Replay> {
-    return replayed(this.#log, this.#checkpointed);
+    return replayLog(this.#log, this.#checkpointed);
   }
 
   /**
-   * Removes the checkpoint that the table was read from where it says something else than the commits, and these have
-   * checksums, and reads the table again; until one is right, or the commits alone are left. Resolves to the paths of those.
+   * Removes the checkpoint that the table was read from while it contradicts commits with checksums, and reads the
+   * table again. Resolves to the paths of the removed checkpoints.
    */
   async dropWrongCheckpoints(): Promise<readonly string[]> {
     const dropped: string[] = [];
@@ -381,8 +372,8 @@ export class DeltaTable {
   }
 
   /**
-   * Removes checkpoints that nobody reads any more, as each repeats all that the table is: where this run has written one,
-   * or `always`. Commits stay, all of them.
+   * Removes superseded checkpoints, each of which is a copy of the table's state; only where this run has written one,
+   * or `always`. All commits stay.
    */
   async dropOldCheckpoints(always: boolean): Promise<void> {
     if (!always && !this.#hasWrittenCheckpoint) return;
@@ -398,7 +389,7 @@ export class DeltaTable {
       if (!restores) this.#refuseTombstoned(wanted);
       const timestamp = this.#clock.now();
       const actions: Action[] = [
-        // The id makes each attempt's bytes its own, so that a writer can tell its commit from another's.
+        // The id makes the bytes of each attempt unique, so that a writer recognizes its commit.
         { commitInfo: { timestamp, operation, engineInfo: `ledgerlake/${programVersion}`, txnId: randomUUID() } },
         ...this.#described(wanted, timestamp),
         ...wanted,
@@ -429,7 +420,10 @@ export class DeltaTable {
     );
   }
 
-  /** Whether a commit that follows a version which is gone belongs to the log, or was put below where it begins now. */
+  /**
+   * Whether a commit behind a removed version belongs to the log; otherwise it was created below the log's first
+   * version, and is discarded.
+   */
   async #exists(version: number): Promise<boolean> {
     await this.#reopen();
     if (this.#checkpointed < version) return true;
@@ -437,7 +431,7 @@ export class DeltaTable {
     return false;
   }
 
-  /** Creates the commit file; where the store doesn't say who won, the file itself does. */
+  /** Creates the commit file. Where the store doesn't say who won, the file's content does. */
   async #claim(path: string, bytes: Uint8Array): Promise<boolean> {
     try {
       return await this.#store.create(path, bytes);
@@ -449,7 +443,7 @@ export class DeltaTable {
     }
   }
 
-  /** What readers have to know before they read a commit: of a table that begins, and of columns that are new in its files. */
+  /** The protocol and metaData actions of a commit that creates the table or adds columns. */
   #described(wanted: readonly Action[], now: number): Action[] {
     if (this.snapshot.version < 0) {
       return [{ protocol: supported }, { metaData: newMetaData(this.schema, now, this.#retentionMs) }];
@@ -459,10 +453,10 @@ export class DeltaTable {
     return metaData === undefined ? [] : [{ metaData }];
   }
 
-  /** Keeps opening fast: a checkpoint now and then, more rarely the more it has to hold. */
+  /** Writes a checkpoint where one is due: the larger the table, the more rarely. */
   async #checkpoint(): Promise<void> {
     if (!this.#isCheckpointDue()) return;
-    // Several that are at work all find it due at the same time: only the first of them need write it.
+    // Concurrent runs find it due at the same time: only the first one writes it.
     const newest = (await this.#log.newestCheckpoint()) ?? -1;
     const isReliedOn = this.#skipped.every(({ version }) => version !== newest);
     if (isReliedOn) this.#checkpointed = Math.max(this.#checkpointed, newest);
@@ -516,7 +510,7 @@ export class DeltaTable {
   }
 }
 
-/** Whether a removal is of a file that a commit had added, and no more than the bar of a path. */
+/** Whether a removal is of a committed file, and not only the tombstone of an orphan. */
 function isOfFile({ size }: Remove): boolean {
   return size !== undefined;
 }

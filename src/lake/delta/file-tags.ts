@@ -8,30 +8,33 @@ export function derivedOf(add: Add): readonly string[] | undefined {
   return stringsOf(add.tags?.['derived']);
 }
 
-/** Whether a file is of a derived table: it counts only where a main table's file names it. */
+/** Whether a file is of a derived table: it counts only while a main table's file references it. */
 export function isDerivedFile(add: Add): boolean {
   return derivedOf(add) === undefined;
 }
 
-/** The main table whose files name a derived file; undefined where the file doesn't say. */
+/** The main table whose files reference a derived file; undefined where the tag is missing. */
 export function mainOf(add: Add): string | undefined {
   return add.tags?.['main'];
 }
 
-/** Whose rows a file holds: its folder says, which the log can't contradict, and a tag alone only where there is none. */
+/**
+ * The account of a file's rows: by its partition, which `checkLoggedPaths` compares with the folder, or by its tag
+ * where there is no partition.
+ */
 export function accountOf(add: Add): string | undefined {
   return add.partitionValues['account'] ?? add.tags?.['account'];
 }
 
-/** The load keys whose rows a file holds. */
+/** The load keys of a file's rows. */
 export function loadKeysOf(add: Add): readonly string[] {
   return stringsOf(add.tags?.['units']) ?? [];
 }
 
 /**
- * The spans of the imports whose events without a date a file holds: any of them may lie anywhere in its span. None where
- * the file has no such event, or was written before this was noted; what is no span is skipped. No two spans of a file
- * share a day (`mayShareFile`), so that the day of an event tells its span.
+ * The spans of the imports whose undated events a file has: such an event may belong to any instant of its span. Empty
+ * where the file has none, or was written by a version without this tag; invalid spans are skipped. No two spans of a
+ * file share a day (`mayShareFile`), so that the day of an event identifies its span.
  */
 export function importSpansOf(add: Add): readonly ImportSpan[] {
   return (stringsOf(add.tags?.[spansTag]) ?? []).flatMap((text) => {
@@ -40,7 +43,7 @@ export function importSpansOf(add: Add): readonly ImportSpan[] {
   });
 }
 
-/** The tag of a file with events of such spans; none for no span. */
+/** The tag of a file with undated events of such spans; empty without spans. */
 export function importSpansTag(spans: readonly ImportSpan[]): Readonly<Record<string, string>> {
   const texts = spans.map(({ first, last }) => `${isoInstant(first)}/${isoInstant(last)}`);
   return texts.length === 0 ? {} : { [spansTag]: JSON.stringify([...new Set(texts)].toSorted()) };
@@ -61,9 +64,9 @@ function stringsOf(tag: string | undefined): readonly string[] | undefined {
 }
 
 /**
- * JSON in a file's entry. It is read where it is used, as a log has very many.
+ * Parses JSON in a file's log entry. It is parsed where it is used, because a log has very many entries.
  *
- * @throws LedgerlakeError LAKE_LOG where it is something else
+ * @throws LedgerlakeError LAKE_LOG where it isn't what is expected
  */
 export function loggedJson<T>(text: string, expected: string, isIt: (value: unknown) => value is T): T {
   const value = parsedJson(text);
@@ -79,7 +82,7 @@ function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Told by the caller, with what was expected.
+    // The caller reports it, with what was expected.
     return undefined;
   }
 }
@@ -88,7 +91,7 @@ function isAnything(value: unknown): value is unknown {
   return value !== undefined;
 }
 
-/** A Parquet file that a table is about to get. */
+/** A Parquet file that is to be added to a table. */
 export interface AddedFile extends Pick<Add, 'path' | 'partitionValues' | 'dataChange'> {
   readonly content: { readonly size: number; readonly sha256: string };
   readonly rows: number;
@@ -110,8 +113,8 @@ export function contentOf(bytes: Uint8Array): AddedFile['content'] {
 }
 
 /**
- * Takes a file out of its table: nothing of what its rows hold is repeated. `dataChange`: false where others hold the
- * same rows from now on.
+ * The removal of a file, without statistics and tags, which tell of its rows. `dataChange`: false where other files
+ * have the same rows from now on.
  */
 export function removal(add: Add, now: number, dataChange = true): Action {
   return { remove: removeOf(add, now, dataChange) };
@@ -122,8 +125,8 @@ function removeOf({ path, partitionValues, size }: Add, now: number, dataChange:
 }
 
 /**
- * Takes a derived file out of its table that still counts, as its successors come in and the main table's commit is to
- * follow. All that it takes to bring it back is here, should that commit never come.
+ * The removal of a derived file that still counts, in the commit that adds its successors and before the main table's
+ * commit. It has all fields that are needed to restore the file, should the main table's commit fail.
  */
 export function swapRemoval(add: Add, now: number, dataChange: boolean): Action {
   const { stats, tags } = add;
@@ -131,21 +134,24 @@ export function swapRemoval(add: Add, now: number, dataChange: boolean): Action 
   return { remove: { ...remove, ...(stats !== undefined && { stats }), ...(tags !== undefined && { tags }) } };
 }
 
-/** The file that such a commit took out; undefined for the removal of one that had ceased to count. */
+/** The file that a swap removed; undefined for any other removal. */
 export function swappedAdd({ path, deletionTimestamp, partitionValues, size, stats, tags }: Remove): Add | undefined {
   if (partitionValues === undefined || size === undefined || tags === undefined) return undefined;
   const add: Add = { path, partitionValues, size, modificationTime: deletionTimestamp, dataChange: false, tags };
   return stats === undefined ? add : { ...add, stats };
 }
 
-/** Bars the path of a file that no commit has named, so that it may be deleted: whoever is about to name it sees it. */
+/**
+ * The tombstone of a file that no commit has added: a writer that is about to add the path sees it, so the file may be
+ * deleted.
+ */
 export function tombstone(path: string, now: number): Action {
   return { remove: { path, deletionTimestamp: now, dataChange: false } };
 }
 
-/** A committed file that is missing or was changed behind the lake's back. */
+/** A committed file that is missing or was changed by another program. */
 export class DamagedFile extends LedgerlakeError {
-  /** What was expected and what is there, without what to do. */
+  /** What was expected and what was found, without advice. */
   readonly found: string;
 
   /** What is wrong with it, in words. */
@@ -167,21 +173,21 @@ export function loadKeyAppId(pipeline: string, account: string, loadKey: string)
   return [appIdPrefix, pipeline, account, loadKey].join('/');
 }
 
-/** Replaces the pipeline where the transaction names a file of a lasting table. */
+/** Stands in the pipeline's position of transactions that pin a file of an append-only table. */
 const referencePipeline = '_names';
 const referencePrefix = `${appIdPrefix}/${referencePipeline}/`;
 
-/** The transaction by which a main table's log names a file of a lasting table for good: a path within the lake. */
+/** The transaction by which a main table's log pins a file of an append-only table, by its path within the lake. */
 export function referenceTxn(account: string, path: string, now: number): Action {
   return { txn: { appId: loadKeyAppId(referencePipeline, account, path), version: 1, lastUpdated: now } };
 }
 
-/** The path of the file of a lasting table that a transaction names; undefined for one of a load key. */
+/** The path of the file that a transaction pins; undefined for the transaction of a load key. */
 export function referencedByTxn(id: string): string | undefined {
   return id.startsWith(referencePrefix) ? parseAppId(id)?.loadKey : undefined;
 }
 
-/** Whom a transaction of the log is of; undefined for another program's. A log has very many of them when it is opened. */
+/** The account of a transaction; undefined for another program's. Fast, because opening a log calls it for very many. */
 export function accountOfTxn(id: string): string | undefined {
   if (!id.startsWith(appIdStart)) return undefined;
   const from = id.indexOf('/', appIdPrefix.length + 1) + 1;
@@ -189,19 +195,19 @@ export function accountOfTxn(id: string): string | undefined {
   return from === 0 ? '' : id.slice(from, to < 0 ? undefined : to);
 }
 
-/** What a transaction of the log says was done; undefined for another program's. */
+/** The parts of a transaction's id; undefined for another program's. */
 export function parseAppId(id: string): { pipeline: string; account: string; loadKey: string } | undefined {
   const [prefix, pipeline = '', account = '', ...key] = id.split('/');
   return prefix === appIdPrefix ? { pipeline, account, loadKey: key.join('/') } : undefined;
 }
 
-/** Whether a transaction's load key counts as read: a log can't forget a transaction, so one below 0 says that it no longer does. */
-export function isLoaded({ version }: Txn): boolean {
+/** Whether a transaction's load key counts as loaded. A log can't remove a transaction, so a version below 0 revokes it. */
+export function countsAsLoaded({ version }: Txn): boolean {
   return version > 0;
 }
 
-/** What a file's statistics say of a column. */
-export interface ColumnStatistics {
+/** A file's statistics of a column. */
+export interface LoggedStatistics {
   /** The bounds of its values as texts, such as ISO 8601 instants; undefined where the log doesn't say. */
   readonly least: string | undefined;
   readonly greatest: string | undefined;
@@ -209,8 +215,8 @@ export interface ColumnStatistics {
   readonly hasNoNull: boolean;
 }
 
-/** What the log says of a column: `verify` compares it with the file. */
-export function columnStatistics({ stats }: { readonly stats?: string | undefined }, column: string): ColumnStatistics {
+/** The statistics of a column in the log, which `verify` compares with the file. */
+export function columnStatistics({ stats }: { readonly stats?: string | undefined }, column: string): LoggedStatistics {
   const { minValues, maxValues, nullCount } = statisticsOf(stats);
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
   return { least: text(minValues[column]), greatest: text(maxValues[column]), hasNoNull: nullCount[column] === 0 };

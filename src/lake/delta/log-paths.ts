@@ -4,10 +4,10 @@ import { accountOf, derivedOf } from './file-tags.js';
 import { pathFault } from '../store/store.js';
 
 /**
- * Checks the paths that an action of a table's log names, before anything uses them: each file lies in the table's own
- * folders, it and the derived files that belong to it in those of its account, and none under a name that begins with `_`.
+ * Checks the paths of a log's action before they are used: each file must be in the table's folders, it and its derived
+ * files in those of their account, and no name may begin with `_`.
  *
- * @param location the log's version as users find it
+ * @param location the log and its version, for messages
  * @throws LedgerlakeError LAKE_LOG naming the location and the path
  */
 export function checkLoggedPaths(action: Action, location: string): void {
@@ -39,12 +39,12 @@ function decodedPathFault(path: string, account: string | null | undefined): str
   return pathFault(path) ?? (hasHiddenName(path) ? hidden : undefined) ?? accountFault(path, account);
 }
 
-/** Files below such names are no table's data: logs, leases, journals. */
+/** Names that begin with `_` are no data: logs, leases, journals. */
 function hasHiddenName(path: string): boolean {
   return path.startsWith('_') || path.includes('/_');
 }
 
-/** A file's folder says whose rows it holds, so that nobody hands them to another account: the log may not contradict it. */
+/** A file's folder must match the account of its log entry, so that its rows can't be attributed to another account. */
 function accountFault(path: string, account: string | null | undefined): string | undefined {
   if (account === undefined || account === null) return undefined;
   for (const name of path.split('/').slice(0, -1)) {
@@ -75,12 +75,12 @@ function strayPath(location: string, path: string, fault: string): LedgerlakeErr
 
 const extension = '.parquet';
 
-/** The path of a file whose own name can't be had: with a number behind it. */
+/** The path with a number behind the name, for a file whose name is taken. */
 export function numbered(path: string, number: number): string {
   return `${path.slice(0, -extension.length)}-${number}${extension}`;
 }
 
-/** The path without the number; undefined where it has none. A name that ends in digits may be taken for one that has. */
+/** The path without its number; undefined where it has none. A name that ends in digits looks like a numbered one. */
 export function unnumbered(path: string): string | undefined {
   const [, stem] = /^(.+)-\d+\.parquet$/.exec(path) ?? [];
   return stem === undefined ? undefined : stem + extension;

@@ -2,26 +2,26 @@ import { isChecked, type Action, type Add, type MetaData, type Protocol, type Tx
 import { isReadable, type DeltaLog } from './delta-log.js';
 import { checkLoggedPaths } from './log-paths.js';
 
-/** What is left of a log: what those of its commits and checkpoints say that are as this program wrote them. */
+/** The remains of a damaged log: the content of its verified commits and checkpoints. */
 export interface LogRemains {
-  /** Files that the log names and that nothing in it removes, by their path in the log, each as it was named last. */
+  /** Files that were added and not removed, by their path in the log, with the newest add. */
   readonly files: ReadonlyMap<string, { readonly add: Add; readonly version: number }>;
-  /** Paths that the log has named and removed. */
+  /** Paths that were added and removed. */
   readonly removed: ReadonlySet<string>;
   readonly txns: ReadonlyMap<string, Txn>;
   readonly metaData: MetaData | undefined;
-  /** What the log asks of its readers and writers, whoever has written that. */
+  /** All protocol actions, also those of unverified commits. */
   readonly protocols: readonly Protocol[];
 }
 
-/** Commits that are read at once. */
+/** Commits that are read concurrently. */
 const readAhead = 32;
 
 /**
- * Reads what is left of a log, whatever is missing of it: its newest checkpoint that is as it was written, and the commits behind
- * it that are. Commits and checkpoints without a checksum don't count, and neither do paths that lead out of the table.
+ * Reads the remains of a damaged log: its newest verified checkpoint and the verified commits behind it. Commits and
+ * checkpoints without a checksum are ignored, and so are paths outside of the table.
  */
-export async function remainsOf(log: DeltaLog): Promise<LogRemains> {
+export async function readRemains(log: DeltaLog): Promise<LogRemains> {
   const files = new Map<string, { add: Add; version: number }>();
   const removed = new Set<string>();
   const txns = new Map<string, Txn>();

@@ -1,23 +1,31 @@
 import type { Action, Add, Txn } from './actions.js';
-import { accountOf, derivedOf, accountOfTxn, referencedByTxn, isLoaded, parseAppId, loadKeysOf } from './file-tags.js';
+import {
+  accountOf,
+  derivedOf,
+  accountOfTxn,
+  referencedByTxn,
+  countsAsLoaded,
+  parseAppId,
+  loadKeysOf,
+} from './file-tags.js';
 import { unnumbered } from './log-paths.js';
 
 /**
- * A table as the newest version that was read has it: a view that moves on with the table. What a commit asks of it takes no
- * longer however many accounts the lake holds.
+ * The state of a table at the newest version read; it changes as newer versions are read. The queries of a commit take
+ * a time that doesn't depend on the number of accounts.
  */
 export interface Snapshot {
-  /** -1: there is no table yet. */
+  /** -1 where there is no table yet. */
   readonly version: number;
   /** The table's files by their path in the log. */
   readonly files: ReadonlyMap<string, Add>;
-  /** What was done, by application id. */
+  /** Transactions by application id. */
   readonly txns: ReadonlyMap<string, Txn>;
-  /** The files that were written for an account. */
+  /** The files of an account. */
   filesOf(account: string): Iterable<Add>;
-  /** Those of them that a pipeline wrote and that hold any of these load keys. */
+  /** The files of an account and pipeline with any of these load keys. */
   filesWith(account: string, pipeline: string, loadKeys: Iterable<string>): Add[];
-  /** The files that have this path in the log but for a number behind the name. */
+  /** The files with this path in the log, plus a number behind the name. */
   numbered(path: string): Iterable<Add>;
   /** The transactions of an account. */
   txnsOf(account: string): Iterable<Txn>;
@@ -27,26 +35,26 @@ export interface Snapshot {
   accounts(): Iterable<string>;
   /** The file with this path, decoded, below the table's folder. */
   fileAt(decodedPath: string): Add | undefined;
-  /** How many of the table's files name a derived file, by its path within the lake. */
+  /** The number of the table's files that reference a derived file, by its path within the lake. */
   referenceCount(path: string): number;
-  /** The derived files that the table's files name, as paths within the lake. */
+  /** The derived files that the table's files reference, as paths within the lake. */
   readonly referenced: Iterable<string>;
-  /** The files of lasting tables that the log has named for good, as paths within the lake. */
+  /** The pinned files of append-only tables, as paths within the lake. */
   readonly pinned: ReadonlySet<string>;
 }
 
-/** A snapshot that takes what commits say. */
+/** A snapshot to which actions are applied. */
 export class LiveSnapshot implements Snapshot {
   version = -1;
   readonly #files = new ByAccount<Add>(accountOf);
   readonly #txns = new ByAccount<Txn>(({ appId }) => accountOfTxn(appId));
-  /** The load keys that count as read, with their transactions. */
+  /** The transactions of load keys that count as loaded. */
   readonly #loadedKeys = new ByLoadKey<Txn>();
-  /** The files that hold rows of a load key, so that a commit needn't go through all of an account. */
+  /** The files by load key, so that a commit needn't scan all files of an account. */
   readonly #filesByKey = new ByLoadKey<readonly Add[]>();
-  /** Files that have a number behind the name, by the path without it and by their own. */
+  /** Files with a number behind the name, by the path without the number, then by their path. */
   readonly #numbered = new Map<string, Map<string, Add>>();
-  /** Files whose path is encoded, by their path once it is decoded. */
+  /** Files with a percent-encoded path, by the decoded path. */
   readonly #byDecodedPath = new Map<string, Add>();
   readonly #references = new Map<string, number>();
   readonly #pinned = new Set<string>();
@@ -130,7 +138,7 @@ export class LiveSnapshot implements Snapshot {
     }
   }
 
-  /** Forgets a transaction, which no commit can do. */
+  /** Removes a transaction, which no action can do. */
   forget(txn: Txn): void {
     this.#txns.delete(txn.appId);
     this.#noteTxn({ ...txn, version: -1 });
@@ -139,11 +147,11 @@ export class LiveSnapshot implements Snapshot {
   }
 
   #noteTxn(txn: Txn): void {
-    // A log has very many of them when it is opened, and nobody has asked yet.
+    // Skipped for accounts that weren't queried: opening a log adds very many transactions.
     if (!this.#loadedKeys.has(accountOfTxn(txn.appId) ?? '')) return;
     const read = parseAppId(txn.appId);
     if (read === undefined) return;
-    this.#loadedKeys.change(read.account, read.pipeline, read.loadKey, () => (isLoaded(txn) ? txn : undefined));
+    this.#loadedKeys.change(read.account, read.pipeline, read.loadKey, () => (countsAsLoaded(txn) ? txn : undefined));
   }
 
   #noteFile(add: Add): void {
@@ -164,7 +172,7 @@ export class LiveSnapshot implements Snapshot {
   #add(add: Add): void {
     const { path } = add;
     const before = this.#files.all.get(path);
-    // A file that is added again keeps its position: whoever goes through the files meanwhile doesn't meet it twice.
+    // A file that is added again keeps its position in the map, so that a concurrent iteration doesn't see it twice.
     if (before !== undefined && accountOf(before) === accountOf(add)) this.#disregard(before);
     else this.#remove(path);
     this.#files.set(path, add);
@@ -187,7 +195,7 @@ export class LiveSnapshot implements Snapshot {
     this.#disregard(add);
   }
 
-  /** Drops what the file says of load keys and other files. */
+  /** Removes the file from the indexes of load keys and references. */
   #disregard(add: Add): void {
     this.#changeFiles(add, (files) => files.filter((other) => other !== add));
     for (const named of derivedOf(add) ?? []) {
@@ -202,11 +210,11 @@ function isEncoded(path: string): boolean {
   return path.includes('%');
 }
 
-/** Values by their key, and by their account where they have one. */
+/** Values by key, and by account where they have one. */
 class ByAccount<T> {
   readonly all = new Map<string, T>();
   readonly #accountOf: (value: T) => string | undefined;
-  /** Built at the first question: who only reads a lake doesn't ask. */
+  /** Built by the first query: readers of a lake make none. */
   #byAccount: Map<string, Map<string, T>> | undefined;
 
   constructor(accountOf: (value: T) => string | undefined) {
@@ -257,10 +265,7 @@ class ByAccount<T> {
   }
 }
 
-/**
- * Values by account, pipeline and load key, of the accounts that were asked for: what a commit asks of them takes no longer
- * however many there are.
- */
+/** Values by account, pipeline and load key, indexed for the accounts that were queried. */
 class ByLoadKey<T> {
   readonly #byAccount = new Map<string, Map<string, Map<string, T>>>();
 
@@ -268,7 +273,7 @@ class ByLoadKey<T> {
     return this.#byAccount.has(account);
   }
 
-  /** Those of an account and a pipeline; `fill` adds all of the account, the first time. */
+  /** The values of an account and a pipeline. The first query for an account calls `fill`, which adds its values. */
   of(account: string, pipeline: string, fill: () => void): ReadonlyMap<string, T> | undefined {
     if (!this.#byAccount.has(account)) {
       this.#byAccount.set(account, new Map<string, Map<string, T>>());
@@ -277,7 +282,7 @@ class ByLoadKey<T> {
     return this.#byAccount.get(account)?.get(pipeline);
   }
 
-  /** Changes a value of an account that was asked for; undefined: there is none. */
+  /** Changes a value of an account that was queried; undefined removes it. */
   change(account: string, pipeline: string, loadKey: string, change: (before: T | undefined) => T | undefined): void {
     const byPipeline = this.#byAccount.get(account);
     if (byPipeline === undefined) return;

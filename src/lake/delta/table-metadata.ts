@@ -4,11 +4,11 @@ import { restoreLog, type MetaData } from './actions.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
 
-/** So long a path stays tombstoned that was removed: whoever removed it may still be on the way to delete the file. */
+/** How long a removed path stays tombstoned: the remover may still be about to delete the file. */
 export const tombstoneMs = dayMs;
 
 const retentionProperty = 'delta.deletedFileRetentionDuration';
-/** What every log says unless a retention was set: tombstones stay for a day, and the files are deleted at once. */
+/** The property without a retention: tombstones stay for a day, and replaced files are deleted immediately. */
 const noRetention = 'interval 1 day';
 const hourMs = 3_600_000;
 
@@ -21,8 +21,8 @@ const unitsMs: Readonly<Record<string, number>> = {
 };
 
 /**
- * How long files stay that commits have replaced, in milliseconds. The property is Delta's, set by this program in hours;
- * `interval 1 day` is 0, as every log had it before there was a retention.
+ * The retention of replaced files, in milliseconds, from Delta's property, which this program sets in hours. `interval
+ * 1 day` is 0, because logs had it before retention was supported.
  */
 export function retentionOf({ configuration }: MetaData): number {
   const interval = configuration[retentionProperty] ?? noRetention;
@@ -40,7 +40,7 @@ function intervalOf(retentionMs: number): string {
   return retentionMs === 0 ? noRetention : `interval ${retentionMs / hourMs} hours`;
 }
 
-/** What a log says of a table that begins now. */
+/** The metaData action of a new table. */
 export function newMetaData(table: Table, createdTime: number, retentionMs = 0): MetaData {
   return {
     id: randomUUID(),
@@ -53,23 +53,23 @@ export function newMetaData(table: Table, createdTime: number, retentionMs = 0):
   };
 }
 
-/** The same with the columns of a table that the log doesn't know; undefined where it knows all. */
+/** The same with the table's columns that the log lacks; undefined where it has all. */
 export function widenedMetaData(metaData: MetaData, table: Table): MetaData | undefined {
   const schemaString = widenedSchema(metaData.schemaString, table);
   return schemaString === undefined ? undefined : { ...metaData, schemaString };
 }
 
-/** The columns of a table's files: its own, and behind them what a newer version of this program has added to the log. */
+/** The columns of a table's files: those of its schema, then those that a newer program version has added to the log. */
 export function fileColumns(table: Table, metaData: MetaData | undefined): readonly LogColumn[] {
   const known = new Set(table.columns.map(({ name }) => name.toLowerCase()));
-  const logged = metaData === undefined ? [] : columnsOf(metaData.schemaString);
+  const logged = metaData === undefined ? [] : logColumns(metaData.schemaString);
   return [...table.columns, ...logged.filter(({ name }) => !known.has(name.toLowerCase()))];
 }
 
-/** The columns that are folders and not part of the files. */
+/** The partition columns, which are folders and not columns of the files. */
 export const partitionColumns = ['account', 'month'] as const;
 
-/** As the Delta protocol names them; its `timestamp` is in UTC with microseconds. */
+/** Type names of the Delta protocol; its `timestamp` is in UTC with microseconds. */
 const deltaTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
   text: 'string',
   instant: 'timestamp',
@@ -91,7 +91,7 @@ interface DeltaField {
   readonly nullable?: unknown;
 }
 
-/** What a log's schema says of a column. */
+/** A column of a log's schema. */
 export type LogColumn = Pick<Column, 'name' | 'type' | 'digits'>;
 
 /** The table's schema in the JSON form of the Delta protocol ("Schema Serialization Format"). */
@@ -101,8 +101,8 @@ export function deltaSchema(table: Table): string {
 }
 
 /**
- * A log's schema, its columns nullable where the table's have become so, and behind them the table's columns that it lacks,
- * nullable as older files don't have them; undefined where nothing changes.
+ * A log's schema with the table's nullable columns made nullable, and with the table's columns that it lacks, nullable
+ * because older files don't have them; undefined where nothing changes.
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
@@ -111,15 +111,15 @@ export function widenedSchema(schema: string, table: Table): string | undefined 
   const names = new Set(fields.map(({ name }) => name.toLowerCase()));
   const added = table.columns.filter(({ name }) => !names.has(name.toLowerCase()));
   const loosened = new Set(table.columns.filter(({ nullable }) => nullable).map(({ name }) => name));
-  const kept = fields.map((field) =>
+  const existing = fields.map((field) =>
     field.nullable === false && loosened.has(field.name) ? { ...field, nullable: true } : field,
   );
-  if (added.length === 0 && kept.every((field, at) => field === fields[at])) return undefined;
-  const behind = added.map((column) => ({ ...deltaField(column), nullable: true }));
-  return JSON.stringify({ type: 'struct', fields: [...kept, ...behind] });
+  if (added.length === 0 && existing.every((field, at) => field === fields[at])) return undefined;
+  const appended = added.map((column) => ({ ...deltaField(column), nullable: true }));
+  return JSON.stringify({ type: 'struct', fields: [...existing, ...appended] });
 }
 
-/** A column of a log's schema as it is there, with its position from 0. */
+/** A column of a log's schema with its Delta type and its position from 0. */
 export interface LoggedField {
   readonly name: string;
   readonly type: string;
@@ -128,7 +128,7 @@ export interface LoggedField {
 }
 
 /**
- * The columns of a log's schema as they are there, folders among them, without those of types that no table of this program has.
+ * The columns of a log's schema, including partition columns, without those of unknown types.
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
@@ -142,11 +142,11 @@ export function loggedFields(schema: string): LoggedField[] {
 }
 
 /**
- * The columns of a log's schema, without the folders and without those of types that no table of this program has.
+ * The columns of a log's schema, without partition columns and those of unknown types.
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
-export function columnsOf(schema: string): LogColumn[] {
+export function logColumns(schema: string): LogColumn[] {
   return fieldsOf(schema).flatMap(({ name, type }) => {
     if ((partitionColumns as readonly string[]).includes(name)) return [];
     const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
@@ -171,7 +171,7 @@ function fieldsOf(schema: string): readonly DeltaField[] {
   try {
     read = JSON.parse(schema) as { fields?: unknown } | null;
   } catch {
-    // Told below.
+    // Reported below.
   }
   const fields: unknown = read?.fields;
   if (Array.isArray(fields) && fields.every(isField)) return fields;

@@ -7,13 +7,13 @@ import type { Store } from '../store/store.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Workspace } from './workspace.js';
 
-/** Bytes of a file that are read into memory at once. */
+/** Bytes that are read into memory at once. */
 const wholeBytes = 4_000_000;
 
 /**
- * A committed file's bytes, once they are what its commit says.
+ * The bytes of a committed file, verified by size and hash.
  *
- * @throws LedgerlakeError LAKE_STORE naming the file, where it is missing or was changed behind the lake's back
+ * @throws LedgerlakeError LAKE_STORE naming the file, where it is missing or has changed
  */
 export async function checkedBytes(store: Store, table: DeltaTable, add: Add): Promise<Uint8Array> {
   const bytes = await store.read(table.pathOf(add));
@@ -22,22 +22,22 @@ export async function checkedBytes(store: Store, table: DeltaTable, add: Add): P
   return bytes;
 }
 
-/** The same for a file that is only read through: a large one isn't kept in memory. */
+/** The same for a file that is read in sequence: a large one isn't kept in memory. */
 export async function checkedSource(
   store: Store,
   table: DeltaTable,
   add: Add,
-  workspace: Pick<Workspace, 'fresh'>,
+  workspace: Pick<Workspace, 'newPath'>,
 ): Promise<ParquetSource> {
   return add.size > wholeBytes ? checkedFile(store, table, add, workspace) : checkedBytes(store, table, add);
 }
 
-/** The same as a file of the local disk: the lake's own, or a copy where the lake is elsewhere, or where `isCopied`. */
+/** The same as a local file: the lake's file, or a copy where the lake isn't on the local disk, or with `isCopied`. */
 export async function checkedFile(
   store: Store,
   table: DeltaTable,
   add: Add,
-  { fresh }: Pick<Workspace, 'fresh'>,
+  { newPath }: Pick<Workspace, 'newPath'>,
   { isCopied = false } = {},
 ): Promise<string> {
   const localPath = isCopied ? undefined : store.localPath(table.pathOf(add));
@@ -45,7 +45,7 @@ export async function checkedFile(
     await eachChecked(store, table, add);
     return localPath;
   }
-  const path = fresh();
+  const path = newPath();
   const copy = await open(path, 'wx');
   try {
     await eachChecked(store, table, add, (piece) => copy.writeFile(piece));
@@ -55,7 +55,7 @@ export async function checkedFile(
   return path;
 }
 
-/** What is wrong with a committed file, in words; undefined where it is what its commit says. */
+/** What is wrong with a committed file, in words; undefined where it is intact. */
 export async function damageOf(store: Store, table: DeltaTable, add: Add): Promise<string | undefined> {
   try {
     await eachChecked(store, table, add);
@@ -66,7 +66,7 @@ export async function damageOf(store: Store, table: DeltaTable, add: Add): Promi
   }
 }
 
-/** Reads a committed file's bytes piece by piece; throws at its end where they aren't what its commit says. */
+/** Reads a committed file in pieces; throws at its end where size or hash differ. */
 async function eachChecked(
   store: Store,
   table: DeltaTable,
@@ -76,7 +76,7 @@ async function eachChecked(
   const hash = createHash('sha256');
   let size = 0;
   for (let start = 0; start < add.size; start += wholeBytes) {
-    // One more than is asked for: it shows whether the file goes on where it should end.
+    // One byte more, which shows whether the file is too long.
     const read = await store.readRange(table.pathOf(add), start, wholeBytes + 1);
     if (read === undefined) throw damaged(store, table, add, missing);
     const isLast = start + wholeBytes >= add.size;
@@ -89,12 +89,12 @@ async function eachChecked(
   if (fault !== undefined) throw damaged(store, table, add, fault);
 }
 
-/** What can be done about a file of the history that no copy is left of. */
+/** Advice for a damaged file of the history without a copy. */
 export const dropHistory = 'give up its rows with `ledgerlake compact --drop-damaged-history`';
 
 const missing = 'it is missing';
 
-/** What is wrong with a file's bytes; undefined where they are what its commit says. */
+/** What is wrong with a file's bytes; undefined where size and hash are those of the log. */
 export function faultOf(add: Add, bytes: Uint8Array | undefined): string | undefined {
   if (bytes === undefined) return missing;
   return faultIn(add, bytes.length, () => hash('sha256', bytes));
@@ -107,7 +107,7 @@ function faultIn({ size, tags }: Add, found: number, sha256: () => string): stri
 }
 
 function damaged(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {
-  const isLasting = table.schema.appendOnly === true;
-  const advice = `restore the file from a copy${isLasting ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
+  const isAppendOnly = table.schema.appendOnly === true;
+  const advice = `restore the file from a copy${isAppendOnly ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
 }

@@ -3,7 +3,7 @@ import { dayOf, parseImportedKey } from '../loads/imported-days.js';
 import { hasColumn } from './sorted-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
-/** The columns by which the rows of a load key are selected, by what its name begins with. */
+/** The columns that select the rows of a load key, by the key's kind. */
 const columnsOf: Readonly<Record<string, readonly string[]>> = {
   window: ['window_start', 'window_end'],
   imported: ['window_start', 'window_end'],
@@ -22,25 +22,25 @@ function parseLoadKey(loadKey: string): LoadKey {
   return { kind: loadKey.slice(0, at), name: loadKey.slice(at + 1) };
 }
 
-/** Whether the rows of each of these load keys can be selected in a file of the table, and in those derived from it. */
+/** Whether the rows of each of these load keys can be selected in the main table's files and in the derived ones. */
 export function canSplitRows(main: Table, derived: readonly Table[], loadKeys: readonly string[]): boolean {
   const canSplit = (table: Table) =>
     loadKeys.every(
       (loadKey) => columnsOf[parseLoadKey(loadKey).kind]?.every((column) => hasColumn(table, column)) === true,
     );
-  // Rows of a derived table are selected by their event, lines of a custom one as their records are.
+  // Rows of a derived table are selected by their event, lines of a custom pipeline like their records.
   const follows = (table: Table) =>
     table.linesOf === undefined ? hasColumn(table, 'event_id') && hasColumn(main, 'event_id') : canSplit(table);
   return canSplit(main) && derived.every(follows);
 }
 
-/** In SQL: the instant by which a main table's row lies in a day, or in what is left of it. */
+/** SQL expression for the instant that assigns a main table's row to a day, or to the rest of one. */
 export function instantColumn(main: Table): string {
   return hasColumn(main, 'effective_at') ? 'effective_at' : 'coalesce(started_at, window_start)';
 }
 
 /**
- * In SQL: whether a main table's row belongs to one of these load keys. Never null.
+ * SQL condition for the rows of a main table that belong to one of these load keys. Never null.
  *
  * @param instant see `instantColumn`
  */
@@ -57,7 +57,7 @@ export function loadKeyCondition(loadKeys: readonly string[], instant = 'effecti
     : `coalesce(${conditions.map((condition) => `(${condition})`).join(' OR ')}, false)`;
 }
 
-/** Rows of what is left of an imported day keep the day as their window: the ids of some are made of it. */
+/** Rows of the rest of an imported day keep the whole day as their window, because some ids depend on it. */
 function importedRows(loadKey: string, instant: string): string {
   const { start, end } = parseImportedKey(loadKey) ?? { start: 0, end: 0 };
   const day = dayOf(start);
@@ -67,8 +67,8 @@ function importedRows(loadKey: string, instant: string): string {
 }
 
 /**
- * The column whose value alone names the load keys, with their beginning: `group_id` and `group/`; undefined where load keys of
- * several kinds stand together, or where it takes more than one column.
+ * The column whose value identifies the load keys, with their prefix: `group_id` and `group/`; undefined for load keys
+ * of several kinds, or of a kind with several columns.
  */
 export function keyColumn(
   loadKeys: readonly string[],
@@ -82,8 +82,8 @@ export function keyColumn(
 }
 
 /**
- * What the load keys come to, for people and for the metadata of a file: the windows as one from the first start to the last
- * end, a single group or order by its name, several as their number.
+ * A label of load keys, for people and for a file's metadata: windows as one range from the first start to the last
+ * end, a single group or order by its name, several by their number.
  */
 export function loadKeysLabel(loadKeys: readonly string[]): string {
   const [first] = loadKeys;
@@ -99,7 +99,7 @@ export function loadKeysLabel(loadKeys: readonly string[]): string {
   return loadKeys.length === 1 ? `${kind} ${name}` : `${loadKeys.length} ${kind}s`;
 }
 
-/** Load keys for messages: the first, and how many more. */
+/** Load keys for messages: the first, and the number of others. */
 export function loadKeysText(loadKeys: readonly string[]): string {
   const [first = '', ...others] = loadKeys;
   return others.length === 0 ? first : `${first} and ${others.length} more`;
@@ -110,7 +110,7 @@ function hasBounds(loadKey: string): boolean {
   return ['window', 'imported'].includes(parseLoadKey(loadKey).kind);
 }
 
-/** Where the load keys begin, as a part of a file's name: `20250304T000000Z`; undefined where they are no windows. */
+/** The first start of windows, for a file's name: `20250304T000000Z`; undefined for other load keys. */
 export function firstStart(loadKeys: readonly string[]): string | undefined {
   if (!loadKeys.every(hasBounds)) return undefined;
   const [start] = loadKeysLabel(loadKeys).split('/');

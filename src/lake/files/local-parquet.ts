@@ -6,7 +6,7 @@ import { identifier, literal, readParquet } from '../../core/duckdb/literals.js'
 import { LedgerlakeError } from '../../core/errors.js';
 import { instantBounds, statisticsJson, type ColumnStatistics } from '../../core/columns/statistics.js';
 
-/** Rows of a row group where rows are narrow: what DuckDB reads as one unit. */
+/** Maximum rows of a row group, for narrow rows: DuckDB reads a row group as one unit. */
 export const mostGroupRows = 128 * 1024;
 
 /** A Parquet file on the local disk. */
@@ -15,18 +15,18 @@ export interface LocalParquet {
   readonly rows: number;
   /** Statistics in Delta's JSON form. */
   readonly stats: string;
-  /** What is in it, where that is known; left out: it is read for it. */
+  /** Its size and hash; left out: the file is read for them. */
   readonly content?: AddedFile['content'];
 }
 
-/** Local Parquet files of one table as a table in SQL, columns by their names; `extra` are further options. */
+/** Local Parquet files of one table as a table in SQL, with columns matched by name; `extra`: further options. */
 export function rowsIn(paths: readonly string[], extra = ''): string {
   return readParquet(paths, `union_by_name = true${extra}`);
 }
 
 /**
- * What to select of a table's files so that the columns come in the table's order and with its types: one that the
- * files don't have is null, one that only they have comes behind the others.
+ * The SELECT list that gives a table's columns in its order and with its types: a column that the files lack is null,
+ * one that only they have follows the others.
  */
 export async function columnList(
   database: Database,
@@ -47,14 +47,14 @@ export async function columnList(
 }
 
 export interface WriteOptions {
-  /** In SQL. */
+  /** The query. */
   readonly select: string;
-  /** Name of the new file. */
+  /** Path of the new file. */
   readonly target: string;
   readonly metadata: ReadonlyMap<string, string>;
-  /** Rows a row group. */
+  /** Rows of a row group. */
   readonly groupRows: number;
-  /** Of zstd, 1 to 22; left out: DuckDB's own, 3. */
+  /** Level of zstd, 1 to 22; left out: DuckDB's default, 3. */
   readonly compressionLevel?: number | undefined;
 }
 
@@ -64,29 +64,29 @@ export interface WriteOptions {
  *
  * @throws LedgerlakeError SQL where the query fails, PARQUET_MISMATCH where the file lacks rows
  */
-export async function writeRows(
+export async function copyRows(
   database: Database,
   table: Table,
   { select, target, metadata, groupRows, compressionLevel }: WriteOptions,
   options: QueryOptions = {},
 ): Promise<LocalParquet> {
   const pairs = [...metadata].map(([key, value]) => `${literal(key)}: ${literal(value)}`);
-  // With version 2 what has no dictionary is stored as differences or by lengths, as slices store it.
+  // Version 2 stores columns without a dictionary as deltas or by lengths, like the files of slices.
   const settings = ['FORMAT parquet', 'PARQUET_VERSION v2', 'COMPRESSION zstd', `ROW_GROUP_SIZE ${groupRows}`];
   if (compressionLevel !== undefined) settings.push(`COMPRESSION_LEVEL ${compressionLevel}`);
   if (pairs.length > 0) settings.push(`KV_METADATA {${pairs.join(', ')}}`);
   const [copied] = await database.rows(`COPY (${select}) TO ${literal(target)} (${settings.join(', ')})`, options);
   const rows = await countRows(database, target, 'true');
-  expectRows(table, Number(copied?.['Count']), rows);
+  checkRowCount(table, Number(copied?.['Count']), rows);
   return { path: target, rows, stats: await statistics(database, table, target, rows) };
 }
 
 /**
- * Holds the rows of a new file against those that it was made from.
+ * Compares the number of rows in a new file with the expected one.
  *
  * @throws LedgerlakeError PARQUET_MISMATCH
  */
-export function expectRows({ name }: Table, expected: number, found: number): void {
+export function checkRowCount({ name }: Table, expected: number, found: number): void {
   if (found === expected) return;
   throw new LedgerlakeError(
     'PARQUET_MISMATCH',
@@ -99,13 +99,13 @@ export async function bytesOf({ path }: LocalParquet): Promise<Uint8Array> {
   return readFile(path);
 }
 
-/** How many rows of a Parquet file meet a condition in SQL. */
+/** The number of rows of a Parquet file that meet a condition in SQL. */
 export async function countRows(database: Database, address: string, condition: string): Promise<number> {
   const [row] = await database.rows(`SELECT count(*) AS rows FROM ${readParquet([address])} WHERE ${condition}`);
   return Number(row?.['rows'] ?? 0);
 }
 
-/** Statistics of a Parquet file in Delta's JSON form, as `deltaStatistics` has them of a batch. */
+/** Statistics of a Parquet file in Delta's JSON form, like those of `deltaStatistics` for a batch. */
 export async function statistics(database: Database, table: Table, address: string, rows: number): Promise<string> {
   const filtered = table.columns.filter((column) => column.filtered === true);
   const selected = filtered.flatMap(({ name, type }, at) => {

@@ -18,7 +18,10 @@ export interface MonthFiles {
   readonly paths: readonly string[];
 }
 
-/** Files of the lake as local ones: those of a lake elsewhere are copied, once a run. Each is compared with the log once. */
+/**
+ * Verified local files of a lake: each file is compared with the log once, and copied once where the lake isn't on the
+ * local disk.
+ */
 export class CheckedFiles {
   readonly #workspace: Workspace;
   readonly #local = new Map<string, string>();
@@ -52,16 +55,16 @@ export class CheckedFiles {
   }
 }
 
-/** A slice's own files by table, for as long as `use` takes. */
+/** Writes a slice's files to the local disk, calls `use` with them by table, and removes them. */
 export async function withSliceFiles<T>(
-  { keep }: Workspace,
+  { writeLocal }: Workspace,
   { files }: SliceCommit,
   use: (files: ReadonlyMap<Table, readonly MonthFiles[]>) => Promise<T>,
 ): Promise<T> {
   const tables = new Map<Table, MonthFiles[]>();
   try {
     for (const { table, month, bytes } of files) {
-      tables.set(table, [...(tables.get(table) ?? []), { month, paths: [await keep(bytes)] }]);
+      tables.set(table, [...(tables.get(table) ?? []), { month, paths: [await writeLocal(bytes)] }]);
     }
     return await use(tables);
   } finally {
@@ -70,7 +73,7 @@ export async function withSliceFiles<T>(
   }
 }
 
-/** In SQL: the rows of a table's files that meet a condition, with the month of their folder as `month_`. */
+/** A query for the rows of a table's files that meet a condition, with the month of their folder as `month_`. */
 export async function selectRows(
   database: Database,
   table: Table,
@@ -89,7 +92,7 @@ export async function selectRows(
   return selects.join(' UNION ALL BY NAME ');
 }
 
-/** The files that hold what a slice replaces, and those of derived tables that they name. */
+/** The main files with rows that a slice replaces, and the derived files that they reference. */
 export function replacedAdds(
   lake: ComparedLake,
   main: Table,
@@ -108,7 +111,7 @@ export function replacedAdds(
 }
 
 /**
- * The JSON of every row that a main table's files hold of some load keys, as it was received.
+ * The received JSON of all rows of some load keys in a main table's files.
  *
  * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
  */
@@ -129,9 +132,9 @@ export async function storedRaws(
 }
 
 /**
- * The rows of a query over those of a table's files that meet a condition.
+ * Runs a query over the rows of a table's files that meet a condition.
  *
- * @param query in SQL, of the rows in SQL
+ * @param query returns the query, given the query for the rows
  * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
  */
 export function queryFiles(

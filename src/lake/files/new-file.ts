@@ -19,40 +19,40 @@ import { version } from '../../core/version.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import { dayStart } from '../../core/windows.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import type { Cell } from '../../core/text/rows.js';
+import type { ResultCell } from '../../core/text/rows.js';
 import { hasColumn } from './sorted-file.js';
 
-/** Where a new file belongs. */
+/** The table, partition and load keys of a new file. */
 export interface FileTarget {
   readonly family: Family;
   readonly account: string;
   /** `2025-03`, or `unknown`. */
   readonly month: string;
-  /** The load keys whose rows it holds. */
+  /** The load keys of its rows. */
   readonly loadKeys: readonly string[];
 }
 
-/** Key-value metadata of a file made from others, as a slice's own files have it. */
+/** Key-value metadata of a file made from others, in the form of a slice's files. */
 export function metadataOf({ family, account, loadKeys }: FileTarget): ReadonlyMap<string, string> {
   return fileMetadata(family.pipeline, account, loadKeysLabel(loadKeys));
 }
 
-/** Files made from others, by how their names begin. */
+/** Files made from others: the prefix of their names, and whether they change data. */
 const rewritten = {
   prefix: 'compact-',
-  // The same rows in other files: who follows the table's changes has nothing to read.
+  // The same rows in other files: no news for readers of the table's changes.
   dataChange: false,
 };
 
 /** Files of an import, whose rows are new to the lake. */
 export const imported: typeof rewritten = { prefix: 'import-', dataChange: true };
 
-/** Whether a file was made from others, and not landed by a slice. */
+/** Whether a file was made from others, and not written by a slice. */
 export function isRewritten({ path }: Add): boolean {
   return basename(path).startsWith(rewritten.prefix);
 }
 
-/** Bytes read at once to hash a file: all of it is in memory only while it is written into the lake. */
+/** Bytes read at once to hash a file. */
 const hashedBytes = 1_000_000;
 
 async function hashed(path: string): Promise<AddedFile['content']> {
@@ -66,10 +66,10 @@ async function hashed(path: string): Promise<AddedFile['content']> {
 }
 
 /**
- * A local file as one on its way into the lake, named by where its windows begin, else by its month, and by the hash of
- * its content. Rows and hash are added to its tags.
+ * A local file as a new file of the lake, named by the start of its windows, else by its month, and by the hash of its
+ * content. Rows and hash are added to its tags.
  *
- * @param origin how its name begins, and whether its rows are new to the lake; left out: they aren't
+ * @param origin prefix of its name, and whether its rows are new to the lake; left out: they aren't
  */
 export async function newFile(
   table: Table,
@@ -94,8 +94,8 @@ export async function newFile(
 }
 
 /**
- * Key-value metadata of a slice's files. No clock and no chance in it: the same slice gives the same bytes. It is one
- * pair, because the writer puts several in an order of its own that changes from file to file.
+ * Key-value metadata of a slice's files. It is deterministic, so that the same slice gives the same bytes. It is one
+ * pair, because the order of several is undefined in parquet-wasm.
  */
 export function fileMetadata(pipeline: string, account: string, window: string): ReadonlyMap<string, string> {
   return new Map([['ledgerlake', JSON.stringify({ version, account, pipeline, window })]]);
@@ -103,13 +103,16 @@ export function fileMetadata(pipeline: string, account: string, window: string):
 
 type Tags = Readonly<Record<string, string>>;
 
-/** Tags that a commit sets for each file anew. */
+/** Tags that are set for each file and never merged. */
 const perFileTags: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'derived', 'main', 'net', 'groups']);
 
 /** Sums by currency: `{"USD":"12.340000"}`. */
 export type NetSums = Readonly<Record<string, string>>;
 
-/** The tags of a file that holds the rows of several: load keys and groups united, sums added up exactly, the rest where all agree. */
+/**
+ * The tags of a file with the rows of several: the union of load keys and groups, exact sums, and other tags where all
+ * are equal.
+ */
 export function mergedTags(adds: readonly Add[]): Record<string, string> {
   const tags = sharedTags(adds.map((add) => add.tags ?? {}));
   tags['units'] = JSON.stringify([...new Set(adds.flatMap(loadKeysOf))].toSorted());
@@ -122,8 +125,8 @@ export function mergedTags(adds: readonly Add[]): Record<string, string> {
 }
 
 /**
- * Whether one file may hold the events of imports with these spans. Where spans differ and share a day, the day of an event
- * without a date would no longer tell of which of them it is.
+ * Whether one file may have the events of imports with these spans. Where different spans share a day, the day of an
+ * undated event wouldn't identify its span.
  */
 export function mayShareFile(some: readonly ImportSpan[], others: readonly ImportSpan[]): boolean {
   return some.every(({ first, last }) =>
@@ -136,12 +139,12 @@ export function mayShareFile(some: readonly ImportSpan[], others: readonly Impor
   );
 }
 
-/** How many rows the log says that the files have together. */
+/** The total rows of files by their log entries. */
 export function rowsInLog(adds: readonly Add[]): number {
   return adds.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
 }
 
-/** The tags that all have alike, without those that are about one file. */
+/** The tags that are equal in all, without those that are set for each file. */
 export function sharedTags(all: readonly Tags[]): Record<string, string> {
   const [first = {}, ...others] = all;
   const shared = Object.entries(first).filter(
@@ -150,7 +153,7 @@ export function sharedTags(all: readonly Tags[]): Record<string, string> {
   return Object.fromEntries(shared);
 }
 
-/** Sums of decimal texts by currency, exact; currencies in order. */
+/** Exact sums of decimal texts by currency, sorted by currency. */
 export function addNets(nets: readonly NetSums[]): NetSums {
   const sums = new Map<string, bigint>();
   for (const [currency, text] of nets.flatMap((net) => Object.entries(net))) {
@@ -178,7 +181,7 @@ function valuesOf(adds: readonly Add[], tag: string): string[] {
   return adds.flatMap(({ tags }) => tags?.[tag] ?? []);
 }
 
-/** Net sums by currency of a local file of entries, exact; nothing for a table without amounts. */
+/** Exact net sums by currency of a local file of entries; empty for a table without amounts. */
 export async function netSumsOfFile(database: Database, table: Table, path: string): Promise<NetSums> {
   if (!['role', 'currency', 'amount'].every((column) => hasColumn(table, column))) return {};
   const rows = await database.rows(
@@ -188,7 +191,7 @@ export async function netSumsOfFile(database: Database, table: Table, path: stri
   return Object.fromEntries(rows.map(({ currency, net }) => [String(currency), String(net)]));
 }
 
-/** What the log has of each group of a local file; instants in milliseconds since 1970, null where it has none. */
+/** The figures of each group of a local file, for the log; instants in milliseconds since 1970, null where there is none. */
 export async function groupSpans(
   database: Database,
   path: string,
@@ -198,7 +201,7 @@ export async function groupSpans(
       `ended_at IS NOT NULL AND processing_status IS NOT DISTINCT FROM 'Open' AS open, ` +
       `ended_at IS NOT NULL AND processing_status IS DISTINCT FROM 'Open' AND original_total IS NULL AS awaited FROM ${rowsIn([path])}`,
   );
-  const milliseconds = (micros: Cell | undefined) => (typeof micros === 'bigint' ? Number(micros / 1000n) : null);
+  const milliseconds = (micros: ResultCell | undefined) => (typeof micros === 'bigint' ? Number(micros / 1000n) : null);
   return rows.map(({ group_id, started, ended, open, awaited }) => ({
     id: typeof group_id === 'string' ? group_id : '',
     start: milliseconds(started),

@@ -2,13 +2,13 @@ import { rm } from 'node:fs/promises';
 import type { Table } from '../../core/columns/table.js';
 import type { QueryOptions, Database } from '../../core/duckdb/connection.js';
 import { literal, fileLiteral, identifier } from '../../core/duckdb/literals.js';
-import { mostGroupRows, rowsIn, writeRows, type LocalParquet } from './local-parquet.js';
+import { mostGroupRows, rowsIn, copyRows, type LocalParquet } from './local-parquet.js';
 import type { Workspace } from './workspace.js';
 
 export interface Sorting {
-  /** Local files of the table that the rows come from. */
+  /** Local files of the table with the rows. */
   readonly paths: readonly string[];
-  /** A query in SQL for those of the rows that meet a condition, in order; it may leave out some. */
+  /** Returns a query for the rows that meet a condition, in order; it may leave out some. */
   readonly select: (condition: string) => string;
   readonly metadata: ReadonlyMap<string, string>;
   /** See `WriteOptions`. */
@@ -16,60 +16,60 @@ export interface Sorting {
 }
 
 /**
- * Writes rows of local files as one sorted Parquet file. Range by range, as DuckDB can't sort wide rows beyond its memory:
- * each becomes a file of its own first, and these are strung together then.
+ * Writes rows of local files as one sorted Parquet file. Ranges are sorted into separate files, which are then
+ * concatenated, because DuckDB can't sort wide rows beyond its memory.
  *
  * @throws LedgerlakeError SQL where a query fails, PARQUET_MISMATCH where the file lacks rows
  */
 export async function sortedFile(
-  { database, fresh, limits: { rangeBytes } }: Workspace,
+  { database, newPath, limits: { rangeBytes } }: Workspace,
   table: Table,
   { paths, select, metadata, compressionLevel }: Sorting,
   options: QueryOptions,
 ): Promise<LocalParquet> {
   const extent = await extentOf(database, table, paths);
-  const target = fresh();
+  const target = newPath();
   const rows = groupRows(extent);
   const write = (query: string) =>
-    writeRows(database, table, { select: query, target, metadata, groupRows: rows, compressionLevel }, options);
+    copyRows(database, table, { select: query, target, metadata, groupRows: rows, compressionLevel }, options);
   const ranges = await rangesOf(database, table, paths, extent, rangeBytes);
   if (ranges.length === 1) return write(select('true'));
-  const parts: string[] = [];
+  const rangePaths: string[] = [];
   for (const range of ranges) {
-    const part = fresh();
-    parts.push(part);
+    const part = newPath();
+    rangePaths.push(part);
     await database.execute(
       `COPY (${select(range)}) TO ${literal(part)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE ${rows})`,
       options,
     );
   }
-  const local = await write(`SELECT * FROM ${rowsIn(parts)}`);
-  for (const part of parts) await rm(part);
+  const local = await write(`SELECT * FROM ${rowsIn(rangePaths)}`);
+  for (const part of rangePaths) await rm(part);
   return local;
 }
 
-/** What DuckDB takes for a value however short it is. */
+/** Minimum bytes of a value in DuckDB. */
 const leastValueBytes = 16;
 
 /**
- * Bytes of a row group where rows are wide. DuckDB unpacks the whole of a column's part in a group to get at one `raw`:
- * an order's events come three times as fast out of groups of this size as out of four times larger ones.
+ * Maximum bytes of a row group, for wide rows. DuckDB decompresses a whole column chunk to read one `raw`: an order's
+ * events are read three times as fast from groups of this size as from four times larger ones.
  */
 const mostGroupBytes = 16_000_000;
 /** Bytes of a row group in memory while it is written. */
 const mostGroupMemory = 64_000_000;
-/** DuckDB counts rows by so many. */
+/** Rows of a DuckDB vector. */
 const vectorRows = 2048;
 
-/** How large some files' rows are once they are read. */
+/** The size of files' rows. */
 export interface Extent {
   readonly rows: number;
   readonly bytes: number;
-  /** As the files have them, unpacked. */
+  /** Uncompressed bytes in the files. */
   readonly storedBytes: number;
 }
 
-/** How large the rows of local Parquet files of a table are, by what the files say. */
+/** The size of the rows of a table's local Parquet files, by their metadata. */
 export async function extentOf(database: Database, { columns }: Table, paths: readonly string[]): Promise<Extent> {
   const list = `[${paths.map(fileLiteral).join(', ')}]`;
   const [counted] = await database.rows(`SELECT sum(num_rows)::BIGINT AS rows FROM parquet_file_metadata(${list})`);
@@ -82,8 +82,8 @@ export async function extentOf(database: Database, { columns }: Table, paths: re
 }
 
 /**
- * Rows a row group: fewer where they are wide, because a group is in memory while it is written, and its columns are
- * unpacked as a whole when something of them is read.
+ * Rows of a row group: fewer for wide rows, because a group is in memory while it is written, and its column chunks are
+ * decompressed as a whole when they are read.
  */
 export function groupRows({ rows, bytes, storedBytes }: Extent): number {
   if (bytes === 0) return mostGroupRows;
@@ -92,8 +92,8 @@ export function groupRows({ rows, bytes, storedBytes }: Extent): number {
 }
 
 /**
- * Conditions in SQL that part the rows of local files of a table into ranges of the column that they are sorted by, one
- * behind the other and each of about `rangeBytes`. Every row meets exactly one of them.
+ * Conditions in SQL that divide the rows of local files into consecutive ranges of the leading sort column, each of
+ * about `rangeBytes`. Every row meets exactly one condition.
  */
 export async function rangesOf(
   database: Database,
@@ -118,8 +118,8 @@ export async function rangesOf(
 }
 
 /**
- * The columns that rows of a main table are sorted by, behind those that it names itself, as far as it has them: by time, then by what was read,
- * then by order of receipt. That is the order of a slice's own file too.
+ * The sort columns of main tables, after those of the table's `sort`, as far as a table has them: by time, then by load
+ * key, then by order of receipt. It is also the order of a slice's file.
  */
 const sortColumns = [
   'effective_at',
@@ -131,7 +131,7 @@ const sortColumns = [
   'event_id',
 ] as const;
 
-/** The column by which files of a table are laid side by side; undefined where it has none of them. */
+/** The leading sort column of a table; undefined where it has none. */
 export function leadingColumn(table: Table): string | undefined {
   return orderOf(table)[0];
 }

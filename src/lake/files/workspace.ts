@@ -6,15 +6,15 @@ import type { Database } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
 import { threadLimits, threadLimitsOf, type ThreadLimits } from '../../core/worker-thread.js';
 
-/** What work on files may hold in memory. */
+/** Memory limits for the processing of files. */
 export interface Limits {
-  /** What DuckDB may hold of all: `1GB`. */
+  /** DuckDB's memory limit: `1GB`. */
   readonly memory: string;
   /** Bytes of rows that DuckDB sorts, compares or writes at once: over wide rows it runs out of memory before it spills. */
   readonly rangeBytes: number;
-  /** Bytes of `raw` that are flattened at once: more than a part of an import has, so that none of its files is split. */
+  /** Bytes of `raw` that are flattened at once: more than a chunk of an import has, so that none of its files is split. */
   readonly rawBytes: number;
-  /** From which size on a second thread writes Parquet, which holds memory of its own. */
+  /** Limits for the threads that write Parquet, which have their own memory. */
   readonly thread: ThreadLimits;
 }
 
@@ -25,28 +25,28 @@ export const defaultLimits: Limits = {
   thread: threadLimits,
 };
 
-/** Limits with so many threads at most; undefined: as they are. */
+/** The same limits with another number of threads; undefined: unchanged. */
 export function withThreads<T extends Limits>(limits: T, threads: number | undefined): T {
   return threads === undefined ? limits : { ...limits, thread: threadLimitsOf(threads) };
 }
 
-/** A DuckDB and a folder of the local disk, for files on their way out of a lake and back into it. */
+/** A DuckDB and a local folder, for files that are read from a lake and written back. */
 export interface Workspace {
   readonly database: Database;
   readonly limits: Limits;
-  /** Takes bytes in as a local file; its name. */
-  readonly keep: (bytes: Uint8Array) => Promise<string>;
-  /** A name for a file, or a folder of files, that is about to be written. */
-  readonly fresh: () => string;
-  /** Removes the files that are there by now. */
+  /** Writes bytes to a local file. Returns its path. */
+  readonly writeLocal: (bytes: Uint8Array) => Promise<string>;
+  /** A new path for a file or folder. */
+  readonly newPath: () => string;
+  /** Removes all files. */
   readonly clear: () => Promise<void>;
 }
 
 /**
- * Uses a workspace for a lake's files and removes it. Its DuckDB reaches the lake, where it is on the local disk, and the
- * workspace, and nothing else. Throws what `use` throws.
+ * Creates a workspace for a lake's files, calls `use` and removes it. Its DuckDB can access the workspace, and the lake
+ * where it is on the local disk, and nothing else. Throws what `use` throws.
  *
- * @param makeFolder makes the folder for it; by default a new one
+ * @param makeFolder creates the folder; by default a new temporary one
  */
 export async function withWorkspace<T>(
   limits: Limits,
@@ -57,29 +57,29 @@ export async function withWorkspace<T>(
   const folder = await makeFolder();
   const files = join(folder, 'files');
   let count = 0;
-  const fresh = () => join(files, `${count++}.parquet`);
+  const newPath = () => join(files, `${count++}.parquet`);
   const clear = async () => {
     await rm(files, { recursive: true, force: true });
     await mkdir(files, { mode: 0o700 });
   };
   try {
     await clear();
-    const database = databaseWhenNeeded(async () => {
+    const database = lazyDatabase(async () => {
       const { openDatabase } = await import('../../core/duckdb/connection.js');
       return openDatabase({
         folders: [folder, store.localPath('') ?? folder],
         settings: {
-          // The same rows give the same bytes then, whatever machine they are written on.
+          // So that the same rows give the same bytes on every machine.
           threads: 1,
           memory_limit: limits.memory,
           preserve_insertion_order: true,
-          // Files are read once or twice: what DuckDB would keep of them only fills its memory.
+          // Files are read once or twice: a cache would only use memory.
           enable_external_file_cache: false,
         },
       });
     });
     try {
-      return await use({ database, limits, keep: keeping(fresh), fresh, clear });
+      return await use({ database, limits, writeLocal: localWriter(newPath), newPath, clear });
     } finally {
       database.close();
     }
@@ -89,10 +89,9 @@ export async function withWorkspace<T>(
 }
 
 /**
- * Makes a lake's own folder on the local disk, for a run that is alone on the lake. What a run that was killed left in it is
- * removed first.
+ * Creates the local folder of a lake, for an exclusive run. Remains of a killed run are removed first.
  *
- * @throws the file system's error, also where somebody else has just made a folder of that name
+ * @throws the file system's error, also where another process has just created the folder
  */
 export async function makeLakeFolder(store: Store): Promise<string> {
   const hash = createHash('sha256').update(store.address('x')).digest('hex').slice(0, 16);
@@ -102,9 +101,9 @@ export async function makeLakeFolder(store: Store): Promise<string> {
   return folder;
 }
 
-function keeping(fresh: () => string): Workspace['keep'] {
+function localWriter(newPath: () => string): Workspace['writeLocal'] {
   return async (bytes) => {
-    const path = fresh();
+    const path = newPath();
     await writeFile(path, bytes, { mode: 0o600 });
     return path;
   };
@@ -113,15 +112,15 @@ function keeping(fresh: () => string): Workspace['keep'] {
 /** The same workspace for one of several concurrent tasks, each of which removes its own files. */
 export function subWorkspace(workspace: Workspace): Workspace {
   const paths = new Set<string>();
-  const fresh = () => {
-    const path = workspace.fresh();
+  const newPath = () => {
+    const path = workspace.newPath();
     paths.add(path);
     return path;
   };
   return {
     ...workspace,
-    fresh,
-    keep: keeping(fresh),
+    newPath,
+    writeLocal: localWriter(newPath),
     clear: async () => {
       for (const path of paths) await rm(path, { recursive: true, force: true });
       paths.clear();
@@ -129,8 +128,8 @@ export function subWorkspace(workspace: Workspace): Workspace {
   };
 }
 
-/** Opened by the first query: loading DuckDB takes longer, and more memory, than all that a small backfill or import does. */
-function databaseWhenNeeded(open: () => Promise<Database>): Database {
+/** A database that the first query opens: loading DuckDB takes more time and memory than a small backfill or import. */
+function lazyDatabase(open: () => Promise<Database>): Database {
   let opening: Promise<Database> | undefined;
   let opened: Database | undefined;
   const database = async () => (opened = await (opening ??= open()));
@@ -138,26 +137,23 @@ function databaseWhenNeeded(open: () => Promise<Database>): Database {
     query: async (...query) => (await database()).query(...query),
     execute: async (...query) => (await database()).execute(...query),
     rows: async (...query) => (await database()).rows(...query),
-    beside: async () => (await database()).beside(),
+    openConnection: async () => (await database()).openConnection(),
     close: () => {
       opened?.close();
     },
   };
 }
 
-/** Whoever gives up waits for nothing more: what fails then is reported by the error that it gave up for. */
-export function handled<T>(promise: Promise<T>): Promise<T> {
+/** Marks a promise's rejection as handled, for a promise that is awaited later, or not at all after another error. */
+export function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
 
-/**
- * A lake's file as one of the local disk, whatever its bytes: the lake's own, or a copy under a fresh name. Undefined where
- * there is none.
- */
-export async function localFile(store: Store, path: string, fresh: () => string): Promise<string | undefined> {
+/** A lake's file as a local file, not verified: the lake's file, or a copy at a new path. Undefined where there is none. */
+export async function localFile(store: Store, path: string, newPath: () => string): Promise<string | undefined> {
   const localPath = store.localPath(path);
   const bytes = await (localPath === undefined ? store.read(path) : store.readRange(path, 0, 1));
   if (bytes === undefined || localPath !== undefined) return bytes && localPath;
-  return keeping(fresh)(bytes);
+  return localWriter(newPath)(bytes);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** An Avro schema, as far as Iceberg's files need it; `null` in front of another makes it optional. */
+/** The Avro schemas that Iceberg's files need; `null` before another schema makes it optional. */
 export type AvroSchema =
   'boolean' | 'int' | 'long' | 'string' | 'bytes' | readonly ['null', AvroSchema] | AvroRecord | AvroArray;
 
@@ -10,7 +10,7 @@ export interface AvroRecord {
   readonly fields: readonly AvroField[];
 }
 
-/** Iceberg's own attributes are beside Avro's, such as `field-id`. */
+/** A field with Iceberg's attribute `field-id`. */
 export interface AvroField {
   readonly name: string;
   readonly type: AvroSchema;
@@ -24,13 +24,13 @@ export interface AvroArray {
   readonly logicalType?: 'map';
 }
 
-/** A record's values by its fields' names. */
+/** A record's values by field name. */
 export interface AvroFields {
-  // An interface, as a record type can't name itself.
+  // An interface, because a record type can't be recursive.
   readonly [field: string]: AvroValue;
 }
 
-/** What a value of a schema is: an object by field names for a record; null for an optional one that is missing. */
+/** A value of a schema: a record is an object by field name, a missing optional value null. */
 export type AvroValue = boolean | number | bigint | string | Uint8Array | null | readonly AvroValue[] | AvroFields;
 
 /**
@@ -88,7 +88,7 @@ function sized(bytes: Uint8Array): readonly Uint8Array[] {
   return [long(bytes.length), bytes];
 }
 
-/** A whole number as Avro writes `int` and `long`: zigzag, seven bits a byte, the lowest first. */
+/** An integer in Avro's encoding of `int` and `long`: zigzag, seven bits a byte, the lowest first. */
 function long(value: number | bigint): Uint8Array {
   let rest = BigInt.asUintN(64, BigInt(value) < 0n ? -2n * BigInt(value) - 1n : 2n * BigInt(value));
   const bytes: number[] = [];

@@ -21,11 +21,11 @@ import {
 } from './iceberg-schema.js';
 
 /**
- * Writes Iceberg metadata (version 2) of every table beside the logs, over the same data files: those that count, of events and
- * entries alike. A table's metadata is claimed as a commit is, by creating its file, so that a newer one never has an older
- * state. A table whose files are those of its newest metadata is left alone.
+ * Writes Iceberg metadata (version 2) of every table beside the Delta logs, over the same committed data files. A version of the
+ * metadata is claimed like a commit, by creating its file, so that a newer version never has an older state. A table whose newest
+ * metadata is up to date is skipped.
  *
- * @throws LedgerlakeError as the store and the log do; called again it goes on from there
+ * @throws LedgerlakeError as the store and the log do; a repeated call continues
  */
 export function exportIceberg(lake: Lake, clock: Clock): Promise<Exported> {
   return exportTables(lake, (table) => exportTable(lake, table, clock));
@@ -33,16 +33,16 @@ export function exportIceberg(lake: Lake, clock: Clock): Promise<Exported> {
 
 const count = z.int().min(0);
 
-/** What the next export takes from a table's metadata; the rest is for its readers. */
-const kept = z.object({
+/** The fields of a table's metadata that the next export reads. */
+const metadataSchema = z.object({
   'last-sequence-number': count,
   schemas: z.array(z.unknown()),
   properties: z.object({ 'ledgerlake.state': z.string() }),
 });
 
 /**
- * What a table's metadata is made of, as a property of it: no reader has to understand it. Files that it names are deleted in
- * time, so each lies among the metadata of the table in `folder`, whoever has written it.
+ * The state that an export keeps as a property of a table's metadata; readers ignore it. Files that it names are deleted
+ * eventually, so each must be in the metadata folder of the table in `folder`, as the state may come from anybody.
  */
 function stateSchema(folder: string) {
   const prefix = `${folder}/metadata/`;
@@ -63,11 +63,15 @@ function stateSchema(folder: string) {
         months: z.tuple([z.string(), z.string()]),
       }),
     ),
-    /** Files that older metadata names, with when the first one without them was written. */
+    /** Files that only older metadata references; `at`: when the first metadata without them was written, milliseconds since 1970. */
     retired: z.array(z.object({ path, at: z.number() })),
     /** The manifest list. */
     list: path,
   });
+}
+
+interface State extends Omit<z.infer<ReturnType<typeof stateSchema>>, 'manifests'> {
+  readonly manifests: readonly Manifest[];
 }
 
 interface Previous {
@@ -75,90 +79,98 @@ interface Previous {
   readonly sequence: number;
   readonly schema: string;
   /** Undefined where it can't be read. */
-  readonly state: z.infer<ReturnType<typeof stateSchema>> | undefined;
+  readonly state: State | undefined;
 }
 
-/** Bytes written; undefined where everything was as it should be. */
+/** The next version of a table's metadata, as one attempt to write it computes it. */
+interface NextVersion {
+  readonly store: Store;
+  readonly table: DeltaTable;
+  /** The table's folder of Iceberg metadata, within the lake. */
+  readonly folder: string;
+  readonly previous: Previous;
+  readonly version: number;
+  readonly sequence: number;
+  /** Id of the snapshot. */
+  readonly snapshot: number;
+  readonly fields: readonly IcebergField[];
+  /** JSON of the Iceberg schema. */
+  readonly schema: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/** Returns the number of bytes written; undefined where the newest metadata is up to date. */
 async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise<number | undefined> {
   const { store } = lake;
   const folder = `${icebergFolder}/${table.schema.name}`;
   for (;;) {
-    // Which metadata is the newest is read before the log, so that what follows it is never older.
+    // The newest metadata is looked up before the log is read, so that the version behind it never has an older state.
     const previous = await newestMetadata(store, folder);
     await lake.refresh();
-    const { metaData } = table;
-    if (metaData === undefined) return undefined;
-    const now = clock.now();
-    const fields = icebergFields(metaData.schemaString);
-    const schema = JSON.stringify(icebergSchema(fields));
-    const sequence = previous.sequence + 1;
-    // Unique, and exact as a number of JSON.
-    const snapshot = now * 1000 + (sequence % 1000);
-    const files = new Map<string, Uint8Array>();
-    const manifests = [...addsByAccount(lake, table)].map(([account, adds]) => {
-      const sha256 = contentHash(`${locationOf(store, folder)}\n${schema}`, adds);
-      const kept = previous.state?.manifests.find((manifest) => manifest.account === account);
-      if (kept?.sha256 === sha256) return kept;
-      const encoded = manifestOf(account, adds, { folder, fields, snapshot, sequence, sha256, store, table });
-      files.set(encoded.manifest.path, encoded.bytes);
-      return encoded.manifest;
-    });
-    const isSame =
-      files.size === 0 && manifests.length === previous.state?.manifests.length && schema === previous.schema;
-    if (isSame) return undefined;
+    const next = nextVersion({ store, table, folder, previous }, clock.now());
+    if (next === undefined) return undefined;
+    const { manifests, files } = currentManifests(next, addsByAccount(lake, table));
+    if (files.size === 0 && hasSameContent(next, manifests)) return undefined;
 
-    const list = `${folder}/metadata/snap-${snapshot}.avro`;
+    const list = `${folder}/metadata/snap-${next.snapshot}.avro`;
     files.set(
       list,
-      manifestList(manifests, { id: snapshot, sequence }, (path) => locationOf(store, path)),
+      manifestList(manifests, { id: next.snapshot, sequence: next.sequence }, (path) => locationOf(store, path)),
     );
-    const version = previous.version + 1;
-    const current = [...manifests.map(({ path }) => path), list, metadataPath(folder, version)];
-    const { retired, expired } = retiredFiles(previous, current, {
-      now,
-      keptMs: Math.max(dayMs, table.retentionMs),
-      folder,
-    });
-    const state = JSON.stringify({ manifests, retired, list });
-    const named = { id: metaData.id, location: locationOf(store, folder), list: locationOf(store, list) };
-    const metadata = Buffer.from(
-      JSON.stringify(tableMetadata({ ...named, fields, manifests, state, snapshot, sequence, now })),
-    );
+    const { retired, expired } = retiredFiles(next, [...manifests.map(({ path }) => path), list]);
+    const metadata = Buffer.from(JSON.stringify(tableMetadata(next, { manifests, retired, list })));
     for (const [path, bytes] of files) await store.write(path, bytes);
-    if (!(await store.create(metadataPath(folder, version), metadata))) continue;
-    await store.write(`${folder}/metadata/version-hint.text`, Buffer.from(String(version)));
+    if (!(await store.create(metadataPath(folder, next.version), metadata))) continue;
+    await store.write(`${folder}/metadata/version-hint.text`, Buffer.from(String(next.version)));
     for (const path of expired) await store.remove(path);
     return metadata.length + [...files.values()].reduce((sum, { length }) => sum + length, 0);
   }
 }
 
-/** Iceberg specification, "Table Metadata". */
-function tableMetadata({
-  id,
-  location,
-  list,
-  fields,
-  manifests,
-  state,
-  snapshot,
-  sequence,
-  now,
-}: {
-  readonly id: string;
-  readonly location: string;
-  /** The location of the manifest list. */
-  readonly list: string;
-  readonly fields: readonly IcebergField[];
-  readonly manifests: readonly Manifest[];
-  readonly state: string;
-  readonly snapshot: number;
-  readonly sequence: number;
-  readonly now: number;
-}): object {
+/** Undefined where the table has no log. */
+function nextVersion(
+  target: Pick<NextVersion, 'store' | 'table' | 'folder' | 'previous'>,
+  now: number,
+): NextVersion | undefined {
+  const { table, previous } = target;
+  if (table.metaData === undefined) return undefined;
+  const fields = icebergFields(table.metaData.schemaString);
+  const sequence = previous.sequence + 1;
+  // Unique, and an integer that a JSON number holds exactly.
+  const snapshot = now * 1000 + (sequence % 1000);
+  const schema = JSON.stringify(icebergSchema(fields));
+  return { ...target, version: previous.version + 1, sequence, snapshot, fields, schema, now };
+}
+
+/** The manifest of each account: the previous one where its files are unchanged, else a new one, whose bytes are in `files`. */
+function currentManifests(
+  next: NextVersion,
+  adds: ReadonlyMap<string, readonly Add[]>,
+): { readonly manifests: readonly Manifest[]; readonly files: Map<string, Uint8Array> } {
+  const files = new Map<string, Uint8Array>();
+  const manifests = [...adds].map(([account, accountAdds]) => {
+    const sha256 = contentHash(next, accountAdds);
+    const previous = next.previous.state?.manifests.find((manifest) => manifest.account === account);
+    if (previous?.sha256 === sha256) return previous;
+    const { manifest, bytes } = newManifest(next, account, accountAdds, sha256);
+    files.set(manifest.path, bytes);
+    return manifest;
+  });
+  return { manifests, files };
+}
+
+/** Whether the previous metadata has the same schema and as many manifests, none of which is new. */
+function hasSameContent({ previous, schema }: NextVersion, manifests: readonly Manifest[]): boolean {
+  return manifests.length === previous.state?.manifests.length && schema === previous.schema;
+}
+
+/** The table's metadata (Iceberg specification, "Table Metadata") with the state that the next export reads. */
+function tableMetadata({ store, table, folder, fields, sequence, snapshot, now }: NextVersion, state: State): object {
   return {
     'format-version': 2,
-    'table-uuid': id,
-    location,
+    'table-uuid': table.metaData?.id,
+    location: locationOf(store, folder),
     'last-sequence-number': sequence,
     'last-updated-ms': now,
     'last-column-id': Math.max(0, ...fields.map((field) => field.id)),
@@ -169,7 +181,7 @@ function tableMetadata({
     'last-partition-id': Math.max(...partitionFields.map((field) => field.id)),
     'default-sort-order-id': 0,
     'sort-orders': [{ 'order-id': 0, fields: [] }],
-    properties: { 'schema.name-mapping.default': nameMapping(fields), 'ledgerlake.state': state },
+    properties: { 'schema.name-mapping.default': nameMapping(fields), 'ledgerlake.state': JSON.stringify(state) },
     'current-snapshot-id': snapshot,
     refs: { main: { 'snapshot-id': snapshot, type: 'branch' } },
     snapshots: [
@@ -177,11 +189,11 @@ function tableMetadata({
         'snapshot-id': snapshot,
         'sequence-number': sequence,
         'timestamp-ms': now,
-        'manifest-list': list,
+        'manifest-list': locationOf(store, state.list),
         summary: {
           operation: 'overwrite',
-          'total-data-files': String(manifests.reduce((sum, { files }) => sum + files, 0)),
-          'total-records': String(manifests.reduce((sum, { rows }) => sum + rows, 0)),
+          'total-data-files': String(state.manifests.reduce((sum, { files }) => sum + files, 0)),
+          'total-records': String(state.manifests.reduce((sum, { rows }) => sum + rows, 0)),
         },
         'schema-id': 0,
       },
@@ -196,8 +208,8 @@ function metadataPath(folder: string, version: number): string {
 }
 
 /**
- * The newest metadata of a table; where it can't be read, all of it is written again behind it. Numbers that no export comes
- * to are passed over: the one behind such a number may be the same.
+ * The newest metadata of a table; where it can't be read, the next version is written without it. Version numbers of more than 15
+ * digits are ignored: adding 1 to one may give the same number.
  */
 async function newestMetadata(store: Store, folder: string): Promise<Previous> {
   let version = 0;
@@ -208,7 +220,7 @@ async function newestMetadata(store: Store, folder: string): Promise<Previous> {
   const none = { version, sequence: version, schema: '', state: undefined };
   if (version === 0) return none;
   const found = parseNote(await store.read(metadataPath(folder, version)), (value): Previous => {
-    const { schemas, properties, 'last-sequence-number': sequence } = kept.parse(value);
+    const { schemas, properties, 'last-sequence-number': sequence } = metadataSchema.parse(value);
     const state = stateSchema(folder).parse(JSON.parse(properties['ledgerlake.state']));
     return { version, sequence, schema: JSON.stringify(schemas[0]), state };
   });
@@ -221,33 +233,25 @@ function addsByAccount(lake: Lake, table: DeltaTable): ReadonlyMap<string, reado
   return adds;
 }
 
-/** Stands for what a manifest says of files: of most accounts nothing has changed, and to encode it takes much longer. */
-function contentHash(table: string, adds: readonly Add[]): string {
-  const hash = createHash('sha256').update(table);
+/**
+ * The hash of what a manifest records of files: the files of most accounts are unchanged, and encoding a manifest takes much
+ * longer than hashing it.
+ */
+function contentHash({ store, folder, schema }: NextVersion, adds: readonly Add[]): string {
+  const hash = createHash('sha256').update(`${locationOf(store, folder)}\n${schema}`);
   for (const { path, size, stats = '', tags } of adds)
     hash.update(`\n${path} ${size} ${tags?.['rows'] ?? ''} ${stats}`);
   return hash.digest('hex');
 }
 
-interface ManifestContext {
-  readonly folder: string;
-  readonly fields: readonly IcebergField[];
-  readonly snapshot: number;
-  readonly sequence: number;
-  readonly sha256: string;
-  readonly store: Store;
-  readonly table: DeltaTable;
-}
-
-function manifestOf(
+function newManifest(
+  { store, table, folder, fields, snapshot, sequence }: NextVersion,
   account: string,
   adds: readonly Add[],
-  { folder, fields, snapshot, sequence, sha256, store, table }: ManifestContext,
+  sha256: string,
 ): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
-  const bytes = manifestFile(
-    manifestEntries(adds, fields, (add) => locationOf(store, table.pathOf(add))),
-    fields,
-  );
+  const entries = manifestEntries(adds, fields, (add) => locationOf(store, table.pathOf(add)));
+  const bytes = manifestFile(entries, fields);
   const months = adds.map(({ partitionValues }) => partitionValues['month'] ?? '').toSorted();
   const manifest: Manifest = {
     account,
@@ -263,19 +267,24 @@ function manifestOf(
   return { manifest, bytes };
 }
 
-/** What the metadata before named and this one doesn't, and what of that no reader opens any more. */
+/**
+ * Files that older metadata references and the next version, with these files, doesn't; and those of them that no reader opens
+ * any more.
+ */
 function retiredFiles(
-  { version, state }: Previous,
-  current: readonly string[],
-  { now, keptMs, folder }: { readonly now: number; readonly keptMs: number; readonly folder: string },
-): { readonly retired: readonly { path: string; at: number }[]; readonly expired: readonly string[] } {
-  const isCurrent = new Set(current);
-  const before = [
+  { table, folder, version, previous, now }: NextVersion,
+  files: readonly string[],
+): { readonly retired: State['retired']; readonly expired: readonly string[] } {
+  const { state } = previous;
+  const current = new Set([...files, metadataPath(folder, version)]);
+  const referenced = [
     ...(state === undefined ? [] : [...state.manifests.map(({ path }) => path), state.list]),
-    ...(version > 0 ? [metadataPath(folder, version)] : []),
+    ...(previous.version > 0 ? [metadataPath(folder, previous.version)] : []),
   ];
-  const leaving = before.map((path) => ({ path, at: now }));
-  const all = [...(state?.retired ?? []), ...leaving].filter(({ path }) => !isCurrent.has(path));
+  const all = [...(state?.retired ?? []), ...referenced.map((path) => ({ path, at: now }))].filter(
+    ({ path }) => !current.has(path),
+  );
+  const keptMs = Math.max(dayMs, table.retentionMs);
   return {
     retired: all.filter(({ at }) => at + keptMs > now),
     expired: all.filter(({ at }) => at + keptMs <= now).map(({ path }) => path),

@@ -8,22 +8,22 @@ export interface IcebergField {
   readonly required: boolean;
 }
 
-/** The partition's fields: the folders, as they are. */
+/** The partition fields: the folders. */
 export const partitionFields = [
   { name: 'account', id: 1000 },
   { name: 'month', id: 1001 },
 ] as const;
 
-/** Delta's type names that Iceberg calls otherwise. */
+/** Iceberg's type names, where they differ from Delta's. */
 const types: Readonly<Record<string, string>> = { integer: 'int', timestamp: 'timestamptz' };
 
-/** The columns of a table by its log's schema, folders among them. */
+/** The columns of a table by its log's schema, including partition columns. */
 export function icebergFields(schemaString: string): IcebergField[] {
   return loggedFields(schemaString).map(({ name, type, nullable, at }) => ({
     id: at + 1,
     name,
     type: types[type] ?? type.replace(',', ', '),
-    // Folders are no columns of the files: for readers that don't take them from the metadata they have no value.
+    // Partition columns aren't in the files: readers that don't take them from the metadata see null.
     required: !nullable && !partitionFields.some((field) => field.name === name),
   }));
 }
@@ -33,7 +33,7 @@ export function icebergSchema(fields: readonly IcebergField[]): object {
   return { type: 'struct', 'schema-id': 0, fields };
 }
 
-/** By which columns files are partitioned (Iceberg specification, "Partition Specs"). */
+/** The partition spec (Iceberg specification, "Partition Specs"). */
 export function specFields(fields: readonly IcebergField[]): object[] {
   return partitionFields.map(({ name, id }) => ({
     'source-id': fields.find((field) => field.name === name)?.id ?? 0,
@@ -43,7 +43,7 @@ export function specFields(fields: readonly IcebergField[]): object[] {
   }));
 }
 
-/** Which column is which: the files say names, and no ids (Iceberg specification, "Name Mapping Serialization"). */
+/** Maps column names to ids, because the files have no ids (Iceberg specification, "Name Mapping Serialization"). */
 export function nameMapping(fields: readonly IcebergField[]): string {
   return JSON.stringify(fields.map(({ id, name }) => ({ 'field-id': id, names: [name] })));
 }

@@ -4,18 +4,18 @@ import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
 import { avroFile, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
 import { icebergSchema, partitionFields, specFields, type IcebergField } from './iceberg-schema.js';
 
-/** A manifest as a table's metadata keeps it: the files of one account. */
+/** A manifest in the state of a table's metadata: the files of one account. */
 export interface Manifest {
   readonly account: string;
   /** Within the lake. */
   readonly path: string;
   readonly length: number;
-  /** The snapshot that it came with, and its number. */
+  /** The snapshot that added it, and its sequence number. */
   readonly snapshot: number;
   readonly sequence: number;
   readonly files: number;
   readonly rows: number;
-  /** Of what it says of its files: another one that says the same needn't be written. */
+  /** Hash of its content: a manifest with the same hash needn't be written again. */
   readonly sha256: string;
   /** The first and the last month. */
   readonly months: readonly [string, string];
@@ -24,7 +24,7 @@ export interface Manifest {
 const optional = (schema: AvroSchema): AvroSchema => ['null', schema];
 const field = (id: number, name: string, type: AvroSchema) => ({ name, type, 'field-id': id });
 
-/** A map from column ids, which Avro's own maps can't have as keys. */
+/** A map from column ids; Avro's maps have only text keys. */
 function columnMap(keyId: number, valueId: number, value: AvroSchema): AvroSchema {
   const fields = [field(keyId, 'key', 'int'), field(valueId, 'value', value)];
   const items: AvroRecord = { type: 'record', name: `k${keyId}_v${valueId}`, fields };
@@ -37,7 +37,7 @@ const partition: AvroRecord = {
   fields: partitionFields.map(({ name, id }) => field(id, name, optional('string'))),
 };
 
-/** Iceberg specification, "Manifests": what this program writes of `data_file`. */
+/** The fields of `data_file` that this program writes (Iceberg specification, "Manifests"). */
 const dataFile: AvroRecord = {
   type: 'record',
   name: 'r2',
@@ -66,10 +66,10 @@ const entry: AvroRecord = {
   ],
 };
 
-/** In the column `status`. */
+/** Value of `status`: the file was added. */
 const added = 1;
 
-/** What a manifest says of a table's files. */
+/** The manifest entries of a table's files. */
 export function manifestEntries(
   adds: readonly Add[],
   fields: readonly IcebergField[],
@@ -77,7 +77,7 @@ export function manifestEntries(
 ): AvroValue[] {
   return adds.map((add) => ({
     status: added,
-    // Both come from the manifest's own entry in the list.
+    // Inherited from the manifest's entry in the manifest list.
     snapshot_id: null,
     sequence_number: null,
     file_sequence_number: null,
@@ -102,7 +102,10 @@ function nullCounts({ stats }: Add, fields: readonly IcebergField[]): AvroValue 
   });
 }
 
-/** Bounds of instants, by which engines leave files out. Delta's have milliseconds: what they cut off the upper ones get back. */
+/**
+ * Bounds of instants, by which engines skip files. Delta's have milliseconds, so the upper ones are extended by 999
+ * microseconds.
+ */
 function bounds(add: Add, fields: readonly IcebergField[]): { lower_bounds: AvroValue; upper_bounds: AvroValue } {
   const boundsOn = (side: 'least' | 'greatest', more: bigint): AvroValue =>
     fields.flatMap(({ id, name, type }) => {

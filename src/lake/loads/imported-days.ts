@@ -6,14 +6,14 @@ import { isoInstant } from '../../core/numeric/instant.js';
 const prefix = 'imported/';
 
 /**
- * The load key of what imports brought of a day. It is no window that was read: nobody knows whether saved pages held
- * all of the day. So it is asked for as if it weren't there, and gives way to whatever window is loaded.
+ * The load key of a day's imported rows. It doesn't count as a loaded window, because saved pages may lack rows of the
+ * day: a backfill requests the day anyway, and replaces the imported rows.
  */
 export function importedKey({ start, end }: Window): string {
   return `${prefix}${isoInstant(start)}/${isoInstant(end)}`;
 }
 
-/** The day that such a load key names, or what loaded windows have left of it; undefined for a load key of another kind. */
+/** The day of such a load key, or the rest that loaded windows have left of it; undefined for a load key of another kind. */
 export function parseImportedKey(loadKey: string): Window | undefined {
   if (!loadKey.startsWith(prefix)) return undefined;
   const [start = '', end = ''] = loadKey.slice(prefix.length).split('/');
@@ -27,14 +27,14 @@ export function dayOf(instant: number): Window {
   return { start, end: start + dayMs };
 }
 
-/** The days of which a pipeline's main table, as of a snapshot, holds imported rows for an account, in order; no two overlap. */
+/** The days with imported rows of a pipeline and account in a main table's snapshot, in order and without overlap. */
 export function importedWindows(main: Snapshot, pipeline: string, account: string): readonly Window[] {
   return windows.of(main.loadKeysOf(account, pipeline));
 }
 
 const windows = new LoadKeyWindows(parseImportedKey);
 
-/** What a window that is loaded cuts an imported load key into; undefined for a load key that it doesn't touch. */
+/** Splits an imported load key at a loaded window; undefined for a load key that doesn't overlap with it. */
 export function splitImportedKey(loadKey: string, window: Window): KeySplit | undefined {
   const imported = parseImportedKey(loadKey);
   if (imported === undefined || !overlap(imported, window)) return undefined;

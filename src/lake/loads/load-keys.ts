@@ -3,56 +3,56 @@ import { loadKeysOf, loadKeyAppId } from '../delta/file-tags.js';
 import type { Snapshot } from '../delta/snapshot.js';
 import type { Window } from '../../core/windows.js';
 
-/** What a slice makes of a load key that it replaces though it didn't read it. */
+/** How a slice splits a load key that it replaces without having read it. */
 export interface KeySplit {
-  /** What of the load key goes. */
+  /** The part that is replaced. */
   readonly inside: string;
-  /** What of it stays; none where all of it goes. */
+  /** The parts that stay; empty where all of it is replaced. */
   readonly outside: readonly string[];
 }
 
-/** What a slice has read. */
+/** The load keys that a slice has read. */
 export interface SliceLoads {
   readonly pipeline: string;
   readonly account: string;
-  /** Each of them counts as loaded once the slice is committed, also where it was empty. */
+  /** They count as loaded once the slice is committed, also where they are empty. */
   readonly loadKeys: readonly string[];
-  /** Replaces what the lake holds of the same load keys; otherwise what somebody else committed meanwhile stays. */
+  /** Whether the slice replaces rows of the same load keys; otherwise they stay. */
   readonly refresh: boolean;
-  /** Load keys that no longer count as loaded, as these cover them: a part of a day within the day. */
+  /** Load keys that no longer count as loaded because the slice's cover them: a part of a day within the day. */
   readonly retires?: readonly string[] | undefined;
-  /** Load keys that exclude the slice's, other than its own: windows that overlap with it. */
+  /** Whether another load key conflicts with the slice: an overlapping window. */
   readonly excludes?: ((loadKey: string) => boolean) | undefined;
   /**
-   * What the slice takes of a load key that it finds in the lake and that gives way to whatever is read: a day that imports
-   * filled. Undefined for a load key that stays as it is.
+   * How the slice splits a stored load key that it displaces: a day of imported rows. Undefined for a load key that
+   * stays unchanged.
    */
   readonly splits?: ((loadKey: string) => KeySplit | undefined) | undefined;
 }
 
-/** What a slice replaces: its own load keys, and those that it retires. */
+/** The load keys that a slice replaces: its own, and those that it retires. */
 export function replacedKeys({ loadKeys, retires = [] }: SliceLoads): readonly string[] {
   return [...loadKeys, ...retires];
 }
 
-/** The files that hold any of the load keys that a slice replaces. */
+/** The files with any of the load keys that a slice replaces. */
 export function touchedFiles(snapshot: Snapshot, slice: SliceLoads): Add[] {
   return snapshot.filesWith(slice.account, slice.pipeline, replacedKeys(slice));
 }
 
-/** The load keys that give way to the slice (see `SliceLoads.splits`), in whole or in part. */
+/** The load keys that the slice displaces (see `SliceLoads.splits`), in whole or in part. */
 export function displacedKeys(snapshot: Snapshot, { pipeline, account, splits }: SliceLoads): string[] {
   if (splits === undefined) return [];
   return [...snapshot.loadKeysOf(account, pipeline).keys()].filter((loadKey) => splits(loadKey) !== undefined);
 }
 
-/** The files that hold anything that goes when the slice comes. */
+/** The files with any rows that the slice replaces or displaces. */
 export function filesToReplace(snapshot: Snapshot, slice: SliceLoads): Add[] {
-  const going = [...replacedKeys(slice), ...displacedKeys(snapshot, slice)];
-  return snapshot.filesWith(slice.account, slice.pipeline, going);
+  const replaced = [...replacedKeys(slice), ...displacedKeys(snapshot, slice)];
+  return snapshot.filesWith(slice.account, slice.pipeline, replaced);
 }
 
-/** Those of them that hold something that stays as well. */
+/** Those of them with rows that stay. */
 export function filesToSplit(snapshot: Snapshot, slice: SliceLoads): Add[] {
   const wanted = new Set(replacedKeys(slice));
   const stays = (loadKey: string) => {
@@ -62,7 +62,7 @@ export function filesToSplit(snapshot: Snapshot, slice: SliceLoads): Add[] {
   return filesToReplace(snapshot, slice).filter((add) => loadKeysOf(add).some(stays));
 }
 
-/** Whether another run has read what the slice reads, or what excludes it. */
+/** Whether another run has loaded the slice's load keys or conflicting ones. */
 export function hasConflict(
   snapshot: Snapshot,
   { pipeline, account, loadKeys, refresh, excludes, retires = [] }: SliceLoads,
@@ -73,17 +73,20 @@ export function hasConflict(
   return read.some((loadKey) => excludes(loadKey) && !retires.includes(loadKey));
 }
 
-/** How often a load key was read; 0 where it doesn't count as read, or no longer. */
+/** How often a load key was read; 0 where it doesn't count as loaded. */
 function timesRead(snapshot: Snapshot, pipeline: string, account: string, loadKey: string): number {
   return Math.max(0, loadVersion(snapshot, pipeline, account, loadKey));
 }
 
-/** How often a load key was read, below 0 where it counts as read no longer: each commit of the load key has another one. */
+/**
+ * The version of a load key's transaction: how often it was read, negative where it no longer counts as loaded. Each
+ * commit of the load key changes it.
+ */
 export function loadVersion({ txns }: Snapshot, pipeline: string, account: string, loadKey: string): number {
   return txns.get(loadKeyAppId(pipeline, account, loadKey))?.version ?? 0;
 }
 
-/** The transactions that say that the slice's load keys are read, and those that it retires no longer. */
+/** The transactions that mark the slice's load keys as loaded, and retired ones as no longer loaded. */
 export function loadTxns(snapshot: Snapshot, slice: SliceLoads, now: number): Action[] {
   const version = (appId: string) => snapshot.txns.get(appId)?.version ?? 0;
   const id = (loadKey: string) => loadKeyAppId(slice.pipeline, slice.account, loadKey);
@@ -95,24 +98,24 @@ export function loadTxns(snapshot: Snapshot, slice: SliceLoads, now: number): Ac
   return [...read, ...retired].map((txn) => ({ txn: { ...txn, lastUpdated: now } }));
 }
 
-/** The files that a pipeline wrote for an account. */
+/** The files of a pipeline and account. */
 export function filesOf(snapshot: Snapshot, pipeline: string, account: string): Add[] {
   return [...snapshot.filesOf(account)].filter(({ tags }) => tags?.['pipeline'] === pipeline);
 }
 
-/** What the load keys of one pipeline were found to name. */
+/** The parsed load keys of one pipeline. */
 interface KnownKeys {
   readonly loadKeys: string[];
   readonly windows: (Window | undefined)[];
   inOrder: readonly Window[];
 }
 
-/** The windows that load keys of one kind name: the name of each is read once, however often it is asked for. */
+/** The windows of load keys of one kind. Each load key is parsed once and cached. */
 export class LoadKeyWindows {
   readonly #read: (loadKey: string) => Window | undefined;
   readonly #known = new WeakMap<ReadonlyMap<string, Txn>, KnownKeys>();
 
-  /** `read`: undefined for a load key of another kind. */
+  /** @param read parses a load key; undefined for one of another kind */
   constructor(read: (loadKey: string) => Window | undefined) {
     this.#read = read;
   }
@@ -124,7 +127,7 @@ export class LoadKeyWindows {
     let at = 0;
     let isOther = known.loadKeys.length > loadKeys.size;
     for (const loadKey of loadKeys.keys()) {
-      // New ones come last, so that hardly one has to be read again.
+      // New load keys are last, so that hardly any is parsed again.
       if (known.loadKeys[at] !== loadKey) {
         known.loadKeys[at] = loadKey;
         known.windows[at] = this.#read(loadKey);

@@ -1,6 +1,6 @@
 import { LedgerlakeError, messageOf, systemCode } from '../../core/errors.js';
 
-/** What to do about it, by the system's code. */
+/** Advice by the system's error code. */
 const advice: Readonly<Record<string, string>> = {
   EACCES: 'permission denied; give this user read and write access to it, or choose another --lake',
   EPERM: 'the system does not permit it; check its owner and its mount options, or choose another --lake',
@@ -21,7 +21,7 @@ const advice: Readonly<Record<string, string>> = {
   ESTALE: 'the network file system lost it; mount it again and run again',
 };
 
-/** An error of the file system as users meet it: which path, what was wrong, what to do. */
+/** The error for a failed file system call: the path, the fault and the advice. */
 export function diskFailure(verb: 'read' | 'write' | 'list' | 'remove', path: string, error: unknown): LedgerlakeError {
   if (error instanceof LedgerlakeError) return error;
   const code = systemCode(error);

@@ -7,14 +7,14 @@ import { LedgerlakeError, systemCode } from '../../core/errors.js';
 /** Folders of partitions. */
 const partition = /^(?:account|month)=/;
 
-/** What keeps a folder where it is: somebody has put something into it, or has taken it away already. */
-const keeping = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
+/** Error codes of a folder that isn't empty or doesn't exist any more. */
+const ignoredCodes = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
 
 /**
- * Removes the folders of partitions (`account=…/month=…`) below a lake's tables that hold nothing, or nothing but such folders.
- * A writer that is about to put a file into one makes it anew.
+ * Removes empty partition folders (`account=…/month=…`) below a lake's tables, also those with only empty partition
+ * folders. A concurrent writer creates its folder again.
  *
- * @throws what the system has against it
+ * @throws the system's error
  */
 export async function removeEmptyPartitions(root: string): Promise<void> {
   for (const table of await foldersIn(root)) {
@@ -22,7 +22,7 @@ export async function removeEmptyPartitions(root: string): Promise<void> {
     for (const name of await foldersIn(join(root, table))) {
       const folder = join(root, table, name);
       if (partition.test(name)) await removeEmpty(folder);
-      // Manifests have the same partitions below a folder of theirs.
+      // Symlink manifests have the same partition folders.
       else
         for (const child of await foldersIn(folder)) if (partition.test(child)) await removeEmpty(join(folder, child));
     }
@@ -34,7 +34,7 @@ async function removeEmpty(folder: string): Promise<void> {
   try {
     await rmdir(folder);
   } catch (error) {
-    if (!keeping.has(systemCode(error) ?? '')) throw error;
+    if (!ignoredCodes.has(systemCode(error) ?? '')) throw error;
   }
 }
 
@@ -43,21 +43,21 @@ async function foldersIn(folder: string): Promise<string[]> {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   } catch (error) {
-    if (keeping.has(systemCode(error) ?? '')) return [];
+    if (ignoredCodes.has(systemCode(error) ?? '')) return [];
     throw error;
   }
 }
 
-/** So many files are asked for their size at once. */
+/** Number of concurrent calls of `lstat`. */
 const batch = 32;
 
 /**
- * The files below a folder of a lake on disk, in the byte order of their whole paths, those behind `after` only. What
- * vanishes meanwhile is left out, and so is what is neither a file nor a folder: a link may lead out of the lake, to where
- * nobody may list or delete. `prefix` is the folder relative to the lake with a slash at its end, or `''`.
+ * The files below a folder of a lake on disk, in the byte order of their paths, only those behind `after`. Files that
+ * are removed meanwhile are left out, and so is anything but files and folders: a link may lead out of the lake.
+ * `prefix` is the folder relative to the lake with a slash at its end, or `''`.
  */
 export async function* listFiles(root: string, prefix: string, after: string): AsyncIterable<StoredFile> {
-  // What it is sorted by: the path relative to the lake, with a slash at the end of a folder's.
+  // Sort keys: paths relative to the lake, with a slash at the end of a folder.
   const keys: string[] = [];
   for (const found of await entriesOf(join(root, prefix))) {
     const path = prefix + found.name;
@@ -65,7 +65,7 @@ export async function* listFiles(root: string, prefix: string, after: string): A
     if (found.isDirectory()) keys.push(`${path}/`);
     else if (found.isFile()) keys.push(path);
   }
-  // With the slash a folder is sorted as its files are: `a-b` before `a/b`, for `-` comes before `/`.
+  // The slash sorts a folder like its files: `a-b` before `a/b`, because `-` is before `/`.
   keys.sort(compareBytes);
   const wanted = keys.filter((key) => compareBytes(key, after) > 0 || (key.endsWith('/') && after.startsWith(key)));
   for (let from = 0; from < wanted.length; from += batch) {
@@ -100,9 +100,9 @@ async function statsOf(path: string): Promise<Stats | undefined> {
 }
 
 /**
- * Refuses a path of a lake on disk that leads through a link, or to something that is neither a file nor a folder. A link
- * may lead out of the lake, and whoever opens a FIFO waits for ever. Only what lies below the root counts: the lake itself
- * may be a link. Synchronous, as it is asked for every file and answered from the system's memory.
+ * Refuses a path of a lake on disk that leads through a link, or to anything but a file or folder. A link may lead out
+ * of the lake, and opening a FIFO blocks. The root of the lake itself may be a link. Synchronous, because it is called
+ * for every file and answered from the system's cache.
  *
  * @throws LedgerlakeError LAKE_STORE naming the link or the file
  */
@@ -115,9 +115,9 @@ export function refuseLinks(root: string, path: string): void {
 }
 
 /**
- * The same of the folders on the way alone: for whoever removes or replaces the path itself, be it a link.
+ * The same for the parent folders only: for removing or replacing the path itself, even if it is a link.
  *
- * @returns what is at the path itself; undefined where nothing is, or where the system doesn't say
+ * @returns the path's status; undefined where nothing is there, or where the system doesn't say
  */
 export function refuseLinkedFolder(root: string, path: string): Stats | undefined {
   let at = root;
@@ -135,7 +135,7 @@ function statsNow(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
-    // Whoever opens it reports what is wrong with it.
+    // Opening the path reports the error.
     return undefined;
   }
 }

@@ -1,43 +1,50 @@
 import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
-import { makeFolders, readRange } from '../../core/io/files.js';
+import { makeFolders, readFileRange } from '../../core/io/files.js';
 import { systemCode } from '../../core/errors.js';
 import { diskFailure } from './disk-failure.js';
 import { removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
-import { type Store, type StoredFile, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
+import {
+  type Store,
+  type StoredFile,
+  checkFolder,
+  checkPath,
+  checkRange,
+  clampRange,
+  temporaryFolder,
+} from './store.js';
 import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
 import { dayMs } from '../../core/windows.js';
 
 export interface DiskOptions {
-  /** What a temporary file's age is measured by. */
+  /** Measures the age of temporary files. */
   readonly clock?: Clock;
-  /** Gives a file a second name; tests hand in one that can't, as some file systems can't. */
+  /** Creates a hard link; tests pass one that fails, as on some file systems. */
   readonly link?: (existing: string, path: string) => Promise<void>;
 }
 
-/** What link() says on file systems without hard links. */
+/** Error codes of link() on file systems without hard links. */
 const noLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK', 'EACCES']);
 
-/** A folder can be taken away between its making and its use, but nobody does that without end. */
+/** Maximum attempts where another process removes a folder between its creation and its use. */
 const attempts = 20;
 
 /**
- * A lake in a folder of the local disk. A file is written under `_tmp`, flushed, and only then given its name, so that
- * nobody ever sees half a file; its folder is flushed too, so that the name outlives a crash. Folders stay when they
- * are empty: one that goes could take another writer's new file's name with it in a crash. Only a sweep of somebody who
- * is alone with the lake takes those of partitions away.
+ * A lake in a local folder. A file is written under `_tmp`, flushed and then renamed, so that no reader sees a partial
+ * file; its folder is flushed as well, so that the name survives a crash. Empty folders stay, because removing one
+ * could lose another writer's new file in a crash. Only an exclusive sweep removes empty partition folders.
  */
 export function diskStore(location: string, { clock = systemClock, link: giveName = link }: DiskOptions = {}): Store {
   const root = resolve(location);
-  const files = new NamedFiles(root, giveName);
+  const files = new LakeFolder(root, giveName);
 
   const addressOf = (path: string): string => {
     checkFolder(path);
     if (path !== '') refuseLinks(root, path);
     return join(root, path);
   };
-  /** Does `step` with the file at a path, once the path is found to lead nowhere else. */
+  /** Calls `step` with the file at a path, after the path was checked for links. */
   const at = async <T>(verb: 'read' | 'write' | 'remove', path: string, step: (file: string) => Promise<T>) => {
     checkPath(path);
     if (verb === 'read') refuseLinks(root, path);
@@ -47,7 +54,7 @@ export function diskStore(location: string, { clock = systemClock, link: giveNam
       throw diskFailure(verb, file, error);
     });
   };
-  /** A read of something that isn't there: nothing, unless the lake itself is a file. */
+  /** Handles the error of a missing file: undefined, unless the lake itself is a file. */
   const absent = async (error: unknown): Promise<undefined> => {
     const code = systemCode(error);
     if (code === 'ENOENT' || code === 'EISDIR') return;
@@ -70,14 +77,14 @@ export function diskStore(location: string, { clock = systemClock, link: giveNam
     remove: (path) =>
       at('remove', path, async (file) => {
         await unlink(file).catch(absent);
-        // A file that a commit replaced would be counted again if a crash brought it back.
+        // Flushed, so that a crash can't restore the file.
         await flushFolder(dirname(file));
       }),
     removeUnfinished: (all = false) => files.sweep(all, clock.now()),
   };
 }
 
-/** The files of `listFiles`; a folder that is a file holds none, as on S3, but a lake that is one is a mistake. */
+/** The files of `listFiles`; a folder that is a file has none, as on S3, but a lake that is a file is an error. */
 async function* filesBelow(root: string, folder: string, prefix: string, after: string): AsyncIterable<StoredFile> {
   try {
     yield* listFiles(root, prefix, after);
@@ -86,36 +93,36 @@ async function* filesBelow(root: string, folder: string, prefix: string, after: 
   }
 }
 
-/** The files of a lake: written under `_tmp`, and given their names once they are whole. */
-class NamedFiles {
+/** Writes the files of a lake under `_tmp` and renames them once they are complete. */
+class LakeFolder {
   readonly #root: string;
   readonly #temporary: string;
-  readonly #giveName: NonNullable<DiskOptions['link']>;
+  readonly #link: NonNullable<DiskOptions['link']>;
   #names: Promise<() => string> | undefined;
-  /** Folders that are known to outlive a crash. */
-  readonly #lasting = new Set<string>();
+  /** Folders whose names are known to survive a crash. */
+  readonly #flushedFolders = new Set<string>();
 
   constructor(root: string, giveName: NonNullable<DiskOptions['link']>) {
     this.#root = root;
     this.#temporary = join(root, temporaryFolder);
-    this.#giveName = giveName;
+    this.#link = giveName;
   }
 
-  /** Writes a file, also where there is one. */
+  /** Writes a file, and replaces an existing one. */
   async replace(file: string, bytes: Uint8Array): Promise<void> {
     const source = await this.#writeTemporary(bytes);
     await this.#inFolder(file, () => rename(source, file)).catch((error: unknown) => discard(source, error));
     await flushFolder(dirname(file));
   }
 
-  /** Writes a file unless there is one; whether this call did. */
+  /** Writes a file unless it exists. Returns whether this call wrote it. */
   async create(file: string, bytes: Uint8Array): Promise<boolean> {
     const source = await this.#writeTemporary(bytes);
-    const won = await this.#inFolder(file, () => this.#nameOnce(source, file, bytes)).catch((error: unknown) =>
+    const won = await this.#inFolder(file, () => this.#linkOnce(source, file, bytes)).catch((error: unknown) =>
       discard(source, error),
     );
     await unlinkIfExists(source);
-    // The losers flush as well: what they go on from must not vanish in a crash.
+    // The losers flush as well: the file that they continue from must survive a crash.
     await flushFolder(dirname(file));
     return won;
   }
@@ -126,7 +133,7 @@ class NamedFiles {
     try {
       const swept = await sweepFolder(this.#temporary, await thisWriter(), all ? Infinity : now);
       if (all) {
-        this.#lasting.clear();
+        this.#flushedFolders.clear();
         await removeEmptyPartitions(this.#root);
       }
       return swept;
@@ -143,7 +150,7 @@ class NamedFiles {
     return path;
   }
 
-  /** Does `step` with the file's folder there, again where the folder goes before it is done. */
+  /** Creates the file's folder and calls `step`, again where the folder is removed meanwhile. */
   async #inFolder<T>(file: string, step: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -151,35 +158,36 @@ class NamedFiles {
         return await step();
       } catch (error) {
         if (systemCode(error) !== 'ENOENT' || attempt === attempts) throw error;
-        this.#lasting.clear();
+        this.#flushedFolders.clear();
       }
     }
   }
 
-  /** Makes a folder, and sees to it that every name on the way to it is on the disk. */
+  /** Creates a folder, and flushes the names of its parents. */
   async #makeFolder(folder: string): Promise<void> {
-    if (this.#lasting.has(folder)) return;
+    if (this.#flushedFolders.has(folder)) return;
     const first = await makeFolders(folder);
-    // Up to the lake always, as another process may have made a folder and not flushed its name yet; above it only
-    // where this call made one.
+    // Up to the lake's root always, because another process may have created a folder without flushing it yet; above
+    // the root only where this call created a folder.
     const top = first !== undefined && this.#root.startsWith(first) ? dirname(first) : this.#root;
     for (let at = folder; at !== top && at !== dirname(at); at = dirname(at)) await flushFolder(dirname(at));
-    this.#lasting.add(folder);
+    this.#flushedFolders.add(folder);
   }
 
-  /** Gives the temporary file its name unless that is taken, on file systems of either kind. */
-  async #nameOnce(source: string, target: string, bytes: Uint8Array): Promise<boolean> {
+  /** Gives the temporary file its name unless a file of that name exists, with or without hard links. */
+  async #linkOnce(source: string, target: string, bytes: Uint8Array): Promise<boolean> {
     try {
-      await this.#giveName(source, target);
+      await this.#link(source, target);
       return true;
     } catch (error) {
       const code = systemCode(error) ?? '';
-      // Over a network a link can be made and its answer lost, and the repeated call then finds it there: two names, ours.
+      // On a network file system the answer to a successful link may be lost, and the retry finds the name taken: then
+      // the file has two names.
       if (code === 'EEXIST') return (await stat(source)).nlink === 2;
       if (!noLinks.has(code)) throw error;
     }
     try {
-      // Without hard links exclusive creation still decides who wins, but a reader may see the file grow.
+      // Without hard links exclusive creation decides who wins, but a reader may see a partial file.
       await writeWhole(target, bytes);
       return true;
     } catch (error) {
@@ -189,7 +197,7 @@ class NamedFiles {
   }
 }
 
-/** Writes a file that isn't there yet and flushes it; one that can't be finished is taken away again. */
+/** Creates and flushes a file; removes it where writing fails. */
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'wx');
   try {
@@ -213,14 +221,14 @@ async function unlinkIfExists(path: string): Promise<void> {
   });
 }
 
-/** Flushes the names in a folder; one that is gone has none. */
+/** Flushes the names in a folder, unless it was removed. */
 async function flushFolder(folder: string): Promise<void> {
   let handle;
   try {
     handle = await open(folder, 'r');
     await handle.sync();
   } catch (error) {
-    // Windows opens no folders and some network file systems flush none: there the system orders names by itself.
+    // Windows can't open folders, and some network file systems can't flush them: there the system orders names.
     const code = systemCode(error) ?? '';
     if (!['ENOENT', 'ENOTDIR', 'EISDIR', 'EINVAL', 'ENOTSUP'].includes(code)) throw error;
   } finally {
@@ -238,16 +246,16 @@ async function isFolder(path: string): Promise<boolean> {
 async function readSlice(path: string, start: number, length: number): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
-    const { from, to } = sliceOf((await file.stat()).size, start, length);
-    return await readRange(file, from, to - from);
+    const { from, to } = clampRange((await file.stat()).size, start, length);
+    return await readFileRange(file, from, to - from);
   } finally {
     await file.close();
   }
 }
 
 /**
- * Removes the temporaries of dead processes of this host, and those of other hosts that are older than a day. With
- * `now` at infinity also what no store has named.
+ * Removes the temporary files of dead processes on this host, and those of other hosts that are older than a day. With
+ * `now` at Infinity also files that no store has named.
  */
 async function sweepFolder(folder: string, self: Writer, now: number): Promise<number> {
   const names = await readdir(folder).catch((error: unknown) => {

@@ -7,9 +7,9 @@ import { s3Store } from './s3.js';
 import type { Store } from './store.js';
 
 export interface StoreOptions {
-  /** What ages are measured by. */
+  /** Measures the age of files. */
   readonly clock?: Clock;
-  /** Instead of what the environment says. */
+  /** Overrides the environment. */
   readonly s3?: Omit<S3Options, 'clock'>;
 }
 
@@ -31,12 +31,12 @@ export function openStore(location: string, options: StoreOptions = {}): Store {
   return diskStore(location, timed);
 }
 
-/** The absolute name of a lake's folder, as seen from another one; undefined for a URL, which is no folder. */
+/** The absolute path of a lake's folder, resolved from `from`; undefined for a URL. */
 export function lakeFolder(location: string, from = ''): string | undefined {
   return isUrl(location) ? undefined : resolve(from, location);
 }
 
-/** Also `s3:/bucket` and `s3:bucket`: as folders they would take what was meant for a bucket. */
+/** Also `s3:/bucket` and `s3:bucket`, which are mistyped buckets and not folders. */
 function isUrl(location: string): boolean {
   return /^([a-z][a-z0-9+.-]*:\/\/|s3:|s3\/\/)/i.test(location);
 }

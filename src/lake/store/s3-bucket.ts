@@ -3,29 +3,29 @@ import type * as Sdk from '@aws-sdk/client-s3';
 import { type Clock, systemClock } from '../../core/clock.js';
 import { answerOf, isUnclear, s3Unclear } from './s3-failure.js';
 
-/** What is not given comes from the AWS SDK's own environment and files. */
+/** Omitted options come from the AWS SDK's environment and files. */
 export interface S3Options {
   readonly clock?: Clock;
   readonly endpoint?: string;
   readonly region?: string;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** How often a request is sent before its failure counts; default AWS_MAX_ATTEMPTS or 6. */
+  /** Maximum attempts of a request; default AWS_MAX_ATTEMPTS or 6. */
   readonly maxAttempts?: number;
-  /** Called for every request sent, retries too, with the operation's name: `PutObject`. */
+  /** Called for every request sent, retries included, with the operation's name: `PutObject`. */
   readonly onCall?: (operation: string) => void;
 }
 
 const mebibyte = 1 << 20;
-/** Bodies above this are sent in parts, so that a broken connection costs one part. */
+/** Larger bodies are uploaded in parts, so that a broken connection costs one part. */
 const singlePutBytes = 32 * mebibyte;
 const partBytes = 16 * mebibyte;
 const partsAtOnce = 3;
 /** Longest silence on an open connection; completing an upload may take S3 a while. */
 const silenceMs = 60_000;
 const connectMs = 10_000;
-/** Of the metadata by which a put knows its object again. */
+/** Metadata key of the token by which a put recognizes its object. */
 const tokenName = 'ledgerlake-writer';
-/** Further tries after `409 ConditionalRequestConflict`, and for a body that breaks off. */
+/** Retries after `409 ConditionalRequestConflict`, and of a body that breaks off. */
 const furtherTries = 5;
 
 interface Connection {
@@ -35,13 +35,13 @@ interface Connection {
 
 interface GetResult {
   readonly bytes: Uint8Array;
-  /** Whether the service kept to the range; without one, or where it doesn't know ranges, it sends everything. */
+  /** Whether the answer is only the range; a service without support for ranges sends the whole object. */
   readonly partial: boolean;
 }
 
 /**
- * The calls to a bucket; keys are whole ones. The SDK is loaded with the first call, as most commands never touch S3 and it
- * takes a quarter of a second. Every method throws what the SDK throws, or `BrokenBody`.
+ * Calls to a bucket, with full keys. The first call loads the SDK, which takes a quarter of a second, because most
+ * commands don't use S3. Every method throws the SDK's errors, or `BrokenBody`.
  */
 export class Bucket {
   readonly #name: string;
@@ -49,33 +49,33 @@ export class Bucket {
   readonly #options: S3Options;
   #connecting: Promise<Connection> | undefined;
 
-  /** `endpoint`: undefined for Amazon's own. */
+  /** @param endpoint undefined for Amazon S3 */
   constructor(name: string, endpoint: URL | undefined, options: S3Options) {
     this.#name = name;
     this.#endpoint = endpoint;
     this.#options = options;
   }
 
-  /** The object, or the bytes of it that an HTTP `Range` names; undefined where there is none. */
+  /** The object, or an HTTP `Range` of it; undefined where there is none. */
   async get(Key: string, Range?: string): Promise<GetResult | undefined> {
     for (let attempt = 0; ; attempt++) {
       try {
         const { client, sdk } = await this.#connection();
-        const got = await client.send(new sdk.GetObjectCommand({ Bucket: this.#name, Key, Range }));
-        const bytes = await bytesOf(got.Body);
-        return { bytes, partial: got.ContentRange !== undefined };
+        const object = await client.send(new sdk.GetObjectCommand({ Bucket: this.#name, Key, Range }));
+        const bytes = await bytesOf(object.Body);
+        return { bytes, partial: object.ContentRange !== undefined };
       } catch (error) {
         if (error instanceof BrokenBody && attempt < furtherTries) continue;
         const { name, status } = answerOf(error);
         if (name === 'NoSuchKey') return undefined;
-        // The object is there, but the range holds none of its bytes.
+        // The object exists, but the range has none of its bytes.
         if (status === 416) return { bytes: new Uint8Array(0), partial: true };
         throw error;
       }
     }
   }
 
-  /** Writes the object anew. */
+  /** Writes or replaces the object. */
   async put(Key: string, bytes: Uint8Array): Promise<void> {
     if (bytes.length > singlePutBytes) return this.#putParts(Key, bytes);
     const { client, sdk } = await this.#connection();
@@ -83,9 +83,9 @@ export class Bucket {
   }
 
   /**
-   * Writes the object if there is none; whether this call did.
+   * Writes the object unless it exists. Returns whether this call wrote it.
    *
-   * @throws LedgerlakeError LAKE_UNCLEAR where S3 doesn't say who did
+   * @throws LedgerlakeError LAKE_UNCLEAR where S3 doesn't say which call wrote it
    */
   async putOnce(Key: string, bytes: Uint8Array): Promise<boolean> {
     const { client, sdk } = await this.#connection();
@@ -95,7 +95,7 @@ export class Bucket {
     const seen = { doubt: false };
     for (let conflicts = 0; ; conflicts++) {
       const command = new sdk.PutObjectCommand(input);
-      // The SDK sends again by itself and shows only the last answer, but any of them leaves the doubt.
+      // The SDK retries by itself and reports only the last answer, but any unclear answer leaves a doubt.
       command.middlewareStack.add(
         (next) => (args) =>
           next(args).catch((error: unknown) => {
@@ -109,10 +109,10 @@ export class Bucket {
         return true;
       } catch (error) {
         const { status } = answerOf(error);
-        // What stands in the way may be our own first attempt's.
+        // The existing object may be from an earlier attempt of this call.
         const ours = seen.doubt && status === 412 ? await this.#isOurs(Key, token) : false;
         if (status === 412 && ours !== undefined) return ours;
-        // 409: another put of the same name is under way, and S3 asks to try again.
+        // 409: a concurrent put of the same key; S3 asks for a retry.
         if (status === 409 && conflicts < furtherTries) await this.#clock.sleep(50 * 2 ** conflicts);
         else if (seen.doubt || status === 409) throw s3Unclear(`s3://${this.#name}/${Key}`, error);
         else throw error;
@@ -120,7 +120,7 @@ export class Bucket {
     }
   }
 
-  /** The objects below a prefix, those behind the key `StartAfter` only. */
+  /** The objects below a prefix, only those behind the key `StartAfter`. */
   async *list(Prefix: string, StartAfter: string | undefined): AsyncIterable<Sdk._Object> {
     const { client, sdk } = await this.#connection();
     let ContinuationToken: string | undefined;
@@ -132,7 +132,7 @@ export class Bucket {
     } while (ContinuationToken !== undefined);
   }
 
-  /** Removes the object; one that isn't there is fine. */
+  /** Removes the object; a missing one is no error. */
   async remove(Key: string): Promise<void> {
     const { client, sdk } = await this.#connection();
     try {
@@ -142,7 +142,7 @@ export class Bucket {
     }
   }
 
-  /** Aborts the uploads below a prefix that are older than `age` milliseconds; how many. */
+  /** Aborts the uploads below a prefix that are older than `age` milliseconds. Returns their number. */
   async abortUploads(Prefix: string, age: number): Promise<number> {
     const { client, sdk } = await this.#connection();
     const before = this.#clock.now() - age;
@@ -156,7 +156,7 @@ export class Bucket {
           await client.send(new sdk.AbortMultipartUploadCommand({ Bucket: this.#name, Key, UploadId }));
           aborted++;
         } catch (error) {
-          // Another vacuum was faster.
+          // Another vacuum has aborted it.
           if (answerOf(error).name !== 'NoSuchUpload') throw error;
         }
       }
@@ -189,18 +189,18 @@ export class Bucket {
       });
       await client.send(new sdk.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
     } catch (error) {
-      // A completion whose answer was lost leaves its retry no upload to complete, but the object.
+      // Where the answer to the completion was lost, the retry fails, but the object exists.
       const answer = answerOf(error);
       if ((answer.attempts > 1 || isUnclear(answer)) && (await this.#isOurs(Key, token)) === true) return;
-      // What can't be aborted now is vacuumed after a day; why the upload failed is what the user must hear.
+      // An upload that can't be aborted is vacuumed after a day; the error to report is that of the upload.
       await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => undefined);
       throw error;
     }
   }
 
   /**
-   * Whether the object is the one of an earlier put of ours whose answer was lost; undefined where S3 doesn't say. Such
-   * puts have a unique token in the metadata, so that two writers of equal bytes are distinguished.
+   * Whether the object is from an earlier put of this call whose answer was lost; undefined where S3 doesn't say. Such
+   * puts have a unique token in the metadata, so that two writers of equal bytes differ.
    */
   async #isOurs(Key: string, token: string): Promise<boolean | undefined> {
     const { client, sdk } = await this.#connection();
@@ -212,7 +212,7 @@ export class Bucket {
 }
 
 async function connect(options: S3Options, endpoint: URL | undefined): Promise<Connection> {
-  // Node 20 is supported here and the SDK's version is pinned, so its call to upgrade only gets between our own lines.
+  // The SDK's version is pinned and supports Node 20, so its warning is disabled.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   const sdk = await import('@aws-sdk/client-s3');
   const { region, credentials, maxAttempts, onCall } = options;
@@ -225,7 +225,7 @@ async function connect(options: S3Options, endpoint: URL | undefined): Promise<C
   else if (process.env['AWS_MAX_ATTEMPTS'] === undefined) config.maxAttempts = 6;
   if (region !== undefined) config.region = region;
   else if (endpoint !== undefined) {
-    // Services other than Amazon's mostly have one region, and people leave it out.
+    // Other services mostly have one region, which users omit.
     config.region = () => new sdk.S3Client({}).config.region().catch(() => 'us-east-1');
   }
   const client = new sdk.S3Client(config);
@@ -241,7 +241,7 @@ async function connect(options: S3Options, endpoint: URL | undefined): Promise<C
   return { sdk, client };
 }
 
-/** A body that broke off: the request as a whole is worth another try. */
+/** The connection closed within a body: the whole request can be retried. */
 export class BrokenBody extends Error {}
 
 async function bytesOf(body: { transformToByteArray(): Promise<Uint8Array> } | undefined): Promise<Uint8Array> {
@@ -253,9 +253,9 @@ async function bytesOf(body: { transformToByteArray(): Promise<Uint8Array> } | u
 }
 
 /**
- * Sends a body in parts of `size` bytes, `concurrency` at once; resolves to what `send` gave for each, in order. Parts
- * are numbered from 1. After a failure no further part is begun, and it rejects once those under way have ended, so
- * that whoever clears up isn't overtaken by one of them.
+ * Sends a body in parts of `size` bytes, `concurrency` at once; resolves to the results of `send`, in order. Parts are
+ * numbered from 1. After a failure no further part is started, and the promise rejects once the active ones have ended,
+ * so that none arrives after the caller's abort.
  */
 export async function uploadParts<T>(
   bytes: Uint8Array,

@@ -1,18 +1,18 @@
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 
-/** What an error of an S3 call says about itself, as far as it does. */
+/** The figures of a failed S3 call, as far as its error has them. */
 export interface S3Answer {
   /** S3's code (`NoSuchKey`), else the error's own name. */
   readonly name: string;
-  /** The system's code (`ECONNREFUSED`), where the call never came through. */
+  /** The system's code (`ECONNREFUSED`) where there was no answer. */
   readonly code: string | undefined;
-  /** HTTP status, where there was an answer. */
+  /** HTTP status where there was an answer. */
   readonly status: number | undefined;
-  /** How often the request was sent. */
+  /** Number of attempts. */
   readonly attempts: number;
 }
 
-/** Reads an error of an S3 call; takes anything. */
+/** Reads the error of an S3 call, of any type. */
 export function answerOf(error: unknown): S3Answer {
   const fields = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
   const metadata = (fields['$metadata'] ?? {}) as Record<string, unknown>;
@@ -27,13 +27,13 @@ export function answerOf(error: unknown): S3Answer {
   };
 }
 
-/** Whether the request may have been carried out although it failed: no answer, or one that only says that it broke. */
+/** Whether a failed request may have been executed: no answer, or an internal error of the service. */
 export function isUnclear({ name, code, status }: S3Answer): boolean {
   if (status !== undefined && status !== 200) return status >= 500 || name === 'RequestTimeout';
   return status === 200 || (code !== undefined && !neverSent.has(code)) || name === 'TimeoutError';
 }
 
-/** Codes of connections that were never established, so nothing was sent. */
+/** Codes of connections that were never established, so that no request was sent. */
 const neverSent = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 const badCredentials = new Set([
@@ -55,13 +55,13 @@ const otherRegion = new Set([
 
 export interface S3Target {
   readonly bucket: string;
-  /** The endpoint's host, or undefined for Amazon's own. */
+  /** The endpoint's host; undefined for Amazon S3. */
   readonly endpoint: string | undefined;
 }
 
 /**
- * An error of an S3 call as users meet it, in one line: what was tried, what came, what to check. S3's own text is only
- * in the details, and keys and tokens are nowhere.
+ * The error for a failed S3 call, in one line: what was tried, what was answered, what to check. S3's text is only in
+ * the details; keys and tokens are never included.
  */
 export function s3Failure(verb: string, address: string, error: unknown, target: S3Target): LedgerlakeError {
   if (error instanceof LedgerlakeError) return error;
@@ -73,7 +73,7 @@ export function s3Failure(verb: string, address: string, error: unknown, target:
   });
 }
 
-/** S3 failed in a way that leaves open whether a conditional put was carried out, or still will be. */
+/** The error for a conditional put of which it is unknown whether it was, or will be, executed. */
 export function s3Unclear(address: string, error: unknown): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_UNCLEAR',
@@ -82,7 +82,10 @@ export function s3Unclear(address: string, error: unknown): LedgerlakeError {
   );
 }
 
-/** Name and text only: the SDK's own errors lead to the request's headers, session token included, and causes get printed. */
+/**
+ * An error with name and text only: the SDK's errors refer to the request's headers with the session token, and causes
+ * are printed.
+ */
 function causeOf(error: unknown): Error {
   return new Error(`${answerOf(error).name}: ${messageOf(error)}`);
 }

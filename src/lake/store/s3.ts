@@ -2,12 +2,20 @@ import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
 import { BrokenBody, Bucket, type S3Options } from './s3-bucket.js';
 import { s3Failure } from './s3-failure.js';
-import { type Store, type StoredFile, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
+import {
+  type Store,
+  type StoredFile,
+  checkFolder,
+  checkPath,
+  checkRange,
+  clampRange,
+  temporaryFolder,
+} from './store.js';
 
 /**
- * A lake on S3 or a service that speaks it. Bodies are buffers, so their length and checksum go in the headers: some
- * services refuse streamed ones. A whole object or a completed upload appears at once, and `create` is a put with
- * `If-None-Match: *`, which the service must honour.
+ * A lake on S3 or a compatible service. Bodies are buffers, so that length and checksum are in the headers: some
+ * services refuse streamed bodies. An object or a completed upload appears atomically, and `create` is a put with
+ * `If-None-Match: *`, which the service must support.
  *
  * @throws LedgerlakeError USAGE where `location` isn't `s3://BUCKET/PREFIX`
  */
@@ -37,29 +45,17 @@ export function s3Store(location: string, options: S3Options = {}): Store {
 
     readRange: async (path, start, length) => {
       checkRange(start, length);
-      // An empty range can't be asked for, but whether the file is there can.
-      const range = start < 0 ? `bytes=${start}` : `bytes=${start}-${start + Math.max(length, 1) - 1}`;
-      const got = await bucket.get(keyOf(path), range).catch(failing('read', path));
-      if (got === undefined) return undefined;
-      // What came for a range begins at `start`, so only an end or a `length` of 0 is left to cut.
-      const { from, to } = sliceOf(got.bytes.length, got.partial && start > 0 ? 0 : start, length);
-      return got.bytes.subarray(from, to);
+      return readRange(bucket, keyOf(path), start, length).catch(failing('read', path));
     },
 
     write: async (path, bytes) => bucket.put(keyOf(path), bytes).catch(failing('write', path)),
 
     create: async (path, bytes) => bucket.putOnce(keyOf(path), bytes).catch(failing('write', path)),
 
-    list: async function* (folder, after): AsyncIterable<StoredFile> {
+    list: async function* (folder, after) {
       checkFolder(folder);
-      const below = folder === '' ? prefix : `${prefix}${folder}/`;
       try {
-        for await (const { Key, Size, LastModified } of bucket.list(below, after && prefix + after)) {
-          const path = Key?.slice(prefix.length) ?? '';
-          // Consoles mark folders by empty objects with a slash at the end.
-          if (path === '' || path.endsWith('/') || path.startsWith(`${temporaryFolder}/`)) continue;
-          yield { path, size: Size ?? 0, modifiedAt: LastModified?.getTime() ?? 0 };
-        }
+        yield* listFiles(bucket, prefix, folder, after);
       } catch (error) {
         failing('list', folder)(error);
       }
@@ -72,15 +68,40 @@ export function s3Store(location: string, options: S3Options = {}): Store {
   };
 }
 
+async function readRange(bucket: Bucket, key: string, start: number, length: number): Promise<Uint8Array | undefined> {
+  // HTTP has no empty range; one byte shows whether the object exists.
+  const range = start < 0 ? `bytes=${start}` : `bytes=${start}-${start + Math.max(length, 1) - 1}`;
+  const found = await bucket.get(key, range);
+  if (found === undefined) return undefined;
+  // The bytes of a range begin at `start`, so only an end or a `length` of 0 is left to cut.
+  const { from, to } = clampRange(found.bytes.length, found.partial && start > 0 ? 0 : start, length);
+  return found.bytes.subarray(from, to);
+}
+
+async function* listFiles(
+  bucket: Bucket,
+  prefix: string,
+  folder: string,
+  after: string | undefined,
+): AsyncIterable<StoredFile> {
+  const folderPrefix = folder === '' ? prefix : `${prefix}${folder}/`;
+  for await (const { Key, Size, LastModified } of bucket.list(folderPrefix, after && prefix + after)) {
+    const path = Key?.slice(prefix.length) ?? '';
+    // Consoles mark folders by empty objects whose keys end with a slash.
+    if (path === '' || path.endsWith('/') || path.startsWith(`${temporaryFolder}/`)) continue;
+    yield { path, size: Size ?? 0, modifiedAt: LastModified?.getTime() ?? 0 };
+  }
+}
+
 /** A lake's location on S3. */
 interface S3Location {
   readonly bucket: string;
-  /** What every key begins with: `''`, or names with a slash behind each. */
+  /** The prefix of every key: `''`, or names with a slash after each. */
   readonly prefix: string;
 }
 
 /**
- * Reads `s3://BUCKET/PREFIX`; slashes at the end don't matter, and without a prefix the lake is the whole bucket.
+ * Parses `s3://BUCKET/PREFIX`; trailing slashes are ignored, and without a prefix the lake is the whole bucket.
  *
  * @throws LedgerlakeError USAGE for anything else
  */
@@ -96,17 +117,17 @@ function parseS3Location(location: string): S3Location {
 }
 
 /**
- * The endpoint that is given or configured, as the SDK looks for it in the environment; undefined: Amazon's own.
+ * The endpoint by the options or the SDK's environment variables; undefined for Amazon S3.
  *
  * @throws LedgerlakeError USAGE where it isn't an http or https URL
  */
 function endpointOf(endpoint: string | undefined): URL | undefined {
   const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS } = process.env;
   const configured = AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true' ? [] : [AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL];
-  // A variable that is set to nothing is one that isn't set.
+  // An empty variable counts as unset.
   const given = [endpoint, ...configured].find((url) => url !== undefined && url !== '');
   if (given === undefined) return undefined;
-  // The text itself may hold a password, so it isn't repeated.
+  // The text may contain a password, so it isn't quoted.
   if (!/^https?:\/\//.test(given) || !URL.canParse(given)) {
     throw usageError(
       'expected a URL such as http://localhost:9000 as S3 endpoint, got something else; check AWS_ENDPOINT_URL_S3',

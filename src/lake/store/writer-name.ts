@@ -3,12 +3,12 @@ import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { systemCode } from '../../core/errors.js';
 
-/** Who writes a temporary file, so that others can distinguish a dead writer's from a living one's. */
+/** The process that writes a temporary file, so that others can find out whether it is alive. */
 export interface Writer {
-  /** The machine since its last start, or the container on it: within it a pid means one process. */
+  /** The machine since its last boot, or the container on it: within it a pid identifies one process. */
   readonly host: string;
   readonly pid: number;
-  /** When the process started, as the system counts it; `0` where the system doesn't say. */
+  /** When the process started, in the system's unit; `0` where unknown. */
   readonly start: string;
 }
 
@@ -23,37 +23,37 @@ export async function thisWriter(): Promise<Writer> {
   return { host, pid: process.pid, start: (await statusOf(process.pid))[1] ?? '0' };
 }
 
-/** Names that no other writer, and no other store of this one, gives. */
+/** A generator of names that no other writer, and no other store of this process, generates. */
 export function temporaryNames(writer: Writer): () => string {
   const store = randomBytes(4).toString('hex');
   let count = 0;
   return () => `${writer.host}-${writer.pid}-${writer.start}-${store}-${count++}`;
 }
 
-/** Who gave a temporary file its name, or undefined for a file that no store named. */
+/** The writer of a temporary file; undefined for a file that no store has named. */
 export function writerOf(name: string): Writer | undefined {
   const [, host, pid, start] = pattern.exec(name) ?? [];
   if (host === undefined || pid === undefined || start === undefined) return undefined;
   return { host, pid: Number(pid), start };
 }
 
-/** Whether a writer on this host is still there: its pid is taken, and by the process that started when it did. */
+/** Whether a writer on this host is alive: a process with its pid and start time exists. */
 export async function isAlive(writer: Writer): Promise<boolean> {
   try {
     process.kill(writer.pid, 0);
   } catch (error) {
-    // EPERM: there is such a process, and it is another user's.
+    // EPERM: the process exists and belongs to another user.
     if (systemCode(error) !== 'EPERM') return false;
   }
   const [state, start] = await statusOf(writer.pid);
-  // What has ended stays a zombie until somebody waits for it, in a container without init for good.
+  // An ended process stays a zombie until its parent waits for it, in a container without init for ever.
   if (state === 'Z') return false;
   return writer.start === '0' || start === undefined || start === writer.start;
 }
 
 /**
- * Fields 3 and 22 of Linux's process status: the state, and when the process began. The name in field 2 may hold anything, so
- * counting begins behind its bracket.
+ * Fields 3 and 22 of Linux's `/proc/PID/stat`: the state and the start time. The name in field 2 may contain anything,
+ * so fields are counted after its bracket.
  */
 async function statusOf(pid: number): Promise<readonly [state: string | undefined, start: string | undefined]> {
   const status = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
@@ -61,12 +61,12 @@ async function statusOf(pid: number): Promise<readonly [state: string | undefine
   return [fields[0], fields[19]];
 }
 
-/** Hosts of one name are told apart by it, as containers often share theirs. Empty where the system has none. */
+/** Distinguishes hosts of the same name, as containers often have. Empty where the system has none. */
 function bootId(): Promise<string> {
   return readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => '');
 }
 
-/** Two containers on one machine count their processes on their own. Empty where the system has none. */
+/** Distinguishes containers on one machine, which have separate pids. Empty where the system has none. */
 function pidNamespace(): Promise<string> {
   return readlink('/proc/self/ns/pid').catch(() => '');
 }

@@ -8,43 +8,43 @@ import { symlinkFolder } from '../data-files.js';
 import { type Exported, exportTables, locationOf } from '../table-export.js';
 
 /**
- * Writes the symlink manifests of every table, as Delta's `symlink_format_manifest`: `TABLE/_symlink_format_manifest/` has
- * a file `manifest` for each partition, with the absolute addresses of the data files that count, one a line. Each is
- * written whole or not at all; one whose files are the same is left alone, and those of partitions that are gone are removed.
+ * Writes the symlink manifests of every table, as Delta's `symlink_format_manifest`: `TABLE/_symlink_format_manifest/`
+ * has a file `manifest` for each partition, with the absolute addresses of the committed data files, one a line. Each
+ * is written atomically; unchanged ones are skipped, and those of removed partitions are deleted.
  *
- * @throws LedgerlakeError as the store and the log do; called again it goes on from there
+ * @throws LedgerlakeError as the store and the log do; a repeated call continues
  */
 export function exportSymlinks(lake: Lake): Promise<Exported> {
   return exportTables(lake, (table) => exportTable(lake, table));
 }
 
-/** What the manifests were when they were written, so that the next export reads none of them. */
+/** The note of the manifests as they were written, so that the next export needn't read them. */
 const noteSchema = z.record(z.string(), z.object({ sha256: z.string(), size: z.number(), modifiedAt: z.number() }));
 type Note = z.infer<typeof noteSchema>;
 
-/** Bytes written; undefined where everything was as it should be. */
+/** Returns the number of bytes written; undefined where all manifests are up to date. */
 async function exportTable(lake: Lake, table: DeltaTable): Promise<number | undefined> {
   const { store } = lake;
   const folder = `${table.schema.name}/${symlinkFolder}`;
   const notePath = `${folder}/_state.json`;
-  const noted: Note = parseNote(await store.read(notePath), (value) => noteSchema.parse(value)) ?? {};
-  /** What this export has written, by path. */
+  const previous: Note = parseNote(await store.read(notePath), (value) => noteSchema.parse(value)) ?? {};
+  /** Hashes of the manifests that this export has written, by path. */
   const written = new Map<string, string>();
   let bytes: number | undefined;
-  // Until nothing is left to do: a run may commit, and another export may write, what this one has just read.
+  // Repeated until nothing is left to do, because a run or another export may write concurrently.
   for (;;) {
     await lake.refresh();
     const wanted = manifestsOf(lake, table, folder);
     const stored = new Map<string, StoredFile>();
     for await (const file of store.list(folder)) if (file.path !== notePath) stored.set(file.path, file);
-    const gone = [...stored.keys()].filter((path) => !wanted.has(path));
+    const obsolete = [...stored.keys()].filter((path) => !wanted.has(path));
     const stale = [...wanted].filter(([path, text]) => {
-      const [file, note, sha256] = [stored.get(path), noted[path], hash('sha256', text)];
+      const [file, note, sha256] = [stored.get(path), previous[path], hash('sha256', text)];
       if (file === undefined) return true;
       if (written.get(path) === sha256) return file.size !== Buffer.byteLength(text);
       return note?.sha256 !== sha256 || note.size !== file.size || note.modifiedAt !== file.modifiedAt;
     });
-    if (gone.length === 0 && stale.length === 0) {
+    if (obsolete.length === 0 && stale.length === 0) {
       if (bytes !== undefined) await writeNote(store, notePath, wanted, stored);
       return bytes;
     }
@@ -54,7 +54,7 @@ async function exportTable(lake: Lake, table: DeltaTable): Promise<number | unde
       written.set(path, hash('sha256', text));
       bytes += Buffer.byteLength(text);
     }
-    for (const path of gone) await store.remove(path);
+    for (const path of obsolete) await store.remove(path);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Lake } from '../lake.js';
 import { loggedFields } from '../delta/table-metadata.js';
 import { symlinkFolder } from '../data-files.js';
 
-/** Delta's type names that Redshift calls otherwise. It takes no text that is longer than 65,535 bytes. */
+/** Redshift's type names, where they differ from Delta's. Its texts have at most 65,535 bytes. */
 const types: Readonly<Record<string, string>> = {
   string: 'varchar(65535)',
   long: 'bigint',
@@ -14,8 +14,8 @@ const types: Readonly<Record<string, string>> = {
 const partitionTypes = { account: 'varchar(64)', month: 'varchar(7)' } as const;
 
 /**
- * Statements that have Redshift Spectrum (and with its types Hive and Presto) read a lake's symlink manifests: a table for each of the lake's, and its
- * partitions as they are.
+ * SQL statements for Redshift Spectrum (also Hive and Presto, with their types) that create external tables over a
+ * lake's symlink manifests, with the current partitions.
  */
 export function redshiftStatements(lake: Lake, schema: string): string[] {
   return lake.tables.flatMap((table) =>

@@ -5,8 +5,8 @@ import type { Store } from '../store/store.js';
 import { LedgerlakeError } from '../../core/errors.js';
 
 /**
- * Files that nothing should name any more, by table and path in its log, each as the log had it when that was found:
- * undefined where it hadn't.
+ * Files that should no longer be referenced, by table and path in its log, each with its log entry when it was found;
+ * undefined where it had none.
  */
 export type Orphans = ReadonlyMap<DeltaTable, ReadonlyMap<string, Add | undefined>>;
 
@@ -16,20 +16,20 @@ interface Tables {
 }
 
 /**
- * Paths, within the lake, of the derived files that count: those that main tables' files name, and of lasting tables
- * those that main tables' logs have named.
+ * Paths, within the lake, of the derived files that count: those that main tables' files reference, and the pinned
+ * files of append-only tables.
  */
 export function referencedFiles(tables: readonly DeltaTable[]): Set<string> {
-  const names = tables.flatMap(({ snapshot }) => [...snapshot.referenced]);
-  const lasting = tables.flatMap(({ snapshot }) => [...snapshot.pinned]);
-  return new Set([...names, ...lasting.filter((path) => isReferenced(tables, path))]);
+  const referenced = tables.flatMap(({ snapshot }) => [...snapshot.referenced]);
+  const pinned = tables.flatMap(({ snapshot }) => [...snapshot.pinned]);
+  return new Set([...referenced, ...pinned.filter((path) => isReferenced(tables, path))]);
 }
 
 /** Whether a derived file counts, by its path within the lake. */
 export function isReferenced(tables: readonly DeltaTable[], path: string): boolean {
   if (tables.some(({ snapshot }) => snapshot.referenceCount(path) > 0)) return true;
   if (!tables.some(({ snapshot }) => snapshot.pinned.has(path))) return false;
-  // A name lasts for good. A file that counts by itself by now, or that others have replaced, needs none.
+  // A pin is permanent. A file that counts by itself now, or was replaced, no longer needs it.
   const found = fileAt(tables, path);
   return found?.table.schema.appendOnly === true && isDerivedFile(found.add);
 }
@@ -52,7 +52,7 @@ export async function orphansOf({ tables }: Tables, paths: readonly string[]): P
     const prefix = `${table.schema.name}/`;
     const wanted = new Set(paths.filter((path) => path.startsWith(prefix)));
     if (wanted.size === 0) continue;
-    // What another run added to this log may be known from the main table's already, but not from here.
+    // Another run's commit to this log may not have been read yet, although the main table's was.
     await table.refresh();
     for (const path of wanted) {
       const add = table.fileAt(path);
@@ -64,10 +64,10 @@ export async function orphansOf({ tables }: Tables, paths: readonly string[]): P
 }
 
 /**
- * Takes leftovers of derived tables out of the log and deletes them, and says which: paths within the lake. Where the table has a
- * retention, those that the log has named stay for it. They must have been found before this
- * process claimed a version of the main table: what another run named by then is spared, and what one is about to name
- * it has added again.
+ * Removes orphans of derived tables from the log and deletes them. Returns their paths within the lake. With a
+ * retention, files with a log entry stay for it. The orphans must have been found before this process claimed a version
+ * of the main table: files that another run references by then are kept, and a run that is about to reference one has
+ * added it again.
  */
 export async function deleteOrphans(
   { store, tables }: Tables,
@@ -76,18 +76,18 @@ export async function deleteOrphans(
 ): Promise<readonly string[]> {
   const deleted: string[] = [];
   for (const [table, files] of orphans) {
-    let gone: string[] = [];
+    let deletable: string[] = [];
     await table.commit('WRITE', (snapshot) => {
       const unreferenced = [...files].filter(
         ([path, add]) => snapshot.files.get(path) === add && !isReferenced(tables, table.pathOf({ path })),
       );
-      // What a swap has taken out stays, and its removal says since when.
+      // Files that a swap removed stay until the retention after their removal.
       const leaving = unreferenced.filter(([path]) => !table.isRetained(path));
-      gone = leaving.flatMap(([path, add]) => (add !== undefined && table.retentionMs > 0 ? [] : [path]));
+      deletable = leaving.flatMap(([path, add]) => (add !== undefined && table.retentionMs > 0 ? [] : [path]));
       if (leaving.length === 0) return undefined;
       return leaving.map(([path, add]) => (add === undefined ? tombstone(path, now) : removal(add, now)));
     });
-    for (const path of gone.map((each) => table.pathOf({ path: each }))) {
+    for (const path of deletable.map((each) => table.pathOf({ path: each }))) {
       await store.remove(path);
       deleted.push(path);
     }
@@ -96,13 +96,13 @@ export async function deleteOrphans(
 }
 
 /**
- * Brings derived files back that count and that their tables' logs no longer have, because a run died between taking them
- * out and the main table's commit; what it brought in for them goes out in the same step. Those that were taken out since
- * `before` are a living run's own affair. The logs must have been read just now.
+ * Restores derived files that are referenced but no longer in their tables' logs, because a run died between a swap and
+ * the main table's commit; the successors are removed in the same commit. Swaps since `before` may be of an active run
+ * and are left alone. The logs must have been refreshed before.
  *
- * A version of the main table is claimed on the way, so that the dead run's commit can't come late.
+ * Claims a version of the main table, so that a late commit of the dead run fails.
  *
- * @throws LedgerlakeError as the store and the log do; called again it goes on from there
+ * @throws LedgerlakeError as the store and the log do; a repeated call continues
  */
 export async function restoreSwapped(tables: readonly DeltaTable[], before: number, now: number): Promise<void> {
   for (const main of tables) {
@@ -120,7 +120,7 @@ export async function restoreSwapped(tables: readonly DeltaTable[], before: numb
   }
 }
 
-/** To bring back its own file a table would wait for itself. */
+/** The error for a table that references its own file: restoring it would wait for the table's own mutex. */
 function namesItself(table: DeltaTable, path: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
@@ -129,7 +129,7 @@ function namesItself(table: DeltaTable, path: string): LedgerlakeError {
   );
 }
 
-/** What a main table's files name and derived tables don't have: paths in their logs. */
+/** The files that a main table references and derived tables lack, as paths in the derived tables' logs. */
 function lostFiles(tables: readonly DeltaTable[], main: DeltaTable): Map<DeltaTable, Set<string>> {
   const named = [...main.snapshot.referenced].filter((path) => fileAt(tables, path) === undefined);
   const lost = new Map<DeltaTable, Set<string>>();
@@ -151,25 +151,25 @@ async function restoreTable(
 ): Promise<boolean> {
   let isRestored = false;
   await table.restore('RESTORE', async ({ files }) => {
-    const back = (await swappedOut(table, paths)).filter(({ modificationTime }) => modificationTime < before);
-    isRestored = back.length > 0;
+    const lost = (await swappedOut(table, paths)).filter(({ modificationTime }) => modificationTime < before);
+    isRestored = lost.length > 0;
     if (!isRestored) return undefined;
     const isDead = (add: Add): boolean =>
       isDerivedFile(add) &&
       mainOf(add) === main.schema.name &&
       !isReferenced(tables, table.pathOf(add)) &&
       add.modificationTime < before;
-    // As a swap in its turn: a living run may name one of them before this one claims its version of the main table, and
-    // finds it brought back then.
+    // Removed by a swap as well: an active run may reference one of them before this run claims a version of the main
+    // table, and can then be restored.
     const successors = [...files.values()].filter(isDead);
-    return [...successors.map((add) => swapRemoval(add, now, false)), ...back.map((add) => ({ add }))];
+    return [...successors.map((add) => swapRemoval(add, now, false)), ...lost.map((add) => ({ add }))];
   });
   return isRestored;
 }
 
 /**
- * Those of the paths that a swap took out of the table's log, as they were: nobody deletes such a file as long as it
- * counts. One that was removed in any other way may be gone already.
+ * The log entries of those paths that a swap removed from the table: such a file isn't deleted as long as it is
+ * referenced. A file that was removed in any other way may be deleted already.
  */
 export async function swappedOut(table: DeltaTable, paths: ReadonlySet<string>): Promise<Add[]> {
   const missing = new Set([...paths].filter((path) => !table.snapshot.files.has(path)));
@@ -177,9 +177,8 @@ export async function swappedOut(table: DeltaTable, paths: ReadonlySet<string>):
 }
 
 /**
- * Lets those files of lasting tables count by themselves that a main table's log has named: then they can be merged or
- * made anew under other names, which no log of another table knows. Nothing ever takes such a name back, so this changes
- * what no reader sees.
+ * Makes the pinned files of append-only tables count by themselves, so that they can be merged or rewritten under new
+ * names, which no other log has pinned. A pin is never revoked, so readers see no change.
  *
  * @throws LedgerlakeError as the store and the log do
  */

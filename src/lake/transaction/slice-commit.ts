@@ -18,20 +18,20 @@ export interface SliceFile {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** A slice that was read whole. */
+/** A slice that was read completely. */
 export interface SliceCommit extends SliceLoads {
-  /** Begins the names of its files. */
+  /** Prefix of its files' names. */
   readonly name: string;
   /** Every table of the pipeline; the commit of the last one makes the slice count. */
   readonly tables: readonly Table[];
   readonly files: readonly SliceFile[];
-  /** That it was read is to be noted also where nothing of it has changed. */
+  /** Whether a re-read is noted even where nothing has changed. */
   readonly noted?: boolean | undefined;
-  /** Replaces imported rows though it has none. */
+  /** Whether a slice without rows may replace imported rows. */
   readonly acceptsEmpty?: boolean | undefined;
 }
 
-/** A slice's file as the log has it: its name says what it holds. `now`: milliseconds since 1970. */
+/** The log entry of a slice's file, whose name has the content's hash. `now`: milliseconds since 1970. */
 export function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
   const content = contentOf(file.bytes);
   const { account } = slice;
@@ -49,40 +49,40 @@ export function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add 
   );
 }
 
-/** A lake, as far as what it holds is compared. */
+/** A lake for comparing re-read slices. */
 export interface ComparedLake extends LakeTables {
-  /** Reads what was committed since. */
+  /** Reads newer commits. */
   refresh(): Promise<void>;
 }
 
-/** The outcome of comparing a slice that was read again. */
+/** The result of comparing a re-read slice with the stored rows. */
 export type Revision =
-  /** The lake holds all of it as it is: nothing is written. */
+  /** The stored rows are equal: nothing is written. */
   | { readonly verdict: 'same' }
-  /** What the lake holds stays, as nothing is to replace it. */
+  /** The stored rows stay, because an empty slice must not replace them. */
   | { readonly verdict: 'refused' }
   | RevisionToCommit;
 
-/** The slice replaces what the lake holds, and what differs goes into lasting tables in the same commit. */
+/** The slice replaces the stored rows, and the differences are added to append-only tables in the same transaction. */
 export interface RevisionToCommit {
   readonly verdict: 'changed';
-  /** What differs; a file's own tags say which pipeline wrote it. */
+  /** The files with the differences; their tags name the pipeline. */
   readonly files: readonly SliceFile[];
-  /** The name of its files: no other commit of the main table has the same one. */
+  /** Prefix of the files' names, unique to this commit of the main table. */
   readonly name: string;
-  /** Whether the lake still holds what was compared, as rows; files may have been merged or split since. */
+  /** Whether the lake still has the compared rows; their files may have been merged or split since. */
   isCurrent(main: Snapshot): boolean;
-  /** Called once the commit is taken. */
+  /** Called after the commit. */
   committed(): void;
 }
 
-/** Compares what was read again with what the lake holds of the same. */
+/** Compares re-read slices with the stored rows. */
 export interface Revisions {
-  /** Called again where another run has committed the same load keys meanwhile. */
+  /** Repeated where another run has committed the same load keys meanwhile. */
   compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision>;
 }
 
-/** A slice on its way into the lake, with the outcome of comparing it. */
+/** A slice to commit, with the result of its comparison. */
 export interface ComparedSlice {
   readonly slice: SliceCommit;
   readonly revision: RevisionToCommit | undefined;
@@ -93,29 +93,30 @@ interface WaitingSlice extends ComparedSlice {
   readonly damaged: DamagedFile;
 }
 
-/** What is to be read again as well, before slices can replace a damaged file. */
+/** The load keys that must be re-read as well, before slices can replace a damaged file. */
 export interface MissingLoads {
-  /** None: the file isn't there any more as it was. */
+  /** Empty where the file has been replaced meanwhile. */
   readonly loadKeys: readonly string[];
   readonly damaged: DamagedFile;
 }
 
 /**
- * Slices that were read again and share a damaged file with others. It can't be split, and what else it holds must not
- * go with it: they wait until all of its load keys were read, and replace it together.
+ * Re-read slices that share a damaged file with other load keys. The file can't be split, and the other rows must not
+ * be lost: the slices wait until all load keys of the file were re-read, and replace it together.
  */
 export class WaitingSlices {
   #waiting: readonly WaitingSlice[] = [];
 
-  /** The slices that go into the lake now, this one among them; undefined where it waits for others. */
+  /** The slices to commit now, including this one; undefined where it waits for others. */
   with(snapshot: Snapshot, one: WaitingSlice): readonly ComparedSlice[] | undefined {
     const others = this.#of(one.slice.pipeline, one.slice.account);
     let chosen: readonly WaitingSlice[] = [one];
-    // Those that share a file with it, those that share one with them, and so on.
+    // The transitive closure of slices that share a file.
     for (let count = 0; count < chosen.length;) {
       count = chosen.length;
-      const going = new Set(filesToReplace(snapshot, combined(chosen)).map(({ path }) => path));
-      const shares = ({ slice }: WaitingSlice) => filesToReplace(snapshot, slice).some(({ path }) => going.has(path));
+      const replaced = new Set(filesToReplace(snapshot, combined(chosen)).map(({ path }) => path));
+      const shares = ({ slice }: WaitingSlice) =>
+        filesToReplace(snapshot, slice).some(({ path }) => replaced.has(path));
       chosen = [one, ...others.filter((other) => chosen.includes(other) || shares(other))];
     }
     if (filesToSplit(snapshot, combined(chosen)).length > 0) {
@@ -126,7 +127,7 @@ export class WaitingSlices {
     return chosen;
   }
 
-  /** What the waiting slices of a pipeline and account lack; undefined where none waits. */
+  /** The load keys that the waiting slices of a pipeline and account lack; undefined where none waits. */
   missing(snapshot: (main: Table) => Snapshot, pipeline: string, account: string): MissingLoads | undefined {
     const waiting = this.#of(pipeline, account);
     const [first] = waiting;
@@ -142,7 +143,7 @@ export class WaitingSlices {
   }
 }
 
-/** What slices of one pipeline and account replace, as one slice. */
+/** Combines slices of one pipeline and account into one. */
 export function combined(compared: readonly ComparedSlice[]): SliceCommit {
   const slices = compared.map(({ slice }) => slice);
   const [first] = slices;

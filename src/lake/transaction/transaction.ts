@@ -9,57 +9,62 @@ import type { Snapshot } from '../delta/snapshot.js';
 import type { Store } from '../store/store.js';
 import { numbered } from '../delta/log-paths.js';
 
-/** Files of a main table and of those derived from it that come into the lake together, and replace others. */
+/** Files of a main table and its derived tables that are committed together, and replace others. */
 export interface Transaction {
-  /** For the log: `WRITE`. */
+  /** Operation in the log: `WRITE`. */
   readonly operation: string;
-  /** The table whose files name the derived ones; its commit makes all of it count. */
+  /** The table whose files reference the derived ones; its commit makes all files count. */
   readonly main: Table;
   readonly files: readonly NewFile[];
-  /** What goes and what else is to be said, given the main table's newest version; undefined: the files aren't wanted. */
+  /**
+   * Decides on top of the main table's newest version what is replaced and which other actions are committed;
+   * undefined: the transaction is dropped.
+   */
   readonly decide: (snapshot: Snapshot) => Decision | undefined;
   /**
-   * What the files replace leaves each derived table in the commit that brings its successors: who reads such a
-   * table by itself sees neither both nor none. Until the main table's commit its files name what its log no longer has.
+   * Whether replaced files leave each derived table in the same commit that adds their successors, so that readers of
+   * such a table alone see neither both nor none. Until the main table's commit its files reference files that the
+   * derived logs no longer have.
    */
   readonly swaps?: true;
 }
 
 export interface Decision {
-  /** Files of the main table that go, and with them the derived files that they name. */
+  /** Replaced files of the main table; the derived files that they reference are replaced as well. */
   readonly replaced: readonly Add[];
   readonly actions: readonly Action[];
 }
 
-/** What a transaction changed. */
+/** The result of a transaction. */
 export interface TransactionResult {
-  /** False where `decide` declined: nothing was changed. */
+  /** False where `decide` returned undefined: nothing was changed. */
   readonly isCommitted: boolean;
-  /** Files written that count now, and their bytes. */
+  /** Files written and committed, and their bytes. */
   readonly files: number;
   readonly bytes: number;
 }
 
-/** The lake as a transaction sees it. */
+/** The lake of a transaction. */
 export interface LakeTables {
   readonly store: Store;
   readonly tables: readonly DeltaTable[];
   table(name: string): DeltaTable;
-  /** Notes which versions the tables have come to: a commit that is lost later is missed then. */
+  /** Notes the newest versions of the tables, so that a commit that is lost later is detected. */
   noteVersions(): Promise<void>;
 }
 
 /**
- * Brings files into the lake, all of them or none: derived tables are committed first, the main table last, and only
- * what its files reference counts. Optimistic concurrency keeps what counts in the lake, whoever else commits:
+ * Commits files atomically: derived tables first, the main table last, and only derived files that its files reference
+ * count. Optimistic concurrency keeps referenced files in the lake, whatever others commit:
  *
- * - A path gets a tombstone before its file is deleted, and nobody adds it for a day then: who wants to sees the tombstone
- *   and takes another name, or is first, and is seen by who wants to delete it.
- * - A derived file is referenced by one log and added by another. So who references it adds it, again if need be, after
- *   reading the version of the main log on which the reference builds; and who deletes it claims a version of the main log
- *   first, and deletes it only if nobody has added it again meanwhile.
+ * - A path gets a tombstone before its file is deleted, and isn't added for a day after: a writer either sees the
+ *   tombstone and uses another name, or commits first and is seen by the deleting run.
+ * - A derived file is referenced by one log and added by another. So a writer that references it adds it, again if
+ *   necessary, after reading the version of the main log on which the reference builds; and a deleting run first claims
+ *   a version of the main log, and deletes the file only if it wasn't added again meanwhile.
  *
- * @throws LedgerlakeError as the store and the log do; what was committed by then stays, and orphans wait for the vacuum
+ * @throws LedgerlakeError as the store and the log do; earlier commits of the transaction stay, and the vacuum deletes
+ * orphans
  */
 export async function commitTransaction(
   lake: LakeTables,
@@ -78,7 +83,7 @@ export async function commitTransaction(
     return step.actions;
   });
 
-  // Should this commit be lost after a crash, its log must not pass for one that still names what is deleted now.
+  // If this commit is lost in a crash, the note shows that the log is incomplete, as it would reference deleted files.
   if (step.deleted.length + step.orphans.size > 0) await lake.noteVersions();
   for (const path of step.deleted) await lake.store.remove(main.pathOf({ path }));
   await deleteOrphans(lake, step.orphans, clock.now());
@@ -90,22 +95,22 @@ const notCommitted: TransactionResult = { isCommitted: false, files: 0, bytes: 0
 
 /** The outcome of one attempt at the next version of the main table. */
 interface Step extends TransactionResult {
-  /** The commit of the main table; undefined where there is nothing to say. */
+  /** The actions of the main table's commit; undefined where there is none. */
   readonly actions: readonly Action[] | undefined;
-  /** Paths in the main table's log whose files are deleted once the commit is taken. */
+  /** Paths in the main table's log whose files are deleted after the commit. */
   readonly deleted: readonly string[];
-  /** Derived files that nothing references once the commit is taken. */
+  /** Derived files that nothing references after the commit. */
   readonly orphans: Orphans;
 }
 
-/** A derived file as its table's log has it now. */
+/** A derived file with its current log entry. */
 interface CommittedDerived {
   readonly table: DeltaTable;
   readonly add: Add;
   readonly file: NewFile;
 }
 
-/** A transaction whose files are written: each attempt at a version takes up what the ones before it wrote and swapped. */
+/** The state of a transaction across attempts at a version: later attempts reuse the files written and the swaps made. */
 class OpenTransaction {
   readonly #lake: LakeTables;
   readonly #clock: Clock;
@@ -113,7 +118,7 @@ class OpenTransaction {
   readonly #main: DeltaTable;
   readonly #derivedTables: readonly DeltaTable[];
   readonly #written: WrittenFiles;
-  /** What was taken out of derived tables before the main table's commit, as their logs had it. */
+  /** Log entries that swaps removed from derived tables before the main table's commit. */
   readonly #swapped = new Map<DeltaTable, Map<string, Add>>();
 
   constructor(lake: LakeTables, clock: Clock, transaction: Transaction) {
@@ -126,7 +131,7 @@ class OpenTransaction {
     this.#written = new WrittenFiles(lake.store);
   }
 
-  /** Ahead of the commit's turn, so that slices that are whole at the same time are written side by side. */
+  /** Writes the files before the commit waits for its turn, so that concurrent slices are written in parallel. */
   async writeAhead(): Promise<void> {
     for (const file of this.#transaction.files) {
       const table = this.#lake.table(file.table.name);
@@ -144,7 +149,7 @@ class OpenTransaction {
     const kept = new Set(adds.map(({ path }) => path));
     const removed = replaced.filter(({ path }) => !kept.has(path));
     const unused = this.#written.paths(this.#main).filter((path) => !kept.has(path) && !snapshot.files.has(path));
-    // A file that stays may have referenced other derived files than it does now.
+    // A kept file may have referenced other derived files before.
     const changed = adds.flatMap(({ path }) => snapshot.files.get(path) ?? []);
     const referenced = new Set(derived.map(({ table, add }) => table.pathOf(add)));
     const orphans = onlyReferencedBy(snapshot, [...removed, ...changed], this.#writtenDerived());
@@ -157,7 +162,7 @@ class OpenTransaction {
       isCommitted: true,
       ...this.#written.count([...derived, ...adds.map((add) => ({ table: this.#main, add }))]),
       actions: [
-        ...removed.map((add) => removal(add, now, isNews(this.#transaction.files))),
+        ...removed.map((add) => removal(add, now, hasDataChange(this.#transaction.files))),
         ...unused.map((path) => tombstone(path, now)),
         ...adds.filter(isNew).map((add) => ({ add })),
         ...actions,
@@ -172,8 +177,8 @@ class OpenTransaction {
   }
 
   /**
-   * Takes back what was written in vain, unless another's file of the same name is in the lake by now; what was swapped out
-   * and still counts comes back.
+   * Deletes the written files, unless another run has committed a file of the same name, and restores swapped files
+   * that still count.
    */
   async refuse(): Promise<Step> {
     const { snapshot } = this.#main;
@@ -189,13 +194,13 @@ class OpenTransaction {
       this.#lake,
       this.#writtenDerived().filter((path) => !this.#references(path)),
     );
-    // Only behind a version of its own can it distinguish an orphan from what others are about to reference.
+    // Claiming a version ensures that no other run is about to reference the orphans.
     const isNeeded = deleted.length > 0 || orphans.size > 0;
     const tombstones = deleted.map((path) => tombstone(path, this.#clock.now()));
     return { ...notCommitted, actions: isNeeded ? tombstones : undefined, deleted, orphans };
   }
 
-  /** Adds the files of each derived table, and takes those out in the same commit that they replace. */
+  /** Adds the files of each derived table, with swaps also the removals of those that they replace. */
   async #commitDerived(replaced: readonly Add[]): Promise<CommittedDerived[]> {
     const { files, swaps } = this.#transaction;
     const swappedPaths = swaps === true ? onlyReferencedBy(this.#main.snapshot, replaced) : [];
@@ -207,7 +212,7 @@ class OpenTransaction {
     return committed;
   }
 
-  /** Files that nothing references yet are added also where the log has them already. */
+  /** Files that the main table doesn't reference yet are added even where the log has them already. */
   async #commitTable(
     table: DeltaTable,
     files: readonly NewFile[],
@@ -232,7 +237,7 @@ class OpenTransaction {
       });
       if (fresh.length + leaving.length === 0) return undefined;
       for (const add of leaving) swapped.set(add.path, add);
-      return [...leaving.map((add) => swapRemoval(add, now, isNews(files))), ...fresh.map((add) => ({ add }))];
+      return [...leaving.map((add) => swapRemoval(add, now, hasDataChange(files))), ...fresh.map((add) => ({ add }))];
     });
     return committed;
   }
@@ -258,28 +263,28 @@ class OpenTransaction {
     return this.#derivedTables.flatMap((table) => this.#written.paths(table).map((path) => table.pathOf({ path })));
   }
 
-  /** Whether the main table's log references a file, by its path within the lake. */
+  /** Whether the main table's log references or pins a file, by its path within the lake. */
   #references(path: string): boolean {
     const { snapshot } = this.#main;
     return snapshot.referenceCount(path) > 0 || snapshot.pinned.has(path);
   }
 }
 
-/** Transactions of the main table's log: a reference to a lasting file outlives the file that it came with. */
+/** The transactions that pin append-only files in the main table's log: a pin outlives the main file of its commit. */
 function pins(derived: readonly CommittedDerived[], now: number): Action[] {
   return derived
     .filter(({ table }) => table.schema.appendOnly === true)
     .map(({ table, add }) => referenceTxn(add.tags?.['account'] ?? '', table.pathOf(add), now));
 }
 
-/** A file belongs with those of its month, as long as it doesn't say with which. */
+/** The bundle of a file: by default that of its month. */
 function keyOf({ bundle, add }: NewFile): string {
   return bundle ?? add.partitionValues['month'] ?? '';
 }
 
 /**
- * By which key the file among `mains` is found that references a derived one, so that each references its own and one can
- * be replaced without the others. Where its own bundle has no file in the main table the first one's references it.
+ * The bundle of the main file that references a derived file: the derived file's bundle, or the first one where its
+ * bundle has no main file. So each main file can be replaced with its derived files alone.
  */
 function bundleOf(file: NewFile, mains: readonly NewFile[]): string {
   const keys = mains.map(keyOf);
@@ -287,33 +292,36 @@ function bundleOf(file: NewFile, mains: readonly NewFile[]): string {
   return keys.includes(key) ? key : (keys[0] ?? key);
 }
 
-/** Whether the files hold other rows than those that they replace: news for who follows the tables' changes. */
-function isNews(files: readonly NewFile[]): boolean {
+/** Whether the files have other rows than the replaced ones, which matters to readers of the tables' changes. */
+function hasDataChange(files: readonly NewFile[]): boolean {
   return files.some(({ add }) => add.dataChange);
 }
 
-/** What these files of a table reference, and other paths within the lake, where no other file of the table references it. */
+/**
+ * The paths that these files of a table reference, and other paths within the lake, as far as no other file of the
+ * table references them.
+ */
 function onlyReferencedBy(snapshot: Snapshot, files: readonly Add[], others: readonly string[] = []): string[] {
   const times = new Map<string, number>(others.map((path) => [path, 0]));
   for (const path of files.flatMap((add) => derivedOf(add) ?? [])) times.set(path, (times.get(path) ?? 0) + 1);
   return [...times].filter(([path, count]) => snapshot.referenceCount(path) <= count).map(([path]) => path);
 }
 
-/** A file on its way into a table. */
+/** A file to be added to a table. */
 export interface NewFile {
   readonly table: Table;
-  /** Its entry in the log; the path `…/NAME.parquet` may still get a number. Its tag `sha256` says what it holds. */
+  /** Its log entry; the path `…/NAME.parquet` may still get a number. Its tag `sha256` is the content's hash. */
   readonly add: Add;
-  /** Its bytes, as many as the entry says: read when they are written, so that none are in memory until then. */
+  /** Reads its bytes, only when they are written, to save memory. */
   readonly read: () => Promise<Uint8Array>;
-  /** Derived files are named by the main table's file of the same bundle; left out: by that of the same month. */
+  /** Derived files are referenced by the main file of the same bundle; left out: of the same month. */
   readonly bundle?: string;
 }
 
-/** What one commit has written so far: it may have to write a file again under another name. */
+/** The files that one commit has written so far, perhaps several times under different names. */
 export class WrittenFiles {
   readonly #store: Store;
-  /** Bytes of each file by table and path in its log. */
+  /** Size of each file in bytes, by table and path in its log. */
   readonly #sizes = new Map<DeltaTable, Map<string, number>>();
 
   constructor(store: Store) {
@@ -321,8 +329,8 @@ export class WrittenFiles {
   }
 
   /**
-   * Sees to it that the file is in the lake, and gives its entry with the path that it has there: where the table holds
-   * the same content already, that one's; else its own name, with a number behind it where that is tombstoned.
+   * Ensures that the file is in the lake, and returns its log entry with the final path: that of a file with the same
+   * content where there is one, else its own name, with a number where the name is taken or tombstoned.
    */
   async ensureWritten(table: DeltaTable, file: NewFile): Promise<Add> {
     const path = livePath(table, file.add) ?? freePath(table, file.add.path);
@@ -334,29 +342,29 @@ export class WrittenFiles {
     return { ...file.add, path };
   }
 
-  /** What was written into a table's folders, as paths in its log. */
+  /** The files written to a table's folders, as paths in its log. */
   paths(table: DeltaTable): string[] {
     return [...(this.#sizes.get(table)?.keys() ?? [])];
   }
 
-  /** Files and bytes among those that are used. */
+  /** Number and bytes of the used files that this commit has written. */
   count(used: readonly { readonly table: DeltaTable; readonly add: Add }[]): { files: number; bytes: number } {
     const sizes = used.flatMap(({ table, add }) => this.#sizes.get(table)?.get(add.path) ?? []);
     return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
   }
 }
 
-/** Where the table holds the same content under the same name, whatever the number behind it. */
+/** The path of a file with the same name, with or without a number, and the same content. */
 function livePath({ snapshot }: DeltaTable, { path, tags }: Add): string | undefined {
   const hash = tags?.['sha256'];
-  // A name may have been given to other content: a version without hashes doesn't say.
+  // Files of versions without hashes are matched by name alone.
   const sameName = snapshot.files.get(path);
   if (sameName !== undefined && (sameName.tags?.['sha256'] ?? hash) === hash) return path;
   for (const live of snapshot.numbered(path)) if (live.tags?.['sha256'] === hash) return live.path;
   return undefined;
 }
 
-/** The path, or the first one with a number behind it, that has nothing else and that nobody may be about to delete. */
+/** The path, or the first numbered one, that is neither used nor tombstoned. */
 function freePath(table: DeltaTable, path: string): string {
   let free = path;
   for (let number = 2; table.isTombstoned(free) || table.snapshot.files.has(free); number++)

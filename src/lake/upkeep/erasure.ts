@@ -6,13 +6,13 @@ import type { Lake } from '../lake.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
 import type { StoredFile } from '../store/store.js';
 
-/** A load key of an account, as the log names it. */
+/** A load key of an account and its pipeline. */
 export interface Load {
   readonly pipeline: string;
   readonly loadKey: string;
 }
 
-/** Accounts of which the lake has anything at all: load keys, files that the log names or doesn't, files of dead runs. */
+/** All accounts with any trace in the lake: load keys, files in the log or not, unfinished `forget` commands. */
 export async function accountsIn(lake: Lake): Promise<Set<string>> {
   const accounts = new Set(lake.accounts());
   for (const { schema } of lake.tables) {
@@ -21,16 +21,15 @@ export async function accountsIn(lake: Lake): Promise<Set<string>> {
       if (account !== undefined) accounts.add(account);
     }
   }
-  for (const account of await begunAccounts(lake)) accounts.add(account);
+  for (const account of await accountsBeingForgotten(lake)) accounts.add(account);
   return accounts;
 }
 
 /**
- * Takes every file of an account out of every table, main tables first: what their files name goes with them, and what
- * their logs have named for good goes too. The files
- * themselves and what the log has of them stay until `eraseTraces`.
+ * Removes an account's files from all main and append-only tables; the derived files that they reference no longer
+ * count. The files themselves and their log entries stay until `eraseTraces`.
  *
- * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; called again it goes on from there
+ * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; a repeated call continues
  */
 export async function removeAccount(lake: Lake, account: string, now: number): Promise<void> {
   for (const table of lake.tables) {
@@ -43,20 +42,20 @@ export async function removeAccount(lake: Lake, account: string, now: number): P
   }
 }
 
-/** What was erased beside the logs. */
+/** The files that were erased, besides the logs. */
 export interface Erased {
   readonly files: readonly StoredFile[];
-  /** Files that dead writers left half-written. */
+  /** Number of partial files of dead writers. */
   readonly partial: number;
 }
 
 /**
- * Erases the traces of an account's removed files: derived files that nothing names, the older versions of every
- * table's log and the transactions that `forgets` chooses, every file of the lake's own and in the account's folders that
- * no log references, whoever left it, and the lake's own notes that name the account. Folders that are empty then go too. Nobody else may work on the lake meanwhile.
+ * Erases the traces of an account's removed files: unreferenced derived files, older versions of every table's log, the
+ * transactions that `forgets` selects, all data files and all files in the account's folders that no log references,
+ * and notes that name the account. Empty partition folders are removed as well. No other run may be active on the lake.
  *
  * @param spare notes that stay, as paths within the lake
- * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR, LAKE_LOG; called again it goes on from there
+ * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR, LAKE_LOG; a repeated call continues
  */
 export async function eraseTraces(
   lake: Lake,
@@ -69,9 +68,9 @@ export async function eraseTraces(
   await removeUnreferenced(lake, now);
   for (const table of lake.tables) await cleanUpLog(table, account, forgets);
 
-  // Each log was cut behind a version that was claimed: a dead run's late commit can name nothing of this any more.
+  // Each log was cleaned up behind a claimed version, so that a late commit of a dead run can't reference these files.
   const files = [...(await orphanFiles(lake, account)), ...(await filesAboutAccount(lake.store, account, spare))];
-  await lake.drop(files.map(({ path }) => path));
+  await lake.removeFiles(files.map(({ path }) => path));
   const partial = await lake.store.removeUnfinished(true);
   return { files, partial };
 }
@@ -87,7 +86,7 @@ async function cleanUpLog(table: DeltaTable, account: string, forgets: (loadKey:
   );
 }
 
-/** Takes the files of derived tables that no main table names out of their tables. */
+/** Removes the unreferenced files of derived tables from their logs. */
 async function removeUnreferenced(lake: Lake, now: number): Promise<void> {
   const named = referencedFiles(lake.tables);
   for (const table of lake.tables) {
@@ -98,7 +97,7 @@ async function removeUnreferenced(lake: Lake, now: number): Promise<void> {
   }
 }
 
-/** What an account's files that count come to, by path within the lake. */
+/** The committed files of an account, by path within the lake. */
 export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, { table: string; add: Add }> {
   return new Map(
     lake
@@ -108,7 +107,7 @@ export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, {
   );
 }
 
-/** The main table's files of an account that may be read for their rows, each with the derived files that it names. */
+/** A main table's files of an account, each with the derived files that it references. */
 export function mainFiles(
   table: DeltaTable,
   account: string,
@@ -121,10 +120,10 @@ export function mainFiles(
 
 const folder = '_forget';
 
-/** A `forget` that has begun: notes what must outlive a crash, as the log won't have it any more. */
+/** The note of an unfinished `forget`, with what is needed after a crash and no longer in the log. */
 export interface ForgetNote {
   readonly account: string;
-  /** Load keys whose rows go, or are gone already. */
+  /** Load keys whose rows are being removed. */
   readonly loads: readonly Load[];
 }
 
@@ -134,7 +133,7 @@ interface WrittenNote {
   readonly units: readonly { readonly pipeline: string; readonly unit: string }[];
 }
 
-/** The path within the lake of the note that an account is being forgotten. */
+/** The path of the note within the lake. */
 export function forgetNotePath(account: string): string {
   return `${folder}/${account}.json`;
 }
@@ -145,16 +144,16 @@ export async function writeForgetNote(lake: Lake, begun: ForgetNote): Promise<vo
   await lake.store.write(forgetNotePath(begun.account), Buffer.from(JSON.stringify(note)));
 }
 
-/** Load keys that an earlier forgetting of the account noted and didn't live to strike out. */
+/** Load keys in the note of an earlier `forget` that didn't finish. */
 export async function notedLoads(lake: Lake, account: string): Promise<readonly Load[]> {
   const bytes = await lake.store.read(forgetNotePath(account));
-  // Notes are written whole, and by this program alone.
+  // Notes are written atomically, and only by this program.
   if (bytes === undefined) return [];
   const { units } = JSON.parse(Buffer.from(bytes).toString('utf8')) as WrittenNote;
   return units.map(({ pipeline, unit }) => ({ pipeline, loadKey: unit }));
 }
 
-async function begunAccounts(lake: Lake): Promise<string[]> {
+async function accountsBeingForgotten(lake: Lake): Promise<string[]> {
   const accounts: string[] = [];
   for await (const { path } of lake.store.list(folder)) {
     const [, account] = /^[^/]+\/(.+)\.json$/.exec(path) ?? [];

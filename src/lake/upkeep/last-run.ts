@@ -3,11 +3,11 @@ import { parseNote, type Store } from '../store/store.js';
 
 const path = '_last-run.json';
 
-/** Loads zod, which takes longer than all else that reads a lake. */
+/** Loads zod on demand, because loading takes longer than reading a lake. */
 async function schemas() {
   const { z } = await import('zod');
   const counts = z.record(z.string(), z.number());
-  /** What one pipeline did in a run. */
+  /** The figures of one pipeline in a run. */
   const lastPipeline = z.object({
     slices: z.number(),
     requests: z.number(),
@@ -15,30 +15,30 @@ async function schemas() {
     bytes: z.number(),
     /** Rows read, by table. */
     rows: counts,
-    /** What was unexpected in the data: how often, by kind and subject, the most frequent subjects of each kind. */
+    /** Warnings on unexpected data: counts by kind and subject, of the most frequent subjects of each kind. */
     warnings: z.record(z.string(), counts).exactOptional(),
   });
   const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
-  /** The run that ended last, as it reported at its end. Instants are ISO 8601 in UTC. */
+  /** The report of the last run. Instants are ISO 8601 in UTC. */
   const lastRun = z.object({
     command: z.string(),
     status: z.enum(['done', 'failed']),
     startedAt: instant,
     endedAt: instant,
     account: z.string(),
-    /** The range that was asked for. */
+    /** The requested range. */
     from: instant,
     to: instant,
     /** The upstream's base address without user and password; null for the embedded service. */
     endpoint: z.string().nullable(),
-    /** Whether the configuration has it, so that commands need not name it. */
+    /** Whether the endpoint is configured, so that commands needn't name it. */
     endpointConfigured: z.boolean().exactOptional(),
     /** Why it failed; null where it didn't. */
     failure: z.string().nullable(),
-    /** Its code (docs/errors.md), where it failed. */
+    /** The error's code (docs/errors.md), where it failed. */
     code: z.string().exactOptional(),
     pipelines: z.record(z.string(), lastPipeline),
-    /** The pipelines that were asked for, also those that the run did not come to. */
+    /** The requested pipelines, also those that the run did not reach. */
     asked: z.array(z.string()).exactOptional(),
   });
   return { lastPipeline, lastRun };
@@ -49,8 +49,8 @@ export type LastPipeline = Readonly<z.infer<Schemas['lastPipeline']>>;
 export type LastRun = Readonly<z.infer<Schemas['lastRun']>>;
 
 /**
- * Writes what a run reported to `_last-run.json` at the root of the lake. Nothing depends on it: what is loaded is in the
- * log.
+ * Writes the report of a run to `_last-run.json` at the root of the lake. It isn't essential: the log has what is
+ * loaded.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */
@@ -59,7 +59,7 @@ export async function writeLastRun(store: Store, run: LastRun): Promise<void> {
 }
 
 /**
- * The run that ended last; undefined where none has left word, or what it left can't be understood.
+ * The report of the last run; undefined where it is missing or invalid.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
@@ -68,7 +68,7 @@ export async function readLastRun(store: Store): Promise<LastRun | undefined> {
   return note === undefined ? undefined : (await schemas()).lastRun.safeParse(note).data;
 }
 
-/** The endpoint that a command which loads an account has to name: its last run's, unless the configuration has it. */
+/** The endpoint that a load command for an account must name: that of its last run, unless it is configured. */
 export function endpointToName(lastRun: LastRun | undefined, account: string): string | undefined {
   if (lastRun?.account !== account || lastRun.endpointConfigured === true) return undefined;
   return lastRun.endpoint ?? undefined;

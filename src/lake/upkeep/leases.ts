@@ -9,14 +9,14 @@ import { dayMs } from '../../core/windows.js';
 
 const folder = '_runs';
 
-/** A run renews its lease this often … */
+/** Interval at which a run renews its lease. */
 const renewalMs = 60_000;
-/** … and one on another host that hasn't for this long is taken for dead. */
+/** A run on another host that hasn't renewed its lease for this long counts as dead … */
 const deadAfterMs = 10 * 60_000;
-/** … and so is one whose clock is further ahead than any that runs: it would live for ever. */
+/** … and so does one whose lease is this far in the future, because of a wrong clock. */
 const mostAheadMs = dayMs;
 
-/** What a run does, for `status` and for other runs. */
+/** The purpose of a run, for `status` and for other runs. */
 export interface RunPurpose {
   readonly command: string;
   /** Undefined: every account. */
@@ -24,37 +24,40 @@ export interface RunPurpose {
   readonly pipelines: readonly string[];
 }
 
-/** Says that a run is at work on the lake, and since when. */
+/** The lease of an active run on the lake. */
 export interface Lease {
   readonly host: string;
-  /** The machine since its last start, or the container on it: within it a pid means one process at a time. */
+  /** The machine since its last boot, or the container on it: within it a pid identifies one process at a time. */
   readonly machine: string;
   readonly pid: number;
-  /** When the process started, as the system counts it. */
+  /** When the process started, in the system's unit. */
   readonly start: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly renewedAt: number;
-  /** Set where no other run may work on the lake meanwhile. */
+  /** Set where no other run may be active on the lake. */
   readonly alone?: boolean;
-  /** Set where the run writes no files any more and only clears up. */
+  /** Set where the run no longer writes files and only cleans up. */
   readonly clearing?: boolean;
-  /** Set where the run has ended before it had cleared up: what it left waits for a vacuum. */
+  /** Set where the run has ended without cleaning up: a vacuum must look for its files. */
   readonly ended?: boolean;
   readonly purpose?: RunPurpose;
 }
 
-/** This run's lease: other runs leave alone what was written since it began. */
+/** This run's lease: other runs don't delete files that were written since it began. */
 export interface RunLease {
   readonly id: string;
   readonly startedAt: number;
-  /** The runs that were at work when it began. */
+  /** The runs that were active when it began. */
   readonly others: readonly Lease[];
-  /** Says that this run writes no files any more: what is left then is nobody's, also where two clear up at once. */
+  /**
+   * Marks that this run no longer writes files, so that its unreferenced files count as orphans, also for a concurrent
+   * vacuum.
+   */
   clearUp(): Promise<void>;
-  /** Notes that nothing is left of this run. */
+  /** Marks that this run has left nothing to clean up. */
   cleared(): void;
-  /** Ends the lease. Unless all was cleared, word stays of that: only then need the next vacuum look everywhere. */
+  /** Ends the lease. Without `cleared` an ended lease stays, so that the next vacuum searches the whole lake. */
   release(): Promise<void>;
 }
 
@@ -64,19 +67,19 @@ export function leasePath(id: string): string {
 }
 
 /**
- * Says that this run works on the lake, until it is released.
+ * Acquires a lease for this run, until it is released.
  *
- * @throws LedgerlakeError LAKE_STORE where the lake can't be written: known before the first request is sent;
- * LAKE_CONFLICT where a run works on it that must be alone
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be written; LAKE_CONFLICT where an exclusive run is active on
+ * it
  */
 export async function acquireLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
   return acquire(store, clock, { alone: false, purpose });
 }
 
 /**
- * Says that this run works on the lake and that no other may, until it is released.
+ * Acquires an exclusive lease for this run, until it is released.
  *
- * @throws LedgerlakeError LAKE_STORE where the lake can't be written, LAKE_CONFLICT where another run is at work on it
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be written, LAKE_CONFLICT where another run is active on it
  */
 export async function acquireExclusiveLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
   return acquire(store, clock, { alone: true, purpose });
@@ -99,15 +102,16 @@ async function acquire(
     return store.write(path, Buffer.from(JSON.stringify(lease)));
   };
   await renew();
-  // Only now: of two that come at once each sees the other, so that never both go on.
+  // Other leases are read after this one is written: of two concurrent runs each sees the other, so that never both
+  // continue.
   const { living: others } = await otherLeases(store, id, clock).catch(async (error: unknown) => {
     await store.remove(path).catch(() => undefined);
     throw error;
   });
-  const inTheWay = others.find((other) => alone || other.alone === true);
-  if (inTheWay !== undefined) {
+  const blocking = others.find((other) => alone || other.alone === true);
+  if (blocking !== undefined) {
     await store.remove(path);
-    throw conflict(store, inTheWay);
+    throw conflict(store, blocking);
   }
   const ended = new AbortController();
   const renewals = renewUntil(ended.signal, clock, renew);
@@ -131,7 +135,7 @@ async function acquire(
   };
 }
 
-/** What a lease says, for people: `backfill of shop, process 12 on host, since 2025-01-01T00:00:00.000Z`. */
+/** The text of a lease, for people: `backfill of shop, process 12 on host, since 2025-01-01T00:00:00.000Z`. */
 export function leaseText({ host, pid, startedAt, purpose }: Lease): string {
   const whose = purpose?.account === undefined ? '' : ` of ${purpose.account}`;
   const what = purpose === undefined ? '' : `${purpose.command}${whose}, `;
@@ -150,7 +154,7 @@ function conflict(store: Store, lease: Lease): LedgerlakeError {
 
 async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
-    // The lease outlives a missed renewal or nine, so a store that fails for a moment is no reason to stop.
+    // A lease survives nine missed renewals, so that a temporary failure of the store doesn't stop the run.
     await clock
       .sleep(renewalMs, signal)
       .then(renew, () => undefined)
@@ -158,44 +162,44 @@ async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promis
   }
 }
 
-/** The runs that are at work on a lake, and those that died. */
-export interface Runs {
+/** The active and the dead runs on a lake. */
+export interface LakeRuns {
   readonly active: readonly Lease[];
   readonly died: readonly Lease[];
 }
 
-export async function readRuns(store: Store, clock: Clock): Promise<Runs> {
+export async function readRuns(store: Store, clock: Clock): Promise<LakeRuns> {
   const { living, dead } = await otherLeases(store, undefined, clock);
   const expired = dead.flatMap(({ lease }) => lease ?? []);
-  // One that has ended left word of that.
+  // An ended run is no dead one.
   return { active: living, died: expired.filter(({ ended }) => ended !== true) };
 }
 
-/** A lease whose run is at work no longer and may have left something. */
+/** A lease whose run is no longer active and may have left files. */
 export interface ExpiredLease {
   /** Within the lake. */
   readonly path: string;
-  /** What the run wrote it wrote before this; Infinity where the lease can't be read. */
+  /** The run wrote its files before this instant, milliseconds since 1970; Infinity where the lease can't be read. */
   readonly wroteBefore: number;
   /** Undefined where it can't be read. */
   readonly lease: Lease | undefined;
 }
 
-/** The other runs that are at work on the lake, and those that were and have left their lease. */
+/** The leases of other runs, active and dead. */
 export async function otherLeases(
   store: Store,
-  ownId: string | undefined,
+  excludedId: string | undefined,
   clock: Clock,
 ): Promise<{ readonly living: readonly Lease[]; readonly dead: readonly ExpiredLease[] }> {
   const living: Lease[] = [];
   const dead: ExpiredLease[] = [];
   let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path } of store.list(folder)) {
-    if (ownId !== undefined && path === leasePath(ownId)) continue;
+    if (excludedId !== undefined && path === leasePath(excludedId)) continue;
     const bytes = await store.read(path);
-    // Released meanwhile.
+    // The lease was released meanwhile.
     if (bytes === undefined) continue;
-    // One that can't be read nobody who lives has written: leases are written whole.
+    // An invalid lease isn't of an active run, because leases are written atomically.
     const schema = (loaded ??= await loadSchema());
     const lease = parseNote(bytes, (value): Lease => schema.parse(value));
     if (lease !== undefined && (await isAlive(lease, clock.now()))) living.push(lease);
@@ -206,7 +210,7 @@ export async function otherLeases(
   return { living, dead };
 }
 
-/** Loads zod, which takes longer than all else that a run needs: most find no lease. */
+/** Loads zod on demand, because loading is slow and most runs find no other lease. */
 async function loadSchema() {
   const { z } = await import('zod');
   const instant = z.number().min(0).max(8.64e15);

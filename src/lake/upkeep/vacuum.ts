@@ -15,41 +15,42 @@ interface VacuumOptions {
   readonly clock: Clock;
   readonly emit: Emit;
   /**
-   * Whose files alone the run has written: where no run has died since the last vacuum only its folders are looked
-   * through, which takes no longer however many accounts the lake holds.
+   * The only account whose files the run has written: unless a run has died since the last vacuum, only its folders are
+   * searched, which takes a time that doesn't depend on the number of accounts.
    */
   readonly account?: string | undefined;
 }
 
 /**
- * Clears what dead runs left: files of the lake's own (`isDataFile`) that no log references, and files of derived tables that no
- * main table's file names. `emit` gets each, and how many they are of each table. Beside them go checkpoints of the logs that newer
- * ones have superseded.
+ * Deletes the remains of dead runs: data files (`isDataFile`) that no log references, and files of derived tables that
+ * no main table's file references. `emit` receives each file, and their number for each table. Superseded checkpoints
+ * of the logs are deleted as well.
  *
- * A dead run's last commit may still be on its way to the store, and a living one may be about to commit what lies here
- * unnamed. So every file is tombstoned by a commit before it is deleted: a late commit loses the version, and whoever lives
- * reads the bar, and writes the file anew under another name. As that is a nuisance, files of other runs on this
- * machine, which can be known to be alive, are left to them; with the others no run would ever know what is a dead one's.
+ * A dead run's last commit may still be on its way to the store, and an active run may be about to commit a file that
+ * isn't referenced yet. So every file gets a tombstone by a commit before it is deleted: a late commit loses its
+ * version, and an active run sees the tombstone and writes the file again under another name. To avoid that, files of
+ * other active runs on this machine are left alone; those of other machines are indistinguishable from a dead run's.
  *
- * Where the lake lacks the note of its tables' versions, files that no log references may be of commits that are gone: they are
- * moved to `setAsideFolder`, and nothing is deleted. Where a log names files that are missing, it may be that of another time, and all stay.
+ * Where the lake lacks the note of its tables' versions, orphans may belong to missing commits: they are moved to
+ * `setAsideFolder` instead of deleted. Where a log references missing files, it may be an older copy, and all orphans
+ * stay.
  *
- * @throws LedgerlakeError LAKE_LOG where a table has files and no log: nothing says then which of them are orphans
+ * @throws LedgerlakeError LAKE_LOG where a table has files and no log, so that orphans can't be identified
  */
 export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, account }: VacuumOptions): Promise<void> {
   await lease.clearUp();
   await lake.store.removeUnfinished();
   await deleteReplaced(lake, clock);
   const { dead } = await otherLeases(lake.store, lease.id, clock);
-  // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
-  const listed = dead.length === 0 ? account : undefined;
-  const found = await filesByTable(lake, listed);
+  // Files first, then the logs, then the leases: the writer of a listed file had a lease by then.
+  const listedAccount = dead.length === 0 ? account : undefined;
+  const found = await filesByTable(lake, listedAccount);
   await lake.refresh();
   for (const [{ snapshot, logLocation }, [file]] of found) {
     if (file !== undefined && snapshot.version < 0) throw logMissing(logLocation, file.path);
   }
   await lake.noteVersions();
-  const before = await othersBegan((await otherLeases(lake.store, lease.id, clock)).living);
+  const before = await earliestOtherStart((await otherLeases(lake.store, lease.id, clock)).living);
   await restoreSwapped(lake.tables, before, clock.now());
   const unreferenced = unreferencedDerived(lake);
   const old = unreferenced.filter(({ modifiedAt }) => modifiedAt < before);
@@ -68,57 +69,59 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
     hasOrphans = true;
     for (const main of (await swappedOf(table, unreferenced)).values()) fenced.add(main);
   }
-  const isDoubtful = lake.isNoted && hasOrphans && (await lacksFiles(lake, found, listed));
+  const isDoubtful = lake.hasVersionNote && hasOrphans && (await lacksFiles(lake, found, listedAccount));
   if (isDoubtful) emit({ event: 'orphans-left' });
   else await deleteFound({ lake, orphans, filesOf, fenced, clock, emit });
-  // Where an account alone is vacuumed, only what this run has added to: a log of many accounts takes a while to list.
+  // For a single account only the logs that this run has added to, because listing a large log is slow.
   for (const table of lake.tables) {
     await table.repairCheckpoints(account === undefined);
     await table.dropOldCheckpoints(account === undefined);
   }
-  // Those of which something may lie among what others are writing, or was left, wait for a later vacuum.
+  // Leases of runs whose files may still exist stay for a later vacuum.
   for (const { path, wroteBefore } of isDoubtful ? [] : dead)
     if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
   await lake.noteVersions();
 }
 
-/** What a vacuum has found. */
+/** The findings of a vacuum. */
 interface Found {
   readonly lake: Lake;
-  /** Files of derived tables that their logs have and that count nowhere. */
+  /** Unreferenced files in the logs of derived tables. */
   readonly orphans: Awaited<ReturnType<typeof orphansOf>>;
-  /** The files of a table that are old enough. */
+  /** The files of a table that no active run on this machine has written. */
   readonly filesOf: (table: DeltaTable) => string[];
-  /** Names of tables whose newest version has to be known for certain first. */
+  /** Names of tables of which a version must be claimed first. */
   readonly fenced: ReadonlySet<string>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-/** Deletes what no commit references, or sets it aside. */
+/** Deletes orphans, or moves them to a folder. */
 async function deleteFound({ lake, orphans, filesOf, fenced, clock, emit }: Found): Promise<void> {
   const folder = setAsideFolderAt(clock.now());
-  const store = lake.isNoted ? lake.store : settingAside(lake.store, folder);
+  const store = lake.hasVersionNote ? lake.store : movingRemoved(lake.store, folder);
   const deleted: string[] = [];
   const isFenced = (table: DeltaTable): boolean => fenced.has(table.schema.name);
-  // What those name by their newest versions is known for certain then.
+  // Fenced tables first: after their commits it is certain what they reference.
   for (const table of lake.tables.toSorted((a, b) => Number(isFenced(b)) - Number(isFenced(a)))) {
     deleted.push(...(await deleteUnreferenced({ lake, store, table, files: filesOf(table), fenced, clock })));
   }
   deleted.push(...(await deleteOrphans({ store, tables: lake.tables }, orphans, clock.now())));
-  if (lake.isNoted) for (const file of deleted) emit({ event: 'orphan-deleted', file });
+  if (lake.hasVersionNote) for (const file of deleted) emit({ event: 'orphan-deleted', file });
   for (const { schema } of lake.tables) {
     const files = deleted.filter((path) => path.startsWith(`${schema.name}/`)).length;
     const counted = { table: schema.name, files };
     if (files > 0) {
       emit(
-        lake.isNoted ? { event: 'orphans-deleted', ...counted } : { event: 'orphans-set-aside', ...counted, folder },
+        lake.hasVersionNote
+          ? { event: 'orphans-deleted', ...counted }
+          : { event: 'orphans-set-aside', ...counted, folder },
       );
     }
   }
 }
 
-/** Whether a log names a file that isn't there, of an account or of all. `found` are those that were there before. */
+/** Whether a log references a missing file, of an account or of all. `found`: the files listed before. */
 async function lacksFiles(
   { store }: Lake,
   found: ReadonlyMap<DeltaTable, readonly StoredFile[]>,
@@ -129,15 +132,15 @@ async function lacksFiles(
     for (const add of table.snapshot.files.values()) {
       if (account !== undefined && add.partitionValues['account'] !== account) continue;
       const path = table.pathOf(add);
-      // One that was committed meanwhile is there all the same.
+      // A file that was committed meanwhile isn't in the list but exists.
       if (!paths.has(path) && (await store.readRange(path, 0, 1)) === undefined) return true;
     }
   }
   return false;
 }
 
-/** The same store, which keeps in a folder what it removes. */
-function settingAside(store: Store, folder: string): Store {
+/** A store that moves files to a folder instead of removing them. */
+function movingRemoved(store: Store, folder: string): Store {
   return {
     ...store,
     remove: async (path) => {
@@ -148,7 +151,7 @@ function settingAside(store: Store, folder: string): Store {
   };
 }
 
-/** The lake's own files in each table's folders, or in an account's ones. */
+/** The data files in each table's folders, or in those of an account. */
 async function filesByTable(
   lake: Lake,
   account: string | undefined,
@@ -164,8 +167,8 @@ async function filesByTable(
 }
 
 /**
- * Of files that a derived table's log doesn't reference those that a swap took out of it, each with its main table, which may
- * name it all the same.
+ * Those of the files that a swap removed from a derived table's log, each with its main table, which may still
+ * reference it.
  */
 async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const prefix = `${table.schema.name}/`;
@@ -178,34 +181,35 @@ async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<R
   return mains;
 }
 
-/** Those of the files that a table's newest version doesn't reference, but for those that stay for readers of older ones. */
+/** The files that a table's newest version doesn't have, except retained ones. */
 function unreferencedOf(table: DeltaTable, files: readonly string[]): string[] {
   const prefix = `${table.schema.name}/`;
   return files.filter((path) => table.fileAt(path) === undefined && !table.isRetained(path.slice(prefix.length)));
 }
 
-/** Deletes the files of every account that were replaced longer ago than the retention. */
+/** Deletes the replaced files of all accounts whose retention has passed. */
 async function deleteReplaced(lake: Lake, clock: Clock): Promise<void> {
   const tables = lake.tables.filter(({ retentionMs }) => retentionMs > 0);
   if (tables.length === 0) return;
   await lake.refresh();
   for (const table of tables) {
-    let gone: string[] = [];
+    let expired: string[] = [];
     await table.commit('VACUUM', () => {
-      // What a swap has taken out counts until the main table's commit.
-      gone = table
+      // A file that a swap removed counts until the main table's commit.
+      expired = table
         .replacedFiles()
         .map(({ path }) => path)
         .filter((path) => !table.isRetained(path) && !isReferenced(lake.tables, table.pathOf({ path })));
-      return gone.length === 0 ? undefined : gone.map((path) => tombstone(path, clock.now()));
+      return expired.length === 0 ? undefined : expired.map((path) => tombstone(path, clock.now()));
     });
-    await lake.drop(gone.map((path) => table.pathOf({ path })));
+    await lake.removeFiles(expired.map((path) => table.pathOf({ path })));
   }
 }
 
 /**
- * Deletes those of a table's files that its newest version doesn't reference; of the `fenced` tables it claims a version even where
- * there is none. What a swap took out is left alone as long as its main table isn't one of them: that may name it by now.
+ * Deletes the files that a table's newest version doesn't have; claims a version of `fenced` tables even where there
+ * are none. A file that a swap removed is kept unless its main table is fenced, because that table may reference it by
+ * now.
  */
 async function deleteUnreferenced({
   lake,
@@ -215,29 +219,29 @@ async function deleteUnreferenced({
   fenced,
   clock,
 }: Pick<Found, 'lake' | 'fenced' | 'clock'> & {
-  /** What removes them. */
+  /** The store that removes them. */
   readonly store: Store;
   readonly table: DeltaTable;
   readonly files: readonly string[];
 }): Promise<readonly string[]> {
-  let gone: string[] = [];
+  let deleted: string[] = [];
   await table.commit('FENCE', async () => {
     const unreferenced = unreferencedOf(table, files).filter((path) => !isReferenced(lake.tables, path));
     const swapped = unreferenced.length === 0 ? new Map<string, string>() : await swappedOf(table, unreferenced);
-    gone = unreferenced.filter((path) => {
+    deleted = unreferenced.filter((path) => {
       const main = swapped.get(path);
       return main === undefined || fenced.has(main);
     });
     const prefix = `${table.schema.name}/`;
-    if (gone.length > 0) await table.checkNotAdded(new Set(gone.map((path) => path.slice(prefix.length))));
-    if (gone.length === 0 && !fenced.has(table.schema.name)) return undefined;
-    return gone.map((path) => tombstone(path.slice(prefix.length), clock.now()));
+    if (deleted.length > 0) await table.checkNotAdded(new Set(deleted.map((path) => path.slice(prefix.length))));
+    if (deleted.length === 0 && !fenced.has(table.schema.name)) return undefined;
+    return deleted.map((path) => tombstone(path.slice(prefix.length), clock.now()));
   });
-  for (const path of new Set(gone)) await store.remove(path);
-  return gone;
+  for (const path of new Set(deleted)) await store.remove(path);
+  return deleted;
 }
 
-/** Files in the logs of derived tables that count nowhere, with the tables whose commits could make them count. */
+/** Unreferenced files in the logs of derived tables, with the main tables whose commits could reference them. */
 function unreferencedDerived(lake: Lake): { path: string; modifiedAt: number; mains: readonly string[] }[] {
   const begun = lake.tables.filter(({ snapshot }) => snapshot.version >= 0).map(({ schema }) => schema.name);
   return lake.tables.flatMap((table) =>
@@ -251,57 +255,55 @@ function unreferencedDerived(lake: Lake): { path: string; modifiedAt: number; ma
   );
 }
 
-/** When the first of the other runs on this machine began: what was written before that is none of theirs. */
-async function othersBegan(others: readonly Lease[]): Promise<number> {
+/** The start of the earliest other active run on this machine: older files are not theirs. Milliseconds since 1970. */
+async function earliestOtherStart(others: readonly Lease[]): Promise<number> {
   if (others.length === 0) return Infinity;
   const { host } = await thisWriter();
   const writing = others.filter(({ machine, clearing }) => machine === host && clearing !== true);
   return Math.min(Infinity, ...writing.map(({ startedAt }) => startedAt));
 }
 
-/**
- * Files in the tables' folders that no log references and that are the lake's own, whoever left them and when, but for those
- * of other accounts that stay for a while; in an account's folders whatever there is.
- */
+/** Data files in the tables' folders that no log has, except retained ones, and all other files in an account's folders. */
 export async function orphanFiles(lake: Lake, account: string): Promise<StoredFile[]> {
-  const left: StoredFile[] = [];
+  const orphans: StoredFile[] = [];
   for (const table of lake.tables) {
     for await (const file of lake.store.list(table.schema.name)) {
       const manifests = `${table.schema.name}/${symlinkFolder}`;
       const folders = [`${table.schema.name}/account=${account}/`, `${manifests}/account=${account}/`];
-      // The note beside the manifests names every account, and is written anew by the next export.
-      const isOf = folders.some((folder) => file.path.startsWith(folder)) || file.path === `${manifests}/_state.json`;
+      // The note of the manifests names every account, and the next export writes it again.
+      const isOfAccount =
+        folders.some((folder) => file.path.startsWith(folder)) || file.path === `${manifests}/_state.json`;
       if (table.fileAt(file.path) !== undefined) continue;
-      const isLeft = isDataFile(file.path) && !table.isRetained(file.path.slice(table.schema.name.length + 1));
-      if (isOf || isLeft) left.push(file);
+      const isOrphan = isDataFile(file.path) && !table.isRetained(file.path.slice(table.schema.name.length + 1));
+      if (isOfAccount || isOrphan) orphans.push(file);
     }
   }
-  return left;
+  return orphans;
 }
 
-/** Folder of a lake with the Iceberg metadata of its tables. */
+/** The folder of a lake with the Iceberg metadata of its tables. */
 export const icebergFolder = '_iceberg';
 
-/** The folder of a lake for what was moved out of its tables: no reader takes a name that begins with `_` for data. */
+/** The folder of a lake for files that were moved out of its tables: readers ignore names that begin with `_`. */
 export const setAsideFolder = '_set-aside';
 
-/** Where in it goes what a run, or a rebuild of logs, moves at an instant, milliseconds since 1970. */
+/** The subfolder for files that a run, or a rebuild of logs, moves at an instant, milliseconds since 1970. */
 export function setAsideFolderAt(instant: number, isRebuild = false): string {
   return `${setAsideFolder}/${isoInstant(instant).replace(/[-:]|\.\d+/g, '')}${isRebuild ? rebuiltSuffix : ''}`;
 }
 
 const rebuiltSuffix = '-rebuild';
 
-/** Whether a rebuild of logs has moved what lies in such a folder. */
-export function isOfRebuild(folder: string): boolean {
+/** Whether a rebuild of logs created such a subfolder. */
+export function isRebuildFolder(folder: string): boolean {
   return folder.endsWith(rebuiltSuffix);
 }
 
 /**
- * What the lake keeps beside its tables (at its root, under names that begin with `_`: journals, notes of runs) and that
- * belongs to an account, by a folder's or file's name or because it names the account. All of it is disposable.
+ * Files besides the tables (at the lake's root, under names that begin with `_`: journals, notes of runs) that belong
+ * to an account, by their path or because they name the account. None of them is essential.
  *
- * @param spare files that stay whatever they name
+ * @param spare files that are excluded
  */
 export async function filesAboutAccount(
   store: Store,
@@ -314,13 +316,14 @@ export async function filesAboutAccount(
     const { path } = file;
     if (!path.startsWith('_') || spare.has(path)) continue;
     const names = path.split('/');
-    // A log that was set aside names accounts, also where they are compressed.
+    // A log that was set aside names accounts, also in compressed checkpoints.
     const isLog = names[0] === setAsideFolder && names.includes('_delta_log');
-    // It is of all accounts, and is written anew by the next export.
+    // Iceberg metadata is of all accounts, and the next export writes it again.
     const isIceberg = names[0] === icebergFolder;
     const accountNames = [account, `${account}.json`, `account=${account}`];
     const belongs = isLog || isIceberg || names.some((name) => accountNames.includes(name));
-    // The journals of other accounts lie in folders of their own: only files right below the first folder are about several.
+    // Only files directly below the first folder may be about several accounts; journals are in a folder for each
+    // account.
     if (belongs || (names.length <= 2 && (await includes(store, path, quoted)))) found.push(file);
   }
   return found;

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { type Paint, viewLines } from './view-lines.js';
 import { RunProgress } from './run-progress.js';
-import { columnsOf, Screen, type Terminal } from './screen.js';
+import { terminalColumns, Screen, type Terminal } from './screen.js';
 
 /** The members of `process` that the view needs to follow exit, suspension and resumption. */
 interface ViewedProcess {
@@ -42,7 +42,7 @@ export function liveView({ terminal, process, clock, paint }: LiveViewOptions): 
 
   const draw = (): void => {
     // Some terminals break a line of full width as soon as they get one cell narrower.
-    const width = Math.max(1, columnsOf(terminal) - 1);
+    const width = Math.max(1, terminalColumns(terminal) - 1);
     screen.draw(viewLines(progress.view(clock.now()), width, paint));
   };
   const stop = (): void => {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { handled, type Handlers, type RunEvent } from '../../core/events/run-event.js';
+import { dispatch, type Handlers, type RunEvent } from '../../core/events/run-event.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
 import { tokensAt, type BucketLevel } from '../bucket-level.js';
@@ -50,7 +50,7 @@ export class RunProgress {
 
   record(event: RunEvent, now: number): void {
     this.#now = now;
-    handled(this.#handlers, event);
+    dispatch(this.#handlers, event);
   }
 
   readonly #handlers: Handlers<void> = {

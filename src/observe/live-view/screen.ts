@@ -9,7 +9,7 @@ export interface Terminal {
 }
 
 /** Width of a terminal in cells; 80 where unknown. */
-export function columnsOf({ columns }: Terminal): number {
+export function terminalColumns({ columns }: Terminal): number {
   return columns > 0 ? columns : 80;
 }
 
@@ -32,7 +32,7 @@ export class Screen {
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
-    this.#columns = columnsOf(terminal);
+    this.#columns = terminalColumns(terminal);
   }
 
   /** Replaces the drawn lines. Lines for which the terminal has no room are left out. */
@@ -40,7 +40,7 @@ export class Screen {
     const { rows } = this.#terminal;
     const fitting = lines.slice(0, Math.max(1, (rows > 0 ? rows : 24) - 1));
     const isSame = fitting.length === this.#drawn.length && fitting.every((line, at) => line === this.#drawn[at]);
-    if (isSame && this.#columns === columnsOf(this.#terminal) && this.#isHidden) return;
+    if (isSame && this.#columns === terminalColumns(this.#terminal) && this.#isHidden) return;
     this.#terminal.write(this.#cursorToStart() + this.#frame(fitting));
   }
 
@@ -67,13 +67,13 @@ export class Screen {
     const begin = this.#isHidden ? '' : hideCursor;
     this.#isHidden = true;
     this.#drawn = lines;
-    this.#columns = columnsOf(this.#terminal);
+    this.#columns = terminalColumns(this.#terminal);
     return `${begin}${lines.map((line) => `${clearLine}${line}\n`).join('')}${clearBelow}`;
   }
 
   /** Moves the cursor to the first drawn line; a terminal that got narrower has broken lines into several. */
   #cursorToStart(): string {
-    const columns = columnsOf(this.#terminal);
+    const columns = terminalColumns(this.#terminal);
     const rows = this.#drawn.map((line) =>
       Math.max(1, Math.ceil(displayWidth(line.replaceAll(colours, '')) / columns)),
     );

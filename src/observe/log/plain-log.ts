@@ -1,6 +1,6 @@
 import {
   exposedText,
-  handled,
+  dispatch,
   type Handlers,
   levels,
   type Level,
@@ -201,6 +201,6 @@ function lineOf(event: RunEvent, verbose: boolean): string | undefined {
     const more = verbose ? [event.details, event.stack].filter((text) => text !== null) : [];
     return [`ledgerlake: ${event.code}: ${message}`, ...more.map(printableLines)].join('\n');
   }
-  const line = handled(lines, event) ?? (verbose ? handled(verboseLines, event) : undefined);
+  const line = dispatch(lines, event) ?? (verbose ? dispatch(verboseLines, event) : undefined);
   return line === undefined ? undefined : printable(line);
 }

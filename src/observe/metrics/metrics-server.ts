@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { messageOf, usageError } from '../../core/errors.js';
-import { type Answer, answerHeaders, type HttpRequest } from '../../core/http-server/answer.js';
-import { isLoopback, targetOf } from '../../core/http-server/host-rule.js';
+import { type HttpAnswer, answerHeaders, type HttpRequest } from '../../core/http-server/answer.js';
+import { isLoopbackHost, parseTarget } from '../../core/http-server/host-rule.js';
 import { startHttpServer } from '../../core/http-server/http-server.js';
 import type { RunMetrics } from './run-metrics.js';
 
@@ -38,7 +38,7 @@ export async function serveMetrics(
     ...{ host, port, limits, onFault },
     now: () => clock.now(),
     // On any other host the server can't know the names under which clients reach it.
-    hosts: isLoopback(host) ? { isAllowed: () => false, advice: 'ask for localhost' } : undefined,
+    hosts: isLoopbackHost(host) ? { isAllowed: () => false, advice: 'ask for localhost' } : undefined,
     answer: (request) => answerTo(metrics, clock, request),
   }).catch((error: unknown) => {
     const taken = `port ${port} of ${host} is in use; choose another with --metrics-port, 0 for any`;
@@ -60,14 +60,14 @@ async function answerTo(
   { text, contentType }: Pick<RunMetrics, 'text' | 'contentType'>,
   clock: Clock,
   { method, target }: HttpRequest,
-): Promise<Answer> {
-  if (targetOf(target).path !== '/metrics') return plain(404, 'metrics are at /metrics\n', clock);
+): Promise<HttpAnswer> {
+  if (parseTarget(target).path !== '/metrics') return plain(404, 'metrics are at /metrics\n', clock);
   if (method !== 'GET' && method !== 'HEAD')
     return plain(405, 'metrics take GET and HEAD\n', clock, { Allow: 'GET, HEAD' });
   return plain(200, await text(), clock, { 'Content-Type': contentType });
 }
 
-function plain(status: number, body: string, clock: Clock, headers: Readonly<Record<string, string>> = {}): Answer {
+function plain(status: number, body: string, clock: Clock, headers: Readonly<Record<string, string>> = {}): HttpAnswer {
   const common = { ...answerHeaders(body, randomUUID(), clock.now()), 'Content-Type': 'text/plain; charset=utf-8' };
   return { status, body, headers: { ...common, ...headers }, delivery: 'whole' };
 }

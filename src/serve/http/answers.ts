@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import { type Answer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
+import { type HttpAnswer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
 import { type Outcome, overQuota, refused, requestRefusal, type SidePage } from './outcome.js';
 import { eventOperations } from './event-operations.js';
 import { percentDecoded } from './query-parameters.js';

@@ -54,7 +54,7 @@ export interface RequestFaults {
   /** @throws Refusal (400) for a body that the specification allows */
   checkBody(body: string): void;
   /** The answer as it is sent. */
-  finish(answer: Answer): Answer;
+  finish(answer: HttpAnswer): HttpAnswer;
 }
 
 /** What identifies a request that is sent again. */

@@ -78,7 +78,7 @@ export interface ServedOperation {
    */
   bodyOf(contents: PageContents, lists: readonly string[]): string;
   /** The refusal of a page that is too large. */
-  tooLarge(results: number): Refusal;
+  tooLarge(results: number): HttpRefusal;
 }
 
 /** The operation and path that a token must belong to. */

@@ -5,7 +5,7 @@ import { type AnswerOptions, createAnswers } from './answers.js';
 import { type Counts, Tally } from './counts.js';
 import { operations as transactionOperations, parameters } from '../../sources/finances/api-2024-06-19/operations.js';
 import { operations } from '../../sources/finances/api-v0/operations.js';
-import { targetOf } from '../../core/http-server/host-rule.js';
+import { parseTarget } from '../../core/http-server/host-rule.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface ServiceOptions extends AnswerOptions {
@@ -78,7 +78,7 @@ export function accessLine({ method, target, status, ms, bytes, requestId }: Acc
 
 /** A target without the values of parameters that may be secret, and without characters that could forge a log line. */
 function shownTarget(target: string): string {
-  const { path, query } = targetOf(target);
+  const { path, query } = parseTarget(target);
   const pairs = query.split('&').map((pair) => {
     const [name = ''] = pair.split('=', 1);
     return shownParameters.has(name) || !pair.includes('=') ? pair : `${name}=…`;

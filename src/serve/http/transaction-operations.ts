@@ -6,7 +6,7 @@ import {
   parameters,
   transactionStatuses,
 } from '../../sources/finances/api-2024-06-19/operations.js';
-import { Refusal } from '../../core/http-server/refusal.js';
+import { HttpRefusal } from '../../core/http-server/refusal.js';
 import { dayMs } from '../../core/windows.js';
 import type { InstantRange, LedgerPage, LedgerQuery, TransactionLedger } from './ledger.js';
 import { invalidInput, pageTooLarge } from './outcome.js';
@@ -84,7 +84,7 @@ function continued(
   { rules, now }: UncheckedRequest,
 ): ChainPosition {
   // A `%` is left of a token that was encoded twice: the live service fails then.
-  if (token.includes('%')) throw new Refusal(500, 'We encountered an internal error. Please try again.');
+  if (token.includes('%')) throw new HttpRefusal(500, 'We encountered an internal error. Please try again.');
   const parameter = parameters.nextToken;
   const signed = token.replaceAll('+', '-').replaceAll('/', '_').replace(/=$/, '');
   const position = positionOf(signed, { parameter, operation, subject: undefined }, rules, now);

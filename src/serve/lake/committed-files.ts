@@ -3,7 +3,7 @@ import { groupBy } from '../../core/group-by.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
-import { checkLogs, nothingNoted, readNewestVersions } from '../../lake/newest-versions.js';
+import { checkLogs, noVersions, readNewestVersions } from '../../lake/newest-versions.js';
 import {
   orderTransactions,
   payouts,
@@ -177,7 +177,7 @@ export class MainTables {
    */
   static async open(store: Store, clock: Clock, freshMs = usuallyFreshMs(store)): Promise<MainTables> {
     const tables = new MainTables(store, clock, freshMs);
-    const newest = (await readNewestVersions(store)) ?? nothingNoted;
+    const newest = (await readNewestVersions(store)) ?? noVersions;
     await tables.refresh();
     await checkLogs(newest, tables.tables, store);
     return tables;

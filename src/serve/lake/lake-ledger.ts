@@ -1,8 +1,8 @@
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
-import { lostFile } from '../../core/duckdb/views.js';
+import { isFileMissing } from '../../core/duckdb/views.js';
 import { loadVersion } from '../../lake/loads/load-keys.js';
-import type { Refusal } from '../../core/http-server/refusal.js';
+import type { HttpRefusal } from '../../core/http-server/refusal.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
 import type {
@@ -192,7 +192,7 @@ export class LakeLedger implements Ledger {
       try {
         return await this.#pageOf(ask(), after, limit);
       } catch (error) {
-        const isGone = lostFile(error) || error instanceof MissingFile;
+        const isGone = isFileMissing(error) || error instanceof MissingFile;
         if (!isGone || attempt === mostAttempts) throw error;
       }
     }
@@ -280,7 +280,7 @@ function rowsOf(files: readonly CommittedFile[]): number {
 }
 
 /** The refusal of a summary by days: a lake has summaries of settlements only, which cover other days. */
-function noPeriods({ days }: SummaryQuestion): Refusal {
+function noPeriods({ days }: SummaryQuestion): HttpRefusal {
   const period = [days?.first, days?.last].map((day) => (day === undefined ? '' : isoDate(day * dayMs)));
   return invalidInput(
     'A lake has summaries of settlements only: use relatedIdentifierName=SETTLEMENT_ID, or add up the transactions of the period.',

@@ -30,7 +30,7 @@ export class Readers {
   /** @param folders the folders of all files that queries read */
   static async open(folders: readonly string[]): Promise<Readers> {
     const first = await opened(folders, memory);
-    const others = await Promise.all(Array.from({ length: atOnce - 1 }, () => first.beside()));
+    const others = await Promise.all(Array.from({ length: atOnce - 1 }, () => first.openConnection()));
     return new Readers([first, ...others], folders);
   }
 

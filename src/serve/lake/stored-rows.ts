@@ -1,4 +1,4 @@
-import type { Cell } from '../../core/text/rows.js';
+import type { ResultCell } from '../../core/text/rows.js';
 import { readParquet } from '../../core/duckdb/literals.js';
 import type { PayoutQuestion, SummaryQuestion, TransactionQuestion } from '../http/ledger.js';
 import { latest } from './committed-files.js';
@@ -22,7 +22,7 @@ export interface StoredRow {
 /** A statement with the values of its parameters `$1`, `$2` …. */
 export interface SqlQuery {
   readonly sql: string;
-  readonly parameters: readonly Cell[];
+  readonly parameters: readonly ResultCell[];
 }
 
 /** Possible rows of an order: certain rows of a file, or the whole file. */
@@ -73,7 +73,7 @@ export function eventsOfGroup(
 /** A selection of rows: files, cursor, and a condition `where` with its parameters. */
 interface OrderedRows extends Omit<RowSelection, 'from' | 'to'> {
   readonly where: string;
-  readonly parameters: readonly Cell[];
+  readonly parameters: readonly ResultCell[];
   /** SQL for the name of the list; left out: the column `event_list`. */
   readonly list?: string;
 }
@@ -141,7 +141,7 @@ function rowsAfter(sql: string, parameters: readonly Cell[], after: RowCursor | 
 }
 
 /** Reads a result row of any of these queries. */
-export function storedRow(row: Readonly<Record<string, Cell>>): StoredRow {
+export function storedRow(row: Readonly<Record<string, ResultCell>>): StoredRow {
   const text = (name: string) => String(row[name] ?? '');
   const whole = (name: string) => BigInt(text(name));
   return {
@@ -174,10 +174,13 @@ function instant(micros: bigint): string {
 }
 
 /** A condition in which `?` is its value. */
-type Condition = readonly [sql: string, value: Cell];
+type Condition = readonly [sql: string, value: ResultCell];
 
 /** Conditions in SQL, with their values from `$1` on. */
-function allOf(conditions: readonly Condition[]): { readonly where: string; readonly parameters: readonly Cell[] } {
+function allOf(conditions: readonly Condition[]): {
+  readonly where: string;
+  readonly parameters: readonly ResultCell[];
+} {
   const parts = conditions.map(([sql], index) => ` AND ${sql.replaceAll('?', `$${index + 1}`)}`);
   return { where: parts.join(''), parameters: conditions.map(([, value]) => value) };
 }

@@ -21,10 +21,10 @@ async function kept(store: Store, bytes: Buffer): Promise<{ add: Add; path: stri
 
 /** What a source holds, and whether it is a file. */
 async function read(store: Store, add: Add): Promise<{ bytes: Buffer; from: string }> {
-  const fresh = join(await temporaryFolder(), 'copy');
-  const source = await checkedSource(store, await opened(store), add, { fresh: () => fresh });
+  const copy = join(await temporaryFolder(), 'copy');
+  const source = await checkedSource(store, await opened(store), add, { newPath: () => copy });
   if (typeof source !== 'string') return { bytes: Buffer.from(source), from: 'memory' };
-  return { bytes: await readFile(source), from: source === fresh ? 'a copy' : 'the lake' };
+  return { bytes: await readFile(source), from: source === copy ? 'a copy' : 'the lake' };
 }
 
 const stores: readonly (readonly [string, () => Promise<Store>, string])[] = [

@@ -28,14 +28,14 @@ function sale(status: string): string {
 }
 
 /** The rows of one transaction in Parquet, each table as a query. */
-async function stored(fresh: () => string, transaction: string): Promise<(table: Table) => string> {
+async function stored(newPath: () => string, transaction: string): Promise<(table: Table) => string> {
   const collector = transactionCollector({ transactions, entries: transactionEntries }, () => '2024-03');
   const page = `{"payload":{"transactions":[${transaction}]}}`;
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
   const paths = new Map<Table, string>();
   for (const { rows } of collector.finish()) {
     const { table, batch } = rows;
-    const path = fresh();
+    const path = newPath();
     paths.set(table, path);
     await writeFile(path, parquetFile(table, [batch], new Map()));
   }
@@ -45,9 +45,9 @@ async function stored(fresh: () => string, transaction: string): Promise<(table:
 test('a deferred transaction that was released is kept as it was', async () => {
   expect([transactions, payouts, settlementSummaries].map(keepsHistory)).toEqual([true, false, false]);
   await withWorkspace(defaultLimits, openStore(await temporaryFolder()), async (workspace) => {
-    const { database, fresh } = workspace;
-    const held = await stored(fresh, sale('DEFERRED'));
-    const incoming = await stored(fresh, sale('DEFERRED_RELEASED'));
+    const { database, newPath } = workspace;
+    const held = await stored(newPath, sale('DEFERRED'));
+    const incoming = await stored(newPath, sale('DEFERRED_RELEASED'));
     const states = {
       main: transactions,
       stored: held(transactions),
@@ -61,7 +61,7 @@ test('a deferred transaction that was released is kept as it was', async () => {
     const entries = { table: transactionEntries, stored: held(transactionEntries) };
     const [file, ...others] = await historyFiles(workspace, transactions, slice, entries, start);
     expect(others).toEqual([]);
-    const path = fresh();
+    const path = newPath();
     await writeFile(path, file?.bytes ?? '');
     const rows = await database.rows(
       'SELECT change, source, event_list, raw, seller_order_id, from_json(entries, \'[{"status":"VARCHAR","amount":"VARCHAR"}]\')[1] AS entry ' +

@@ -6,7 +6,7 @@ import { status, type StatusOptions } from '../../../src/app/status/status.js';
 import { isFormat } from '../../../src/core/text/formats.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease, leasePath, type RunPurpose } from '../../../src/lake/upkeep/leases.js';
-import { noteAskedRanges } from '../../../src/lake/upkeep/asked-ranges.js';
+import { noteRequestedRanges } from '../../../src/lake/upkeep/requested-ranges.js';
 import { HandClock } from '../../core/clock.js';
 import { Kept } from '../../core/text/streams.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
@@ -361,7 +361,7 @@ describe('a lake whose first run came to nothing', () => {
       ...range,
     }));
     await die({ command: 'backfill', account: 'shop', pipelines: both.slice(0, 3) });
-    await noteAskedRanges(store, 'shop', 'killed', asked, []);
+    await noteRequestedRanges(store, 'shop', 'killed', asked, []);
     const text = await suggested({ configured: ['shop'] });
     expect(text).toBe(
       'LAKE has nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop --from 2025-01-03 --to 2025-02-01',

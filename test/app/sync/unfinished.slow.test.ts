@@ -11,7 +11,7 @@ import { forget } from '../../../src/app/forget/forget.js';
 import { status } from '../../../src/app/status/status.js';
 import { verify } from '../../../src/app/verify/verify.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { noteAskedRanges } from '../../../src/lake/upkeep/asked-ranges.js';
+import { noteRequestedRanges } from '../../../src/lake/upkeep/requested-ranges.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
@@ -172,7 +172,7 @@ describe.each(['v0', '2024-06-19'] as const)('a first sync of %s that leaves its
     expect(await verdictOf(given.lake, clock, true)).toContain(`NOT WHOLE: ${lacking}`);
     // What two commands were asked for is one range, with one command that loads it.
     const part = { start: Date.parse('2025-12-21'), end: Date.parse('2025-12-22') };
-    await noteAskedRanges(
+    await noteRequestedRanges(
       openStore(given.lake),
       'shop',
       'other',

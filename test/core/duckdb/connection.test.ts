@@ -246,7 +246,7 @@ describe('confined to folders', () => {
 
   test('it works inside, in UTC, also beside another one', async () => {
     await confined.execute(`COPY (SELECT 7 AS x) TO '${folder}/x.parquet'`);
-    const beside = await confined.beside();
+    const beside = await confined.openConnection();
     expect(await beside.rows(`SELECT x, current_setting('TimeZone') AS zone FROM '${folder}/x.parquet'`)).toEqual([
       { x: 7, zone: 'UTC' },
     ]);

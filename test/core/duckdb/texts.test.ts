@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
-import { dateText, floatNumber, instantText } from '../../../src/core/duckdb/texts.js';
+import { dateText, floatNumber, ticksText } from '../../../src/core/duckdb/texts.js';
 import { decimalText } from '../../../src/core/numeric/decimal.js';
 
 let database: Database;
@@ -38,7 +38,7 @@ test('dates and instants agree with DuckDB from year 1 to 9999', async () => {
   const values = fc.sample(fc.oneof(fc.bigInt(first, last), fc.bigInt(-(10n ** 7n), 10n ** 7n)), 300);
   values.push(first, last, -1n, 0n, 951_782_400_000_000n);
   const theirs = await casts(values.map((value) => `strftime(make_timestamp(${value}), '%Y-%m-%dT%H:%M:%S.%f')`));
-  const ours = values.map((value) => instantText(value, 6, ''));
+  const ours = values.map((value) => ticksText(value, 6, ''));
   expect(ours.map((text) => (text.includes('.') ? text.padEnd(26, '0') : `${text}.000000`))).toEqual(theirs);
   const days = values.map((value) => Number(value / 86_400_000_000n));
   expect(days.map(dateText)).toEqual(await casts(days.map((day) => `DATE '1970-01-01' + ${day}::INTEGER`)));
@@ -53,14 +53,14 @@ test('dates agree with the calendar of JavaScript over all of its range', () => 
 });
 
 test('a fraction is there only where it isn’t zero, in whole thousands', () => {
-  expect(instantText(0n, 6, 'Z')).toBe('1970-01-01T00:00:00Z');
-  expect(instantText(250_000n, 6, 'Z')).toBe('1970-01-01T00:00:00.250Z');
-  expect(instantText(-1n, 6, 'Z')).toBe('1969-12-31T23:59:59.999999Z');
-  expect(instantText(100n, 6, '')).toBe('1970-01-01T00:00:00.000100');
-  expect(instantText(1n, 9, '')).toBe('1970-01-01T00:00:00.000000001');
-  expect(instantText(7n, 0, '')).toBe('1970-01-01T00:00:07');
-  expect(instantText(2n ** 63n - 1n, 6, 'Z')).toBe('infinity');
-  expect(instantText(-(2n ** 63n - 1n), 6, 'Z')).toBe('-infinity');
+  expect(ticksText(0n, 6, 'Z')).toBe('1970-01-01T00:00:00Z');
+  expect(ticksText(250_000n, 6, 'Z')).toBe('1970-01-01T00:00:00.250Z');
+  expect(ticksText(-1n, 6, 'Z')).toBe('1969-12-31T23:59:59.999999Z');
+  expect(ticksText(100n, 6, '')).toBe('1970-01-01T00:00:00.000100');
+  expect(ticksText(1n, 9, '')).toBe('1970-01-01T00:00:00.000000001');
+  expect(ticksText(7n, 0, '')).toBe('1970-01-01T00:00:07');
+  expect(ticksText(2n ** 63n - 1n, 6, 'Z')).toBe('infinity');
+  expect(ticksText(-(2n ** 63n - 1n), 6, 'Z')).toBe('-infinity');
   expect(dateText(2 ** 31 - 1)).toBe('infinity');
 });
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { type Access, type Answer, answerHeaders } from '../../../src/core/http-server/answer.js';
+import { type Access, type HttpAnswer, answerHeaders } from '../../../src/core/http-server/answer.js';
 import {
   type HttpServerOptions,
   type RunningHttpServer,
@@ -27,7 +27,7 @@ export async function startedServer(options: Partial<HttpServerOptions> = {}): P
   return { server, accesses, faults };
 }
 
-export function answered(body: string): Answer {
+export function answered(body: string): HttpAnswer {
   return { status: 200, body, headers: answerHeaders(body, 'id', 0), delivery: 'whole' };
 }
 

@@ -7,7 +7,7 @@ import type { Table } from '../../../src/core/columns/table.js';
 import { TableRows } from '../../../src/core/columns/table-rows.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
-import { expectRows } from '../../../src/core/parquet/footer.js';
+import { checkFooterRows } from '../../../src/core/parquet/footer.js';
 import { parquetFile } from '../../../src/core/parquet/wasm.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
@@ -28,7 +28,7 @@ function rowsOf(length: number): TableRows {
 }
 
 const check = (bytes: Uint8Array, rows: number) => {
-  expectRows(bytes, rows, 'samples', 'nothing was committed');
+  checkFooterRows(bytes, rows, 'samples', 'nothing was committed');
 };
 
 test('a footer is read whoever has written it, and other rows than expected are an error', async () => {

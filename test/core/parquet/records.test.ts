@@ -5,15 +5,15 @@ import { parquetReadObjects } from 'hyparquet';
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import {
-  elementsOf,
+  listValue,
   encodeRecords,
   listField,
   mapField,
-  pairsOf,
+  mapValue,
   type RecordField,
   type RecordValue,
 } from '../../../src/core/parquet/encoder/encode-records.js';
-import { expectRows } from '../../../src/core/parquet/footer.js';
+import { checkFooterRows } from '../../../src/core/parquet/footer.js';
 import { withParquet } from '../../../src/core/parquet/wasm.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { compressors } from './compressors.js';
@@ -67,8 +67,8 @@ function recordOf({ id, name, all }: Row): RecordValue {
     ...{ id, name },
     all: {
       ...{ flag, small },
-      tags: tags === null ? null : pairsOf(tags),
-      inner: inner === null ? null : { words: inner.words === null ? null : elementsOf(inner.words), size: inner.size },
+      tags: tags === null ? null : mapValue(tags),
+      inner: inner === null ? null : { words: inner.words === null ? null : listValue(inner.words), size: inner.size },
     },
   };
 }
@@ -86,7 +86,7 @@ test('two readers find the nested rows that were handed over, in row groups of a
     fc.asyncProperty(fc.array(row, { maxLength: 30 }), fc.constantFrom(1, 3, 1000), async (rows, groupRows) => {
       const { bytes, rows: written } = await encodeRecords(fields, rows.map(recordOf), groupRows, 'test');
       expect(written).toBe(rows.length);
-      expectRows(bytes, rows.length, 'test', 'nothing');
+      checkFooterRows(bytes, rows.length, 'test', 'nothing');
       const groups = await withParquet(bytes, (file) => Promise.resolve(file.groups.map((group) => group.rows)));
       expect(groups).toEqual(
         Array.from({ length: Math.ceil(rows.length / groupRows) }, (_, at) =>

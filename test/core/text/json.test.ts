@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jsonText, ndjsonText } from '../../../src/core/text/formats.js';
 import { chunked, textOf } from './streams.js';
-import type { Column } from '../../../src/core/text/rows.js';
+import type { ResultColumn } from '../../../src/core/text/rows.js';
 
-const columns: readonly Column[] = [
+const columns: readonly ResultColumn[] = [
   { name: 'n', kind: 'number' },
   { name: 'b', kind: 'boolean' },
   { name: 't', kind: 'text' },
@@ -40,7 +40,7 @@ test('ndjson has an object a line', async () => {
 });
 
 describe('what a double would spoil', () => {
-  const one = async (kind: Column['kind'], cell: string | number | bigint): Promise<string> =>
+  const one = async (kind: ResultColumn['kind'], cell: string | number | bigint): Promise<string> =>
     (await textOf(ndjsonText([{ name: 'x', kind }], chunked([[cell]])))).trimEnd();
 
   test('stands as a number with all its digits', async () => {

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import type { Rows } from '../../../src/core/text/rows.js';
+import type { ResultRows } from '../../../src/core/text/rows.js';
 
 /** Keeps what is written to it; with `columns` it passes for a terminal. */
 export class Kept extends Writable {
@@ -20,7 +20,7 @@ export class Kept extends Writable {
 }
 
 /** Chunks of rows as a query gives them. */
-export async function* chunked(...chunks: readonly Rows[]): AsyncGenerator<Rows> {
+export async function* chunked(...chunks: readonly ResultRows[]): AsyncGenerator<ResultRows> {
   for (const chunk of chunks) yield await Promise.resolve(chunk);
 }
 

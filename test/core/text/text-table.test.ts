@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { tableText } from '../../../src/core/text/text-table.js';
 import { displayWidth } from '../../../src/core/text/width.js';
 import { chunked, textOf } from './streams.js';
-import type { Cell, Column } from '../../../src/core/text/rows.js';
+import type { ResultCell, ResultColumn } from '../../../src/core/text/rows.js';
 
-const money: readonly Column[] = [
+const money: readonly ResultColumn[] = [
   { name: 'kind', kind: 'text' },
   { name: 'amount', kind: 'number' },
 ];
@@ -30,7 +30,7 @@ test('numbers stand to the right, text to the left, wide characters count double
 });
 
 test('amounts have the digits of their currency, with their points below each other', async () => {
-  const columns: readonly Column[] = [
+  const columns: readonly ResultColumn[] = [
     { name: 'amount', kind: 'number', isAmount: true },
     { name: 'currency', kind: 'text' },
     { name: 'original_total', kind: 'number', isAmount: true },
@@ -68,8 +68,8 @@ test('the footer can be left out', async () => {
 });
 
 test('small chunks share a box; rows that need more room later get a wider one', async () => {
-  const columns: readonly Column[] = [{ name: 'n', kind: 'number' }];
-  const small = Array.from({ length: 1000 }, (): Cell[][] => [[7]]);
+  const columns: readonly ResultColumn[] = [{ name: 'n', kind: 'number' }];
+  const small = Array.from({ length: 1000 }, (): ResultCell[][] => [[7]]);
   const text = await textOf(tableText(columns, chunked(...small, [[123456]])));
   expect(text.match(/┌.*┐/g)).toEqual(['┌───┐', '┌────────┐']);
   expect(text).toContain('│ 123456 │');
@@ -78,7 +78,7 @@ test('small chunks share a box; rows that need more room later get a wider one',
 
 describe('on a terminal', () => {
   test('text is cut with an ellipsis, numbers and times are not', async () => {
-    const columns: readonly Column[] = [
+    const columns: readonly ResultColumn[] = [
       { name: 'at', kind: 'time' },
       { name: 'raw', kind: 'text' },
       { name: 'amount', kind: 'number' },
@@ -90,7 +90,7 @@ describe('on a terminal', () => {
   });
 
   test('columns that find no room are left out from the middle, and the footer says so', async () => {
-    const columns = Array.from({ length: 9 }, (_, at): Column => ({ name: `column ${at}`, kind: 'text' }));
+    const columns = Array.from({ length: 9 }, (_, at): ResultColumn => ({ name: `column ${at}`, kind: 'text' }));
     const row = columns.map(({ name }) => `value of ${name}`);
     const text = await textOf(tableText(columns, chunked([row]), { width: 60 }));
     expect(text).toContain('│ value of column… │ value of colum… │ … │ value of colum… │');
@@ -103,7 +103,7 @@ describe('on a terminal', () => {
     expect(await textOf(tableText(columns, chunked([row])))).not.toContain('no room');
   });
 
-  const kind = fc.constantFrom<Column['kind']>('text', 'json', 'number', 'time');
+  const kind = fc.constantFrom<ResultColumn['kind']>('text', 'json', 'number', 'time');
   test('every line has the same width, which is that of the terminal at most', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -113,7 +113,7 @@ describe('on a terminal', () => {
         }),
         fc.integer({ min: 40, max: 130 }),
         async (cells, width) => {
-          const columns = cells.map(([kind], at): Column => ({ name: `c${at}`, kind }));
+          const columns = cells.map(([kind], at): ResultColumn => ({ name: `c${at}`, kind }));
           // One number or time of 20 digits fits 40 cells.
           const row = cells.map(([kind, text]) => (kind === 'number' || kind === 'time' ? text.slice(0, 20) : text));
           const lines = (await textOf(tableText(columns, chunked([row]), { width })))

@@ -187,7 +187,7 @@ test('pages, the level of the quota and temporary files are readable by their us
   expect(kept.length).toBeGreaterThanOrEqual(6);
   expect(kept.filter(([, others]) => others !== 0)).toEqual([]);
   await withWorkspace({ ...defaultLimits, memory: '30MB' }, { localPath: () => undefined }, async (workspace) => {
-    const file = await workspace.keep(Buffer.from('a'));
+    const file = await workspace.writeLocal(Buffer.from('a'));
     // Rows that DuckDB has no memory for.
     await workspace.database.execute('CREATE TABLE t AS SELECT range AS a FROM range(9000000)');
     const [setting] = await workspace.database.rows("SELECT current_setting('temp_directory') AS spill");

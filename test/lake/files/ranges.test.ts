@@ -10,10 +10,10 @@ const noLake = { localPath: () => undefined };
 
 test('ranges follow each other, and every row is in one of them, also without an instant', async () => {
   const instants = fc.array(fc.option(fc.integer({ min: 0, max: 20 })), { minLength: 1, maxLength: 60 });
-  await withWorkspace(defaultLimits, noLake, async ({ database, fresh, clear }) => {
+  await withWorkspace(defaultLimits, noLake, async ({ database, newPath, clear }) => {
     await fc.assert(
       fc.asyncProperty(instants, fc.integer({ min: 1, max: 5000 }), async (seconds, rangeBytes) => {
-        const path = fresh();
+        const path = newPath();
         const values = seconds.map(
           (second) => `(${second === null ? 'NULL' : `make_timestamptz(${second} * 1000001)`})`,
         );
@@ -38,8 +38,8 @@ test('ranges follow each other, and every row is in one of them, also without an
 });
 
 test('small files are one range, and so are those of a table without anything to sort by', async () => {
-  await withWorkspace(defaultLimits, noLake, async ({ database, fresh }) => {
-    const path = fresh();
+  await withWorkspace(defaultLimits, noLake, async ({ database, newPath }) => {
+    const path = newPath();
     await database.execute(`COPY (SELECT now() AS effective_at, 'x' AS raw) TO '${path}' (FORMAT parquet)`);
     const extent = await extentOf(database, events, [path]);
     expect(extent.rows).toBe(1);

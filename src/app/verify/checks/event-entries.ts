@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../../core/numeric/instant.js';
-import { textOrNull, type Cell } from '../../../core/text/rows.js';
+import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { compareBytes } from '../../../lake/store/store.js';
 import { Faults, type CheckContext, type CheckName } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
@@ -174,7 +174,7 @@ function fileOf(files: readonly ReadableFile[], index: number): LogFile {
   return file;
 }
 
-function text(cell: Cell | undefined): string {
+function text(cell: ResultCell | undefined): string {
   return cell === null || cell === undefined ? '' : String(cell);
 }
 

@@ -2,7 +2,7 @@ import { sqlType } from '../../../core/columns/table.js';
 import { identifier, literal } from '../../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../core/errors.js';
 import { formatCount } from '../../../core/text/amounts.js';
-import type { Cell } from '../../../core/text/rows.js';
+import type { ResultCell } from '../../../core/text/rows.js';
 import { monthOf } from '../../../core/windows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
@@ -128,7 +128,12 @@ async function checkPartition(
   faults.addTo(certificate);
 }
 
-function windowFault(start: Cell, end: Cell, loadKeys: ReadonlySet<string>, month: string): string | undefined {
+function windowFault(
+  start: ResultCell,
+  end: ResultCell,
+  loadKeys: ReadonlySet<string>,
+  month: string,
+): string | undefined {
   if (start === null || end === null) return 'rows without a window';
   const window = { start: Number(start), end: Number(end) };
   const loadKey = windowKey(window);
@@ -144,8 +149,8 @@ function windowFault(start: Cell, end: Cell, loadKeys: ReadonlySet<string>, mont
 
 function ownerFault(
   kind: string,
-  owner: Cell,
-  instant: Cell,
+  owner: ResultCell,
+  instant: ResultCell,
   loadKeys: ReadonlySet<string>,
   month: string,
 ): string | undefined {

@@ -1,6 +1,6 @@
 import { literal } from '../../../core/duckdb/literals.js';
 import { formatCount } from '../../../core/text/amounts.js';
-import type { Cell } from '../../../core/text/rows.js';
+import type { ResultCell } from '../../../core/text/rows.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
@@ -44,7 +44,7 @@ export class IndexTables {
   }
 
   /** The file with a number in `seen`. */
-  file(number: Cell | undefined): ProblemLocation {
+  file(number: ResultCell | undefined): ProblemLocation {
     return this.#files[Number(number)] ?? { table: '', file: '', slice: '' };
   }
 

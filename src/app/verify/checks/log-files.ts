@@ -4,7 +4,7 @@ import type { DeltaTable } from '../../../lake/delta/delta-table.js';
 import { loadKeysText } from '../../../lake/files/load-key-rows.js';
 import { referencedFiles } from '../../../lake/transaction/references.js';
 import type { Lake } from '../../../lake/lake.js';
-import type { Runs } from '../../../lake/upkeep/leases.js';
+import type { LakeRuns } from '../../../lake/upkeep/leases.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
 import { mainTable } from './main-tables.js';
 
@@ -135,7 +135,7 @@ export interface Bundle {
  * problem, and so is one that no main file names. While a run is active, such a file may be its own; a file that a
  * killed run left behind is removed by the next one.
  */
-export function bundlesOf(files: readonly LogFile[], { active, died }: Runs, certificate: Certificate): Bundle[] {
+export function bundlesOf(files: readonly LogFile[], { active, died }: LakeRuns, certificate: Certificate): Bundle[] {
   const isRunning = active.length > 0;
   const hasDied = (account: string) => died.some(({ purpose }) => (purpose?.account ?? account) === account);
   const derived = new Map(files.filter((file) => file.derived === undefined).map((file) => [file.file, file]));

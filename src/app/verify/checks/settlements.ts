@@ -2,7 +2,7 @@ import type { Database } from '../../../core/duckdb/connection.js';
 import { literal } from '../../../core/duckdb/literals.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import { formatCount } from '../../../core/text/amounts.js';
-import { numberOrNull, textOrNull, type Cell } from '../../../core/text/rows.js';
+import { numberOrNull, textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
@@ -255,10 +255,10 @@ export async function compareByGroup(
   const all = new Set(loaded);
   await fill(events, compared, (settlement) => isAlone(settlement, comparable, all), windows);
   const byKey = new Map(compared.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
-  const settlementOf = (row: Readonly<Record<string, Cell>>) =>
+  const settlementOf = (row: Readonly<Record<string, ResultCell>>) =>
     byKey.get(groupKey(String(row['account']), String(row['group_id'])));
 
-  const add = (row: Readonly<Record<string, Cell>>, { table }: MainTable, problem: string) => {
+  const add = (row: Readonly<Record<string, ResultCell>>, { table }: MainTable, problem: string) => {
     const settlement = settlementOf(row);
     if (settlement === undefined) return;
     const { file } = index.file(row['file']);

@@ -5,7 +5,7 @@ import { dropHistory } from '../../../lake/files/checked-file.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
 import type { Store } from '../../../lake/store/store.js';
-import { isOfRebuild, setAsideFolder } from '../../../lake/upkeep/vacuum.js';
+import { isRebuildFolder, setAsideFolder } from '../../../lake/upkeep/vacuum.js';
 import type { CheckContext } from './certificate.js';
 import type { LogFile } from './log-files.js';
 
@@ -102,7 +102,7 @@ async function setAsideByRuns(store: Pick<Store, 'list'>): Promise<ReadonlyMap<s
   const files = new Map<string, number>();
   for await (const { path } of store.list(setAsideFolder)) {
     const folder = path.split('/').slice(0, 2).join('/');
-    if (isOfRebuild(folder) || !isDataFile(path.slice(folder.length + 1))) continue;
+    if (isRebuildFolder(folder) || !isDataFile(path.slice(folder.length + 1))) continue;
     files.set(folder, (files.get(folder) ?? 0) + 1);
   }
   return files;
@@ -144,12 +144,12 @@ export async function checkUnreferenced(
     const named = new Set([...(await table.refresh()).files.values()].map((add) => table.pathOf(add)));
     const replaced = new Set(table.replacedFiles().map((file) => table.pathOf(file)));
     for (const file of listed) {
-      if (named.has(file) || (lake.isNoted && derived.has(file))) continue;
+      if (named.has(file) || (lake.hasVersionNote && derived.has(file))) continue;
       if (replaced.has(file)) {
         retained++;
         continue;
       }
-      const unnamed = lake.isNoted ? orphanText : maybeLost;
+      const unnamed = lake.hasVersionNote ? orphanText : maybeLost;
       const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : unnamed;
       // A file that the next run removes harms only readers that bypass the log.
       const kind = problem === foreign ? 'lake' : 'note';

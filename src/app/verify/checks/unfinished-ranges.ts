@@ -8,13 +8,13 @@ import type { Certificate } from './certificate.js';
 import { mainTablesOf } from './main-tables.js';
 
 /** A range that a run was asked for and has not loaded: from the first missing day to the end of the last one. */
-export interface UnfinishedRange extends AskedRange {
+export interface UnfinishedRange extends RequestedRange {
   readonly account: string;
   readonly gaps: readonly Window[];
 }
 
 /** The parts of the asked ranges that aren't loaded; none for a pipeline that this program doesn't know. */
-export function unfinishedRanges(lake: Lake, notes: readonly AskedNote[]): UnfinishedRange[] {
+export function unfinishedRanges(lake: Lake, notes: readonly RequestedRangesNote[]): UnfinishedRange[] {
   return notes.flatMap(({ account, ranges }) =>
     ranges.flatMap((range): UnfinishedRange[] => {
       const gaps = gapsOf(lake, account, range) ?? [];
@@ -31,7 +31,7 @@ export function unfinishedRanges(lake: Lake, notes: readonly AskedNote[]): Unfin
  * The parts of a range that are neither loaded nor imported; undefined for an unknown pipeline and for one without
  * dates.
  */
-function gapsOf(lake: Lake, account: string, { pipeline, start, end }: AskedRange): readonly Window[] | undefined {
+function gapsOf(lake: Lake, account: string, { pipeline, start, end }: RequestedRange): readonly Window[] | undefined {
   const main = mainTablesOf(lake).find((table) => table.pipeline === pipeline);
   if (main?.coverage === undefined) return undefined;
   const imported = importedWindows(lake.table(main.table).snapshot, pipeline, account);
@@ -39,7 +39,7 @@ function gapsOf(lake: Lake, account: string, { pipeline, start, end }: AskedRang
 }
 
 /** Whether everything that an asked range names is loaded. */
-export function isLoaded(lake: Lake, { account, ranges }: AskedNote): boolean {
+export function isLoaded(lake: Lake, { account, ranges }: RequestedRangesNote): boolean {
   return ranges.every((range) => gapsOf(lake, account, range)?.length === 0);
 }
 
@@ -52,7 +52,7 @@ export async function readUnfinished(lake: Lake, emit: Emit): Promise<Unfinished
   const emitPassedOver = (file: string) => {
     emit({ event: 'note-passed-over', file });
   };
-  return unfinishedRanges(lake, await readAskedRanges(lake.store, undefined, emitPassedOver));
+  return unfinishedRanges(lake, await readRequestedRanges(lake.store, undefined, emitPassedOver));
 }
 
 /** Checks that everything is loaded that runs were asked for. */

@@ -1,26 +1,26 @@
 import type { TextValues } from './column-values.js';
 import type { Hash64 } from './xxhash64.js';
 
-/** Words of a block, of which a value sets a bit each. */
+/** Words of a block; a value sets one bit in each. */
 const wordsPerBlock = 8;
 
-/** Bits for each distinct value at the least: of values that aren't there, three of a hundred may be, or fewer. */
+/** Minimum bits for each distinct value: at most three percent false positives. */
 const bitsPerValue = 7.5;
 
 const hashes = new BigUint64Array(1);
-/** Of a hash, the low one first. */
+/** The halves of a hash, the low one first. */
 const halves = new Uint32Array(hashes.buffer);
 
 const salts = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
 
-/** Of the distinct texts with the given numbers (BloomFilter.md): the bits, as they are in a file behind their header. */
+/** The bits of a split block Bloom filter (BloomFilter.md) of the distinct texts with the given numbers, without its header. */
 export function bloomFilter({ bytes, offsets }: TextValues, numbers: Int32Array, hash64: Hash64): Uint8Array {
-  // A power of 2, which the format doesn't ask for, and Arrow's C++ reader does.
+  // A power of 2, which the format doesn't require but Arrow's C++ reader does.
   const blocks = 2 ** Math.max(0, Math.ceil(Math.log2((numbers.length * bitsPerValue) / (32 * wordsPerBlock))));
   const words = new Int32Array(blocks * wordsPerBlock);
   for (const number of numbers) {
     const hash = hash64(bytes.subarray(offsets[number] ?? 0, offsets[number + 1] ?? 0));
-    // Arithmetic with BigInts would make an object for each half.
+    // Arithmetic with BigInts would allocate an object for each half.
     hashes[0] = hash;
     const low = halves[0] ?? 0;
     const high = halves[1] ?? 0;

@@ -1,12 +1,12 @@
 import type { TextValues } from './column-values.js';
 
-/** The least and the greatest of some values, as the format stores values (Encodings.md, "Plain"), without a text's length. */
+/** The least and the greatest value in plain encoding (Encodings.md, "Plain"), a text without its length. */
 export interface Bounds {
   readonly min: Uint8Array;
   readonly max: Uint8Array;
 }
 
-/** The order of signed integers of `size` words; undefined where there is none. */
+/** Bounds of signed integers of `size` words; undefined where there are none. */
 export function wordBounds(words: Int32Array, size: 1 | 2, start: number, end: number): Bounds | undefined {
   if (start === end) return undefined;
   let min = start;
@@ -27,13 +27,13 @@ export function wordBounds(words: Int32Array, size: 1 | 2, start: number, end: n
   return { min: bytes(min), max: bytes(max) };
 }
 
-/** Below 0 where the 64-bit integer with number `a` is less than that with number `b`. */
+/** Compares the 64-bit integers with numbers `a` and `b`. */
 function compareWords(words: Int32Array, a: number, b: number): number {
   const high = (words[a * 2 + 1] ?? 0) - (words[b * 2 + 1] ?? 0);
   return high === 0 ? ((words[a * 2] ?? 0) >>> 0) - ((words[b * 2] ?? 0) >>> 0) : high;
 }
 
-/** By the order of UTF-8 bytes, of the texts with the given numbers; undefined where there is none. */
+/** Bounds of the texts with the given numbers in the order of UTF-8 bytes; undefined where there are none. */
 export function textBounds({ bytes, offsets }: TextValues, numbers: Int32Array): Bounds | undefined {
   const [first] = numbers;
   if (first === undefined) return undefined;
@@ -62,8 +62,8 @@ function compareTexts(bytes: Uint8Array, offsets: Int32Array, a: number, b: numb
   return end - at - (otherEnd - other);
 }
 
-/** A whole number of 32 or 64 bits, from its bound. */
-export function integerOf(bound: Uint8Array): bigint {
+/** The integer of a bound of 32 or 64 bits. */
+export function boundValue(bound: Uint8Array): bigint {
   const view = new DataView(bound.buffer, bound.byteOffset, bound.byteLength);
   return bound.length === 4 ? BigInt(view.getInt32(0, true)) : view.getBigInt64(0, true);
 }

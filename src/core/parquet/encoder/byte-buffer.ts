@@ -1,9 +1,9 @@
 import { copyText } from '../../columns/memory.js';
 
-/** Of a varint: it has 64 bits. */
+/** Maximum digits of a varint of 64 bits. */
 const mostDigits = 10;
 
-/** Bytes that are written one behind the other. Their memory grows, and stays for what is written after `clear`. */
+/** A growing buffer of bytes. `clear` keeps its memory. */
 export class ByteBuffer {
   length = 0;
   #bytes: Uint8Array<ArrayBuffer>;
@@ -12,7 +12,7 @@ export class ByteBuffer {
     this.#bytes = new Uint8Array(room);
   }
 
-  /** What was written, as it lies in memory: valid until more is written. */
+  /** The written bytes, not copied: valid until more is written. */
   get written(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.length);
   }
@@ -21,7 +21,7 @@ export class ByteBuffer {
     this.length = 0;
   }
 
-  /** Memory with room for so many bytes behind what was written; whoever writes there adds to `length`. */
+  /** Memory with room for `bytes` more bytes; the caller writes at `length` and advances it. */
   room(bytes: number): Uint8Array<ArrayBuffer> {
     const needed = this.length + bytes;
     if (needed > this.#bytes.length) {
@@ -45,7 +45,7 @@ export class ByteBuffer {
     into[this.length++] = value >>> 24;
   }
 
-  /** ULEB128 of a whole number from 0 to 2^53. */
+  /** ULEB128 of an integer from 0 to 2^53. */
   varint(value: number): void {
     const into = this.room(8);
     let rest = value;
@@ -56,7 +56,7 @@ export class ByteBuffer {
     into[this.length++] = rest;
   }
 
-  /** ZigZag of a whole number between -2^52 and 2^52. */
+  /** ZigZag of an integer between -2^52 and 2^52. */
   zigzag(value: number): void {
     this.varint(value < 0 ? -2 * value - 1 : 2 * value);
   }
@@ -67,10 +67,10 @@ export class ByteBuffer {
   }
 }
 
-/** Bytes that are read one behind the other. What goes beyond them throws an Error. */
+/** Reads bytes in sequence. Reading past the end throws an Error. */
 export class ByteReader {
   readonly bytes: Uint8Array;
-  /** The next one. */
+  /** Offset of the next byte. */
   at: number;
 
   constructor(bytes: Uint8Array, at: number) {
@@ -82,7 +82,7 @@ export class ByteReader {
     return this.bytes[this.pass(1)] ?? 0;
   }
 
-  /** Where so many bytes begin, behind which it goes on. */
+  /** Skips `length` bytes. Returns the offset of the first one. */
   pass(length: number): number {
     const start = this.at;
     this.at += length;
@@ -90,7 +90,7 @@ export class ByteReader {
     return start;
   }
 
-  /** What `ByteBuffer.varint` wrote. */
+  /** Reads what `ByteBuffer.varint` wrote. */
   varint(): number {
     let value = 0;
     for (let digit = 0, factor = 1; digit < mostDigits; digit++, factor *= 0x80) {

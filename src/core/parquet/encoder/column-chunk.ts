@@ -1,10 +1,10 @@
 import type { Data } from 'apache-arrow';
-import type { Runs } from '../../columns/arrays.js';
+import type { RunLengths } from '../../columns/arrays.js';
 import { ReusedMemory } from '../../columns/memory.js';
 import type { Column } from '../../columns/table.js';
-import { expanded, isRuns, type ColumnValues } from '../../columns/table-rows.js';
+import { expandRuns, isRunLengths, type ColumnValues } from '../../columns/table-rows.js';
 import { bloomFilter } from './bloom-filter.js';
-import { integerOf, textBounds, wordBounds, type Bounds } from './bounds.js';
+import { boundValue, textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
 import { columnRows, type ColumnRows, type TextValues, type Values } from './column-values.js';
 import { deltaLimit, writeDeltas } from './delta-binary-packed.js';
@@ -17,28 +17,28 @@ import type { Hash64 } from './xxhash64.js';
 import type { Compress } from './zstd.js';
 
 /**
- * Rows of a page at the most: what a reader takes that looks for few rows. Each page costs a reader a new context of zstd: with
+ * Maximum rows of a page, the unit that a reader of few rows decodes. Each page costs a reader a new zstd context: with
  * 20,000 rows DuckDB's queries take 5 to 20 % longer.
  */
 const pageRows = 64 * 1024;
-/** Bytes of a page's texts, unless one alone is longer. */
+/** Maximum bytes of a page's texts, unless a single text is longer. */
 const pageBytes = 1_000_000;
-/** Distinct 64-bit values from which on a dictionary isn't worth its lookups. */
+/** Maximum distinct values of a dictionary of integers: with more, it isn't worth its lookups. */
 const mostDistinct = 1 << 16;
 
-export interface Page {
-  /** Where it begins, from the chunk's beginning on. */
+export interface EncodedPage {
+  /** Offset within the chunk. */
   readonly offset: number;
   readonly size: number;
   /** Number of its first row within the chunk. */
   readonly firstRow: number;
   readonly rows: number;
   readonly nulls: number;
-  /** Undefined for texts, and where there is no value. */
+  /** Undefined for texts, and where all rows are null. */
   readonly bounds: Bounds | undefined;
 }
 
-/** The pages of a column in a row group, and what the footer says of them. */
+/** The pages of a column in a row group, and their figures for the footer. */
 export interface ColumnChunk {
   readonly pieces: readonly Uint8Array[];
   readonly codec: number;
@@ -47,34 +47,34 @@ export interface ColumnChunk {
   readonly nulls: number;
   readonly size: number;
   readonly uncompressedSize: number;
-  /** Where the data pages begin; at 0 there is a dictionary then, unless it is 0 itself. */
+  /** Offset of the first data page; above 0 where a dictionary page precedes it. */
   readonly dataOffset: number;
-  readonly pages: readonly Page[];
+  readonly pages: readonly EncodedPage[];
   readonly bounds: Bounds | undefined;
   readonly bloom: Uint8Array | undefined;
 }
 
-/** How a chunk's values are written. */
+/** Writes a chunk's values in one encoding. */
 interface ValueWriter {
   readonly encoding: number;
   /** The distinct values, where there is a dictionary. */
   readonly dictionary?: ChunkDictionary;
   /** Writes the values from `start` to before `end`. */
   readonly write: (to: ByteBuffer, start: number, end: number) => void;
-  /** Bytes of a value with a number, beside what each row takes; left out: few. */
+  /** Bytes of a value by its number; left out where values are small. */
   readonly bytesOf?: (value: number) => number;
 }
 
 interface ChunkDictionary {
   readonly count: number;
-  /** Which of the distinct values each value is. */
+  /** The dictionary number of each value. */
   readonly numbers: Int32Array;
-  /** Bits of each number. */
+  /** Bits of a dictionary number. */
   readonly width: number;
   readonly write: (to: ByteBuffer) => void;
 }
 
-/** What a chunk holds, on its way to its pages. */
+/** The content of a chunk, before its pages are written. */
 interface ChunkContent {
   readonly writer: ValueWriter;
   readonly values: Values;
@@ -85,19 +85,19 @@ interface ChunkContent {
   readonly pages: Iterable<PageContent>;
 }
 
-interface PageContent extends Pick<Page, 'firstRow' | 'rows' | 'nulls'> {
-  /** Its values: the number of the first one, and of that behind the last one. */
+interface PageContent extends Pick<EncodedPage, 'firstRow' | 'rows' | 'nulls'> {
+  /** Its values: from `first` to before `last`. */
   readonly first: number;
   readonly last: number;
-  /** Writes which rows have a value, where the column may be null, and the values. */
+  /** Writes the definition levels, where the column is nullable, and the values. */
   readonly write: (to: ByteBuffer) => void;
 }
 
-/** What is needed for one chunk only. */
-const content = new ByteBuffer();
+/** Reused for each page and each chunk, so that neither allocates its own. */
+const pageBuffer = new ByteBuffer();
 const memory = new ReusedMemory(16_000_000);
 
-/** What the bytes of a chunk go through. */
+/** The functions that compress pages and hash the values of a Bloom filter. */
 export interface Codecs {
   readonly compress: Compress;
   readonly hash64: Hash64;
@@ -112,50 +112,17 @@ export function columnChunk(
   { compress, hash64 }: Codecs,
 ): ColumnChunk {
   memory.clear();
-  const chunk = isRuns(source) ? runContent(column, source, start, end) : rowContent(column, source, start, end);
-  const { writer, values, nulls, bounds, distinct } = chunk;
-  const pieces: Uint8Array[] = [];
-  const pages: Page[] = [];
-  let size = 0;
-  let uncompressedSize = 0;
-  const { dictionary } = writer;
-  // Where all rows are the same, a call of the codec costs more than it saves.
-  const isCompressed = values.count > 0 && (nulls > 0 || dictionary?.count !== 1);
-
-  const put = (header: (to: StructWriter) => unknown, type: number): void => {
-    const raw = content.written;
-    if (raw.length >= 2 ** 31) throw new Error(`${column.name}: expected a page below 2 GiB, got ${raw.length} bytes`);
-    const bytes = isCompressed ? compress(raw) : raw.slice();
-    const head = new ByteBuffer(64);
-    writeStruct(head, (to) => {
-      to.i32(1, type).i32(2, raw.length).i32(3, bytes.length);
-      header(to);
-    });
-    pieces.push(head.written, bytes);
-    size += head.length + bytes.length;
-    uncompressedSize += head.length + raw.length;
-  };
-
-  if (dictionary !== undefined) {
-    content.clear();
-    dictionary.write(content);
-    put((to) => {
-      to.struct(7, (page) => page.i32(1, dictionary.count).i32(2, encoding.plain));
-    }, pageType.dictionary);
-  }
-  const dataOffset = size;
-  for (const { firstRow, rows, nulls: pageNulls, first, last, write } of chunk.pages) {
-    content.clear();
-    write(content);
-    const offset = size;
-    put((to) => {
-      to.struct(5, (page) => page.i32(1, rows).i32(2, writer.encoding).i32(3, encoding.rle).i32(4, encoding.rle));
-    }, pageType.data);
-    pages.push({
-      ...{ offset, size: size - offset, firstRow, rows, nulls: pageNulls },
-      bounds: values.of === 'words' ? wordBounds(values.words, values.size, first, last) : undefined,
-    });
-  }
+  const content = isRunLengths(source)
+    ? runContent(column, source, start, end)
+    : rowContent(column, source, start, end);
+  const { writer, values, nulls, bounds, distinct } = content;
+  // Where all rows are equal, a call of the codec costs more than it saves.
+  const isCompressed = values.count > 0 && (nulls > 0 || writer.dictionary?.count !== 1);
+  const bytes = new ChunkBytes(column.name, isCompressed ? compress : (page) => page.slice());
+  if (writer.dictionary !== undefined) writeDictionaryPage(bytes, writer.dictionary);
+  const dataOffset = bytes.size;
+  const pages = Array.from(content.pages, (page) => writeDataPage(bytes, content, page));
+  const { pieces, size, uncompressedSize } = bytes;
   return {
     ...{ pieces, pages, size, uncompressedSize, dataOffset, bounds, rows: end - start, nulls },
     codec: isCompressed ? codec.zstd : codec.uncompressed,
@@ -167,7 +134,54 @@ export function columnChunk(
   };
 }
 
-/** The rows of an array that has a value for each row. */
+/** The pages of a chunk, each a header (`PageHeader` of `parquet.thrift`) and its bytes. */
+class ChunkBytes {
+  readonly pieces: Uint8Array[] = [];
+  size = 0;
+  uncompressedSize = 0;
+  readonly #column: string;
+  readonly #compress: Compress;
+
+  constructor(column: string, compress: Compress) {
+    this.#column = column;
+    this.#compress = compress;
+  }
+
+  /** @throws Error where the content exceeds 2 GiB */
+  writePage(type: number, write: (to: ByteBuffer) => void, writeHeader: (to: StructWriter) => void): void {
+    pageBuffer.clear();
+    write(pageBuffer);
+    const raw = pageBuffer.written;
+    if (raw.length >= 2 ** 31) throw new Error(`${this.#column}: expected a page below 2 GiB, got ${raw.length} bytes`);
+    const bytes = this.#compress(raw);
+    const header = new ByteBuffer(64);
+    writeStruct(header, (to) => {
+      to.i32(1, type).i32(2, raw.length).i32(3, bytes.length);
+      writeHeader(to);
+    });
+    this.pieces.push(header.written, bytes);
+    this.size += header.length + bytes.length;
+    this.uncompressedSize += header.length + raw.length;
+  }
+}
+
+function writeDictionaryPage(bytes: ChunkBytes, { count, write }: ChunkDictionary): void {
+  bytes.writePage(pageType.dictionary, write, (to) => {
+    to.struct(7, (page) => page.i32(1, count).i32(2, encoding.plain));
+  });
+}
+
+function writeDataPage(bytes: ChunkBytes, { writer, values }: ChunkContent, page: PageContent): EncodedPage {
+  const { firstRow, rows, nulls, first, last, write } = page;
+  const offset = bytes.size;
+  bytes.writePage(pageType.data, write, (to) => {
+    to.struct(5, (data) => data.i32(1, rows).i32(2, writer.encoding).i32(3, encoding.rle).i32(4, encoding.rle));
+  });
+  const bounds = values.of === 'words' ? wordBounds(values.words, values.size, first, last) : undefined;
+  return { offset, size: bytes.size - offset, firstRow, rows, nulls, bounds };
+}
+
+/** The content of an array with a value for each row. */
 function rowContent(column: Column, data: Data, start: number, end: number): ChunkContent {
   const rows = columnRows(column, data, start, end, memory);
   const base = valueContent(column, rows, rows.values.count);
@@ -187,8 +201,8 @@ function rowContent(column: Column, data: Data, start: number, end: number): Chu
   return { ...base, nulls: rows.nulls?.count ?? 0, pages };
 }
 
-/** The rows of runs. Where a dictionary isn't worth its while, each row gets its value. */
-function runContent(column: Column, runs: Runs, start: number, end: number): ChunkContent {
+/** The content of runs. Without a dictionary they are expanded to a value for each row. */
+function runContent(column: Column, runs: RunLengths, start: number, end: number): ChunkContent {
   const { first, last, skipped } = runsWithin(runs.lengths, start, end);
   const values = columnRows(column, runs.values, first, last, memory);
   const limits = { skipped, rows: end - start, pageRows };
@@ -198,7 +212,7 @@ function runContent(column: Column, runs: Runs, start: number, end: number): Chu
   const base = valueContent(column, values, end - start - nulls);
   const { dictionary } = base.writer;
   if (dictionary === undefined) {
-    return rowContent(column, expanded(runs), start, end);
+    return rowContent(column, expandRuns(runs), start, end);
   }
   const pages = mapped(cutRunPages(cut, pageRows), (page) => ({
     ...page,
@@ -215,7 +229,7 @@ function runContent(column: Column, runs: Runs, start: number, end: number): Chu
   return { ...base, nulls, pages };
 }
 
-/** @param rows rows that have one of the values */
+/** @param rows number of rows with a value */
 function valueContent(
   column: Column,
   { values }: ColumnRows,
@@ -241,7 +255,7 @@ function boundsOf(values: Values, used: Int32Array | undefined): Bounds | undefi
   }
 }
 
-/** Where pages begin and end: rows, and the values that these have. */
+/** Splits rows into pages: ranges of rows and of their values. */
 function* cutPages({ values, nulls }: ColumnRows, rows: number, { bytesOf }: ValueWriter) {
   let first = 0;
   for (let firstRow = 0; firstRow < rows;) {
@@ -332,7 +346,7 @@ function textWriter(column: Column, texts: TextValues, distinct: NumberedTexts, 
       for (let value = start; value < end; value++) {
         let number = numbers[value] ?? 0;
         const from = offsets[number] ?? 0;
-        // Texts that follow each other in memory, all at once.
+        // Adjacent texts in memory are copied together.
         while (value + 1 < end && numbers[value + 1] === number + 1) {
           value++;
           number++;
@@ -379,16 +393,19 @@ function wordWriter(
   };
 }
 
-/** Whether the differences of all values, and the differences of these, are exact as doubles and no wider than the type. */
+/**
+ * Whether the differences of the values, and the differences of these differences, are exact as doubles and fit into
+ * the type.
+ */
 function isWithinDeltas(words: Int32Array, size: 1 | 2, bounds: Bounds | undefined): boolean {
   const found = bounds ?? wordBounds(words, size, 0, words.length / size);
   if (found === undefined) return true;
-  const [min, max] = [found.min, found.max].map((bound) => Number(integerOf(bound)));
+  const [min, max] = [found.min, found.max].map((bound) => Number(boundValue(bound)));
   if (min === undefined || max === undefined) return false;
   return size === 1 ? max - min < 2 ** 31 : Math.max(-min, max) < deltaLimit && max - min < deltaLimit / 2;
 }
 
-/** Integers as they lie in memory: the least significant byte first, as on every machine that Node runs on. */
+/** Integers as they are in memory: little-endian, as on every platform of Node. */
 function writePlainWords(to: ByteBuffer, words: Int32Array): void {
   to.bytes(new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
 }

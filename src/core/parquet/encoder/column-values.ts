@@ -5,7 +5,7 @@ import { Dictionary } from '../../columns/dictionary.js';
 import type { ColumnMemory } from '../../columns/memory.js';
 import { digitsOf, type Column } from '../../columns/table.js';
 
-/** The values of a column's rows that aren't null, one behind the other. */
+/** The non-null values of a column's rows. */
 export type Values =
   | { readonly of: 'texts'; readonly count: number; readonly texts: TextValues }
   | { readonly of: 'words'; readonly count: number; readonly words: Int32Array; readonly size: 1 | 2 }
@@ -13,9 +13,9 @@ export type Values =
 
 export interface TextValues {
   readonly bytes: Uint8Array;
-  /** Where each text begins in the bytes, and the last one ends. */
+  /** The start of each text in the bytes, and the end of the last one. */
   readonly offsets: Int32Array;
-  /** Which of the texts each value is. */
+  /** The number of each value's text. */
   readonly numbers: Int32Array;
 }
 
@@ -26,7 +26,7 @@ export interface ColumnRows {
   readonly nulls: RowNulls | undefined;
 }
 
-/** Which rows are null, from the first one of `ColumnRows` on. */
+/** Null flags of the rows of `ColumnRows`. */
 export interface RowNulls {
   /** A 1 for each row with a value. */
   readonly isPresent: Int32Array;
@@ -34,12 +34,12 @@ export interface RowNulls {
 }
 
 /**
- * Some rows of a column as the encoder takes them. Nothing is copied where no row is null.
+ * Rows of a column in the form that the encoder reads. Nothing is copied where no row is null.
  *
- * @throws Error where an array isn't of the column's type: a fault of the caller's
+ * @throws Error where an array isn't of the column's type: a bug of the caller
  */
 export function columnRows(column: Column, data: Data, start: number, end: number, memory: ColumnMemory): ColumnRows {
-  if (!isOfType(column, data.type)) throw odd(column, data);
+  if (!isOfType(column, data.type)) throw typeMismatch(column, data);
   const nulls = rowNulls(nullsOf(data), start, end, memory);
   return { values: valuesOf(column, data, { start, end, nulls, memory }), nulls };
 }
@@ -83,7 +83,7 @@ function rowNulls(
   return present === isPresent.length ? undefined : { isPresent, count: isPresent.length - present };
 }
 
-/** The rows that are encoded of an array, and where their values go. */
+/** The rows to encode, and the memory for their values. */
 interface RowSpan {
   readonly start: number;
   readonly end: number;
@@ -111,7 +111,7 @@ function valuesOf(column: Column, data: Data, rows: RowSpan): Values {
 function textValues(column: Column, data: Data, rows: RowSpan): TextValues {
   const { start, end, nulls, memory } = rows;
   const texts = textsOf(data);
-  if (texts === undefined) throw odd(column, data);
+  if (texts === undefined) throw typeMismatch(column, data);
   const { bytes, offsets, numbers } = texts;
   if (numbers === undefined && column.encoding === 'dictionary') {
     const dictionary = new Dictionary();
@@ -122,25 +122,25 @@ function textValues(column: Column, data: Data, rows: RowSpan): TextValues {
     return {
       bytes: distinct.values as Uint8Array,
       offsets: distinct.valueOffsets as Int32Array,
-      numbers: present(found, 1, { ...rows, start: 0, end: end - start }),
+      numbers: presentValues(found, 1, { ...rows, start: 0, end: end - start }),
     };
   }
   const all = numbers ?? memory.int32s(end);
   if (numbers === undefined) for (let row = start; row < end; row++) all[row] = row;
-  return { bytes, offsets, numbers: present(all, 1, rows) };
+  return { bytes, offsets, numbers: presentValues(all, 1, rows) };
 }
 
 function words(column: Column, data: Data, size: 1 | 2, rows: RowSpan): Int32Array {
   const array: unknown = data.values;
   if (!(ArrayBuffer.isView(array) && array.byteOffset % 4 === 0) || array.byteLength < data.length * size * 4) {
-    throw odd(column, data);
+    throw typeMismatch(column, data);
   }
-  return present(new Int32Array(array.buffer, array.byteOffset, data.length * size), size, rows);
+  return presentValues(new Int32Array(array.buffer, array.byteOffset, data.length * size), size, rows);
 }
 
 function booleans(column: Column, data: Data, { start, end, nulls }: RowSpan): Uint8Array {
   const bits: unknown = data.values;
-  if (!(bits instanceof Uint8Array)) throw odd(column, data);
+  if (!(bits instanceof Uint8Array)) throw typeMismatch(column, data);
   const into = new Uint8Array(end - start);
   let count = 0;
   for (let row = start; row < end; row++) {
@@ -150,8 +150,8 @@ function booleans(column: Column, data: Data, { start, end, nulls }: RowSpan): U
   return into.subarray(0, count);
 }
 
-/** The values of rows that aren't null, of `size` words each. */
-function present(all: Int32Array, size: 1 | 2, { start, end, nulls, memory }: RowSpan): Int32Array {
+/** The non-null values, of `size` words each. */
+function presentValues(all: Int32Array, size: 1 | 2, { start, end, nulls, memory }: RowSpan): Int32Array {
   if (nulls === undefined) return all.subarray(start * size, end * size);
   const into = memory.int32s((end - start - nulls.count) * size);
   let filled = 0;
@@ -163,6 +163,6 @@ function present(all: Int32Array, size: 1 | 2, { start, end, nulls, memory }: Ro
   return into;
 }
 
-function odd({ name, type }: Column, data: Data): Error {
+function typeMismatch({ name, type }: Column, data: Data): Error {
   return new Error(`${name}: expected an array of the type ${type}, got one of ${arrow().Type[data.typeId]}`);
 }

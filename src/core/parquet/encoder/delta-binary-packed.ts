@@ -4,15 +4,15 @@ const blockValues = 128;
 const miniblocks = 4;
 const miniblockValues = blockValues / miniblocks;
 
-/** What doubles hold exactly: numbers that are nearer to zero, and less than half of it apart. */
+/** Limit for exact arithmetic in doubles: values must be nearer to zero, and differ by less than half of it. */
 export const deltaLimit = 2 ** 52;
 
 const deltas = new Float64Array(blockValues);
 
 /**
- * Whole numbers within `deltaLimit` as differences (Encodings.md, "Delta encoding", DELTA_BINARY_PACKED).
+ * Writes integers within `deltaLimit` as differences (Encodings.md, "Delta encoding", DELTA_BINARY_PACKED).
  *
- * @param at gives the value with a number from `start` to before `end`
+ * @param at returns the value with a number from `start` to before `end`
  */
 export function writeDeltas(to: ByteBuffer, start: number, end: number, at: (index: number) => number): void {
   const count = end - start;
@@ -47,14 +47,14 @@ export function writeDeltas(to: ByteBuffer, start: number, end: number, at: (ind
   }
 }
 
-/** Values packed without gaps, the first in the lowest bits; what the miniblock lacks is 0. */
+/** Packs values without gaps, the first in the lowest bits; missing values of the miniblock are 0. */
 function packMiniblock(to: ByteBuffer, from: number, until: number, least: number, width: number): void {
   const size = (miniblockValues / 8) * width;
   const into = to.room(size);
   let offset = to.length;
   to.length += size;
   into.fill(0, offset, to.length);
-  // What doesn't fill a byte yet.
+  // Bits that don't fill a byte yet.
   let rest = 0;
   let bits = 0;
   for (let index = from; index < until; index++) {
@@ -78,9 +78,9 @@ function bitsOf(value: number): number {
 }
 
 /**
- * The numbers that `writeDeltas` wrote from a byte on, and where they end.
+ * Reads the numbers that `writeDeltas` wrote at `start`, and their end.
  *
- * @throws Error where there are others than so many, or none that are written so
+ * @throws Error where their number isn't `count`, or the block size is another one
  */
 export function readDeltas(
   bytes: Uint8Array,
@@ -88,8 +88,8 @@ export function readDeltas(
   count: number,
 ): { readonly values: Float64Array; readonly end: number } {
   const from = new ByteReader(bytes, start);
-  const [block, parts, total] = [from.varint(), from.varint(), from.varint()];
-  if (block !== blockValues || parts !== miniblocks || total !== count)
+  const [block, miniblockCount, total] = [from.varint(), from.varint(), from.varint()];
+  if (block !== blockValues || miniblockCount !== miniblocks || total !== count)
     throw new Error(`expected ${count} deltas in blocks of ${blockValues}, got ${total} in blocks of ${block}`);
   const values = new Float64Array(count);
   let last = from.zigzag();
@@ -111,7 +111,7 @@ export function readDeltas(
   return { values, end: from.at };
 }
 
-/** A number of so many bits, the lowest first, which begins so many bits behind a byte. Exact below 2^53. */
+/** Reads a number of `width` bits, the lowest first, `bit` bits behind the byte at `start`. Exact below 2^53. */
 function bitsAt(bytes: Uint8Array, start: number, bit: number, width: number): number {
   let value = 0;
   let scale = 1;

@@ -2,14 +2,14 @@ import { copyText, type ColumnMemory } from '../../columns/memory.js';
 import type { ByteBuffer } from './byte-buffer.js';
 import type { TextValues } from './column-values.js';
 
-/** The distinct values of a column, in the order in which they came first, and which of them each value is. */
+/** Numbers of a column's values: the distinct values are numbered in order of first occurrence. */
 export interface Numbered {
   readonly count: number;
   readonly numbers: Int32Array;
 }
 
 export interface NumberedTexts extends Numbered {
-  /** The index of each of the distinct texts among the given ones. */
+  /** The former number of each distinct text. */
   readonly used: Int32Array;
 }
 
@@ -17,7 +17,7 @@ export interface NumberedWords extends Numbered {
   readonly words: Int32Array;
 }
 
-/** The texts have their numbers; left out are those that no value has. */
+/** Renumbers texts, without those that no value has. */
 export function numberTexts({ offsets, numbers }: TextValues, memory: ColumnMemory): NumberedTexts {
   const newNumbers = memory.int32s(Math.max(0, offsets.length - 1)).fill(-1);
   const used = memory.int32s(Math.min(numbers.length, newNumbers.length));
@@ -36,10 +36,10 @@ export function numberTexts({ offsets, numbers }: TextValues, memory: ColumnMemo
   return { count, numbers: into, used: used.subarray(0, count) };
 }
 
-/** Integers below it are looked up by themselves: an amount's position in its event, an item's number, a quantity. */
+/** Integers below it are looked up in an array instead of the hash table: positions of amounts, item numbers, quantities. */
 const directLimit = 256;
 
-/** Integers of `size` words. Undefined where there are more than `most` distinct ones. */
+/** Numbers integers of `size` words. Undefined where there are more than `most` distinct ones. */
 export function numberWords(
   words: Int32Array,
   size: 1 | 2,
@@ -49,7 +49,7 @@ export function numberWords(
   const values = words.length / size;
   const into = memory.int32s(values);
   const distinct = memory.int32s(Math.min(values, most) * size);
-  // Open addressing: the value's number plus one, 0 where a slot is free.
+  // Open addressing: the value's number plus one; 0 is a free slot.
   let slots = new Int32Array(1024);
   const direct = new Int32Array(directLimit);
   let count = 0;
@@ -70,14 +70,7 @@ export function numberWords(
       into[at] = last;
       continue;
     }
-    const mask = slots.length - 1;
-    let slot = hashOf(low, high) & mask;
-    for (;;) {
-      const number = (slots[slot] ?? 0) - 1;
-      if (number < 0) break;
-      if (distinct[number * size] === low && (size === 1 || distinct[number * 2 + 1] === high)) break;
-      slot = (slot + 1) & mask;
-    }
+    const slot = slotOf(low, high, slots, distinct, size);
     const found = (slots[slot] ?? 0) - 1;
     if (found >= 0) {
       last = found;
@@ -93,6 +86,18 @@ export function numberWords(
     into[at] = last;
   }
   return { count, numbers: into, words: distinct.subarray(0, count * size) };
+}
+
+/** The slot of an integer, or the free one where it belongs. */
+function slotOf(low: number, high: number, slots: Int32Array, distinct: Int32Array, size: 1 | 2): number {
+  const mask = slots.length - 1;
+  let slot = hashOf(low, high) & mask;
+  for (;;) {
+    const number = (slots[slot] ?? 0) - 1;
+    if (number < 0) return slot;
+    if (distinct[number * size] === low && (size === 1 || distinct[number * 2 + 1] === high)) return slot;
+    slot = (slot + 1) & mask;
+  }
 }
 
 function rehashed(distinct: Int32Array, size: 1 | 2, count: number, length: number): Int32Array<ArrayBuffer> {
@@ -111,7 +116,7 @@ function hashOf(low: number, high: number): number {
   return hash ^ (hash >>> 15);
 }
 
-/** Texts as the format stores them plainly: the length of each before its bytes. */
+/** Writes texts in plain encoding: the length of each before its bytes. */
 export function writePlainTexts(to: ByteBuffer, { bytes, offsets }: TextValues, numbers: Int32Array): void {
   let size = numbers.length * 4;
   for (const number of numbers) size += (offsets[number + 1] ?? 0) - (offsets[number] ?? 0);

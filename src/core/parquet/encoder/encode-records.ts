@@ -4,10 +4,10 @@ import { writeLevels, writeRun } from './rle.js';
 import { writeStruct, type StructWriter } from './thrift.js';
 import { zstd, type Compress } from './zstd.js';
 
-/** Fewer bytes aren't worth a call of the codec. */
+/** Pages of fewer bytes aren't worth a call of the codec. */
 const leastCompressed = 200;
 
-/** A column, whose rows may be null unless it is `required`: a value, or several columns. */
+/** A field of the schema: a value, or a group of fields. */
 export interface RecordField {
   readonly name: string;
   readonly type: 'text' | 'integer' | 'bigint' | 'boolean' | readonly RecordField[];
@@ -16,12 +16,12 @@ export interface RecordField {
   readonly converted?: 'map' | 'list';
 }
 
-/** A row, or columns of one, by name. What is `repeated` is an array. */
+/** A row or group, by field name. A `repeated` field is an array. */
 export interface RecordValue {
   readonly [name: string]: string | number | boolean | RecordValue | readonly RecordValue[] | null | undefined;
 }
 
-/** Texts by text (LogicalTypes.md, "Maps"). Its value is what `pairsOf` makes. */
+/** A map from text to text (LogicalTypes.md, "Maps"). Its value is what `mapValue` returns. */
 export function mapField(name: string): RecordField {
   const key: RecordField = { name: 'key', type: 'text', repetition: 'required' };
   const pairs: RecordField = {
@@ -32,25 +32,25 @@ export function mapField(name: string): RecordField {
   return { name, type: [pairs], converted: 'map' };
 }
 
-export function pairsOf(texts: Readonly<Record<string, string | null>>): RecordValue {
+export function mapValue(texts: Readonly<Record<string, string | null>>): RecordValue {
   return { key_value: Object.entries(texts).map(([key, value]) => ({ key, value })) };
 }
 
-/** Texts in their order (LogicalTypes.md, "Lists"). Its value is what `elementsOf` makes. */
+/** A list of texts (LogicalTypes.md, "Lists"). Its value is what `listValue` returns. */
 export function listField(name: string): RecordField {
   const elements: RecordField = { name: 'list', type: [{ name: 'element', type: 'text' }], repetition: 'repeated' };
   return { name, type: [elements], converted: 'list' };
 }
 
-export function elementsOf(texts: readonly string[]): RecordValue {
+export function listValue(texts: readonly string[]): RecordValue {
   return { list: texts.map((element) => ({ element })) };
 }
 
 /**
- * Encodes rows whose columns are nested as one Parquet file: plain values, zstd, and no statistics but the number of nulls. So many
- * rows as a row group has are there as objects at once.
+ * Encodes rows with nested fields as one Parquet file: plain encoding, zstd, no statistics but the number of nulls.
+ * `rows` is read one row at a time; memory holds the encoded file and the current row group.
  *
- * @throws what `rows` throws; Error where a value isn't of its column's type, or one that is required isn't there
+ * @throws what `rows` throws; Error where a value isn't of its field's type, or a required one is missing
  */
 export async function encodeRecords(
   fields: readonly RecordField[],
@@ -96,7 +96,7 @@ interface RowGroup {
   readonly chunks: readonly Chunk[];
 }
 
-/** A column's values in a row group, and where they are in the file. */
+/** A column chunk, and its offset in the file. */
 interface Chunk {
   readonly path: readonly string[];
   readonly type: number;
@@ -108,17 +108,17 @@ interface Chunk {
   readonly uncompressedSize: number;
 }
 
-/** How many of the fields above a value may be missing, or be repeated (Nested encoding). */
+/** Maximum definition and repetition level of a field (Dremel encoding). */
 interface Levels {
   readonly definition: number;
   readonly repetition: number;
 }
 
-/** What takes the rows of a field. */
+/** Receives the rows of a field. */
 interface Column {
   readonly name: string;
   readonly leaves: readonly Leaf[];
-  /** Adds a value, or its absence, at the levels of the fields above it. */
+  /** Adds a value, or its absence, at the levels of the parent field. */
   add(value: RecordValue[string], repetition: number, definition: number): void;
 }
 
@@ -126,12 +126,12 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
   const { name, type } = field;
   const path = [...above, name];
   const isRepeated = field.repetition === 'repeated';
-  const ownLevels: Levels = {
+  const fieldLevels: Levels = {
     definition: levels.definition + (field.repetition === 'required' ? 0 : 1),
     repetition: levels.repetition + (isRepeated ? 1 : 0),
   };
-  const leaf = typeof type === 'string' ? new Leaf(path, type, ownLevels) : undefined;
-  const columns = typeof type === 'string' ? [] : type.map((each) => columnOf(each, path, ownLevels));
+  const leaf = typeof type === 'string' ? new Leaf(path, type, fieldLevels) : undefined;
+  const columns = typeof type === 'string' ? [] : type.map((each) => columnOf(each, path, fieldLevels));
   const leaves = leaf === undefined ? columns.flatMap((column) => column.leaves) : [leaf];
   const addOne = (value: RecordValue[string], repetition: number): void => {
     if (leaf !== undefined) leaf.add(value, repetition);
@@ -139,7 +139,7 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
       throw new Error(`expected columns for ${path.join('.')}, got ${typeof value}`);
     } else {
       const record = value as RecordValue;
-      for (const column of columns) column.add(record[column.name], repetition, ownLevels.definition);
+      for (const column of columns) column.add(record[column.name], repetition, fieldLevels.definition);
     }
   };
   return {
@@ -151,7 +151,7 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
         for (const each of leaves) each.addNull(repetition, definition);
       } else if (Array.isArray(value)) {
         value.forEach((one: RecordValue, at) => {
-          addOne(one, at === 0 ? repetition : ownLevels.repetition);
+          addOne(one, at === 0 ? repetition : fieldLevels.repetition);
         });
       } else {
         addOne(value, repetition);
@@ -160,7 +160,7 @@ function columnOf(field: RecordField, above: readonly string[], levels: Levels):
   };
 }
 
-/** Levels of one value after the other, neighbours that are equal as one run. */
+/** The levels of successive values, run-length encoded. */
 class LevelRuns {
   readonly #most: number;
   #levels: number[] = [];
@@ -179,7 +179,7 @@ class LevelRuns {
     }
   }
 
-  /** Writes them behind their length, where there is more than one level, and begins anew. */
+  /** Writes the levels after their length, where there is more than one level, and clears them. */
   write(to: ByteBuffer): void {
     if (this.#most > 0) {
       const width = 32 - Math.clz32(this.#most);
@@ -201,7 +201,7 @@ const physicalTypes = {
   boolean: physicalType.boolean,
 } as const;
 
-/** A column of values, as far as the row group goes that is being filled. */
+/** A leaf column: its values in the current row group. */
 class Leaf {
   readonly #path: readonly string[];
   readonly #type: keyof typeof physicalTypes;
@@ -209,7 +209,7 @@ class Leaf {
   readonly #repetitions: LevelRuns;
   readonly #definitions: LevelRuns;
   readonly #values = new ByteBuffer(1024);
-  /** Bits of booleans that don't fill a byte yet. */
+  /** Booleans that don't fill a byte yet. */
   #bits: boolean[] = [];
   #count = 0;
   #nulls = 0;
@@ -224,7 +224,7 @@ class Leaf {
 
   add(value: RecordValue[string], repetition: number): void {
     this.#addLevels(repetition, this.#mostDefined);
-    this.#put(value);
+    this.#writeValue(value);
   }
 
   addNull(repetition: number, definition: number): void {
@@ -232,7 +232,7 @@ class Leaf {
     this.#nulls++;
   }
 
-  /** Writes what was added as a page, and begins anew. */
+  /** Writes the added values as a page, and clears them. */
   write(to: ByteBuffer, compress: Compress): Chunk {
     const content = new ByteBuffer(this.#values.length + 1024);
     this.#repetitions.write(content);
@@ -275,8 +275,8 @@ class Leaf {
     this.#definitions.add(definition);
   }
 
-  /** As the format stores values (Encodings.md, "Plain"). */
-  #put(value: RecordValue[string]): void {
+  /** Writes a value in plain encoding (Encodings.md, "Plain"). */
+  #writeValue(value: RecordValue[string]): void {
     const to = this.#values;
     if (this.#type === 'text' && typeof value === 'string') {
       const bytes = Buffer.from(value);

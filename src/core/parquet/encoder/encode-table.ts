@@ -1,9 +1,9 @@
 import { instantBounds, statisticsJson, type ColumnStatistics } from '../../columns/statistics.js';
 import { digitsOf, type Column, type Table } from '../../columns/table.js';
 import type { TableRows } from '../../columns/table-rows.js';
-import { integerOf, type Bounds } from './bounds.js';
+import { boundValue, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
-import { columnChunk, type ColumnChunk } from './column-chunk.js';
+import { columnChunk, type Codecs, type ColumnChunk } from './column-chunk.js';
 import {
   boundaryOrder,
   convertedType,
@@ -18,14 +18,14 @@ import { writeStruct, type StructWriter } from './thrift.js';
 import { xxHash64 } from './xxhash64.js';
 import { zstd } from './zstd.js';
 
-/** Rows a row group: what DuckDB reads as one unit. */
+/** Rows of a row group: DuckDB reads a row group as one unit. */
 const rowGroupRows = 128 * 1024;
 
-/** A bound of more bytes says little, and is in the footer of every file. */
+/** A longer bound, in bytes, skips hardly more than none and would be in the footer of every file. */
 const longestBound = 256;
 
-/** A chunk, and where its parts are in the file. */
-interface PlacedChunk {
+/** A column chunk and the offsets of its bytes, Bloom filter and page indexes in the file. */
+interface WrittenChunk {
   readonly column: Column;
   readonly chunk: ColumnChunk;
   readonly offset: number;
@@ -41,7 +41,7 @@ interface Extent {
 
 interface RowGroup {
   readonly rows: number;
-  readonly chunks: readonly PlacedChunk[];
+  readonly chunks: readonly WrittenChunk[];
 }
 
 /** A Parquet file and its statistics in Delta's JSON form. */
@@ -55,7 +55,7 @@ export interface EncodedTable {
  * statistics, page indexes and Bloom filters. The same rows and metadata give the same bytes.
  *
  * @param createdBy names the writer in the footer
- * @throws Error where an array isn't of its column's type, or a page would be beyond 2 GiB
+ * @throws Error where an array isn't of its column's type, or a page would exceed 2 GiB
  */
 export async function encodeTable(
   rows: TableRows,
@@ -65,67 +65,95 @@ export async function encodeTable(
   const { table, length: rowCount } = rows;
   const { compress } = await zstd();
   const codecs = { compress, hash64: await xxHash64() };
-  const pieces: Uint8Array[] = [magic];
-  let length = magic.length;
-  const put = (piece: Uint8Array): Extent => {
-    const offset = length;
-    pieces.push(piece);
-    length += piece.length;
-    return { offset, length: piece.length };
-  };
-  const putStruct = <T>(write: (to: StructWriter, value: T) => void, value: T): Extent =>
-    put(
-      written((to) => {
-        write(to, value);
-      }),
-    );
-
+  const file = new FileBytes();
+  file.append(magic);
   const groups: RowGroup[] = [];
   for (let start = 0; start < rowCount; start += rowGroupRows) {
-    const end = Math.min(rowCount, start + rowGroupRows);
-    const chunks = table.columns.map((column): PlacedChunk => {
-      const chunk = columnChunk(column, rows.column(column.name), start, end, codecs);
-      const offset = length;
-      chunk.pieces.forEach(put);
-      return { column, chunk: { ...chunk, pieces: [] }, offset };
-    });
-    for (const placed of chunks) {
-      const { bloom } = placed.chunk;
-      if (bloom === undefined) continue;
-      const header = putStruct(bloomHeader, bloom.length);
-      placed.bloom = { offset: header.offset, length: header.length + put(bloom).length };
+    groups.push(writeRowGroup(file, rows, start, Math.min(rowCount, start + rowGroupRows), codecs));
+  }
+  writePageIndexes(file, groups);
+  writeFooter(file, { table, rows: rowCount, groups, metadata, createdBy });
+  return { bytes: file.joined(), stats: logStatistics(table, rowCount, groups) };
+}
+
+/** The bytes of a file in pieces, which are copied once, at the end. */
+class FileBytes {
+  length = 0;
+  readonly #pieces: Uint8Array[] = [];
+
+  append(piece: Uint8Array): Extent {
+    const offset = this.length;
+    this.#pieces.push(piece);
+    this.length += piece.length;
+    return { offset, length: piece.length };
+  }
+
+  appendStruct(write: (to: StructWriter) => void): Extent {
+    const buffer = new ByteBuffer(256);
+    writeStruct(buffer, write);
+    return this.append(buffer.written);
+  }
+
+  joined(): Uint8Array<ArrayBuffer> {
+    const bytes = new Uint8Array(this.length);
+    let offset = 0;
+    for (const piece of this.#pieces) {
+      bytes.set(piece, offset);
+      offset += piece.length;
     }
-    groups.push({ rows: end - start, chunks });
+    return bytes;
   }
+}
+
+/** Writes the column chunks of the rows from `start` to before `end`, and their Bloom filters behind them. */
+function writeRowGroup(file: FileBytes, rows: TableRows, start: number, end: number, codecs: Codecs): RowGroup {
+  const chunks = rows.table.columns.map((column): WrittenChunk => {
+    const chunk = columnChunk(column, rows.column(column.name), start, end, codecs);
+    const offset = file.length;
+    for (const piece of chunk.pieces) file.append(piece);
+    return { column, chunk: { ...chunk, pieces: [] }, offset };
+  });
+  for (const written of chunks) {
+    const { bloom } = written.chunk;
+    if (bloom === undefined) continue;
+    const { offset, length } = file.appendStruct((to) => {
+      bloomHeader(to, bloom.length);
+    });
+    written.bloom = { offset, length: length + file.append(bloom).length };
+  }
+  return { rows: end - start, chunks };
+}
+
+/** Writes the column indexes of all chunks, then their offset indexes (PageIndex.md). */
+function writePageIndexes(file: FileBytes, groups: readonly RowGroup[]): void {
   const chunks = groups.flatMap((group) => group.chunks);
-  for (const placed of chunks) {
-    if (placed.chunk.bounds === undefined || !hasPageBounds(placed.chunk)) continue;
-    placed.columnIndex = putStruct(columnIndex, placed.chunk);
+  for (const written of chunks) {
+    const { chunk } = written;
+    if (chunk.bounds === undefined || !hasPageBounds(chunk)) continue;
+    written.columnIndex = file.appendStruct((to) => {
+      columnIndex(to, chunk);
+    });
   }
-  for (const placed of chunks) placed.offsetIndex = putStruct(offsetIndex, placed);
-  const footer = putStruct(fileMetadata, { table, rows: rowCount, groups, metadata, createdBy });
+  for (const written of chunks) {
+    written.offsetIndex = file.appendStruct((to) => {
+      offsetIndex(to, written);
+    });
+  }
+}
+
+/** Writes the footer, its length and the magic number that ends the file. */
+function writeFooter(file: FileBytes, metadata: FileMetadata): void {
+  const footer = file.appendStruct((to) => {
+    fileMetadata(to, metadata);
+  });
   const end = new ByteBuffer(8);
   end.uint32(footer.length);
   end.bytes(magic);
-  put(end.written);
-
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return { bytes, stats: logStatistics(table, rowCount, groups) };
-}
-
-function written(write: (to: StructWriter) => unknown): Uint8Array {
-  const buffer = new ByteBuffer(256);
-  writeStruct(buffer, write);
-  return buffer.written;
+  file.append(end.written);
 }
 
 function bloomHeader(to: StructWriter, bytes: number): void {
-  // Of each union the only member there is: split blocks, XXH64, uncompressed.
+  // Each union has one member: split blocks, XXH64, uncompressed.
   const only = (union: StructWriter): void => void union.struct(1, () => undefined);
   to.i32(1, bytes).struct(2, only).struct(3, only).struct(4, only);
 }
@@ -155,7 +183,7 @@ function columnIndex(to: StructWriter, { pages }: ColumnChunk): void {
     );
 }
 
-function offsetIndex(to: StructWriter, { chunk, offset }: PlacedChunk): void {
+function offsetIndex(to: StructWriter, { chunk, offset }: WrittenChunk): void {
   to.structs(1, chunk.pages, (pageLocation, page) => {
     pageLocation
       .i64(1, offset + page.offset)
@@ -183,7 +211,7 @@ function fileMetadata(to: StructWriter, { table, rows, groups, metadata, created
     .structs(4, groups, rowGroup)
     .structs(5, [...metadata], (pair, [key, value]) => pair.text(1, key).text(2, value))
     .text(6, createdBy)
-    // The order of each column's bounds: that of its type.
+    // The order of a column's bounds is that of its type.
     .structs(7, columns, (order) => order.struct(1, () => undefined));
 }
 
@@ -198,7 +226,7 @@ function schemaElement(to: StructWriter, column: Column): void {
       break;
     case 'instant':
       to.i32(6, convertedType.timestampMicros).struct(10, (logical) =>
-        // In UTC, and in the unit's second member: microseconds.
+        // UTC; the second member of the unit is microseconds.
         logical.struct(logicalType.timestamp, (time) =>
           time.boolean(1, true).struct(2, (unit) => unit.struct(2, () => undefined)),
         ),
@@ -239,12 +267,12 @@ function physicalTypeOf({ type }: Column): number {
 
 function rowGroup(to: StructWriter, { rows, chunks }: RowGroup): void {
   const total = (sizeOf: (chunk: ColumnChunk) => number) => chunks.reduce((sum, { chunk }) => sum + sizeOf(chunk), 0);
-  to.structs(1, chunks, (element, placed) => {
-    const { offsetIndex, columnIndex } = placed;
+  to.structs(1, chunks, (element, written) => {
+    const { offsetIndex, columnIndex } = written;
     element
       .i64(2, 0)
       .struct(3, (metadata) => {
-        columnMetadata(metadata, placed);
+        columnMetadata(metadata, written);
       })
       .i64(4, offsetIndex?.offset)
       .i32(5, offsetIndex?.length)
@@ -263,7 +291,7 @@ function rowGroup(to: StructWriter, { rows, chunks }: RowGroup): void {
     );
 }
 
-function columnMetadata(to: StructWriter, { column, chunk, offset, bloom }: PlacedChunk): void {
+function columnMetadata(to: StructWriter, { column, chunk, offset, bloom }: WrittenChunk): void {
   const hasDictionary = chunk.dataOffset > 0;
   const { bounds } = chunk;
   const isShort = bounds !== undefined && bounds.min.length <= longestBound && bounds.max.length <= longestBound;
@@ -289,7 +317,7 @@ function columnMetadata(to: StructWriter, { column, chunk, offset, bloom }: Plac
     .i32(15, bloom?.length);
 }
 
-/** Of the columns that people filter by, over all row groups. */
+/** Statistics of the columns that people filter by, over all row groups. */
 function logStatistics(table: Table, rows: number, groups: readonly RowGroup[]): string {
   const columns = new Map<string, ColumnStatistics>();
   for (const { name, type, filtered } of table.columns) {
@@ -303,8 +331,8 @@ function logStatistics(table: Table, rows: number, groups: readonly RowGroup[]):
 }
 
 function instantStatistics(bounds: readonly Bounds[]): Partial<ColumnStatistics> {
-  const least = bounds.map(({ min }) => integerOf(min)).reduce((a, b) => (a < b ? a : b), 2n ** 63n);
-  const greatest = bounds.map(({ max }) => integerOf(max)).reduce((a, b) => (a > b ? a : b), -(2n ** 63n));
+  const least = bounds.map(({ min }) => boundValue(min)).reduce((a, b) => (a < b ? a : b), 2n ** 63n);
+  const greatest = bounds.map(({ max }) => boundValue(max)).reduce((a, b) => (a > b ? a : b), -(2n ** 63n));
   return bounds.length === 0 ? {} : instantBounds(least, greatest);
 }
 

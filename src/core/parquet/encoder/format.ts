@@ -1,4 +1,4 @@
-/** Numbers of the Parquet format (parquet-format 2.11, `parquet.thrift`), as far as this program writes them. */
+/** Enumerations of the Parquet format (parquet-format 2.11, `parquet.thrift`) that this program writes. */
 
 export const physicalType = { boolean: 0, int32: 1, int64: 2, byteArray: 6 } as const;
 
@@ -23,5 +23,5 @@ export const logicalType = { string: 1, decimal: 5, date: 6, timestamp: 8 } as c
 
 export const boundaryOrder = { unordered: 0, ascending: 1 } as const;
 
-/** A file begins and ends with it. */
+/** The first and the last bytes of a file. */
 export const magic = Buffer.from('PAR1');

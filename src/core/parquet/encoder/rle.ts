@@ -1,21 +1,22 @@
 import { ByteReader, type ByteBuffer } from './byte-buffer.js';
 
-/** Widths of which whole values fill bytes: what is packed so is little larger, and compresses better. */
+/** Widths whose values fill whole bytes: the packed data is slightly larger but compresses better. */
 const widths = [0, 1, 2, 4, 8, 16, 24, 32] as const;
 
-/** The bits of a dictionary's numbers, for so many of them. */
+/** Bits of the numbers of a dictionary of `count` values. */
 export function widthOf(count: number): number {
   const bits = count <= 1 ? 0 : 32 - Math.clz32(count - 1);
   return widths.find((width) => width >= bits) ?? 32;
 }
 
-/** Repeated values from which on a run is written as one value and its length: those that a group has. */
+/** Minimum number of repeated values that is written as a run: the size of a bit-packed group. */
 const shortestRun = 8;
 
 /**
- * Numbers from `start` to before `end`, in runs of repeated and of bit-packed values (Encodings.md, "RLE / Bit-Packing Hybrid").
+ * Writes the numbers from `start` to before `end` as repeated and bit-packed runs (Encodings.md, "RLE / Bit-Packing
+ * Hybrid").
  *
- * @param width bits of each, one of those that `widthOf` gives
+ * @param width bits of each number, one of the widths that `widthOf` returns
  */
 export function writeHybrid(to: ByteBuffer, values: Int32Array, start: number, end: number, width: number): void {
   for (let at = start; at < end;) {
@@ -36,13 +37,13 @@ export function writeHybrid(to: ByteBuffer, values: Int32Array, start: number, e
   }
 }
 
-/** One value, so many times. */
+/** Writes a run of one value repeated `length` times. */
 export function writeRun(to: ByteBuffer, value: number, length: number, width: number): void {
   to.varint(length * 2);
   for (let bits = 0; bits < width; bits += 8) to.byte((value >>> bits) & 0xff);
 }
 
-/** Definition or repetition levels, with their length before them. */
+/** Writes definition or repetition levels after their length. */
 export function writeLevels(to: ByteBuffer, write: (to: ByteBuffer) => void): void {
   const lengthAt = to.length;
   to.uint32(0);
@@ -53,7 +54,7 @@ export function writeLevels(to: ByteBuffer, write: (to: ByteBuffer) => void): vo
   to.length = length;
 }
 
-/** Whether a whole group of the same value begins at `at`. */
+/** Whether a whole group of equal values begins at `at`. */
 function repeats(values: Int32Array, at: number, end: number): boolean {
   if (at + shortestRun > end) return false;
   const value = values[at];
@@ -61,7 +62,7 @@ function repeats(values: Int32Array, at: number, end: number): boolean {
   return true;
 }
 
-/** Packs values, the first ones in the lowest bits; what the last group lacks is 0. */
+/** Packs values, the first ones in the lowest bits; missing values of the last group are 0. */
 function pack(to: ByteBuffer, values: Int32Array, start: number, end: number, groups: number, width: number): void {
   const size = groups * width;
   const into = to.room(size);
@@ -86,10 +87,10 @@ function pack(to: ByteBuffer, values: Int32Array, start: number, end: number, gr
 }
 
 /**
- * The numbers that `writeHybrid` wrote from a byte on.
+ * Reads the numbers that `writeHybrid` wrote at `start`.
  *
- * @param width bits of each, as there
- * @throws Error where there are fewer
+ * @param width bits of each number, as in `writeHybrid`
+ * @throws Error where there are fewer than `count`
  */
 export function readHybrid(bytes: Uint8Array, start: number, count: number, width: number): Int32Array {
   if (!widths.some((known) => known === width))
@@ -121,7 +122,10 @@ export function readHybrid(bytes: Uint8Array, start: number, count: number, widt
   return values;
 }
 
-/** Levels of rows that `writeLevels` wrote at a page's beginning: 1 where a row has a value. Throws an Error where there are fewer. */
+/**
+ * Reads the levels that `writeLevels` wrote at a page's start: 1 where a row has a value. Throws an Error where there
+ * are fewer than `rows`.
+ */
 export function readLevels(page: Uint8Array, rows: number): { readonly isPresent: Int32Array; readonly end: number } {
   const end = 4 + new DataView(page.buffer, page.byteOffset, page.length).getUint32(0, true);
   if (end > page.length) throw new Error(`expected levels within ${page.length} bytes, they end at ${end}`);

@@ -3,16 +3,19 @@ import type { ByteBuffer } from './byte-buffer.js';
 import type { RowNulls } from './column-values.js';
 import { writeRun } from './rle.js';
 
-/** Runs of rows that share a value, or are null, cut where row groups and pages end. */
+/** Runs of rows that share a value or are null, split at the ends of row groups and pages. */
 export interface RowRuns {
-  /** Rows of each. */
+  /** Length of each run in rows. */
   readonly lengths: Int32Array;
-  /** Which of the values that aren't null each one is; -1 where it is null. */
+  /** The number of each run's value among the non-null ones; -1 for null. */
   readonly values: Int32Array;
   readonly count: number;
 }
 
-/** The runs that have some of the rows from `start` to before `end`: numbers of the first one and of that behind the last. */
+/**
+ * The runs, from `first` to before `last`, that overlap the rows from `start` to before `end`; `skipped`: rows of the
+ * first run before `start`.
+ */
 export function runsWithin(
   lengths: Int32Array,
   start: number,
@@ -28,9 +31,9 @@ export function runsWithin(
 }
 
 /**
- * Cuts runs at every `pageRows` rows.
+ * Splits runs at every `pageRows` rows.
  *
- * @param skipped rows of the first run that lie before the ones in question, which are `rows`
+ * @param skipped rows of the first run to skip; `rows` rows follow
  */
 export function cutRuns(
   lengths: Int32Array,
@@ -58,14 +61,14 @@ export function cutRuns(
   return { lengths: into, values, count };
 }
 
-/** Some runs, as a page has them. */
+/** The runs of a page. */
 export interface PageRuns extends RowRuns {
-  /** Number of the first run, and of that behind the last one. */
+  /** The page has the runs from `from` to before `to`. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Where pages of runs begin and end: at every `pageRows` rows, where the runs were cut. */
+/** The pages of runs, which `cutRuns` split at every `pageRows` rows. */
 export function* cutRunPages(runs: RowRuns, pageRows: number) {
   let from = 0;
   for (let firstRow = 0; from < runs.count;) {
@@ -91,7 +94,7 @@ export function* cutRunPages(runs: RowRuns, pageRows: number) {
   }
 }
 
-/** Writes which rows of a page have a value. */
+/** Writes the definition levels of a page's rows. */
 export function writeRunLevels(to: ByteBuffer, { lengths, values, from, to: end }: PageRuns): void {
   for (let run = from; run < end;) {
     const isThere = (values[run] ?? -1) >= 0;
@@ -101,7 +104,7 @@ export function writeRunLevels(to: ByteBuffer, { lengths, values, from, to: end 
   }
 }
 
-/** Writes the numbers of a page's values: `numbers` has that of each. */
+/** Writes the dictionary numbers of a page's values; `numbers` has the number of each value. */
 export function writeRunNumbers(
   to: ByteBuffer,
   { lengths, values, from, to: end }: PageRuns,

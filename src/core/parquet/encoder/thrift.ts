@@ -3,12 +3,12 @@ import { ByteReader, type ByteBuffer } from './byte-buffer.js';
 /** Types of the compact protocol. */
 const wireType = { true: 1, false: 2, i8: 3, i16: 4, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const;
 
-/** What a field holds. Left out where it is undefined. */
+/** Writes the content of a field. Undefined leaves the field out. */
 type Write = ((to: StructWriter) => unknown) | undefined;
 
 /**
- * Writes structs in Thrift's compact protocol (thrift-compact-protocol.md), in which footers, page headers and page indexes are
- * written. Fields come in the order of their numbers.
+ * Writes a struct in Thrift's compact protocol (thrift-compact-protocol.md), the format of footers, page headers and
+ * page indexes. Fields must be written in the order of their numbers.
  */
 export class StructWriter {
   readonly #to: ByteBuffer;
@@ -115,7 +115,7 @@ export class StructWriter {
   }
 }
 
-/** A struct behind what `to` holds already. */
+/** Appends a struct to `to`. */
 export function writeStruct(to: ByteBuffer, write: (struct: StructWriter) => unknown): void {
   write(new StructWriter(to));
   to.byte(0);
@@ -126,14 +126,14 @@ function binary(to: ByteBuffer, value: Uint8Array): void {
   to.bytes(value);
 }
 
-/** Of a struct that was read, what its fields hold, by their numbers. */
+/** The field values of a struct, by field number. */
 export type ThriftStruct = ReadonlyMap<number, ThriftValue>;
 type ThriftValue = number | boolean | Uint8Array | ThriftStruct | readonly ThriftValue[];
 
 /**
- * Reads a struct that goes from `start` to `end`, and no further.
+ * Reads a struct from exactly `start` to `end`.
  *
- * @throws Error where it doesn't, or isn't written in the compact protocol
+ * @throws Error where it ends elsewhere, or isn't in the compact protocol
  */
 export function readStruct(bytes: Uint8Array, start: number, end: number): ThriftStruct {
   const { struct, end: at } = readStructAt(bytes.subarray(0, end), start);
@@ -142,9 +142,9 @@ export function readStruct(bytes: Uint8Array, start: number, end: number): Thrif
 }
 
 /**
- * Reads a struct that begins at `start`, and where it ends.
+ * Reads a struct that begins at `start`, and returns its end as well.
  *
- * @throws Error where it goes beyond the bytes, or isn't written in the compact protocol
+ * @throws Error where it exceeds the bytes, or isn't in the compact protocol
  */
 export function readStructAt(
   bytes: Uint8Array,
@@ -155,21 +155,21 @@ export function readStructAt(
   return { struct, end: reader.at };
 }
 
-/** A field that is a number. Throws an Error where there is none. */
-export function numberOf(struct: ThriftStruct, field: number): number {
+/** The number in a field. Throws an Error where there is none. */
+export function numberField(struct: ThriftStruct, field: number): number {
   const value = struct.get(field);
   if (typeof value !== 'number') throw new Error(`expected a number as field ${field} of a struct, found none`);
   return value;
 }
 
-/** A field that is a text; undefined where there is none. */
-export function textOf(struct: ThriftStruct, field: number): string | undefined {
+/** The text in a field; undefined where there is none. */
+export function textField(struct: ThriftStruct, field: number): string | undefined {
   const value = struct.get(field);
   return value instanceof Uint8Array ? Buffer.from(value).toString() : undefined;
 }
 
-/** A field that is a struct or a list of them; empty where there is none. */
-export function structsOf(struct: ThriftStruct, field: number): readonly ThriftStruct[] {
+/** The struct or list of structs in a field; empty where there is none. */
+export function structFields(struct: ThriftStruct, field: number): readonly ThriftStruct[] {
   const value = struct.get(field);
   return (Array.isArray(value) ? value : [value]).filter((one) => one instanceof Map);
 }
@@ -190,7 +190,7 @@ class StructReader extends ByteReader {
     switch (type) {
       case wireType.true:
       case wireType.false:
-        // An element of a list: a field has its value in its head.
+        // An element of a list; the value of a field is in its header.
         return this.byte() === wireType.true;
       case wireType.i8:
         return this.byte();

@@ -1,7 +1,7 @@
-/** XXH64 with the seed 0 (xxHash's specification), as a whole number from 0 to 2^64. */
+/** XXH64 with seed 0 (xxHash specification), as an unsigned 64-bit integer. */
 export type Hash64 = (bytes: Uint8Array) => bigint;
 
-/** Loaded when a file is written first. */
+/** Loaded when the first file is written. */
 export function xxHash64(): Promise<Hash64> {
   return (loaded ??= load());
 }

@@ -1,31 +1,31 @@
 import * as zlib from 'node:zlib';
 
-/** Makes a zstd frame of bytes. */
+/** Compresses bytes to a zstd frame. */
 export type Compress = (bytes: Uint8Array) => Uint8Array;
 
-/** Reads the bytes of a zstd frame. */
+/** Decompresses a zstd frame. */
 export type Decompress = (frame: Uint8Array) => Uint8Array;
 
 export interface Zstd {
   readonly compress: Compress;
-  /** Undefined where it would be no faster than parquet-wasm. Throws an Error where the frame is damaged. */
+  /** Undefined where parquet-wasm is as fast. Throws an Error where the frame is damaged. */
   readonly decompress: Decompress | undefined;
 }
 
-/** By measurement (docs/performance.md): the next levels make files 2 % smaller and take up to twice as long. */
+/** Measured (docs/performance.md): higher levels make files 2 % smaller and take up to twice as long. */
 const level = 1;
 
 /**
- * The codec of a process: Node's own from 22.15 on, before that an addon, and WebAssembly where the addon isn't installed or has
- * no binary for the machine. Loaded when a file is written or read first.
+ * The zstd implementation of the process: Node's from 22.15 on, else a native addon, else WebAssembly where the addon
+ * isn't installed or has no binary for the platform. Loaded when the first file is written or read.
  */
 export function zstd(): Promise<Zstd> {
-  return (loaded ??= ofNode() ?? addon().catch(webAssembly));
+  return (loaded ??= nodeZstd() ?? addon().catch(webAssembly));
 }
 
 let loaded: Promise<Zstd> | undefined;
 
-function ofNode(): Promise<Zstd> | undefined {
+function nodeZstd(): Promise<Zstd> | undefined {
   const functions: Readonly<Record<string, unknown>> = { ...zlib };
   const { zstdCompressSync: compress, zstdDecompressSync: decompress } = functions;
   const constants: Readonly<Record<string, number>> = { ...zlib.constants };
@@ -44,7 +44,7 @@ async function addon(): Promise<Zstd> {
   const decoder = new Decoder();
   return {
     compress: (bytes) => encoder.encodeSync(asBuffer(bytes)),
-    // A copy: the garbage collector doesn't see how much memory an addon's buffers have, and would leave them for long.
+    // A copy: the garbage collector doesn't see the memory of an addon's buffers, and would free them late.
     decompress: (frame) => new Uint8Array(decoder.decodeSync(asBuffer(frame))),
   };
 }
@@ -53,7 +53,7 @@ function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Half as fast as the others. */
+/** Takes twice as long as the others. */
 async function webAssembly(): Promise<Zstd> {
   const { compress, init } = await import('@bokuweb/zstd-wasm');
   await init();

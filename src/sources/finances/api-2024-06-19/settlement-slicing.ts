@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Table, Tabled } from '../../../core/columns/table.js';
+import type { Table, PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { Job, Subject } from '../../../engine/run/pipeline.js';
@@ -19,7 +19,7 @@ export interface SettlementSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline whose rows name the settlements. */
-  readonly transactions: Tabled;
+  readonly transactions: PipelineTables;
   /** How many settlements a range is expected to have, and whether anybody has looked. */
   readonly expected: (question: ForecastQuestion) => { readonly count: number; readonly isSeen: boolean };
 }

@@ -37,8 +37,8 @@ export function transactionBatch(table: Table, finished: FinishedTransactions, o
     ...textsOf(textColumns, (name) => chosen.texts(texts[name].values, texts[name].numbers)),
     ...chosen.shared(finished),
     total_amount: arrays.decimals(entries, totals),
-    total_text: arrays.numbered(slice.amountTexts, arrays.gathered(entries.text, totals)),
-    currency: arrays.numbered(slice.currencies, arrays.gathered(entries.currency, totals)),
+    total_text: arrays.dictionaryTexts(slice.amountTexts, arrays.lookUp(entries.text, totals)),
+    currency: arrays.dictionaryTexts(slice.currencies, arrays.lookUp(entries.currency, totals)),
     maturity_at: chosen.instants(maturityAt),
   });
 }

@@ -1,4 +1,4 @@
-import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
+import { addText, instantValue, integerValue } from '../../../core/json/node-values.js';
 import { kind, type Tape } from '../../../core/json/tape.js';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { countWarning, none, type EventWarnings } from '../model/slice-rows.js';
@@ -258,7 +258,7 @@ export class TransactionReader {
     }
     const quantity = this.#node('quantityShipped');
     if (quantity === none) return;
-    const units = integerOf(tape, quantity);
+    const units = integerValue(tape, quantity);
     if (units === undefined) this.#odd(path, 'quantityShipped');
     rows.quantity[row] ??= units;
   }
@@ -281,7 +281,7 @@ export class TransactionReader {
 
   #instant(tape: Tape, field: Field): bigint | undefined {
     const node = this.#node(field);
-    const instant = node === none ? undefined : instantOf(tape, node);
+    const instant = node === none ? undefined : instantValue(tape, node);
     if (node !== none && instant === undefined) this.#odd(this.#root, field);
     return instant;
   }

@@ -76,14 +76,14 @@ export function entryBatch(
     marketplace: chosen.eventTexts(rows.marketplaces, events.marketplace),
     group_id: chosen.sourceTexts(({ groupId }) => groupId),
     path: chosen.pathTexts(amountPaths, ({ path }) => path),
-    item: chosen.perItem(arrays.integers(arrays.gathered(items.index.values, chosen.items))),
+    item: chosen.perItem(arrays.integers(arrays.lookUp(items.index.values, chosen.items))),
     sku: chosen.itemTexts(rows.skus, items.sku, events.sku),
     fnsku: chosen.itemTexts(rows.fnskus, items.fnsku, events.fnsku),
     asin: chosen.itemTexts(rows.asins, items.asin, events.asin),
     order_item_id: chosen.itemTexts(rows.orderItems, items.orderItemId, events.orderItemId),
     quantity: chosen.perItem(arrays.bigints(new Int64Values(items.quantity), chosen.items)),
     kind: chosen.pathTexts(amountPaths, ({ kind }) => kind),
-    name: arrays.numbered(rows.names, chosen.gathered(entries.name)),
+    name: arrays.dictionaryTexts(rows.names, chosen.gathered(entries.name)),
     role: chosen.pathTexts(amountPaths, ({ role }) => role),
   });
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Data, Utf8 } from 'apache-arrow';
-import { hexArray, type Around } from '../../../core/columns/arrays.js';
+import { hexArray, type HexAffixes } from '../../../core/columns/arrays.js';
 import type { ColumnMemory, SharedArrays } from '../../../core/columns/memory.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { RowSource, SliceRows } from './slice-rows.js';
@@ -161,10 +161,12 @@ export class HashedIds {
 
   /** @param times the how many-th of those with its id each event is, from 1 */
   numbered(times: Int32Array): EventIds {
-    const around = (row: number): Around | undefined => {
+    const around = (row: number): HexAffixes | undefined => {
       const before = this.#prefix(row);
       const count = times[row] ?? 1;
-      return before.length === 0 && count === 1 ? undefined : { before, behind: Buffer.from(numberBehind(count)) };
+      return before.length === 0 && count === 1
+        ? undefined
+        : { prefix: before, suffix: Buffer.from(numberBehind(count)) };
     };
     return {
       contentHashes: (chosen, memory) => hexArray(this.#contents, hashBytes, chosen, memory),

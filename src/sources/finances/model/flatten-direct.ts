@@ -1,5 +1,5 @@
 import type { Dictionary } from '../../../core/columns/dictionary.js';
-import { digitsOf, smallIntegers } from '../../../core/json/node-values.js';
+import { parseDigits, smallIntegers } from '../../../core/json/node-values.js';
 import { escapeEnd, FixedText, isDigit, plainEnd, unescapeUtf8, type JsonBytes } from '../../../core/json/text.js';
 import { readDecimal, readInteger, type Int64Halves } from '../../../core/numeric/decimal.js';
 import { readInstantBytes } from '../../../core/numeric/instant.js';
@@ -220,12 +220,12 @@ export class DirectFlattener {
     before: Component<PathNode> | undefined,
   ): Component<PathNode> | undefined {
     const { bytes, view } = this.#json;
-    const type = bytes[start] === brace ? element.memberAgain(view, start + 1) : undefined;
+    const type = bytes[start] === brace ? element.repeatedMemberAt(view, start + 1) : undefined;
     if (type?.isType !== true || type.meaning !== meaning.none) return undefined;
     const typeStart = start + 1 + type.writtenLength + 1;
     const typeEnd = plainEnd(bytes, view, typeStart);
     if (bytes[typeStart - 1] !== quote || bytes[typeEnd] !== quote || bytes[typeEnd + 1] !== comma) return undefined;
-    const path = element.memberAgain(view, typeEnd + 2);
+    const path = element.repeatedMemberAt(view, typeEnd + 2);
     if (path === undefined) return undefined;
     const amount = typeEnd + 2 + path.writtenLength;
     if (!codeFirst.start.matchesAt(this.#json, amount)) return undefined;
@@ -396,7 +396,7 @@ export class DirectFlattener {
   /** A whole number, or a string of digits; undefined for what is written in another way. */
   #integer(start: number, end: number): bigint | undefined {
     const { bytes } = this.#json;
-    if (bytes[start] === quote) return digitsOf(bytes.toString('latin1', start + 1, end - 1));
+    if (bytes[start] === quote) return parseDigits(bytes.toString('latin1', start + 1, end - 1));
     return end - start === 1
       ? smallIntegers[(bytes[start] ?? 0) - zero]
       : readInteger(bytes.toString('latin1', start, end));

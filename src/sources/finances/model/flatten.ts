@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { bufferOf, type ByteRange } from '../../../core/columns/byte-ranges.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
-import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
+import { addText, instantValue, integerValue } from '../../../core/json/node-values.js';
 import { scan, scanValue } from '../../../core/json/scan.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { JsonBytes } from '../../../core/json/text.js';
@@ -259,7 +259,7 @@ export class Flattener {
     const { itemFields, slots } = element.list;
     this.#addShared(tape, items, itemFields, slots);
     const node = bestNode(itemFields, slots.quantity);
-    const quantity = node === none ? undefined : integerOf(tape, node);
+    const quantity = node === none ? undefined : integerValue(tape, node);
     if (node !== none && quantity === undefined) this.#odd(element, 'quantity');
     items.quantity.push(quantity);
   }
@@ -290,7 +290,7 @@ export class Flattener {
     for (let slot = slots.date.first; slot < slots.date.end; slot++) {
       const node = eventFields[slot] ?? none;
       if (node === none) continue;
-      const instant = instantOf(tape, node);
+      const instant = instantValue(tape, node);
       if (instant !== undefined) return instant;
       this.#odd(root, 'date');
     }

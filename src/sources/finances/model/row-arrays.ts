@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import { GatheredArrays, Int64Values, type Runs } from '../../../core/columns/arrays.js';
+import { IndexedArrays, Int64Values, type RunLengths } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { separateMemory, type ColumnMemory, type Int32List } from '../../../core/columns/memory.js';
 import { type EventIds, micros } from './event-ids.js';
@@ -17,7 +17,7 @@ type Known = Omit<Finished<unknown>, 'rows'>;
 
 /** The columns of chosen events, or transactions, of a slice. */
 export class EventArrays {
-  readonly arrays: GatheredArrays;
+  readonly arrays: IndexedArrays;
   readonly #rows: SliceRows;
   readonly #memory: ColumnMemory;
   /** The numbers of the events, and of their sources. */
@@ -25,7 +25,7 @@ export class EventArrays {
   readonly #sources: Int32Array;
 
   constructor(rows: SliceRows, order: readonly number[], memory: ColumnMemory = separateMemory) {
-    this.arrays = new GatheredArrays(memory);
+    this.arrays = new IndexedArrays(memory);
     this.#rows = rows;
     this.#memory = memory;
     this.#chosen = Int32Array.from(order);
@@ -49,11 +49,11 @@ export class EventArrays {
   }
 
   numbers({ values }: Int32List): Int32Array {
-    return this.arrays.gathered(values, this.#chosen);
+    return this.arrays.lookUp(values, this.#chosen);
   }
 
   texts(values: Dictionary, numbers: Int32List): Data {
-    return this.arrays.numbered(values, this.numbers(numbers));
+    return this.arrays.dictionaryTexts(values, this.numbers(numbers));
   }
 
   /** Microseconds since 1970. */
@@ -63,7 +63,7 @@ export class EventArrays {
 
   sourceTexts(textOf: (source: RowSource) => string | undefined): Data {
     const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
-    return this.arrays.numbered(values, this.arrays.gathered(numbers, this.#sources));
+    return this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#sources));
   }
 
   #sourceInstants(instantOf: (source: RowSource) => number | undefined): Data {
@@ -74,7 +74,7 @@ export class EventArrays {
 
 /** The columns of the amounts of chosen events, or transactions, event by event. */
 export class EntryArrays {
-  readonly arrays: GatheredArrays;
+  readonly arrays: IndexedArrays;
   readonly length: number;
   /** The items of neighbouring amounts, and their events. */
   readonly items: Int32Array;
@@ -85,7 +85,7 @@ export class EntryArrays {
   readonly #paths: Int32Array;
 
   constructor(rows: SliceRows, order: readonly number[], memory: ColumnMemory = separateMemory) {
-    this.arrays = new GatheredArrays(memory);
+    this.arrays = new IndexedArrays(memory);
     this.#rows = rows;
     this.#memory = memory;
     this.#chosen = entriesOf(rows, order, memory);
@@ -100,7 +100,7 @@ export class EntryArrays {
     const { events, entries, amountTexts, currencies } = this.#rows;
     const { chosen, entry, ofEvents } = this.#chosen;
     return {
-      event_id: this.perEvent(this.arrays.distinct(ids.eventIds(ofEvents.events, this.#memory))),
+      event_id: this.perEvent(this.arrays.distinctTexts(ids.eventIds(ofEvents.events, this.#memory))),
       posted_at: this.perEvent(this.arrays.instants(new Int64Values(events.postedAt), ofEvents.events)),
       effective_at: this.perEvent(this.arrays.instants(new Int64Values(effective), ofEvents.events)),
       entry: this.arrays.integers(entry),
@@ -112,38 +112,40 @@ export class EntryArrays {
 
   /** For each amount the value with its number. */
   gathered(values: Int32Array): Int32Array {
-    return this.arrays.gathered(values, this.#chosen.chosen);
+    return this.arrays.lookUp(values, this.#chosen.chosen);
   }
 
-  eventTexts(values: Dictionary, { values: numbers }: Int32List): Runs {
-    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, this.#chosen.ofEvents.events)));
+  eventTexts(values: Dictionary, { values: numbers }: Int32List): RunLengths {
+    return this.perEvent(
+      this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#chosen.ofEvents.events)),
+    );
   }
 
-  sourceTexts(textOf: (source: RowSource) => string | undefined): Runs {
+  sourceTexts(textOf: (source: RowSource) => string | undefined): RunLengths {
     const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
-    const sources = this.arrays.gathered(this.#rows.events.source.values, this.#chosen.ofEvents.events);
-    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, sources)));
+    const sources = this.arrays.lookUp(this.#rows.events.source.values, this.#chosen.ofEvents.events);
+    return this.perEvent(this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, sources)));
   }
 
   /** Of the item, else of the event. */
-  itemTexts(values: Dictionary, items: Int32List, events: Int32List): Runs {
-    return this.perItem(this.arrays.numbered(values, this.itemNumbers(items.values, events.values)));
+  itemTexts(values: Dictionary, items: Int32List, events: Int32List): RunLengths {
+    return this.perItem(this.arrays.dictionaryTexts(values, this.itemNumbers(items.values, events.values)));
   }
 
   itemNumbers(items: Int32Array, events: Int32Array): Int32Array {
-    return firstOf(this.arrays.gathered(items, this.items), this.arrays.gathered(events, this.itemEvents));
+    return firstOf(this.arrays.lookUp(items, this.items), this.arrays.lookUp(events, this.itemEvents));
   }
 
   pathTexts<Path>(paths: readonly Path[], textOf: (path: Path) => string | undefined): Data {
     const { values, numbers } = numberedTexts(paths, textOf);
-    return this.arrays.numbered(values, this.arrays.gathered(numbers, this.#paths));
+    return this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#paths));
   }
 
-  perEvent(values: Data): Runs {
+  perEvent(values: Data): RunLengths {
     return { values, lengths: this.#chosen.ofEvents.lengths };
   }
 
-  perItem(values: Data): Runs {
+  perItem(values: Data): RunLengths {
     return { values, lengths: this.#chosen.ofItems.lengths };
   }
 }

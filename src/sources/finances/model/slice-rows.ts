@@ -286,19 +286,19 @@ export class SliceRows {
   take(memory: RowsMemory, bytes: Uint8Array): void {
     this.clear();
     const { entries, items, events } = this;
-    for (const [at, list] of this.#lists().entries()) list.take(memory.lists[at] ?? new Int32Array());
+    for (const [at, list] of this.#lists().entries()) list.replaceAll(memory.lists[at] ?? new Int32Array());
     for (const [at, name] of copiedColumns.entries()) entries[name] = memory.entries[at] ?? new Int32Array();
     entries.length = entries.path.length;
     for (const [at, dictionary] of this.#dictionaries.entries()) {
       const texts = memory.dictionaries[at];
-      if (texts !== undefined) dictionary.take(texts);
+      if (texts !== undefined) dictionary.replaceAll(texts);
     }
     // One by one: a page can have more of each than a call takes arguments.
     for (const quantity of int64sOf(memory.quantity)) items.quantity.push(quantity);
     for (const posted of int64sOf(memory.postedAt)) events.postedAt.push(posted);
     for (const path of memory.amountPaths) this.amountPaths.push(path);
     for (const source of memory.sources) this.sources.push(source);
-    events.raw.take(memory.raw, bytes);
+    events.raw.replaceAll(memory.raw, bytes);
   }
 
   #lists(): readonly Int32List[] {

@@ -20,7 +20,7 @@ import {
 } from '../../../../engine/slicing/slicing.js';
 import { askedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
-import type { Tabled } from '../../../../core/columns/table.js';
+import type { PipelineTables } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { Add, Txn } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
@@ -32,9 +32,9 @@ export interface GroupSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline that lists the settlements. */
-  readonly listing: Tabled;
+  readonly listing: PipelineTables;
   /** The pipeline that reads the same events by date: how many events it has found is an estimate for settlements. */
-  readonly byDate: Tabled;
+  readonly byDate: PipelineTables;
 }
 
 /** Slices that are settlements; a sync reads those that are new, open, or closed after they were read. */

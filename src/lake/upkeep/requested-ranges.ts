@@ -4,31 +4,31 @@ import { parseNote, type Store } from '../store/store.js';
 
 const commands = ['backfill', 'sync'] as const;
 
-/** Days that a run was asked for, of one pipeline. */
-export interface AskedRange extends Window {
+/** A range of days that a run was requested to load, of one pipeline. */
+export interface RequestedRange extends Window {
   readonly command: (typeof commands)[number];
   readonly pipeline: string;
 }
 
-/** What one run has noted of an account. */
-export interface AskedNote {
+/** The note of one run's requested ranges for an account. */
+export interface RequestedRangesNote {
   /** Within the lake. */
   readonly path: string;
   readonly account: string;
-  readonly ranges: readonly AskedRange[];
+  readonly ranges: readonly RequestedRange[];
 }
 
-/** Each run has a note of its own, so that no two of them write the same one. */
+/** Each run has a separate note, so that concurrent runs don't overwrite each other's. */
 const folder = '_asked';
 const notePath = /^_asked\/(.+)\.[\w-]+\.json$/;
 
-/** More than any run writes. */
+/** Limits, above what a run writes. */
 const mostBytes = 1_000_000;
 const mostRanges = 1000;
 const mostNotes = 1000;
 
 const latest = Date.UTC(2100, 0);
-/** Loads zod, which takes longer than all else that reads a lake: most lakes have no such note. */
+/** Loads zod on demand, because loading takes longer than reading a lake, and most lakes have no such note. */
 async function loadSchema() {
   const { z } = await import('zod');
   const instant = z
@@ -37,7 +37,7 @@ async function loadSchema() {
     .transform((text) => Date.parse(text))
     .refine((ms) => ms >= 0 && ms <= latest);
   return z.object({
-    /** It goes when the account is forgotten. */
+    /** Used to delete the note when the account is forgotten. */
     account: z.string().max(1000),
     asked: z
       .array(
@@ -50,29 +50,29 @@ async function loadSchema() {
 }
 
 /**
- * What runs were asked for and have not loaded: they were interrupted, or are at work. Whoever hands over a lake may have
- * written them: one that can't be understood is passed over.
+ * Ranges that runs were requested to load and have not loaded, because they were interrupted or are active. The notes
+ * are untrusted, as a lake may come from anybody: invalid ones are skipped.
  *
  * @param account undefined: every account
- * @param passOver takes the path of a note that can't be understood
+ * @param onUnreadable receives the path of an invalid note
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
-export async function readAskedRanges(
+export async function readRequestedRanges(
   store: Store,
   account: string | undefined,
-  passOver: (path: string) => void,
-): Promise<AskedNote[]> {
-  const notes: AskedNote[] = [];
+  onUnreadable: (path: string) => void,
+): Promise<RequestedRangesNote[]> {
+  const notes: RequestedRangesNote[] = [];
   let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path, size } of store.list(folder)) {
     const [, whose] = notePath.exec(path) ?? [];
     if (account !== undefined && whose !== account) continue;
     const bytes = whose === undefined || size > mostBytes ? undefined : await store.read(path);
-    // Loaded meanwhile.
+    // The note was removed meanwhile.
     if (whose !== undefined && size <= mostBytes && bytes === undefined) continue;
     const schema = (loaded ??= await loadSchema());
     const note = parseNote(bytes, (value) => schema.parse(value));
-    if (note === undefined || note.account !== whose) passOver(path);
+    if (note === undefined || note.account !== whose) onUnreadable(path);
     else {
       const ranges = note.asked.map(({ from, to, ...others }) => ({ ...others, start: from, end: to }));
       notes.push({ path, account: whose, ranges });
@@ -83,21 +83,21 @@ export async function readAskedRanges(
 }
 
 /**
- * Notes what a run is asked for, and with it what the notes that are there hold, which it replaces. Where they hold all of it
- * nothing is written.
+ * Notes the requested ranges of a run, merged with those of existing notes, which it replaces. Nothing is written where
+ * the existing notes cover the ranges.
  *
  * @param id of the run
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */
-export async function noteAskedRanges(
+export async function noteRequestedRanges(
   store: Store,
   account: string,
   id: string,
-  asked: readonly AskedRange[],
-  notes: readonly AskedNote[],
+  asked: readonly RequestedRange[],
+  notes: readonly RequestedRangesNote[],
 ): Promise<void> {
   const noted = merged(notes.flatMap(({ ranges }) => ranges));
-  const isNoted = (range: AskedRange) =>
+  const isNoted = (range: RequestedRange) =>
     noted.some((other) => isAlike(other, range) && other.start <= range.start && other.end >= range.end);
   if (asked.every(isNoted)) return;
   const all = merged([...noted, ...asked]);
@@ -108,15 +108,15 @@ export async function noteAskedRanges(
 }
 
 /**
- * Forgets what notes ask for before an instant.
+ * Removes the ranges before an instant from the notes of an account.
  *
  * @param before milliseconds since 1970
  * @returns the paths of the notes that stay
  * @throws LedgerlakeError LAKE_STORE
  */
-export async function forgetAskedRanges(store: Store, account: string, before: number): Promise<string[]> {
+export async function forgetRequestedRanges(store: Store, account: string, before: number): Promise<string[]> {
   const kept: string[] = [];
-  for (const { path, ranges } of await readAskedRanges(store, account, () => undefined)) {
+  for (const { path, ranges } of await readRequestedRanges(store, account, () => undefined)) {
     const later = ranges
       .map((range) => ({ ...range, start: Math.max(range.start, before) }))
       .filter(({ start, end }) => start < end);
@@ -127,7 +127,7 @@ export async function forgetAskedRanges(store: Store, account: string, before: n
   return kept;
 }
 
-function writeNote(store: Store, { path, account, ranges }: AskedNote): Promise<void> {
+function writeNote(store: Store, { path, account, ranges }: RequestedRangesNote): Promise<void> {
   const asked = ranges.map(({ command, pipeline, start, end }) => ({
     ...{ command, pipeline },
     ...{ from: isoInstant(start), to: isoInstant(end) },
@@ -135,12 +135,12 @@ function writeNote(store: Store, { path, account, ranges }: AskedNote): Promise<
   return store.write(path, Buffer.from(`${JSON.stringify({ account, asked }, undefined, 2)}\n`));
 }
 
-function isAlike(one: AskedRange, other: AskedRange): boolean {
+function isAlike(one: RequestedRange, other: RequestedRange): boolean {
   return one.command === other.command && one.pipeline === other.pipeline;
 }
 
-/** The same days as few ranges of each command and pipeline. */
-function merged(ranges: readonly AskedRange[]): AskedRange[] {
+/** The union of ranges for each command and pipeline. */
+function merged(ranges: readonly RequestedRange[]): RequestedRange[] {
   const firsts = ranges.filter((range, at) => ranges.findIndex((other) => isAlike(other, range)) === at);
   return firsts.flatMap((first) =>
     joined(ranges.filter((range) => isAlike(range, first))).map((window) => ({ ...first, ...window })),
