@@ -135,7 +135,7 @@ async function agedFiles(
     }
     const counts = await database.rows(
       `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staysCondition(rule, before)}) AS kept ` +
-        `FROM ${readParquet([await fetchFile(lake, table.pathOf(add), fresh)])} GROUP BY load_key`,
+        `FROM ${readParquet([await fetchFile(lake, table.pathOf(add), newPath)])} GROUP BY load_key`,
     );
     for (const { load_key, kept } of counts) (kept === 0n ? found.emptied : found.filled).add(String(load_key));
     found.files.push({ add, derived, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
@@ -204,11 +204,11 @@ async function rewriteBundle(
   const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({
     table: table.schema,
     write: async (metadata: ReadonlyMap<string, string>) => {
-      const source = await fetchFile(lake, path, workspace.fresh);
+      const source = await fetchFile(lake, path, workspace.newPath);
       const local = await writeFiltered(workspace, table.schema, [source], staysCondition(rule, before), metadata);
       // The source is deleted for good, so the rows are counted first; those of the main file have been counted.
       const rows = table === main ? kept : await countRows(workspace.database, source, staysCondition(rule, before));
-      expectRows(table.schema, rows, local.rows);
+      checkRowCount(table.schema, rows, local.rows);
       return local;
     },
   }));
@@ -217,8 +217,8 @@ async function rewriteBundle(
 }
 
 /** Copies a lake's file to the local disk without checking its bytes: damaged files are forgotten too. */
-async function fetchFile({ store }: Lake, path: string, fresh: () => string): Promise<string> {
-  const file = await localFile(store, path, fresh);
+async function fetchFile({ store }: Lake, path: string, newPath: () => string): Promise<string> {
+  const file = await localFile(store, path, newPath);
   if (file !== undefined) return file;
   throw new LedgerlakeError(
     'LAKE_STORE',

@@ -21,7 +21,7 @@ import {
 import { existingLake } from '../../lake/existing-lake.js';
 import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
-import { forgetAskedRanges } from '../../lake/upkeep/asked-ranges.js';
+import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
 import { rowsInLog } from '../../lake/files/new-file.js';
 import { restoreSwapped } from '../../lake/transaction/references.js';
@@ -116,7 +116,7 @@ async function removeAccountRows(
   signal.throwIfAborted();
   const forgets =
     before === undefined ? await forgetAll(lake, account, clock.now()) : await removeAged(lake, account, before, clock);
-  if (before !== undefined) for (const path of await forgetAskedRanges(store, account, before)) spared.add(path);
+  if (before !== undefined) for (const path of await forgetRequestedRanges(store, account, before)) spared.add(path);
   log(`${account}: removed from the tables; erasing the remaining files`);
   // Saved pages may be outside of the lake: those of a lake on S3 are on this machine.
   await eraseState({ lake: address, journal }, account, before === undefined);

@@ -158,7 +158,7 @@ async function createStagedTable(
 /** Writes the new events of open days in `staged_`, with their entries. */
 async function writeChosen(
   fileTarget: FileTarget,
-  { database, fresh }: Workspace,
+  { database, newPath }: Workspace,
   staged: StagedMonth,
 ): Promise<Pick<NewEvents, 'events' | 'entries' | 'net'>> {
   await database.execute(
@@ -168,7 +168,7 @@ async function writeChosen(
   );
   const metadata = metadataOf(fileTarget);
   const write = (table: typeof events, path: string, replaced: string): Promise<LocalParquet> =>
-    writeRows(database, table, {
+    copyRows(database, table, {
       select:
         `SELECT staged.* EXCLUDE (file_row_number)${replaced} FROM ${rowsIn([path], ', file_row_number = true')} ` +
         'AS staged JOIN chosen_ ON staged.event_id = chosen_.event_id ORDER BY staged.file_row_number',

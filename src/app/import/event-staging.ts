@@ -134,7 +134,7 @@ export class EventStaging {
     this.#listener = listener;
     this.#isLoaded = loadedDays(options, family);
     this.#fullChunkBytes = evenChunkBytes(listener.input.bytes, options.limits.chunkBytes);
-    this.undated = new UndatedEvents(resources.workspace.fresh());
+    this.undated = new UndatedEvents(resources.workspace.newPath());
   }
 
   /**
@@ -335,7 +335,7 @@ export class EventStaging {
     const files = (await encoded)[at];
     if (files === undefined) throw new Error(`expected the files of ${month.month}, got none`);
     const localFile = async ({ bytes, rows, stats }: EncodedFile): Promise<LocalParquet> => {
-      return { path: await this.#resources.workspace.keep(bytes), rows, stats, content: contentOf(bytes) };
+      return { path: await this.#resources.workspace.writeLocal(bytes), rows, stats, content: contentOf(bytes) };
     };
     const entries = files.entries && (await localFile(files.entries));
     return { ...month, events: await localFile(files.events), entries, net: files.net };

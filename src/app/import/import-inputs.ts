@@ -5,7 +5,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { familiesOf, type Family, type PipelineTables } from '../../core/columns/table.js';
 import { CheckedFiles } from '../../lake/files/month-files.js';
-import { handled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
+import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addEvents, type InputFiles } from './add-events.js';
@@ -117,7 +117,7 @@ class InputQueue {
     const { workspace, threads, options } = this.#context;
     const dedupIndex = this.#dedupIndex;
     const resources = { workspace: subWorkspace(workspace), threads, dedupIndex };
-    const turn = handled(
+    const turn = markHandled(
       this.#deduplicated.then(() => {
         dedupIndex.nextInput();
       }),
@@ -125,7 +125,7 @@ class InputQueue {
     const signal = AbortSignal.any([options.signal, this.#failed.signal]);
     const handedOut = await handOutLines(input, { ...options, signal }, resources, turn);
     this.#stagings = [...this.#stagings.slice(1 - mostUncommitted), handedOut.staging];
-    const read = handled(deduplicate(handedOut, dedupIndex));
+    const read = markHandled(deduplicate(handedOut, dedupIndex));
     this.#deduplicated = read;
     this.#queueCommit(input, read, resources);
     if (handedOut.failure !== undefined && !isBrokenLine(handedOut.failure.reason)) return false;
@@ -156,7 +156,7 @@ class InputQueue {
       });
       await this.#commit(input, result, resources);
     };
-    const committed = handled(commit());
+    const committed = markHandled(commit());
     this.#commits.push(committed);
     committed.catch((error: unknown) => {
       this.#failed.abort(error);

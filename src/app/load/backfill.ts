@@ -41,7 +41,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
       refresh,
       plan: (lake) => {
         isFirst = lake.accounts().size === 0;
-        const asked = withNeeds(job.pipelines).flatMap((pipeline): AskedRange[] => {
+        const asked = withNeeds(job.pipelines).flatMap((pipeline): RequestedRange[] => {
           const gaps = pipeline.coverage?.(lake, job.account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
         });

@@ -50,7 +50,7 @@ interface LoadPlan {
   readonly pipelines: readonly FinancesPipeline[];
   readonly range: Window;
   /** Ranges to note as requested: the next sync can't detect that they are missing if this run leaves them open. */
-  readonly asked: readonly AskedRange[];
+  readonly asked: readonly RequestedRange[];
 }
 
 /** A run that has ended. */
@@ -70,7 +70,7 @@ interface LoadRequest {
   /** Called with the lake once it is open. */
   readonly opened?: (lake: Lake) => void;
   /** Decides what to load. Called once the run has its lease, with the ranges that earlier runs were asked for and did not load. */
-  readonly plan: (lake: Lake, unfinished: readonly AskedRange[]) => LoadPlan | Promise<LoadPlan>;
+  readonly plan: (lake: Lake, unfinished: readonly RequestedRange[]) => LoadPlan | Promise<LoadPlan>;
   /** The failure of a run that completed, by the state of its lake; undefined: none. */
   readonly judge?: (lake: Lake) => LedgerlakeError | undefined;
   /** Prints the result of the run, which may have failed. */
@@ -179,7 +179,7 @@ async function prepareLake(lake: Lake, { requested, filled }: Target, { retentio
 interface StartedRun {
   readonly plan: LoadPlan;
   /** Ranges that earlier runs were asked for and did not load. */
-  readonly unfinished: readonly AskedRange[];
+  readonly unfinished: readonly RequestedRange[];
   /** Whether the lake has notes of requested ranges. */
   readonly hasNotes: boolean;
 }

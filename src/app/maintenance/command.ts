@@ -89,7 +89,7 @@ export interface FamilySummary {
 interface MaintenanceCommand {
   readonly command: string;
   /** The pipelines whose tables it can change. */
-  readonly pipelines: readonly Tabled[];
+  readonly pipelines: readonly PipelineTables[];
   readonly limits: Limits;
   /** The verb of the summary: `Compacted`. */
   readonly title: string;

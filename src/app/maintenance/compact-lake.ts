@@ -89,7 +89,7 @@ async function dropDamagedHistory({ lake, account, clock, signal, emit }: Mainte
       const { reason = '' } = damaged.get(add.path) ?? {};
       emit({ event: 'history-dropped', file: table.pathOf(add), slice, rows, reason });
     }
-    await lake.drop(removed.map((add) => table.pathOf(add)));
+    await lake.removeFiles(removed.map((add) => table.pathOf(add)));
   }
 }
 

@@ -119,7 +119,7 @@ async function recoverRows(
   );
   if (footer?.account !== account || !pipelines.has(footer.pipeline))
     return doubtful(path, 'its footer names another account or pipeline');
-  const local = (await localFile(store, path, workspace.fresh)) ?? '';
+  const local = (await localFile(store, path, workspace.newPath)) ?? '';
   const fault = await shapeFault(workspace, schema, local);
   if (fault !== undefined) return doubtful(path, fault);
   const loadKeys =

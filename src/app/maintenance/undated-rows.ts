@@ -222,7 +222,7 @@ async function writeMoved(
       `${changed.map(([column, value]) => `${value} AS moved_${column}`).join(', ')}, moved_ids_.new_position AS new_position_ ` +
       `FROM ${rowsIn(paths)} AS old JOIN moved_ids_ ON old.event_id = moved_ids_.old_) ` +
       `ORDER BY moved_effective_at, new_position_${order}`,
-    target: workspace.fresh(),
+    target: workspace.newPath(),
     metadata,
     groupRows: mostGroupRows,
   });

@@ -25,7 +25,7 @@ export interface PlanReport extends Plan {
 }
 
 /** The fields of a pipeline, under stable names. */
-const fields: readonly (readonly [Column, (plan: PipelinePlan) => Cell | undefined])[] = [
+const fields: readonly (readonly [ResultColumn, (plan: PipelinePlan) => ResultCell | undefined])[] = [
   [{ name: 'pipeline', kind: 'text' }, ({ pipeline }) => pipeline],
   [{ name: 'known', kind: 'boolean' }, ({ isKnown }) => isKnown],
   [{ name: 'slices', kind: 'number' }, ({ slices }) => slices],

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { sqlType, type Table, type Column, type Tabled } from '../../core/columns/table.js';
+import { sqlType, type Table, type Column, type PipelineTables } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
@@ -87,12 +87,12 @@ function historyQuery(main: Table, change: 'appeared' | 'vanished', seenAt: numb
 
 /** Writes the rows of `history_` of a month as a file. */
 async function historyFile(
-  { database, fresh }: Workspace,
+  { database, newPath }: Workspace,
   month: string,
   metadata: ReadonlyMap<string, string>,
 ): Promise<SliceFile> {
-  const target = fresh();
-  const local = await writeRows(database, eventHistory, {
+  const target = newPath();
+  const local = await copyRows(database, eventHistory, {
     select:
       `SELECT * EXCLUDE (month_) FROM history_ WHERE month_ = ${literal(month)} ` +
       'ORDER BY effective_at NULLS LAST, event_id, change',
@@ -146,4 +146,4 @@ function packedType(table: Table): Readonly<Record<string, string>> {
 }
 
 /** The history's name for `compact`: it belongs to no single pipeline. */
-export const historyFamily: Tabled = { name: 'event-history', tables: [eventHistory] };
+export const historyFamily: PipelineTables = { name: 'event-history', tables: [eventHistory] };

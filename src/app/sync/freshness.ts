@@ -123,7 +123,7 @@ export function emittingWatermarks(
   emit: Emit,
 ): Emit {
   const emitted = new Map<string, number>();
-  const emitWatermark = (pipeline: Tabled): void => {
+  const emitWatermark = (pipeline: PipelineTables): void => {
     const { name } = pipeline;
     const loaded = loadedWindows(lake, name, mainTable(pipeline).name, account);
     const asked = unfinished.filter((range) => range.pipeline === name);

@@ -29,7 +29,7 @@ export interface SyncPlan {
   /** Look-backs of earlier runs. */
   readonly lookBacks: LookBacks;
   /** Ranges that earlier runs were asked for and did not load. */
-  readonly unfinished: readonly AskedRange[];
+  readonly unfinished: readonly RequestedRange[];
   /** Whether the run is one of several that make up a sync. */
   readonly isInTurns: boolean;
   /** Whether an earlier run of this sync has read a slice, by its label. */

@@ -66,7 +66,7 @@ function refuseOptionsOfOtherLedger(args: CommandArguments, served: keyof typeof
 
 /** Throws a USAGE error for an address that other machines reach, unless that is intended. */
 function refuseWithoutSignIn(host: string, isIntended: boolean): void {
-  if (isIntended || isLoopback(host)) return;
+  if (isIntended || isLoopbackHost(host)) return;
   throw usageError(
     `expected a sign-in for --host ${quoted(host)}, which other machines can reach, got none; set ${idName} and ${secretName}, ` +
       'leave out --host to listen on loopback, or use --allow-open to let everybody read everything',

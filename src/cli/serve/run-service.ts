@@ -39,7 +39,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
     ...service,
     ledger: served.ledger,
     // On another address than loopback clients may use a host name that this machine doesn't know.
-    allowedHosts: allowedHosts ?? (isLoopback(host) ? [] : undefined),
+    allowedHosts: allowedHosts ?? (isLoopbackHost(host) ? [] : undefined),
     sidePages: sidePagesOf(served, isOpen, faultLog),
     onAccess: (access) => {
       log(accessLine(access, clock.now()));

@@ -109,8 +109,8 @@ export class Session {
 const mostTerminalRows = 500;
 
 /** The rows for a terminal, and whether the result has more, which are not fetched. */
-async function firstRows(chunks: AsyncIterable<Rows>): Promise<{ readonly rows: Rows; readonly isCut: boolean }> {
-  const rows: Rows[number][] = [];
+async function firstRows(chunks: AsyncIterable<ResultRows>): Promise<{ readonly rows: ResultRows; readonly isCut: boolean }> {
+  const rows: ResultRows[number][] = [];
   for await (const chunk of chunks) {
     rows.push(...chunk);
     if (rows.length > mostTerminalRows) return { rows: rows.slice(0, mostTerminalRows), isCut: true };

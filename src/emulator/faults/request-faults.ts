@@ -10,8 +10,8 @@ import {
 } from '../../serve/http/outcome.js';
 import type { CheckedRequest } from '../../serve/http/served-operation.js';
 import type { LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
-import type { Answer } from '../../core/http-server/answer.js';
-import { Refusal } from '../../core/http-server/refusal.js';
+import type { HttpAnswer } from '../../core/http-server/answer.js';
+import { HttpRefusal } from '../../core/http-server/refusal.js';
 import {
   faultlessPage,
   type FaultRequest,
@@ -153,7 +153,7 @@ class InjectedFaults implements RequestFaults {
     this.#limit('body-limit', Buffer.byteLength(body));
   }
 
-  finish(answer: Answer): Answer {
+  finish(answer: HttpAnswer): HttpAnswer {
     if (answer.delivery !== 'whole') return answer;
     const { [rateHeader]: announced, ...others } = answer.headers;
     const headers = announced !== undefined && this.#hits('rate-missing') ? others : answer.headers;

@@ -21,8 +21,8 @@ import {
 } from './fault-injection.js';
 import type { Ledger } from './ledger.js';
 import { type ServiceQuota, Quotas } from './quota-meters.js';
-import { failure, Refusal } from '../../core/http-server/refusal.js';
-import { targetOf } from '../../core/http-server/host-rule.js';
+import { failure, HttpRefusal } from '../../core/http-server/refusal.js';
+import { parseTarget } from '../../core/http-server/host-rule.js';
 import { SignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
 
@@ -123,7 +123,7 @@ function emptyExchange(): Exchange {
 export function createAnswers(
   options: AnswerOptions,
   tally = new Tally(),
-): (method: string, target: string, exchange?: Exchange) => Promise<Answer> {
+): (method: string, target: string, exchange?: Exchange) => Promise<HttpAnswer> {
   const service = new Service(options, tally);
   return (method, target, exchange = emptyExchange()) => service.answer({ ...exchange, method, target });
 }
@@ -153,11 +153,11 @@ class Service {
     this.#tokens = new NextTokens(tokenKey);
   }
 
-  async answer(request: HttpRequest): Promise<Answer> {
+  async answer(request: HttpRequest): Promise<HttpAnswer> {
     const requestId = randomUUID();
     const state: RequestState = { request, operation: 'none', faults: noFaults, rate: this.#quotas.rate };
     const outcome = await this.#outcomeOf(state).catch((error: unknown) => {
-      if (error instanceof Refusal) return refused(error);
+      if (error instanceof HttpRefusal) return refused(error);
       this.#options.onFault?.(error, requestId);
       return refused(failure());
     });
@@ -168,7 +168,7 @@ class Service {
   async #outcomeOf(state: RequestState): Promise<Outcome> {
     const { request } = state;
     const now = this.#faults.clock.now();
-    const { path, query } = targetOf(request.target);
+    const { path, query } = parseTarget(request.target);
     if (this.#signIn !== undefined && path === signInPath) return this.#signInOutcome(this.#signIn, state, query);
     const sidePage = this.#options.sidePages?.get(path);
     if (sidePage !== undefined) {
@@ -244,7 +244,7 @@ class Service {
     });
   }
 
-  #answerOf(outcome: Outcome, { operation, rate }: RequestState, requestId: string): Answer {
+  #answerOf(outcome: Outcome, { operation, rate }: RequestState, requestId: string): HttpAnswer {
     const { status, body, headers, delivery = 'whole' } = outcome;
     const hasRate = rate !== undefined && operation !== 'SignIn' && [200, 400, 404].includes(status);
     return {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import type { ServedOperationName } from './counts.js';
-import type { Answer } from '../../core/http-server/answer.js';
+import type { HttpAnswer } from '../../core/http-server/answer.js';
 import type { Outcome } from './outcome.js';
 import type { CheckedRequest } from './served-operation.js';
 import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';

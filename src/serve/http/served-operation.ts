@@ -1,5 +1,5 @@
 import { requestRefusal, invalidInput, tokenExpired } from './outcome.js';
-import type { Refusal } from '../../core/http-server/refusal.js';
+import type { HttpRefusal } from '../../core/http-server/refusal.js';
 import type { ServedOperationName } from './counts.js';
 import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
 import { percentDecoded } from './query-parameters.js';

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.js';
 import { IssuedAccessTokens } from './signed-tokens.js';
 import type { HttpRequest } from '../../core/http-server/answer.js';
 import { type Outcome, accessTokenExpired, denied, refused, requestRefusal } from './outcome.js';
-import type { Refusal } from '../../core/http-server/refusal.js';
+import type { HttpRefusal } from '../../core/http-server/refusal.js';
 
 /** Delay after the first failure, milliseconds; it doubles with each further one. */
 const firstDelayMs = 250;
@@ -202,7 +202,7 @@ export class SignIn {
   }
 
   /** The refusal (403) of a request without a valid access token; undefined: it has one. */
-  refusal(request: HttpRequest, now: number): Refusal | undefined {
+  refusal(request: HttpRequest, now: number): HttpRefusal | undefined {
     const token = headerOf(request, tokenHeader);
     const state = this.#tokens.check(token, now);
     if (state === 'valid') return undefined;

@@ -2,7 +2,7 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { messageOf } from '../../core/errors.js';
 import { Mutex } from '../../core/mutex.js';
 import type { SqlQuery } from './stored-rows.js';
-import type { Cell } from '../../core/text/rows.js';
+import type { ResultCell } from '../../core/text/rows.js';
 
 /** Number of connections: as many as Node's thread pool has threads. */
 const atOnce = 4;
@@ -35,7 +35,7 @@ export class Readers {
   }
 
   /** All rows of a query's result. */
-  async rows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, Cell>>[]> {
+  async rows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, ResultCell>>[]> {
     const reader = this.#free.pop() ?? (await this.#turn());
     try {
       try {
@@ -61,7 +61,7 @@ export class Readers {
    * Runs a query with `largeMemory`, one at a time, as several could exhaust the machine's memory. It can read files
    * only, not tables.
    */
-  #largeRows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, Cell>>[]> {
+  #largeRows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, ResultCell>>[]> {
     return this.#large.run(async () => {
       // A DuckDB that is confined to its folders takes no other settings any more.
       const large = await opened(this.#folders, largeMemory);

@@ -131,7 +131,7 @@ export function eventsOfOrder(
 }
 
 /** The rows of a statement from a cursor on, in order. */
-function rowsAfter(sql: string, parameters: readonly Cell[], after: RowCursor | undefined, count: number): SqlQuery {
+function rowsAfter(sql: string, parameters: readonly ResultCell[], after: RowCursor | undefined, count: number): SqlQuery {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
   return {

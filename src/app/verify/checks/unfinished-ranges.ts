@@ -2,7 +2,7 @@ import type { Emit } from '../../../core/events/run-event.js';
 import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { importedWindows } from '../../../lake/loads/imported-days.js';
-import { readAskedRanges, type AskedNote, type AskedRange } from '../../../lake/upkeep/asked-ranges.js';
+import { readRequestedRanges, type RequestedRangesNote, type RequestedRange } from '../../../lake/upkeep/requested-ranges.js';
 import { shortIsoInstant, loadingCommand } from '../../command-text.js';
 import type { Certificate } from './certificate.js';
 import { mainTablesOf } from './main-tables.js';

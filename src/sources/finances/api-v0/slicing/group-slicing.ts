@@ -102,7 +102,7 @@ function groupForecast(
 /** What the pipeline by date has loaded, and its probe has found. */
 function datedEvents(
   { job: { lake, account }, probed }: ForecastQuestion,
-  byDate: Tabled,
+  byDate: PipelineTables,
 ): Pick<GroupKnowledge, 'byDate' | 'firstByDate'> {
   const page = probed.get(byDate.name);
   const { name: table } = mainTable(byDate);
