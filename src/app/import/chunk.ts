@@ -8,7 +8,7 @@ import type { Window } from '../../core/windows.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
-import { eachEvent, scanPage } from '../../sources/finances/api-v0/finances-page.js';
+import { eachEvent, scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { HashedIds, type IdHashes } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import {
@@ -245,6 +245,7 @@ export class Chunk {
       return member !== undefined && page.tape.kind(member) !== kind.null;
     };
     const content = { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList') };
+    if (!content.hasEvents && !content.hasGroups) refuseOtherResults(page);
     if (content.hasEvents)
       eachEvent(page, (list, event) => {
         this.#flattener.add(page.tape, list, event);
@@ -306,6 +307,24 @@ export class ChunkEncoder {
 interface Content {
   readonly hasEvents: boolean;
   readonly hasGroups: boolean;
+}
+
+/**
+ * An empty page has a token at most: results of another operation, such as transactions, would vanish in silence.
+ *
+ * @throws LedgerlakeError UPSTREAM_BODY
+ */
+function refuseOtherResults({ tape, payload }: ScannedPage): void {
+  for (const key of tape.keys(payload)) {
+    const value = tape.kind(key + 1);
+    if (value !== kind.array && value !== kind.object) continue;
+    const found = tape.stringValue(key).slice(0, 80);
+    throw new LedgerlakeError(
+      'UPSTREAM_BODY',
+      `expected a payload with FinancialEvents or FinancialEventGroupList, found ${found}` +
+        (found === 'transactions' ? ': pages of Finances 2024-06-19 cannot be imported' : ''),
+    );
+  }
 }
 
 function webPage(bytes: Buffer): string {

@@ -24,6 +24,12 @@ test.each([
   ['an error body', '{"errors":[{"code":"QuotaExceeded","message":"slow down"}]}', /errors: .*QuotaExceeded/],
   ['a web page', '<html><body>Bad gateway</body></html>', /a web page \(HTML\).*Bad gateway/],
   ['another object', '{"events":[]}', /"payload" object/],
+  [
+    'a page of transactions',
+    '{"payload":{"transactions":[{"transactionId":"T1"}]}}',
+    /found transactions: .* 2024-06-19/,
+  ],
+  ['a page of another operation', '{"payload":{"Orders":[]}}', /FinancialEventGroupList, found Orders/],
   ['a list of events that is none', '{"payload":{"FinancialEvents":[]}}', /FinancialEvents to be an object/],
   [
     'a group of which nothing in its file tells the day',
