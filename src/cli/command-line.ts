@@ -209,8 +209,8 @@ async function runInTurn(
   }
   const failed = accounts.filter((account) => codes.get(account) !== 0);
   if (isText) {
-    const what = command.name === 'plan' || args.flag('dry-run') ? 'estimated' : 'loaded';
-    const done = `${accounts.length - failed.length} of ${accounts.length} accounts ${what}`;
+    const verb = command.name === 'plan' || args.flag('dry-run') ? 'estimated' : 'loaded';
+    const done = `${accounts.length - failed.length} of ${accounts.length} accounts ${verb}`;
     printResult(`\n${done}${failed.length === 0 ? '' : `; not done: ${failed.join(', ')}`}`);
   }
   if (failed.length === 0) return 0;
@@ -242,9 +242,9 @@ async function complete(typedWords: readonly string[], processContext: ProcessCo
   const [previous = '', current = ''] = words.slice(-2);
   const command = commands.find(({ name }) => words.includes(name));
   const option = command?.options[previous.replace(/^--?/, '')];
-  const named = words.indexOf('--config') + 1;
+  const configIndex = words.indexOf('--config') + 1;
   const completesAccount = previous === '--account' || command?.positional?.name === 'ACTION';
-  const accounts = completesAccount ? await accountNames(named === 0 ? undefined : words[named]) : [];
+  const accounts = completesAccount ? await accountNames(configIndex === 0 ? undefined : words[configIndex]) : [];
   const isFile = option?.type === 'text' && option.choices === undefined && previous !== '--account';
   if (isFile || (command?.positional?.name === 'FILE' && !current.startsWith('-'))) return;
   const { name: argument = '', choices = [] } = command?.positional ?? {};
@@ -286,8 +286,8 @@ async function helpFor(words: readonly string[]): Promise<string | undefined> {
   }
   const { commandHelp, overallHelp } = await import('./help.js');
   const width = proseWidth(process.stdout);
-  const named = options.find((word) => commands.some(({ name }) => name === word));
-  const command = commands.find(({ name }) => name === named);
+  const commandName = options.find((word) => commands.some(({ name }) => name === word));
+  const command = commands.find(({ name }) => name === commandName);
   return command === undefined ? overallHelp(commands, width) : commandHelp(command, width);
 }
 

@@ -34,8 +34,8 @@ export function overallHelp(commands: readonly CommandDefinition[], width: numbe
 
 /** `ledgerlake COMMAND --help`, on lines of up to `width` characters. */
 export async function commandHelp(command: CommandDefinition, width: number): Promise<string> {
-  const { positional, more, options, examples } = command;
-  const text = typeof more === 'string' ? more : await more();
+  const { positional, description, options, examples } = command;
+  const text = typeof description === 'string' ? description : await description();
   return [
     `${program} ${commandShape(command)}`,
     '',

@@ -59,8 +59,8 @@ export async function openListener(
 
 /** The log for errors before a command line is parsed. */
 export async function fallbackListener(words: readonly string[], clock: Clock): Promise<Listener> {
-  const named = words.findLast((word, at) => words[at - 1] === '--log-format' || word.startsWith('--log-format='));
-  const format = named?.replace('--log-format=', '') ?? process.env['LEDGERLAKE_LOG_FORMAT'];
+  const formatWord = words.findLast((word, at) => words[at - 1] === '--log-format' || word.startsWith('--log-format='));
+  const format = formatWord?.replace('--log-format=', '') ?? process.env['LEDGERLAKE_LOG_FORMAT'];
   const verbosity = { verbose: words.includes('--verbose'), quiet: false };
   return openLog(format === 'json' ? 'json' : 'text', verbosity, clock);
 }
@@ -79,10 +79,10 @@ async function readLogSettings(
     import('../app/configuration/settings.js'),
     import('../app/configuration/read-configuration.js'),
   ]);
-  const none: Configuration = { file: undefined, folder: process.cwd(), settings: {}, accounts: new Map() };
+  const noConfiguration: Configuration = { file: undefined, folder: process.cwd(), settings: {}, accounts: new Map() };
   const configuration =
     options['config'] === undefined || ignoresConfiguration === true
-      ? none
+      ? noConfiguration
       : await readConfiguration(args.text('config'), process.env, process.cwd());
   const settings = resolveLogSettings(args.texts(), process.env, configuration);
   if (options['metrics-port'] === undefined) return { ...settings, metricsPort: undefined, metricsFile: undefined };
@@ -148,13 +148,14 @@ async function openLog(
   const terminal = process.stderr;
   const paint = paintIn(isColoured(process.env, terminal.isTTY));
   const painted = paintLevel(paint);
-  const shown = (level: Level, line: string): string => painted(level, folded(complete(line), terminalWidth(terminal)));
+  const formatted = (level: Level, line: string): string =>
+    painted(level, folded(complete(line), terminalWidth(terminal)));
   const isLive = terminal.isTTY && !quiet && process.env['TERM'] !== 'dumb' && !isTrue(process.env['CI']);
   if (!isLive) {
     const write = (line: string): void => {
       terminal.write(`${line}\n`);
     };
-    const options = { verbose, least, paint: shown };
+    const options = { verbose, least, paint: formatted };
     return { emit: plainLog(write, options), close: () => Promise.resolve() };
   }
   const { liveView } = await import('../observe/live-view/live-view.js');
@@ -166,7 +167,7 @@ async function openLog(
       (line) => {
         view.above(line);
       },
-      { verbose, least: lowest, paint: shown },
+      { verbose, least: lowest, paint: formatted },
     );
   const [beforeRun, duringRun] = [lines(least), lines(verbose ? least : 'warn')];
   return {

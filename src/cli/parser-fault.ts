@@ -37,11 +37,11 @@ export function parserFault(message: string, words: readonly string[]): string {
     const hint = meant === undefined ? '' : `did you mean ${meant}? `;
     return `expected ${isOption ? 'an option' : 'a command'}, got ${dashes}${unknown}; ${hint}${help}`;
   }
-  const [, option = '', given = '', offered] =
+  const [, option = '', received = '', offered] =
     /^Invalid values: Argument: (\S+), Given: (.*?), Choices: ("[^"]*"(?:, "[^"]*")*)/.exec(message) ?? [];
   if (offered !== undefined) {
     const choices = offered.replaceAll('"', '').split(', ');
-    const last = given.split(', ').at(-1) ?? '';
+    const last = received.split(', ').at(-1) ?? '';
     const nearest = option === 'region' ? nearestRegion(last.replaceAll('"', '')) : nearestName(last, choices);
     const hint = nearest === undefined ? '' : `did you mean ${nearest}? `;
     return `expected --${option} to be one of ${choices.join(', ')}, got ${last}; ${hint}${help}`;

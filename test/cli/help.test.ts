@@ -19,9 +19,9 @@ describe.each([60, 80, 110])('on %i columns', (width) => {
     expect(long(help)).toEqual([]);
     for (const option of Object.keys({ ...command.options, ...everyOption })) expect(help).toContain(`--${option}`);
     // Nothing is lost where lines are broken anew.
-    const { more } = command;
+    const { description } = command;
     const words = (text: string): string => text.split(/\s+/).join(' ').trim();
-    expect(words(help)).toContain(words(typeof more === 'string' ? more : await more()));
+    expect(words(help)).toContain(words(typeof description === 'string' ? description : await description()));
   });
 });
 

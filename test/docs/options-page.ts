@@ -23,7 +23,13 @@ export async function optionsPage(): Promise<string> {
   ].join('\n');
 }
 
-async function commandSection({ name, positional, more, options, examples }: CommandDefinition): Promise<string> {
+async function commandSection({
+  name,
+  positional,
+  description,
+  options,
+  examples,
+}: CommandDefinition): Promise<string> {
   const word = positional === undefined ? '' : ` [${positional.name}${positional.many ? '..' : ''}]`;
   const rows = Object.entries(options).map(([option, definition]) => optionRow(option, definition));
   if (positional !== undefined) rows.unshift(`| \`${positional.name}\` | ${cell(positional.about)} |`);
@@ -33,7 +39,7 @@ async function commandSection({ name, positional, more, options, examples }: Com
     '```text',
     `ledgerlake ${name}${word}`,
     '',
-    typeof more === 'string' ? more : await more(),
+    typeof description === 'string' ? description : await description(),
     '```',
     '',
     '| option | |',

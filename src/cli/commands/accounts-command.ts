@@ -11,7 +11,7 @@ export const accountsCommand: CommandDefinition = {
     about: '`check`, and the accounts to check [default: all]',
   },
   about: 'List the configured accounts, or check that they can sign in',
-  more:
+  description:
     'Lists the accounts of ledgerlake.config.json and the environment, and which of their credentials are set, never the\n' +
     'values. `accounts check` signs in each account, sends one small request, and reports what to check. The exit code is 1\n' +
     'if an account fails, 2 if one is misconfigured.',

@@ -13,7 +13,7 @@ export const completionCommand: CommandDefinition = {
     about: 'bash, zsh or fish [default: from the variable SHELL]',
   },
   about: "Print a shell's completion script",
-  more:
+  description:
     'Prints a script that completes commands, options, their values, pipelines and configured accounts on Tab. In bash and ' +
     'zsh, Tab completes file names if none of these matches.\n\n' +
     '  bash  source <(ledgerlake completion bash)   in ~/.bashrc; bash 4 or later\n' +

@@ -9,7 +9,7 @@ export const enqueueCommand: CommandDefinition = {
   name: 'enqueue',
   positional: { name: 'ACTION', many: true, choices: actions, about: 'As above, and the accounts [default: all]' },
   about: 'Add accounts to the queue of a fleet, and manage the queue',
-  more: [
+  description: [
     'Adds jobs for accounts to a queue in Redis or Valkey (REDIS_URL); `ledgerlake worker` runs them.',
     '',
     '  all       a backfill now, and a sync each night; run it again when accounts are added or removed [default]',

@@ -7,7 +7,7 @@ export const exportCommand: CommandDefinition = {
   name: 'export',
   positional: { name: 'FORMAT', many: true, about: exportFormats.join(' or '), choices: exportFormats },
   about: 'Write Iceberg metadata or symlink manifests of the tables',
-  more:
+  description:
     'iceberg writes Apache Iceberg metadata (version 2) of every table to LAKE/_iceberg/TABLE. symlinks writes a manifest of\n' +
     'each partition to LAKE/TABLE/_symlink_format_manifest, for Redshift Spectrum, Hive and Presto. Both refer to the same\n' +
     'data files: nothing is copied, and what has not changed is not rewritten. With the setting `export` each run exports\n' +

@@ -6,7 +6,7 @@ import { readLakeSettings } from '../options/command-settings.js';
 export const forgetCommand: CommandDefinition = {
   name: 'forget',
   about: "Remove an account's data for good",
-  more:
+  description:
     'Removes rows, raw bytes, replaced files and their entries in the logs. With --before it removes only what is older.\n' +
     'Those days stay marked as loaded, so that no run requests them again. No other run may use the lake meanwhile.',
   options: {

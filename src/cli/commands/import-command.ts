@@ -9,7 +9,7 @@ export const importCommand: CommandDefinition = {
     about: 'Saved response bodies, one per line, plain or gzip; - for standard input',
   },
   about: 'Load saved response bodies',
-  more:
+  description:
     'Loads saved responses of the service, one body per line ({"payload":{...}}), without a request: events into events\n' +
     'and entries, lists of groups into groups. It stores rows by whole UTC days. It skips days that are already loaded;\n' +
     'a later load of a day replaces the imported rows. A second import of the same file changes nothing.',

@@ -13,7 +13,7 @@ export const initCommand: CommandDefinition = {
     choices: ['pipeline'],
   },
   about: 'Write a first configuration, with every setting explained',
-  more:
+  description:
     'Writes ledgerlake.config.json with one account, whose secrets come from environment variables, and with a comment on\n' +
     'every setting. On a terminal it asks for the name and the region. `init pipeline NAME` writes a template of a custom\n' +
     'pipeline, PIPELINES/NAME.mjs. It never overwrites a file.',

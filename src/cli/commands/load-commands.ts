@@ -40,7 +40,7 @@ export const backfillCommand: CommandDefinition = {
   name: 'backfill',
   positional: backfillPositional,
   about: 'Load a date range into the lake',
-  more: async () => {
+  description: async () => {
     const { pipelines } = await import('../../../pipelines/all-pipelines.js');
     return [
       'Loads the parts of a date range that are not loaded yet. Without PIPELINE it runs those of --api: for v0 the first three.',
@@ -108,7 +108,7 @@ export const planCommand: CommandDefinition = {
   name: 'plan',
   positional: { ...backfillPositional, about: 'Pipelines to estimate' },
   about: 'Estimate what a backfill would do',
-  more: [
+  description: [
     'Estimates a backfill with the same options: slices, requests, time under the quota, bytes, files, and how much is',
     'already loaded. It estimates from the lake, and with --probe also from a few requests, at most three for each',
     'pipeline; it does not probe custom pipelines. Without --probe it sends no request. It changes nothing.',
@@ -146,7 +146,7 @@ export const syncCommand: CommandDefinition = {
   name: 'sync',
   positional: { name: 'PIPELINE', many: true, about: 'Pipelines to run [default: those of --api]' },
   about: 'Load what is new, and look back for what arrived late',
-  more: [
+  description: [
     'Loads from the newest loaded instant until five minutes ago; into an empty lake, the last 90 days. It also reads',
     'again the last 2 days on each run, the last 14 once a week, the last 35 once a month, and settlements that are open or',
     'have closed since they were read. event_history records what changed.',

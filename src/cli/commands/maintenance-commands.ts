@@ -23,7 +23,7 @@ export const compactCommand: CommandDefinition = {
   name: 'compact',
   positional,
   about: 'Merge small files, and compress loaded files further',
-  more:
+  description:
     'Merges the small files of each month into files of about 128 MB with the strongest compression, and recompresses\n' +
     'larger files that a run wrote. Readers see the old files or the new one, never both. It can be stopped at any time; a\n' +
     'second run changes nothing.',
@@ -49,7 +49,7 @@ export const rebuildCommand: CommandDefinition = {
   name: 'rebuild',
   positional,
   about: 'Re-derive the entries from the stored bytes',
-  more:
+  description:
     'Re-derives the tables entries, group_entries and order_entries from the raw bytes of their events, without a\n' +
     'request. Files whose content stays the same are not replaced. With --pipelines it also re-derives the rows of custom\n' +
     'pipelines, such as columns that were added to a definition.\n' +

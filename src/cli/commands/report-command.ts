@@ -4,7 +4,7 @@ import { readLake } from '../options/command-settings.js';
 export const reportCommand: CommandDefinition = {
   name: 'report',
   about: 'Write an HTML report of the lake',
-  more:
+  description:
     'Writes one self-contained HTML file: earnings by month, where each 100 of sales goes, settlements and their totals\n' +
     'with the entries behind them, fees, SKUs, refunds, coverage, late arrivals and warnings. Each currency has separate\n' +
     'figures. It overwrites no file except an earlier report.',

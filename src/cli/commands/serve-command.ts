@@ -84,7 +84,7 @@ function hostsOf(text: string): readonly string[] {
 export const serveCommand: CommandDefinition = {
   name: 'serve',
   about: 'Serve the Financial Events Service over HTTP, from a lake or a synthetic seller',
-  more: async () => {
+  description: async () => {
     const { faultLines } = await import('../../emulator/faults/fault-settings.js');
     return (
       'Serves the Financial Events Service from the stored bytes of the lake --lake, or without --lake from a synthetic\n' +

@@ -6,7 +6,7 @@ import { readConfigured, readLakeSettings } from '../options/command-settings.js
 export const statusCommand: CommandDefinition = {
   name: 'status',
   about: 'Show what the lake holds and what is missing',
-  more:
+  description:
     'Shows which days are loaded, which settlements are open, which runs are active or have died, and the command that\n' +
     'loads the gaps. It reads only the logs of the tables.',
   options: {

@@ -5,7 +5,7 @@ import { readLake } from '../options/command-settings.js';
 export const verifyCommand: CommandDefinition = {
   name: 'verify',
   about: 'Prove the lake: files, counts, hashes, money, settlements',
-  more:
+  description:
     'Compares every file with the log, the entries with the events they are derived from, and the settlements with their\n' +
     'totals. The exit code is 1 if anything is wrong with the lake. If the service contradicts itself, verify reports a\n' +
     'finding, which makes the exit code 1 only with --strict.',

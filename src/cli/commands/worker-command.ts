@@ -6,7 +6,7 @@ import { readFleetAccounts, readSettings } from '../options/command-settings.js'
 export const workerCommand: CommandDefinition = {
   name: 'worker',
   about: 'Load accounts of a fleet until stopped, several at once',
-  more: [
+  description: [
     'Takes accounts from a queue in Redis or Valkey (REDIS_URL), which `ledgerlake enqueue` fills, and loads each for a time',
     'slice. Any number of workers can share the queue; one worker at a time loads an account. On SIGTERM the worker ends its',
     'time slices, and returns the remaining work to the queue.',

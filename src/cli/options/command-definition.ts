@@ -134,7 +134,7 @@ export interface CommandDefinition {
   /** One line, for the list of commands. */
   readonly about: string;
   /** A few sentences for the command's help; a function where they need an import. */
-  readonly more: string | (() => Promise<string>);
+  readonly description: string | (() => Promise<string>);
   readonly options: Readonly<Record<string, OptionDefinition>>;
   /** Whether it runs for several accounts, in turn. */
   readonly takesAccounts?: boolean;

@@ -57,7 +57,7 @@ export async function openServedLake(
 
 /** Explains each SQL error once per message, as clients retry and the search for a damaged file may read all files. */
 function faultExplainer(location: string, clock: Clock): (error: unknown) => Promise<unknown> {
-  let known: { readonly message: string; readonly fault: Promise<unknown> } | undefined;
+  let explained: { readonly message: string; readonly fault: Promise<unknown> } | undefined;
   const explain = async (error: unknown): Promise<unknown> => {
     const lake = await Lake.open(openStore(location, { clock }), allTables, clock);
     const { fileFault } = await import('../../app/query/file-fault.js');
@@ -66,8 +66,8 @@ function faultExplainer(location: string, clock: Clock): (error: unknown) => Pro
   return (error) => {
     if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return Promise.resolve(error);
     const { message } = error;
-    if (known?.message !== message) known = { message, fault: explain(error) };
-    return known.fault;
+    if (explained?.message !== message) explained = { message, fault: explain(error) };
+    return explained.fault;
   };
 }
 

@@ -158,8 +158,8 @@ export class Destination {
   }
 
   /** Runs a function that writes results; where it throws, a file gets none of them. */
-  whole<T>(write: () => Promise<T>): Promise<T> {
-    return this.#file === undefined ? write() : this.#file.atomically(write);
+  atomically<T>(write: () => Promise<T>): Promise<T> {
+    return this.#file === undefined ? write() : this.#file.whole(write);
   }
 
   /** Drops an unfinished file. */

@@ -55,7 +55,7 @@ class Shell {
   readonly #screen: Writable;
   /** Undefined without a terminal. */
   readonly #history: ShellHistory | undefined;
-  readonly #lines: Interface;
+  readonly #readline: Interface;
   readonly #typedLines: AsyncIterable<string>;
   readonly #reader = new StatementReader();
   /** Number of typed lines that are not processed. */
@@ -73,19 +73,19 @@ class Shell {
     this.#history = history;
     this.#isInteractive = input.isTTY === true;
     this.#screen = output.isTTY === true ? output : errorOutput;
-    this.#lines = this.#openLines();
+    this.#readline = this.#openLines();
     // A closed terminal ends the input.
     input.on('error', () => {
       this.close();
     });
     // Lines that arrive before the iterator exists would be lost.
-    this.#typedLines = this.#lines[Symbol.asyncIterator]();
-    this.#lines.on('history', (entries: string[]) => history?.recallFrom(entries));
-    this.#lines.on('line', () => {
+    this.#typedLines = this.#readline[Symbol.asyncIterator]();
+    this.#readline.on('history', (entries: string[]) => history?.recallFrom(entries));
+    this.#readline.on('line', () => {
       this.#isLeaving = false;
       this.#waiting++;
     });
-    this.#lines.on('SIGINT', () => {
+    this.#readline.on('SIGINT', () => {
       this.#interrupt();
     });
   }
@@ -111,7 +111,7 @@ class Shell {
   }
 
   close(): void {
-    this.#lines.close();
+    this.#readline.close();
   }
 
   get #exitCode(): 0 | 1 {
@@ -132,8 +132,8 @@ class Shell {
 
   #prompt(): void {
     if (!this.#isInteractive) return;
-    this.#lines.setPrompt(this.#reader.pending ? '...> '.padStart(prompt.length) : prompt);
-    this.#lines.prompt();
+    this.#readline.setPrompt(this.#reader.pending ? '...> '.padStart(prompt.length) : prompt);
+    this.#readline.prompt();
   }
 
   /** The completions of a line. */
@@ -149,7 +149,7 @@ class Shell {
 
   /** Ctrl-C: cancels the running statement, else drops the typed lines, else leaves the shell the second time. */
   #interrupt(): void {
-    const lines = this.#lines;
+    const lines = this.#readline;
     const isTyping = this.#reader.pending || lines.line !== '';
     if (this.#waiting > 0 && !this.#cancel.signal.aborted) {
       this.#cancel.abort(new LedgerlakeError('SQL', 'the statement was cancelled'));
@@ -193,7 +193,7 @@ class Shell {
     await this.#catalog?.catch(() => undefined);
     this.#catalog = undefined;
     const cancelOrStop = signal === undefined ? this.#cancel.signal : AbortSignal.any([signal, this.#cancel.signal]);
-    return destination.whole(() => session.run(statement, cancelOrStop));
+    return destination.atomically(() => session.run(statement, cancelOrStop));
   }
 
   /** Runs a step and reports its failure. Resolves to false once the output has no reader. */

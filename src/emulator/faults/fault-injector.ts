@@ -8,7 +8,7 @@ import {
   faultRules,
 } from './fault-settings.js';
 
-/** The settings, seed and clock that decide hits, and the receiver of their counts. */
+/** The settings, seed and clock that determine hits, and the receiver of their counts. */
 interface FaultInjectorOptions {
   readonly faults: Faults;
   /** Seed of all random faults. */
@@ -25,7 +25,7 @@ interface FaultInjectorOptions {
 export class FaultInjector {
   readonly #options: FaultInjectorOptions;
   /** Number of hits by kind, spells counted once. */
-  readonly #struck = new Map<string, number>();
+  readonly #hitCounts = new Map<string, number>();
   /** End of the current spell by kind and operation, milliseconds since 1970. */
   readonly #spells = new Map<string, number>();
 
@@ -35,13 +35,13 @@ export class FaultInjector {
     this.#options = options;
   }
 
-  /** Whether a kind is switched on by name, not through `all`. */
+  /** Whether a kind is enabled by name, not through `all`. */
   has(kind: FaultKind): boolean {
     return this.#options.faults[kind] !== undefined;
   }
 
   amount(kind: FaultKind): number {
-    return this.#options.faults[kind]?.amount ?? faultRules[kind].amount?.usual ?? 0;
+    return this.#options.faults[kind]?.amount ?? faultRules[kind].amount?.default ?? 0;
   }
 
   /**
@@ -55,12 +55,12 @@ export class FaultInjector {
     if (rule.only?.includes(request.operation) === false) return false;
     const settings = faults[kind];
     const spell = rule.spellMs?.(this.amount(kind));
-    const struck =
+    const isHit =
       settings === undefined
-        ? faults.all !== undefined && this.#drawn(request) === kind && this.#isHit('all', faults.all, request)
+        ? faults.all !== undefined && this.#passingFault(request) === kind && this.#isHit('all', faults.all, request)
         : this.#isHit(kind, spell === undefined ? settings : { forMs: spell, ...settings }, request);
-    if (struck) hit(kind);
-    return struck;
+    if (isHit) hit(kind);
+    return isHit;
   }
 
   /**
@@ -87,15 +87,15 @@ export class FaultInjector {
     if (when?.(request) === false) return false;
     const spell = `${kind} ${request.operation}`;
     if (now() < (this.#spells.get(spell) ?? -Infinity)) return true;
-    const struck = this.#struck.get(kind) ?? 0;
-    if (struck >= times || draw(seed, kind, request.number) >= share) return false;
-    this.#struck.set(kind, struck + 1);
+    const count = this.#hitCounts.get(kind) ?? 0;
+    if (count >= times || draw(seed, kind, request.number) >= share) return false;
+    this.#hitCounts.set(kind, count + 1);
     if (forMs !== undefined) this.#spells.set(spell, now() + forMs);
     return true;
   }
 
-  /** The passing fault that `all` stands for in this request. */
-  #drawn({ operation, number, hasToken }: FaultRequest): FaultKind | undefined {
+  /** The passing fault that `all` draws for this request. */
+  #passingFault({ operation, number, hasToken }: FaultRequest): FaultKind | undefined {
     const { seed, signIn } = this.#options;
     const kinds = faultKinds.filter((kind) => {
       const { passing, signIn: hitsSignIn } = faultRules[kind];

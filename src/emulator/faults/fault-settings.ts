@@ -19,12 +19,12 @@ export interface FaultSettings {
    * `when` allows are hit until it ends.
    */
   readonly forMs?: number | undefined;
-  /** Amount in the unit of the kind's rule, such as minutes, days or pages; default: that of the kind. */
+  /** Amount in the unit of the kind, such as minutes, days or pages; default: that of the kind. */
   readonly amount?: number | undefined;
 }
 
 /**
- * The faults that are switched on. `all` hits its share of the requests with one of the passing faults that have no
+ * The enabled faults. `all` hits its share of the requests with one of the passing faults that have no
  * entry themselves, each with the same probability.
  */
 export type Faults = Readonly<Partial<Record<FaultKind | 'all', FaultSettings | undefined>>>;
@@ -63,12 +63,12 @@ export function checkFaults(faults: Faults): void {
 }
 
 const decimal = String.raw`\d{1,15}(?:\.\d{1,15})?`;
-const shape = new RegExp(`^(?<kind>[a-z\\d-]+)(?::(?<amount>${decimal}))?(?:=(?<share>${decimal}))?$`);
+const entryPattern = new RegExp(`^(?<kind>[a-z\\d-]+)(?::(?<amount>${decimal}))?(?:=(?<share>${decimal}))?$`);
 
-function wrong(entry: string, why: string): Error {
+function invalidEntry(entry: string, reason: string): Error {
   return usageError(
     `expected --faults to be a comma-separated list of KIND, KIND=SHARE or KIND:N=SHARE, got ` +
-      `${JSON.stringify(entry.slice(0, 80))} (${why}); the kinds are ${[...faultKinds, 'all'].join(', ')}`,
+      `${JSON.stringify(entry.slice(0, 80))} (${reason}); the kinds are ${[...faultKinds, 'all'].join(', ')}`,
   );
 }
 
@@ -80,12 +80,12 @@ function wrong(entry: string, why: string): Error {
  */
 export function parseFaults(text: string): Faults {
   const faults: Record<string, FaultSettings> = {};
-  for (const entry of text.split(',').map((piece) => piece.trim())) {
-    const { kind, amount, share } = shape.exec(entry)?.groups ?? {};
-    if (kind === undefined) throw wrong(entry, 'not of that form');
-    if (kind !== 'all' && !isFaultKind(kind)) throw wrong(entry, 'no such kind');
-    if (Object.hasOwn(faults, kind)) throw wrong(entry, 'given twice');
-    if (kind === 'all' && share === undefined) throw wrong(entry, 'all needs a share');
+  for (const entry of text.split(',').map((entry) => entry.trim())) {
+    const { kind, amount, share } = entryPattern.exec(entry)?.groups ?? {};
+    if (kind === undefined) throw invalidEntry(entry, 'not of that form');
+    if (kind !== 'all' && !isFaultKind(kind)) throw invalidEntry(entry, 'no such kind');
+    if (Object.hasOwn(faults, kind)) throw invalidEntry(entry, 'given twice');
+    if (kind === 'all' && share === undefined) throw invalidEntry(entry, 'all needs a share');
     faults[kind] = {
       ...(amount !== undefined && { amount: Number(amount) }),
       ...(share !== undefined && { share: Number(share) }),
@@ -93,7 +93,7 @@ export function parseFaults(text: string): Faults {
     try {
       checkFaults({ [kind]: faults[kind] });
     } catch (error) {
-      throw wrong(entry, error instanceof Error ? error.message : String(error));
+      throw invalidEntry(entry, error instanceof Error ? error.message : String(error));
     }
   }
   return faults;
@@ -101,9 +101,9 @@ export function parseFaults(text: string): Faults {
 
 /** A known deviation of the live service from its specification. */
 interface FaultRule {
-  /** The effect on a client, in one line for the help; `N` stands for the amount. */
+  /** The effect on a client, in one line for the help; `N` is the amount. */
   readonly about: string;
-  /** The set that a share is taken of; `none`: the fault applies to the whole service, and there is no choice. */
+  /** The set that a share is taken of; `none`: the fault applies to the whole service, and nothing is drawn. */
   readonly shareOf: 'requests' | 'events' | 'groups' | 'transactions' | 'none';
   /** Default share. */
   readonly share: number;
@@ -121,13 +121,13 @@ interface FaultRule {
 interface FaultAmount {
   readonly unit: string;
   /** Default amount. */
-  readonly usual: number;
+  readonly default: number;
   /** Whether amounts are whole numbers from 1 on; else any number above 0. */
   readonly whole: boolean;
 }
 
-const whole = (usual: number, unit: string): FaultAmount => ({ usual, unit, whole: true });
-const some = (usual: number, unit: string): FaultAmount => ({ usual, unit, whole: false });
+const wholeAmount = (value: number, unit: string): FaultAmount => ({ default: value, unit, whole: true });
+const decimalAmount = (value: number, unit: string): FaultAmount => ({ default: value, unit, whole: false });
 
 /** A fault that replaces or damages one answer; the next attempt succeeds. */
 const passing = { shareOf: 'requests', share: 1, passing: true } as const;
@@ -135,25 +135,25 @@ const requests = { shareOf: 'requests', share: 1 } as const;
 const service = { shareOf: 'none', share: 1 } as const;
 const transactions = { shareOf: 'transactions', share: 1 } as const;
 /** A fault that hits requests to Finances 2024-06-19 alone. */
-const newer = { ...requests, only: Object.keys(operations) as OperationName[] };
+const transactionRequests = { ...requests, only: Object.keys(operations) as OperationName[] };
 
-const table = {
+const rules = {
   throttled: { ...passing, about: '429 under the quota, without Retry-After' },
   'throttled-retry-after': {
     ...passing,
-    amount: whole(2, 'seconds'),
+    amount: wholeAmount(2, 'seconds'),
     about: '429 under the quota, with Retry-After: N',
   },
   'throttled-spell': {
     ...requests,
-    amount: some(5, 'minutes'),
+    amount: decimalAmount(5, 'minutes'),
     spellMs: (minutes) => minutes * 60_000,
     about: '429 for N minutes, for one operation',
   },
   'rate-missing': { ...passing, about: 'an answer without x-amzn-RateLimit-Limit' },
   'rate-changed': {
     ...requests,
-    amount: some(0.25, 'requests per second'),
+    amount: decimalAmount(0.25, 'requests per second'),
     spellMs: () => Infinity,
     about: 'a new rate of N per second, applied and announced from the first hit on',
   },
@@ -162,28 +162,32 @@ const table = {
     ...requests,
     // Other operations have no parameter for the page size.
     only: Object.keys(eventOperations) as EventOperation[],
-    amount: whole(50, 'results'),
+    amount: wholeAmount(50, 'results'),
     about: '400 InvalidInput if the requested page size is larger than N results',
   },
   'body-limit': {
     ...requests,
-    amount: whole(10_000_000, 'bytes'),
+    amount: wholeAmount(10_000_000, 'bytes'),
     about: '400 InvalidInput if the body would be larger than N bytes',
   },
   'window-limit': {
     ...requests,
-    amount: some(14, 'days'),
+    amount: decimalAmount(14, 'days'),
     about: '400 InvalidInput for a window of events of more than N days',
   },
-  'chain-limit': { ...requests, amount: whole(150, 'pages'), about: '400 InvalidInput beyond N pages of a chain' },
+  'chain-limit': {
+    ...requests,
+    amount: wholeAmount(150, 'pages'),
+    about: '400 InvalidInput beyond N pages of a chain',
+  },
   'group-limit': {
     ...requests,
-    amount: whole(15_300, 'events'),
+    amount: wholeAmount(15_300, 'events'),
     about: '400 InvalidInput at the page that takes a group beyond N events',
   },
   'token-expired': {
     ...requests,
-    amount: some(25, 'minutes'),
+    amount: decimalAmount(25, 'minutes'),
     about: '400 "token duration is N minutes" for a younger NextToken, which stays invalid',
   },
   'access-token-expired': {
@@ -202,29 +206,29 @@ const table = {
   'no-body': { ...passing, signIn: true, about: 'headers, and a body that never arrives' },
   'empty-page': { ...passing, about: 'a page without results that has a NextToken' },
   'token-loop': { ...passing, about: 'a page whose NextToken is the one of its request' },
-  'clock-fast': { ...service, amount: some(5, 'minutes'), about: "the service's clock is N minutes fast" },
-  'clock-slow': { ...service, amount: some(5, 'minutes'), about: "the service's clock is N minutes slow" },
+  'clock-fast': { ...service, amount: decimalAmount(5, 'minutes'), about: "the service's clock is N minutes fast" },
+  'clock-slow': { ...service, amount: decimalAmount(5, 'minutes'), about: "the service's clock is N minutes slow" },
   'deferred-events': {
     shareOf: 'events',
     share: 0.1,
-    amount: some(14, 'days'),
+    amount: decimalAmount(14, 'days'),
     about: 'events that appear N days after the date they carry',
   },
   'recent-incomplete': {
     shareOf: 'events',
     share: 0.5,
-    amount: some(48, 'hours'),
+    amount: decimalAmount(48, 'hours'),
     about: 'events of the last N hours that appear late, each after a different delay',
   },
   'groups-missing': {
     ...requests,
-    amount: whole(2, 'groups'),
+    amount: wholeAmount(2, 'groups'),
     about: 'a list that omits about one group in N, different ones each time',
   },
   'total-missing': {
     shareOf: 'groups',
     share: 1,
-    amount: some(24, 'hours'),
+    amount: decimalAmount(24, 'hours'),
     about: 'groups without OriginalTotal for N hours after they close',
   },
   'unknown-list': {
@@ -232,17 +236,21 @@ const table = {
     share: 0,
     about: 'PerformanceBondRefundEventList in every body, empty or with a SHARE of events',
   },
-  'page-twice': { ...newer, share: 0.2, about: '2024-06-19: a page that its NextToken returns once more' },
-  'null-token': { ...newer, about: '2024-06-19: a last page with "nextToken":null' },
-  'no-list': { ...newer, about: '2024-06-19: 200 without the list of results' },
+  'page-twice': {
+    ...transactionRequests,
+    share: 0.2,
+    about: '2024-06-19: a page that its NextToken returns once more',
+  },
+  'null-token': { ...transactionRequests, about: '2024-06-19: a last page with "nextToken":null' },
+  'no-list': { ...transactionRequests, about: '2024-06-19: 200 without the list of results' },
   'deep-500': {
-    ...newer,
+    ...transactionRequests,
     only: ['listTransactions'],
-    amount: some(14, 'days'),
+    amount: decimalAmount(14, 'days'),
     about: '2024-06-19: 500 on each later page of more than N days',
   },
   'token-without-arguments': {
-    ...newer,
+    ...transactionRequests,
     about: '2024-06-19: a nextToken valid without the parameters of the first request',
   },
   'null-lists': { ...transactions, about: '2024-06-19: lists that are null or absent where they are empty' },
@@ -251,35 +259,35 @@ const table = {
   'early-release': {
     ...transactions,
     share: 0.2,
-    amount: some(3, 'days'),
+    amount: decimalAmount(3, 'days'),
     about: '2024-06-19: sales released N days before their maturity date',
   },
   withdrawn: {
     ...transactions,
     share: 0.2,
-    amount: some(2, 'days'),
+    amount: decimalAmount(2, 'days'),
     about: '2024-06-19: deferred sales that disappear for good N days before they mature',
   },
   'no-transactions': { ...service, about: '2024-06-19: an account without any results' },
-  'history-limit': { ...service, amount: some(730, 'days'), about: 'no results older than N days' },
+  'history-limit': { ...service, amount: decimalAmount(730, 'days'), about: 'no results older than N days' },
 } as const satisfies Record<string, FaultRule>;
 
-export type FaultKind = keyof typeof table;
+export type FaultKind = keyof typeof rules;
 
 /** All kinds of faults, in the order of the help. */
-export const faultRules: Readonly<Record<FaultKind, FaultRule>> = table;
+export const faultRules: Readonly<Record<FaultKind, FaultRule>> = rules;
 
-export const faultKinds = Object.keys(table) as readonly FaultKind[];
+export const faultKinds = Object.keys(rules) as readonly FaultKind[];
 
 function isFaultKind(text: string): text is FaultKind {
-  return Object.hasOwn(table, text);
+  return Object.hasOwn(rules, text);
 }
 
 /** The help: one line for each kind with its default amount; `*` marks the kinds that `all` draws among. */
 export function faultLines(): readonly string[] {
   const forms = faultKinds.map((kind) => {
     const { amount, passing } = faultRules[kind];
-    return `${kind}${amount === undefined ? '' : `:${amount.usual}`}${passing === true ? ' *' : ''}`;
+    return `${kind}${amount === undefined ? '' : `:${amount.default}`}${passing === true ? ' *' : ''}`;
   });
   const width = Math.max(...forms.map(({ length }) => length)) + 2;
   return faultKinds.map((kind, index) => `${(forms[index] ?? kind).padEnd(width)}${faultRules[kind].about}`);

@@ -58,7 +58,7 @@ function isLongPosted({ chain: { after, before, asOf } }: CheckedRequest, days: 
   return after !== undefined && (before ?? asOf) - after > days * dayMs;
 }
 
-/** Faults that later requests meet again: the expired tokens stay invalid, and a target is refused only once. */
+/** Faults of earlier requests: expired tokens stay invalid, and the repetition of a refused request succeeds. */
 interface FaultMemory {
   /** Targets of requests that were refused once and pass the next time. */
   readonly refusedTargets: Set<string>;

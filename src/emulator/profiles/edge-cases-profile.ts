@@ -21,7 +21,7 @@ import {
 function spellings(text: string): Spellings {
   const plain = JSON.stringify(text);
   const ascii = plain
-    .replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replace(/[\u007f-\uffff]/g, (codeUnit) => `\\u${codeUnit.charCodeAt(0).toString(16).padStart(4, '0')}`)
     .replaceAll('/', '\\/');
   return ascii === plain ? [plain] : [plain, ascii];
 }
@@ -120,11 +120,11 @@ const blockCounts: ReadonlyMap<EventListName, number> = new Map([
 ]);
 
 function itemOf(draw: Draw, marketplace: Marketplace, taxRate: number, isFulfilled: boolean): OrderItem {
-  const quantity = draw.once(6) ? draw.between(2, 5) : 1;
-  const price = draw.once(12) ? draw.between(10, 90) * 1000 : draw.between(4, 60) * 100 - draw.pick([1, 5, 50]);
+  const quantity = draw.oneIn(6) ? draw.between(2, 5) : 1;
+  const price = draw.oneIn(12) ? draw.between(10, 90) * 1000 : draw.between(4, 60) * 100 - draw.pick([1, 5, 50]);
   const principal = price * marketplace.level * quantity;
-  const shipping = draw.once(5) ? draw.between(199, 899) * marketplace.level : 0;
-  const promotion = draw.once(6) ? -percent(principal, draw.between(5, 20)) : 0;
+  const shipping = draw.oneIn(5) ? draw.between(199, 899) * marketplace.level : 0;
+  const promotion = draw.oneIn(6) ? -percent(principal, draw.between(5, 20)) : 0;
   return {
     product: draw.pick(products),
     orderItemId: draw.digits(14),
@@ -133,23 +133,23 @@ function itemOf(draw: Draw, marketplace: Marketplace, taxRate: number, isFulfill
     tax: percent(principal, taxRate),
     shipping,
     shippingTax: percent(shipping, taxRate),
-    giftwrap: draw.once(20) ? 399 * marketplace.level : 0,
+    giftwrap: draw.oneIn(20) ? 399 * marketplace.level : 0,
     promotion,
     promotionId: promotion === 0 ? '' : draw.code(10),
     commission: -percent(principal + shipping, draw.pick([8, 12, 15])),
     fulfilment: isFulfilled ? -draw.between(250, 990) * marketplace.level * quantity : 0,
     digitalServices: 0,
-    points: marketplace.currency === 'JPY' ? -percent(principal, 1) : draw.once(8) ? -draw.between(1, 99) : 0,
+    points: marketplace.currency === 'JPY' ? -percent(principal, 1) : draw.oneIn(8) ? -draw.between(1, 99) : 0,
   };
 }
 
 function drawOrder(draw: Draw, marketplace: Marketplace): Order {
   const facilitated = draw.below(4) > 0;
-  const sellerOrderId = draw.once(10) ? `WEB-${draw.digits(7)}` : undefined;
+  const sellerOrderId = draw.oneIn(10) ? `WEB-${draw.digits(7)}` : undefined;
   const taxRate = draw.pick([0, 5, 7, 8, 10, 16]);
   const isFulfilled = draw.below(3) > 0;
   const first = itemOf(draw, marketplace, taxRate, isFulfilled);
-  if (!draw.once(5)) return { facilitated, sellerOrderId, items: [first] };
+  if (!draw.oneIn(5)) return { facilitated, sellerOrderId, items: [first] };
   const more = Array.from({ length: draw.between(1, 2) }, () => itemOf(draw, marketplace, taxRate, isFulfilled));
   return { facilitated, sellerOrderId, items: [first, ...more] };
 }

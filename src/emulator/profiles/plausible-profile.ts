@@ -16,7 +16,7 @@ import {
 } from './seller-profile.js';
 
 /** A marketplace with its taxes and prices. */
-interface Trade extends Marketplace {
+interface PricedMarketplace extends Marketplace {
   /** Number of orders in 64. */
   readonly share: number;
   /** Tax rates, per cent of the price. */
@@ -44,45 +44,45 @@ function all(first: string, ...rest: string[]): NonEmpty<Spellings> {
   return [plain(first), ...rest.map(plain)];
 }
 
-const home = { digitalServices: 0, points: 0, facilitated: true } as const;
+const commonTerms = { digitalServices: 0, points: 0, facilitated: true } as const;
 
-const marketplaces: NonEmpty<Trade> = [
+const marketplaces: NonEmpty<PricedMarketplace> = [
   marketplaceIn('USD', {
-    ...{ ...home, index: 0, level: 1, share: 36, taxRates: [0, 6, 6, 7, 7, 8, 8, 9] },
+    ...{ ...commonTerms, index: 0, level: 1, share: 36, taxRates: [0, 6, 6, 7, 7, 8, 8, 9] },
     stores: all('Northwind Outdoor'),
   }),
   marketplaceIn('CAD', {
-    ...{ ...home, index: 1, level: 1.35, share: 6, taxRates: [5, 5, 13, 13, 15], digitalServices: 3 },
+    ...{ ...commonTerms, index: 1, level: 1.35, share: 6, taxRates: [5, 5, 13, 13, 15], digitalServices: 3 },
     stores: all('Northwind Outdoor Canada'),
   }),
   marketplaceIn('MXN', {
-    ...{ ...home, index: 2, level: 17, share: 4, taxRates: [16] },
+    ...{ ...commonTerms, index: 2, level: 17, share: 4, taxRates: [16] },
     stores: all('Northwind México'),
   }),
   marketplaceIn('GBP', {
-    ...{ ...home, index: 3, level: 0.82, share: 7, taxRates: [20], digitalServices: 2 },
+    ...{ ...commonTerms, index: 3, level: 0.82, share: 7, taxRates: [20], digitalServices: 2 },
     stores: all('Northwind Outdoor UK'),
   }),
   marketplaceIn('EUR', {
-    ...{ ...home, index: 4, level: 0.95, share: 7, taxRates: [19] },
+    ...{ ...commonTerms, index: 4, level: 0.95, share: 7, taxRates: [19] },
     stores: all('Northwind Outdoor Deutschland'),
   }),
   marketplaceIn('JPY', {
-    ...{ ...home, index: 5, level: 1.4, share: 4, taxRates: [10], facilitated: false, points: 2 },
+    ...{ ...commonTerms, index: 5, level: 1.4, share: 4, taxRates: [10], facilitated: false, points: 2 },
     stores: all('ノースウィンド・アウトドア'),
   }),
 ];
 const [american] = marketplaces;
 /** The marketplaces of 64 orders. */
-const shares = marketplaces.flatMap((trade) => Array.from({ length: trade.share }, () => trade));
+const shares = marketplaces.flatMap((marketplace) => Array.from({ length: marketplace.share }, () => marketplace));
 
 /** The lists of events that concern the account and no marketplace. */
-const ofAccount: ReadonlySet<EventListName> = new Set(['LoanServicingEventList', 'TaxWithholdingEventList']);
+const accountLists: ReadonlySet<EventListName> = new Set(['LoanServicingEventList', 'TaxWithholdingEventList']);
 
 type ArticleRow = readonly [code: string, title: string, price: number, referral: number, fulfilment: number];
 
 /** The articles, best sellers first. */
-const rows: NonEmpty<ArticleRow> = [
+const articleRows: NonEmpty<ArticleRow> = [
   ['MUG-03', 'Enamel camping mug, 0.3 l, set of 2', 2499, 15, 422],
   ['LAMP-USB', 'Rechargeable camping lantern, 400 lm', 3499, 15, 468],
   ['SOCK-M', 'Merino hiking socks, M', 1999, 17, 332],
@@ -122,7 +122,7 @@ function articleOf([code, title, price, referral, fulfilment]: ArticleRow, index
   };
 }
 
-const [firstRow, ...otherRows] = rows;
+const [firstRow, ...otherRows] = articleRows;
 const articles: NonEmpty<Article> = [articleOf(firstRow, 0), ...otherRows.map((row, n) => articleOf(row, n + 1))];
 
 /** Draws an article; the smaller of two random positions makes best sellers more frequent. */
@@ -131,19 +131,25 @@ function drawArticle(draw: Draw): Article {
 }
 
 /** A usual retail price in the smallest unit of the currency: 24.99, 424.99, 3,480 yen. */
-function shelfPrice({ level, scale }: Trade, cents: number): number {
+function shelfPrice({ level, scale }: PricedMarketplace, cents: number): number {
   const amount = cents * level;
   return scale === 0 ? Math.round(amount / 100) * 100 - 20 : Math.round(amount / 100) * 100 - 1;
 }
 
-function itemOf(draw: Draw, trade: Trade, taxRate: number, isFulfilled: boolean, quantity: number): OrderItem {
+function itemOf(
+  draw: Draw,
+  marketplace: PricedMarketplace,
+  taxRate: number,
+  isFulfilled: boolean,
+  quantity: number,
+): OrderItem {
   const article = drawArticle(draw);
-  const levelled = (cents: number) => Math.round(cents * trade.level);
-  const principal = shelfPrice(trade, article.price) * quantity;
+  const levelled = (cents: number) => Math.round(cents * marketplace.level);
+  const principal = shelfPrice(marketplace, article.price) * quantity;
   const shipping = isFulfilled ? 0 : levelled(draw.pick([499, 599, 799]));
-  const giftwrap = draw.once(40) ? levelled(399) : 0;
+  const giftwrap = draw.oneIn(40) ? levelled(399) : 0;
   // A discount for many, or a sale now and then.
-  const discount = quantity > 5 ? 7 : draw.once(9) ? draw.pick([5, 10, 15, 20]) : 0;
+  const discount = quantity > 5 ? 7 : draw.oneIn(9) ? draw.pick([5, 10, 15, 20]) : 0;
   const promotion = -percent(principal, discount);
   const commission = -percent(principal + promotion + shipping, article.referral);
   const fulfilment = isFulfilled ? -levelled(article.fulfilment) * quantity : 0;
@@ -160,20 +166,20 @@ function itemOf(draw: Draw, trade: Trade, taxRate: number, isFulfilled: boolean,
     promotionId: promotion === 0 ? '' : draw.code(10),
     commission,
     fulfilment,
-    digitalServices: percent(commission + fulfilment, trade.digitalServices),
-    points: -percent(principal, trade.points),
+    digitalServices: percent(commission + fulfilment, marketplace.digitalServices),
+    points: -percent(principal, marketplace.points),
   };
 }
 
 /** Draws an order: mostly one article for a household; one order in 150 is a company's. */
 function drawOrder(draw: Draw, { index }: Marketplace): Order {
-  const trade = marketplaces[index] ?? american;
-  const taxRate = draw.pick(trade.taxRates);
-  const isFulfilled = !draw.once(10);
-  const quantity = draw.once(150) ? draw.between(6, 24) : draw.once(9) ? draw.between(2, 3) : 1;
-  const facilitated = trade.facilitated;
-  const first = itemOf(draw, trade, taxRate, isFulfilled, quantity);
-  const more = draw.once(12) ? [itemOf(draw, trade, taxRate, isFulfilled, 1)] : [];
+  const marketplace = marketplaces[index] ?? american;
+  const taxRate = draw.pick(marketplace.taxRates);
+  const isFulfilled = !draw.oneIn(10);
+  const quantity = draw.oneIn(150) ? draw.between(6, 24) : draw.oneIn(9) ? draw.between(2, 3) : 1;
+  const facilitated = marketplace.facilitated;
+  const first = itemOf(draw, marketplace, taxRate, isFulfilled, quantity);
+  const more = draw.oneIn(12) ? [itemOf(draw, marketplace, taxRate, isFulfilled, 1)] : [];
   return { facilitated, sellerOrderId: undefined, items: [first, ...more] };
 }
 
@@ -284,7 +290,7 @@ export const plausible: Profile = {
   oddities: false,
   products: articles,
   descriptions,
-  marketplaceOf: (bits, list) => (ofAccount.has(list) ? american : (shares[bits >>> 26] ?? american)),
+  marketplaceOf: (bits, list) => (accountLists.has(list) ? american : (shares[bits >>> 26] ?? american)),
   blockCounts,
   density: seasonalDensity,
   drawOrder,

@@ -8,7 +8,7 @@ const two32 = 0x1_0000_0000;
 const alphabet = '0123456789ABCDEFGHJKLMNPQRSTUVWX';
 
 /** Mixes every bit of a 32-bit integer into all others, one to one (the finaliser of MurmurHash3). */
-function spread(word: number): number {
+function mixBits(word: number): number {
   let h = word;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
@@ -17,7 +17,7 @@ function spread(word: number): number {
 
 /** A seed as 32 bits; different seeds below 2^32 stay different. */
 export function keyOf(seed: number): number {
-  return (spread((seed % two32) | 0) ^ spread(Math.floor(seed / two32) + 0x9e3779b9) ^ spread(0x9e3779b9)) >>> 0;
+  return (mixBits((seed % two32) | 0) ^ mixBits(Math.floor(seed / two32) + 0x9e3779b9) ^ mixBits(0x9e3779b9)) >>> 0;
 }
 
 /**
@@ -26,7 +26,7 @@ export function keyOf(seed: number): number {
  */
 export function hash(key: number, n: number, salt: number): number {
   const high = Math.floor(n / two32);
-  return spread(spread(key ^ Math.imul(salt, 0x9e3779b9) ^ (n - high * two32)) + Math.imul(high, 0x7feb352d) + salt);
+  return mixBits(mixBits(key ^ Math.imul(salt, 0x9e3779b9) ^ (n - high * two32)) + Math.imul(high, 0x7feb352d) + salt);
 }
 
 /**
@@ -59,9 +59,9 @@ export class Draw {
     return least + this.below(most - least + 1);
   }
 
-  /** True with a probability of 1 in `times`. */
-  once(times: number): boolean {
-    return this.below(times) === 0;
+  /** True with a probability of 1 in `count`. */
+  oneIn(count: number): boolean {
+    return this.below(count) === 0;
   }
 
   pick<T>(list: NonEmpty<T>): T {

@@ -11,7 +11,7 @@ export interface Product {
   readonly title: Spellings;
 }
 
-/** An item of an order with its amounts, in the currency's smallest unit; the same for each event of the order. */
+/** An item of an order with its amounts, in the currency's smallest minorUnit; the same for each event of the order. */
 export interface OrderItem {
   readonly product: Product;
   readonly orderItemId: string;
@@ -52,8 +52,8 @@ export interface Marketplace {
   /** Position in the profile's list. */
   readonly index: number;
   readonly currency: string;
-  /** Millionths in the currency's smallest unit: 10,000 for a cent. */
-  readonly unit: number;
+  /** Millionths in the currency's smallest minorUnit: 10,000 for a cent. */
+  readonly minorUnit: number;
   /** Decimal places of the currency: 0 or 2. */
   readonly scale: number;
   /** Price level: the number of smallest units that correspond to one US dollar cent. */
@@ -235,10 +235,10 @@ type SellerFacts = Pick<Marketplace, 'index' | 'level' | 'stores'>;
 
 export function marketplaceIn<T extends SellerFacts>(
   currency: keyof typeof marketplaceFacts,
-  ofSeller: T,
+  sellerFacts: T,
 ): Marketplace & T {
-  const coin = currency === 'JPY' ? { unit: 1_000_000, scale: 0 } : { unit: 10_000, scale: 2 };
-  return { currency, ...coin, ...marketplaceFacts[currency], ...ofSeller };
+  const coin = currency === 'JPY' ? { minorUnit: 1_000_000, scale: 0 } : { minorUnit: 10_000, scale: 2 };
+  return { currency, ...coin, ...marketplaceFacts[currency], ...sellerFacts };
 }
 
 type DescriptionName =

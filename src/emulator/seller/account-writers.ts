@@ -80,7 +80,7 @@ export const accountWriters = {
     });
   },
   LoanServicingEventList: (context, sink) => {
-    const { type, cents } = context.profile.drawLoan(context.draw, context.turn, context.blockSize);
+    const { type, cents } = context.profile.drawLoan(context.draw, context.block, context.blockSize);
     sink.net('LoanAmount', millionthsOf(context, cents));
     sink.text('SourceBusinessEventType', type);
   },
@@ -95,14 +95,14 @@ export const accountWriters = {
     }));
     sink.text('AdjustmentType', type);
     sink.instant('PostedDate', context.at);
-    if (draw.once(2)) sink.words('StoreName', draw.pick(marketplace.stores));
+    if (draw.oneIn(2)) sink.words('StoreName', draw.pick(marketplace.stores));
     sink.net(
       'AdjustmentAmount',
       lines.reduce((sum, { quantity, each }) => sum + quantity * each, 0),
     );
     // A reserve has no items; every second time the list is there and empty.
     if (type === 'ReserveEvent') {
-      if (draw.once(2)) elements(sink, 'AdjustmentItemList', [], () => undefined);
+      if (draw.oneIn(2)) elements(sink, 'AdjustmentItemList', [], () => undefined);
       return;
     }
     elements(sink, 'AdjustmentItemList', lines, ({ quantity, each, product }) => {
@@ -110,10 +110,10 @@ export const accountWriters = {
       sink.memo('PerUnitAmount', each);
       sink.memo('TotalAmount', quantity * each);
       sink.words('SellerSKU', product.sku);
-      if (!draw.once(3)) sink.text('FnSKU', product.fnSku);
+      if (!draw.oneIn(3)) sink.text('FnSKU', product.fnSku);
       sink.words('ProductDescription', product.title);
-      if (!draw.once(3)) sink.text('ASIN', product.asin);
-      if (draw.once(3)) sink.text('TransactionNumber', draw.digits(12));
+      if (!draw.oneIn(3)) sink.text('ASIN', product.asin);
+      if (draw.oneIn(3)) sink.text('TransactionNumber', draw.digits(12));
     });
   },
   SAFETReimbursementEventList: (context, sink) => {
@@ -200,24 +200,24 @@ export const accountWriters = {
     fees(sink, 'FeeList', [
       [
         isOfOrder ? 'EasyShipFee' : 'FBAStorageFee',
-        profile.oddities && draw.once(8) ? -draw.between(1, 999_999) : -price(context, 'storage'),
+        profile.oddities && draw.oneIn(8) ? -draw.between(1, 999_999) : -price(context, 'storage'),
       ],
-      ...(draw.once(3) ? ([['FBAStorageFeeTax', -price(context, 'storageTax')]] as const) : []),
+      ...(draw.oneIn(3) ? ([['FBAStorageFeeTax', -price(context, 'storageTax')]] as const) : []),
     ]);
-    if (!isOfOrder || draw.once(2)) {
+    if (!isOfOrder || draw.oneIn(2)) {
       sink.words('SellerSKU', product.sku);
       sink.text('FnSKU', product.fnSku);
       sink.text('ASIN', product.asin);
     }
-    if (!draw.once(4)) sink.words('FeeDescription', draw.pick(context.profile.descriptions.fee));
-    if (draw.once(2)) sink.words('StoreName', draw.pick(marketplace.stores));
+    if (!draw.oneIn(4)) sink.words('FeeDescription', draw.pick(context.profile.descriptions.fee));
+    if (draw.oneIn(2)) sink.words('StoreName', draw.pick(marketplace.stores));
   },
   ProductAdsPaymentEventList: (context, sink) => {
-    const type = context.draw.once(6) ? 'refund' : 'charge';
+    const type = context.draw.oneIn(6) ? 'refund' : 'charge';
     const cost = price(context, 'productAds');
     const refund = context.profile.oddities ? cost : share(context, cost, 5);
     const base = type === 'charge' ? -cost : refund;
-    const tax = context.draw.once(2) ? share(context, base, 16) : 0;
+    const tax = context.draw.oneIn(2) ? share(context, base, 16) : 0;
     sink.instant('postedDate', context.at);
     sink.text('transactionType', type);
     sink.text('invoiceId', `${context.draw.code(10)}-${context.draw.between(1, 9)}`);
@@ -251,10 +251,10 @@ export const accountWriters = {
     const { draw, profile } = context;
     const redeemed = profile.oddities ? byTurn(context, counts) : draw.between(1, 30);
     const feeAmount = -millionthsOf(context, typeof redeemed === 'number' ? redeemed * 60 : draw.between(60, 9000));
-    const chargeAmount = draw.once(2) ? share(context, feeAmount, 7) : 0;
+    const chargeAmount = draw.oneIn(2) ? share(context, feeAmount, 7) : 0;
     sink.instant('PostedDate', context.at);
     sink.text('CouponId', draw.code(12));
-    if (!draw.once(4)) sink.words('SellerCouponDescription', draw.pick(context.profile.descriptions.coupon));
+    if (!draw.oneIn(4)) sink.words('SellerCouponDescription', draw.pick(context.profile.descriptions.coupon));
     sink.number('ClipOrRedemptionCount', redeemed);
     sink.text('PaymentEventId', `${draw.code(8)}/${draw.digits(4)}`);
     fee(sink, 'FeeComponent', 'CouponRedemptionFee', feeAmount);

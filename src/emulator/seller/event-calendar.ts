@@ -14,8 +14,8 @@ interface Calendar {
 }
 
 /**
- * Assigns instants to events: each event has a slice of its day and an instant within it, so that its instant depends
- * on no other event. One event in sixteen has the instant of the previous one. Truncation to the second is decided for
+ * Assigns instants to events: each event has a slice of its day and an instant within it, independent of all other
+ * events. One event in sixteen has the instant of the previous one. Truncation to the second is decided for
  * each second as a whole, so that it doesn't change the order.
  */
 export function createCalendar(key: number, density: EventDensity, mix: EventMix, oddities: boolean): Calendar {
@@ -52,7 +52,7 @@ export function createCalendar(key: number, density: EventDensity, mix: EventMix
 
 const periodMs = 14 * dayMs;
 /** Largest number of cached ids: far more than the groups of one history. */
-const keptIds = 4096;
+const mostCachedIds = 4096;
 
 /** A settlement period of one currency, which becomes a financial event group. */
 export interface Period {
@@ -67,7 +67,7 @@ export interface Period {
 
 export interface Periods {
   at(marketplace: Marketplace, instant: number): Period;
-  of(marketplace: Marketplace, index: number): Period;
+  byIndex(marketplace: Marketplace, index: number): Period;
   idOf: (period: Period) => string;
   /** The beginning balance of a period without a carried-over total, in millionths. */
   openingBalanceOf(period: Period): bigint;
@@ -79,25 +79,26 @@ export function createPeriods(seed: number, key: number, profile: Profile): Peri
   const origins = marketplaces.map(({ index }) => (hash(key, index, salt.start) % (periodMs / 1000)) * 1000);
   const ids = new Map<string, string>();
 
-  function of(marketplace: Marketplace, index: number): Period {
+  function byIndex(marketplace: Marketplace, index: number): Period {
     const start = (origins[marketplace.index] ?? 0) + index * periodMs;
     return { marketplace, index, start, end: start + periodMs };
   }
   return {
-    of,
-    at: (marketplace, instant) => of(marketplace, Math.floor((instant - (origins[marketplace.index] ?? 0)) / periodMs)),
+    byIndex,
+    at: (marketplace, instant) =>
+      byIndex(marketplace, Math.floor((instant - (origins[marketplace.index] ?? 0)) / periodMs)),
     idOf: ({ marketplace, index }) => {
       const name = `${seed}/${marketplace.currency}/${index}`;
-      const known = ids.get(name);
-      if (known !== undefined) return known;
+      const cached = ids.get(name);
+      if (cached !== undefined) return cached;
       const id = createHash('sha256').update(name).digest('base64url');
-      if (ids.size >= keptIds) ids.clear();
+      if (ids.size >= mostCachedIds) ids.clear();
       ids.set(name, id);
       return id;
     },
     openingBalanceOf: ({ marketplace, index }) => {
       const bits = hash(key, index * marketplaces.length + marketplace.index, salt.balance);
-      return BigInt(profile.openingCents(bits) * marketplace.level * marketplace.unit);
+      return BigInt(profile.openingCents(bits) * marketplace.level * marketplace.minorUnit);
     },
   };
 }

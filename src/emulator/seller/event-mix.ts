@@ -41,9 +41,9 @@ interface Slot {
   /** Number among the slots of its list in the block, from 0. */
   readonly nth: number;
   /** Whether the event starts an order, whose id encodes its ordinal. */
-  readonly order: boolean;
+  readonly startsOrder: boolean;
   readonly followUp: FollowUp | undefined;
-  readonly duplicate: boolean;
+  readonly isDuplicate: boolean;
 }
 
 /**
@@ -71,9 +71,9 @@ function slotsOf(counts: ReadonlyMap<EventListName, number>): readonly Slot[] {
     index,
     list,
     nth,
-    order: orderLists.includes(list),
+    startsOrder: orderLists.includes(list),
     followUp: followUpOf(list, nth),
-    duplicate: nth === 1 && duplicatedLists.includes(list),
+    isDuplicate: nth === 1 && duplicatedLists.includes(list),
   }));
 }
 
@@ -95,7 +95,7 @@ export interface EventMix {
 }
 
 /** A shuffled block in which each duplicate directly follows its original. */
-function arrange(draw: Draw, slots: readonly Slot[], isPaired: (slot: Slot) => boolean): Uint16Array {
+function shuffledBlock(draw: Draw, slots: readonly Slot[], isPaired: (slot: Slot) => boolean): Uint16Array {
   const shuffled = slots.filter((slot) => !isPaired(slot)).map(({ index }) => index);
   for (let last = shuffled.length - 1; last > 0; last--) {
     const other = draw.below(last + 1);
@@ -117,10 +117,10 @@ export function createEventMix(
 ): EventMix {
   const slots = slotsOf(counts);
   const blockSize = slots.length;
-  const isPaired = ({ duplicate }: Slot) => hasDuplicates && duplicate;
+  const isPaired = ({ isDuplicate }: Slot) => hasDuplicates && isDuplicate;
   const draw = new Draw();
   const tables = Array.from({ length: Math.ceil(arrangedSlots / blockSize) }, (_, n) => {
-    const slotAt = arrange(draw.begin(key, n, salt.shuffle), slots, isPaired);
+    const slotAt = shuffledBlock(draw.begin(key, n, salt.shuffle), slots, isPaired);
     const positionOf = new Uint16Array(blockSize);
     slotAt.forEach((slot, position) => (positionOf[slot] = position));
     return { slotAt, positionOf };
@@ -188,7 +188,7 @@ export function createFollowUps(key: number, perDay: number, mix: EventMix): Fol
   }
 
   return {
-    orderOf: (ordinal, slot) => (slot.order ? ordinal : orderFollowed(ordinal, slot)),
+    orderOf: (ordinal, slot) => (slot.startsOrder ? ordinal : orderFollowed(ordinal, slot)),
     followUpsOf: (order) => {
       const { index } = mix.slotOf(order);
       const found: number[] = [];

@@ -81,7 +81,7 @@ export function createEventStream(seed: number, count: number, days: number, pro
     orderIds: createOrderIds(key),
     factsOf,
     firstAt: calendar.firstAt,
-    eventsOf: (order) => (mix.slotOf(order).order ? [order, ...followUps.followUpsOf(order)] : []),
+    eventsOf: (order) => (mix.slotOf(order).startsOrder ? [order, ...followUps.followUpsOf(order)] : []),
     write: createWriter(key, profile, mix, periods),
   };
 }
@@ -96,19 +96,19 @@ function createWriter(key: number, profile: Profile, mix: EventMix, periods: Per
     at: 0,
     marketplace: profile.marketplaces[0],
     order: 0,
-    turn: 0,
+    block: 0,
     nth: 0,
     draw,
     drawnOrder: () => profile.drawOrder(orderDraw.begin(key, context.order, salt.order), context.marketplace),
     period: () => periods.at(context.marketplace, context.at),
-    earlierPeriod: () => periods.of(context.marketplace, context.period().index - 1),
+    earlierPeriod: () => periods.byIndex(context.marketplace, context.period().index - 1),
     groupIdOf: periods.idOf,
   };
   return ({ ordinal, at, list, nth, marketplace, order, source }, sink) => {
     context.at = at;
     context.marketplace = marketplace;
     context.order = order ?? ordinal;
-    context.turn = mix.blockOf(ordinal);
+    context.block = mix.blockOf(ordinal);
     context.nth = nth;
     draw.begin(key, source, salt.contents);
     sink.begin(marketplace, hash(key, source, salt.variety));
@@ -148,7 +148,7 @@ export function historyAt(events: EventStream, days: number, instant: number): S
   const periods = firsts
     .flatMap(({ marketplace, index }) => {
       const last = events.periods.at(marketplace, until).index;
-      return Array.from({ length: last - index + 1 }, (_, n) => events.periods.of(marketplace, index + n));
+      return Array.from({ length: last - index + 1 }, (_, n) => events.periods.byIndex(marketplace, index + n));
     })
     .sort((a, b) => a.start - b.start || a.marketplace.index - b.marketplace.index);
   const reaches = ({ at, marketplace }: EventFacts) => at >= (begins[marketplace.index] ?? Infinity);

@@ -95,7 +95,7 @@ export interface EventContext {
   /** Ordinal of the event that started the order it concerns; its own where it concerns none. */
   readonly order: number;
   /** Number of the block: members that must all occur over time are chosen by turn, not at random. */
-  readonly turn: number;
+  readonly block: number;
   /** Number of events in a block. */
   readonly blockSize: number;
   /** Number among its list's events in its block, from 0. */
@@ -113,18 +113,18 @@ export interface EventContext {
 export type EventWriter = (context: EventContext, sink: EventSink) => void;
 
 /** True in three turns of four; `offset` prevents fields from always occurring together. */
-export function mostly({ turn }: EventContext, offset: number): boolean {
-  return (((turn + offset) % 4) + 4) % 4 !== 0;
+export function mostly({ block }: EventContext, offset: number): boolean {
+  return (((block + offset) % 4) + 4) % 4 !== 0;
 }
 
 /** The element of a list for the event's turn. */
-export function byTurn<T>({ turn }: EventContext, list: NonEmpty<T>): T {
-  return inTurn(turn, list);
+export function byTurn<T>({ block }: EventContext, list: NonEmpty<T>): T {
+  return inTurn(block, list);
 }
 
 /** US dollar cents as millionths of the marketplace's currency, by its price level. */
-export function millionthsOf({ marketplace: { level, unit } }: EventContext, cents: number): number {
-  return Math.round(cents * level) * unit;
+export function millionthsOf({ marketplace: { level, minorUnit } }: EventContext, cents: number): number {
+  return Math.round(cents * level) * minorUnit;
 }
 
 /** A random price of the profile in millionths. */
@@ -133,7 +133,7 @@ export function price(context: EventContext, name: keyof typeof prices): number 
   return millionthsOf(context, context.draw.between(least, most));
 }
 
-/** A share of an amount in hundredths, truncated to the currency's smallest unit. */
+/** A share of an amount in hundredths, truncated to the currency's smallest minorUnit. */
 export function share({ marketplace }: EventContext, millionths: number, hundredths: number): number {
-  return Math.trunc(((millionths / marketplace.unit) * hundredths) / 100) * marketplace.unit;
+  return Math.trunc(((millionths / marketplace.minorUnit) * hundredths) / 100) * marketplace.minorUnit;
 }

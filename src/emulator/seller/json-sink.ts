@@ -4,8 +4,8 @@ import type { OrderIds } from '../profiles/seeded-random.js';
 import type { Marketplace, Profile, Spellings } from '../profiles/seller-profile.js';
 
 /** Number of choices among spellings of a number: most give the usual one, all are legal JSON. */
-const ways = 32;
-/** The choice of the usual spelling, also when shifted by some bits: the last way, and the usual order of members. */
+const spellingCount = 32;
+/** The choice of the usual spelling, also when shifted by some bits: the last spelling, and the usual order of members. */
 export const usualChoice = 0xffff;
 
 function trimmed(fraction: string): string {
@@ -23,9 +23,9 @@ function withExponent(sign: string, digits: string, letter: string): string {
 /** The usual spelling, with the currency's decimal places; undefined where these don't suffice. */
 function usualText(millionths: number, scale: number): string | undefined {
   const absolute = Math.abs(millionths);
-  const unit = scale === 0 ? 1_000_000 : 10_000;
-  const coins = Math.floor(absolute / unit);
-  if (coins * unit !== absolute) return undefined;
+  const minorUnit = scale === 0 ? 1_000_000 : 10_000;
+  const coins = Math.floor(absolute / minorUnit);
+  if (coins * minorUnit !== absolute) return undefined;
   const sign = millionths < 0 ? '-' : '';
   if (scale === 0) return `${sign}${coins}`;
   const whole = Math.floor(coins / 100);
@@ -38,10 +38,10 @@ function usualText(millionths: number, scale: number): string | undefined {
  * currency, 0 or 2; `choice`: random bits that choose the spelling.
  */
 export function numberText(millionths: number | bigint, scale: number, choice: number): string {
-  const way = choice % ways;
-  if (typeof millionths === 'number' && way >= 7) {
+  const spelling = choice % spellingCount;
+  if (typeof millionths === 'number' && spelling >= 7) {
     // The fast path for most amounts.
-    const usual = millionths === 0 && way % 4 === 1 ? undefined : usualText(millionths, scale);
+    const usual = millionths === 0 && spelling % 4 === 1 ? undefined : usualText(millionths, scale);
     if (usual !== undefined) return usual;
   }
   const isNegative = millionths < 0;
@@ -52,24 +52,25 @@ export function numberText(millionths: number | bigint, scale: number, choice: n
   const least = trimmed(fraction);
   const isZero = least === '' && whole === '0';
   // Zero may have a minus sign.
-  const sign = isNegative || (isZero && way % 4 === 1) ? '-' : '';
-  const pointed = (digits: number) => (digits === 0 ? sign + whole : `${sign}${whole}.${fraction.slice(0, digits)}`);
-  switch (way) {
+  const sign = isNegative || (isZero && spelling % 4 === 1) ? '-' : '';
+  const withDecimals = (digits: number) =>
+    digits === 0 ? sign + whole : `${sign}${whole}.${fraction.slice(0, digits)}`;
+  switch (spelling) {
     case 0:
     case 1:
-      return pointed(least.length);
+      return withDecimals(least.length);
     case 2:
-      return pointed(Math.max(least.length, 3));
+      return withDecimals(Math.max(least.length, 3));
     case 3:
       return isZero ? `${sign}0E0` : withExponent(sign, digits, 'E');
     case 4:
       return isZero ? `${sign}0e+2` : withExponent(sign, digits, 'e');
     case 5:
-      return pointed(6);
+      return withDecimals(6);
     case 6:
-      return pointed(Math.max(least.length, 1));
+      return withDecimals(Math.max(least.length, 1));
     default:
-      return pointed(Math.max(least.length, scale));
+      return withDecimals(Math.max(least.length, scale));
   }
 }
 

@@ -30,7 +30,7 @@ function affordability(type: 'Charge' | 'Refund'): EventWriter {
   const sign = type === 'Charge' ? -1 : 1;
   return (context, sink) => {
     const base = sign * price(context, 'affordability');
-    const isLocal = context.draw.once(2);
+    const isLocal = context.draw.oneIn(2);
     const local = isLocal ? share(context, base, 9) : 0;
     const integrated = isLocal ? 0 : share(context, base, 18);
     sink.order('AmazonOrderId', context.order);
@@ -163,7 +163,7 @@ export const orderWriters = {
     sink.text('TransactionType', 'WHOLESALE_LIQUIDATION');
     if (mostly(context, 1)) sink.words('StoreName', draw.pick(context.marketplace.stores));
     elements(sink, 'RemovalShipmentItemList', Array.from({ length: draw.between(1, 3) }), () => {
-      const facilitated = draw.once(2);
+      const facilitated = draw.oneIn(2);
       const revenue = price(context, 'removal');
       const tax = share(context, revenue, 8);
       itemHead(context, sink, facilitated);
@@ -177,7 +177,7 @@ export const orderWriters = {
   /** An adjustment after a bulk buyer's dispute. */
   RemovalShipmentAdjustmentEventList: (context, sink) => {
     const { draw } = context;
-    const facilitated = draw.once(2);
+    const facilitated = draw.oneIn(2);
     const revenue = -price(context, 'removalAdjustment');
     const tax = share(context, revenue, 8);
     sink.instant('PostedDate', context.at);

@@ -36,7 +36,7 @@ export interface Seller extends Ledger {
   readonly history: () => SellerHistory;
 }
 
-const ever: InstantRange = { from: -Infinity, to: Infinity };
+const allTime: InstantRange = { from: -Infinity, to: Infinity };
 
 const limits = { events: 1e9, days: 3650 };
 
@@ -62,7 +62,7 @@ function ordinalIn(cursor: string | undefined): number | undefined {
 }
 
 /** At most `limit` items, and the last of them where more follow. */
-function cut<T>(items: Iterable<T>, limit: number): { first: T[]; last: T | undefined } {
+function firstItems<T>(items: Iterable<T>, limit: number): { first: T[]; last: T | undefined } {
   const first: T[] = [];
   for (const item of items) {
     if (first.length === limit) return { first, last: first.at(-1) };
@@ -127,7 +127,7 @@ class EventPages {
     return this.#page(history.events(range, undefined, ordinalIn(query.cursor)), query);
   }
 
-  ofGroup(groupId: string, within = ever, history: SellerHistory, query: LedgerQuery): LedgerPage | undefined {
+  ofGroup(groupId: string, within = allTime, history: SellerHistory, query: LedgerQuery): LedgerPage | undefined {
     const period = history.periods.find((candidate) => this.#events.periods.idOf(candidate) === groupId);
     if (period === undefined) return undefined;
     const range = { from: Math.max(period.start, within.from), to: Math.min(period.end, within.to) };
@@ -144,7 +144,7 @@ class EventPages {
   }
 
   #page(found: Iterable<EventFacts>, { limit }: LedgerQuery): LedgerPage {
-    const { first, last } = cut(found, limit);
+    const { first, last } = firstItems(found, limit);
     return { items: first.map((event) => this.#itemOf(event)), next: last && String(last.ordinal) };
   }
 
@@ -173,7 +173,7 @@ class GroupPages {
       throw usageError(`expected the cursor to be the id of a group that a page ended with, got "${cursor}"`);
     }
     const found = history.periods.slice(position + 1).filter(({ start }) => start >= from && start < to);
-    const { first, last } = cut(found, limit);
+    const { first, last } = firstItems(found, limit);
     const items: LedgerItem[] = [];
     for (const period of first) items.push(await this.#itemOf(period, history.until));
     return { items, next: last && idOf(last) };
@@ -182,7 +182,7 @@ class GroupPages {
   /** The beginning balance of a settlement period and its total at an instant, in millionths. */
   async balancesOf(period: Period, until: number) {
     const { profile, periods } = this.#events;
-    const previous = periods.of(period.marketplace, period.index - 1);
+    const previous = periods.byIndex(period.marketplace, period.index - 1);
     const isCarriedOver = profile.isCarriedOver(period.marketplace, previous.index);
     const carriedOver = isCarriedOver ? await this.#sums.netOf(previous, until) : 0n;
     const beginningBalance = periods.openingBalanceOf(period) + carriedOver;

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToTasks } from 'node:timers/promises';
 import type { EventSink, LineKind, Weight } from './event-writer.js';
 import { dayMs } from '../../core/windows.js';
 import type { Period } from './event-calendar.js';
@@ -29,7 +29,7 @@ function money(key: string, { currency, scale }: Marketplace, millionths: bigint
 
 /** An amount in the home currency, at a constant rate, truncated to whole cents. */
 function converted(millionths: bigint, marketplace: Marketplace, home: Marketplace): bigint {
-  const cent = BigInt(home.unit);
+  const cent = BigInt(home.minorUnit);
   return ((millionths * marketplace.dollars) / 1_000_000n / cent) * cent;
 }
 
@@ -122,7 +122,7 @@ export class SumSink implements EventSink {
 }
 
 /** Largest number of days with cached sums: more than the service's two years need, a few numbers each. */
-const keptDays = 1024;
+const mostCachedDays = 1024;
 
 /** Sums of one day by marketplace, in millionths: before and from the start of the period that starts on it. */
 interface DaySums {
@@ -141,7 +141,7 @@ export interface PeriodSums {
 /** Sums periods day by day without keeping their events; a day is summed once for all currencies. */
 export function createPeriodSums(events: EventStream): PeriodSums {
   const { marketplaces } = events.profile;
-  const kept = new Map<number, DaySums>();
+  const cache = new Map<number, DaySums>();
   const sink = new SumSink();
 
   /** At most one period of each currency starts within a day; without one the whole day is `before`. */
@@ -167,12 +167,12 @@ export function createPeriodSums(events: EventStream): PeriodSums {
 
   async function sumsOf(day: number, until: number): Promise<DaySums> {
     if (until < (day + 1) * dayMs - 1) return sumDay(day, until);
-    const known = kept.get(day);
-    if (known !== undefined) return known;
-    await nextTurn();
+    const cached = cache.get(day);
+    if (cached !== undefined) return cached;
+    await yieldToTasks();
     const sums = sumDay(day, Infinity);
-    if (kept.size >= keptDays) kept.clear();
-    kept.set(day, sums);
+    if (cache.size >= mostCachedDays) cache.clear();
+    cache.set(day, sums);
     return sums;
   }
 

@@ -13,14 +13,14 @@ import {
 } from './event-writer.js';
 import type { Order, OrderItem } from '../profiles/seller-profile.js';
 
-function head(context: EventContext, sink: EventSink, order: Order): void {
+function writeOrderHead(context: EventContext, sink: EventSink, order: Order): void {
   const { draw, marketplace, profile } = context;
   sink.order('AmazonOrderId', context.order);
   if (order.sellerOrderId !== undefined) sink.text('SellerOrderId', order.sellerOrderId);
-  else if (!draw.once(12)) sink.order('SellerOrderId', context.order);
+  else if (!draw.oneIn(12)) sink.order('SellerOrderId', context.order);
   if (!profile.oddities) sink.text('MarketplaceName', marketplace.name);
-  else if (!draw.once(40)) sink.text('MarketplaceName', draw.once(30) ? 'Non-Amazon' : marketplace.name);
-  if (draw.once(2)) sink.words('StoreName', draw.pick(marketplace.stores));
+  else if (!draw.oneIn(40)) sink.text('MarketplaceName', draw.oneIn(30) ? 'Non-Amazon' : marketplace.name);
+  if (draw.oneIn(2)) sink.words('StoreName', draw.pick(marketplace.stores));
 }
 
 function directPayment(sink: EventSink, type: string, millionths: number): void {
@@ -43,22 +43,22 @@ function promotion(sink: EventSink, key: string, id: string, millionths: number)
 }
 
 /** Charges and fees of an order shipped for another shop, which belong to no item. */
-function orderLevel(context: EventContext, sink: EventSink, adjustment: '' | 'Adjustment', sign: 1 | -1): void {
+function writeOrderAmounts(context: EventContext, sink: EventSink, adjustment: '' | 'Adjustment', sign: 1 | -1): void {
   const { draw, profile } = context;
   if (!profile.oddities) return;
   const amount = (cents: number) => sign * millionthsOf(context, cents);
-  if (draw.once(20)) {
+  if (draw.oneIn(20)) {
     charges(sink, `OrderCharge${adjustment}List`, [
       ['CODOrderCharge', amount(draw.between(100, 900))],
       ['CODOrderTaxCharge', amount(0)],
     ]);
   }
-  if (draw.once(16))
+  if (draw.oneIn(16))
     fees(sink, `ShipmentFee${adjustment}List`, [['FBATransportationFee', amount(-draw.between(30, 999))]]);
-  if (draw.once(20)) {
+  if (draw.oneIn(20)) {
     fees(sink, `OrderFee${adjustment}List`, [['FBAPerOrderFulfillmentFee', amount(-draw.between(100, 500))]]);
   }
-  if (draw.once(24)) {
+  if (draw.oneIn(24)) {
     directPayment(
       sink,
       sign > 0 ? 'CollectOnDeliveryRevenue' : 'CollectOnDeliveryRefund',
@@ -67,56 +67,56 @@ function orderLevel(context: EventContext, sink: EventSink, adjustment: '' | 'Ad
   }
 }
 
-function chargesOf(item: OrderItem, unit: number): Amounts {
+function chargesOf(item: OrderItem, minorUnit: number): Amounts {
   return [
-    ['Principal', item.principal * unit],
-    ['Tax', item.tax * unit],
-    ['GiftWrap', item.giftwrap * unit],
+    ['Principal', item.principal * minorUnit],
+    ['Tax', item.tax * minorUnit],
+    ['GiftWrap', item.giftwrap * minorUnit],
     ['GiftWrapTax', 0],
-    ['ShippingCharge', item.shipping * unit],
-    ['ShippingTax', item.shippingTax * unit],
+    ['ShippingCharge', item.shipping * minorUnit],
+    ['ShippingTax', item.shippingTax * minorUnit],
   ];
 }
 
-function feesOf(item: OrderItem, unit: number, tiny: number): Amounts {
-  const digital = item.digitalServices * unit - tiny;
+function feesOf(item: OrderItem, minorUnit: number, tiny: number): Amounts {
+  const digital = item.digitalServices * minorUnit - tiny;
   const always: Amounts = [
-    ['Commission', item.commission * unit],
+    ['Commission', item.commission * minorUnit],
     ['FixedClosingFee', 0],
     ['VariableClosingFee', 0],
   ];
-  const fulfilled: Amounts = item.fulfilment === 0 ? [] : [['FBAPerUnitFulfillmentFee', item.fulfilment * unit]];
+  const fulfilled: Amounts = item.fulfilment === 0 ? [] : [['FBAPerUnitFulfillmentFee', item.fulfilment * minorUnit]];
   return [...fulfilled, ...always, ...(digital === 0 ? [] : [['DigitalServicesFee', digital] as const])];
 }
 
 function shipmentItem(
-  { draw, marketplace: { unit }, profile }: EventContext,
+  { draw, marketplace: { minorUnit }, profile }: EventContext,
   sink: EventSink,
   order: Order,
   item: OrderItem,
 ): void {
   // A fee below the smallest coin, down to the last decimal place that the lake stores.
-  const tiny = profile.oddities && draw.once(40) ? draw.pick([125, 1, draw.between(1, 99_999)]) : 0;
+  const tiny = profile.oddities && draw.oneIn(40) ? draw.pick([125, 1, draw.between(1, 99_999)]) : 0;
   sink.words('SellerSKU', item.product.sku);
   sink.text('OrderItemId', item.orderItemId);
   sink.number('QuantityShipped', item.quantity);
-  charges(sink, 'ItemChargeList', chargesOf(item, unit));
-  fees(sink, 'ItemFeeList', feesOf(item, unit, tiny));
-  if (item.tax !== 0 || (profile.oddities && draw.once(3))) {
+  charges(sink, 'ItemChargeList', chargesOf(item, minorUnit));
+  fees(sink, 'ItemFeeList', feesOf(item, minorUnit, tiny));
+  if (item.tax !== 0 || (profile.oddities && draw.oneIn(3))) {
     taxWithheld(sink, 'ItemTaxWithheldList', order.facilitated, [
-      ['MarketplaceFacilitatorTax-Principal', -item.tax * unit],
-      ['MarketplaceFacilitatorTax-Shipping', -item.shippingTax * unit],
+      ['MarketplaceFacilitatorTax-Principal', -item.tax * minorUnit],
+      ['MarketplaceFacilitatorTax-Shipping', -item.shippingTax * minorUnit],
     ]);
   }
-  if (item.promotion !== 0) promotion(sink, 'PromotionList', item.promotionId, item.promotion * unit);
-  if (item.points !== 0) sink.net('CostOfPointsGranted', item.points * unit);
+  if (item.promotion !== 0) promotion(sink, 'PromotionList', item.promotionId, item.promotion * minorUnit);
+  if (item.points !== 0) sink.net('CostOfPointsGranted', item.points * minorUnit);
 }
 
 /**
  * The members in which the service puts refunds: mostly adjustments of the adjusted items, sometimes adjustments of the
  * items, or the plain lists of the adjusted items.
  */
-interface Shape {
+interface RefundShape {
   readonly items: 'ShipmentItemList' | 'ShipmentItemAdjustmentList';
   readonly adjustment: '' | 'Adjustment';
   readonly points: 'CostOfPointsGranted' | 'CostOfPointsReturned';
@@ -124,36 +124,36 @@ interface Shape {
   readonly complete: boolean;
 }
 
-const usual: Shape = {
+const usual: RefundShape = {
   items: 'ShipmentItemAdjustmentList',
   adjustment: 'Adjustment',
   points: 'CostOfPointsReturned',
   complete: false,
 };
 
-const onItems: Shape = { ...usual, items: 'ShipmentItemList', complete: true };
+const onItems: RefundShape = { ...usual, items: 'ShipmentItemList', complete: true };
 
-const plain: Shape = { ...usual, adjustment: '', points: 'CostOfPointsGranted', complete: true };
+const plain: RefundShape = { ...usual, adjustment: '', points: 'CostOfPointsGranted', complete: true };
 
-function refundedItem(context: EventContext, sink: EventSink, order: Order, item: OrderItem, shape: Shape): void {
+function refundedItem(context: EventContext, sink: EventSink, order: Order, item: OrderItem, shape: RefundShape): void {
   const { draw, marketplace } = context;
-  const { unit } = marketplace;
+  const { minorUnit } = marketplace;
   const quantity = draw.between(1, item.quantity);
-  const refunded = (amount: number) => -Math.trunc((amount * quantity) / item.quantity) * unit;
+  const refunded = (amount: number) => -Math.trunc((amount * quantity) / item.quantity) * minorUnit;
   const commission = refunded(item.commission);
   sink.words('SellerSKU', item.product.sku);
-  if (shape.complete || draw.once(2)) sink.text('OrderItemId', item.orderItemId);
+  if (shape.complete || draw.oneIn(2)) sink.text('OrderItemId', item.orderItemId);
   sink.text('OrderAdjustmentItemId', draw.digits(14));
   sink.number('QuantityShipped', quantity);
   charges(sink, `ItemCharge${shape.adjustment}List`, [
     ['Principal', refunded(item.principal)],
     ['Tax', refunded(item.tax)],
     ...(item.shipping === 0 ? [] : ([['ShippingCharge', refunded(item.shipping)]] as const)),
-    ...(draw.once(10) ? ([['Goodwill', -millionthsOf(context, draw.between(50, 500))]] as const) : []),
+    ...(draw.oneIn(10) ? ([['Goodwill', -millionthsOf(context, draw.between(50, 500))]] as const) : []),
   ]);
   fees(sink, `ItemFee${shape.adjustment}List`, [
     ['Commission', commission],
-    ['RefundCommission', -Math.trunc(commission / unit / 5) * unit],
+    ['RefundCommission', -Math.trunc(commission / minorUnit / 5) * minorUnit],
   ]);
   if (shape.complete || item.tax !== 0) {
     taxWithheld(sink, 'ItemTaxWithheldList', order.facilitated || shape.complete, [
@@ -167,19 +167,19 @@ function refundedItem(context: EventContext, sink: EventSink, order: Order, item
   if (shape.complete || item.points !== 0) sink.net(shape.points, refunded(item.points));
 }
 
-function shapeOf({ draw, profile }: EventContext): Shape {
+function shapeOf({ draw, profile }: EventContext): RefundShape {
   if (!profile.oddities) return usual;
-  const way = draw.below(8);
-  return way === 0 ? onItems : way === 1 ? plain : usual;
+  const choice = draw.below(8);
+  return choice === 0 ? onItems : choice === 1 ? plain : usual;
 }
 
-function refundedOrder(context: EventContext, sink: EventSink, shape: Shape): void {
+function refundedOrder(context: EventContext, sink: EventSink, shape: RefundShape): void {
   const { draw } = context;
   const order = context.drawnOrder();
-  head(context, sink, order);
-  orderLevel(context, sink, 'Adjustment', -1);
+  writeOrderHead(context, sink, order);
+  writeOrderAmounts(context, sink, 'Adjustment', -1);
   sink.instant('PostedDate', context.at);
-  const items = draw.once(2) ? order.items : [draw.pick(order.items)];
+  const items = draw.oneIn(2) ? order.items : [draw.pick(order.items)];
   elements(sink, shape.items, items, (item) => {
     refundedItem(context, sink, order, item, shape);
   });
@@ -194,8 +194,8 @@ export const shipmentWriters = {
   /** A shipped order with its charges and fees. */
   ShipmentEventList: (context, sink) => {
     const order = context.drawnOrder();
-    head(context, sink, order);
-    orderLevel(context, sink, '', 1);
+    writeOrderHead(context, sink, order);
+    writeOrderAmounts(context, sink, '', 1);
     sink.instant('PostedDate', context.at);
     elements(sink, 'ShipmentItemList', order.items, (item) => {
       shipmentItem(context, sink, order, item);
@@ -211,7 +211,7 @@ export const shipmentWriters = {
   ShipmentSettleEventList: (context, sink) => {
     const { draw } = context;
     const order = context.drawnOrder();
-    head(context, sink, order);
+    writeOrderHead(context, sink, order);
     sink.instant('PostedDate', context.at);
     elements(sink, 'ShipmentItemList', order.items, (item) => {
       sink.words('SellerSKU', item.product.sku);

@@ -200,12 +200,12 @@ export class TransactionBooks implements TransactionLedger {
     const from = ordinal === undefined ? undefined : Number(ordinal);
     for (const event of this.#eventsFor(question, history, from)) {
       if (!history.reaches(event)) continue;
-      const isElsewhere = event.marketplace.id !== marketplaceId && kindOf(event.list, '').isOfAccount !== true;
-      if (marketplaceId !== undefined && isElsewhere) continue;
+      const isOtherMarketplace = event.marketplace.id !== marketplaceId && kindOf(event.list, '').isOfAccount !== true;
+      if (marketplaceId !== undefined && isOtherMarketplace) continue;
       for (const posting of postingsOf(this.#books.key, event, until)) {
         const { stage, postedAt } = posting;
-        const wasShown = event.ordinal === from && (stage === 'deferred' || lastStage === 'c');
-        if (wasShown || postedAt < range.from || postedAt >= range.to) continue;
+        const isDelivered = event.ordinal === from && (stage === 'deferred' || lastStage === 'c');
+        if (isDelivered || postedAt < range.from || postedAt >= range.to) continue;
         const reached = statusOf(posting, until);
         if ((status ?? reached) !== reached || (groupId !== undefined && stage === 'deferred')) continue;
         yield { cursor: `E${event.ordinal}${stage.charAt(0)}`, write: () => this.#eventJson(posting, until) };
@@ -249,14 +249,14 @@ export class TransactionBooks implements TransactionLedger {
     const { event, postedAt } = posting;
     const { ordinal, at, list, marketplace, source } = event;
     events.write(event, this.#sink);
-    const { items, loose, whole, type } = this.#sink;
+    const { items, eventAmounts, eventItem, type } = this.#sink;
     const kind = kindOf(list, type);
-    const amounts = [...items.flatMap((item) => item.amounts), ...loose];
+    const amounts = [...items.flatMap((item) => item.amounts), ...eventAmounts];
     const { oddities } = events.profile;
     const wrappers = kind === refund ? (refundWrappers[oddities ? ordinal & 1 : 0] ?? usualWrappers) : usualWrappers;
     const total = totalOf(amounts);
     // A product that is named beside an amount becomes an item without breakdowns.
-    const single = items.length === 0 && whole.sku !== undefined && kind.isFlat !== true;
+    const isSingleProduct = items.length === 0 && eventItem.sku !== undefined && kind.isFlat !== true;
     return transactionJson({
       id: this.#idOf(ordinal, posting.stage),
       type: kind.type,
@@ -268,7 +268,7 @@ export class TransactionBooks implements TransactionLedger {
       marketplace,
       isOfAccount: kind.isOfAccount === true,
       identifiers: this.#identifiersOf(posting, kind, until),
-      items: single ? [{ ...whole, stated: total }] : items,
+      items: isSingleProduct ? [{ ...eventItem, stated: total }] : items,
       breakdowns: wrappedTree(amounts, marketplace, wrappers, {
         isCoarse: items.some((item) => item.amounts.length > 0),
         hasBoth: kind.isFlat === true,

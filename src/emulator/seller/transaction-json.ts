@@ -38,15 +38,17 @@ function grouped(amounts: readonly CountedAmount[], depth: number): [type: strin
 const feeTaxes: Readonly<Record<string, number>> = { GBP: 20, EUR: 19, MXN: 16 };
 
 /** A fee with its components `Base`, and `Tax` or `Promo`, which add up to the gross amount. */
-function feeNode(type: string, amount: number, { currency, unit }: Marketplace): BreakdownNode {
+function feeNode(type: string, amount: number, { currency, minorUnit }: Marketplace): BreakdownNode {
   const percent = feeTaxes[currency];
-  const net = percent === undefined ? amount : Math.trunc((amount * 100) / (100 + percent) / unit) * unit;
+  const net = percent === undefined ? amount : Math.trunc((amount * 100) / (100 + percent) / minorUnit) * minorUnit;
   if (net !== amount) return { type, amount, children: [leaf('Base', net), leaf('Tax', amount - net)] };
   // One commission in sixteen is reduced.
   const promo =
-    type === 'Commission' && Math.round(amount / unit) % 16 === 0 ? -Math.trunc(amount / unit / 10) * unit : 0;
-  const parts = promo === 0 ? [leaf('Base', amount)] : [leaf('Base', amount - promo), leaf('Promo', promo)];
-  return { type, amount, children: parts };
+    type === 'Commission' && Math.round(amount / minorUnit) % 16 === 0
+      ? -Math.trunc(amount / minorUnit / 10) * minorUnit
+      : 0;
+  const children = promo === 0 ? [leaf('Base', amount)] : [leaf('Base', amount - promo), leaf('Promo', promo)];
+  return { type, amount, children };
 }
 
 /** The tree of an item, with all its amounts. */
@@ -209,12 +211,12 @@ class TransactionWriter {
   /** An empty list is sometimes null, and sometimes absent. */
   #listOf(name: string, elements: string): string | undefined {
     if (elements !== '') return `"${name}":[${elements}]`;
-    const way = this.#choice() % 8;
-    return way === 0 ? `"${name}":null` : way === 1 ? undefined : `"${name}":[]`;
+    const choice = this.#choice() % 8;
+    return choice === 0 ? `"${name}":null` : choice === 1 ? undefined : `"${name}":[]`;
   }
 
-  #object(parts: readonly (string | undefined)[]): string {
-    return `{${parts.filter((part) => part !== undefined).join(',')}}`;
+  #object(members: readonly (string | undefined)[]): string {
+    return `{${members.filter((member) => member !== undefined).join(',')}}`;
   }
 
   #money(millionths: number | bigint): string {

@@ -95,13 +95,13 @@ export class TransactionSink implements EventSink {
   orderOrdinal: number | undefined;
   invoice: string | undefined;
   /** Amounts that belong to no item. */
-  loose: CountedAmount[] = [];
+  eventAmounts: CountedAmount[] = [];
   items: SoldItem[] = [];
   /** The product and quantity of an event without items. */
-  whole: SoldItem = emptyItem();
+  eventItem: SoldItem = emptyItem();
   #item: SoldItem | undefined;
   /** Keys of the lists and objects that enclose the next member, outermost first. */
-  readonly #around: string[] = [];
+  readonly #keyPath: string[] = [];
   #componentType = '';
   readonly #asinOf: ReadonlyMap<Spellings, string>;
 
@@ -113,15 +113,15 @@ export class TransactionSink implements EventSink {
     this.type = '';
     this.orderOrdinal = undefined;
     this.invoice = undefined;
-    this.loose = [];
+    this.eventAmounts = [];
     this.items = [];
-    this.whole = emptyItem();
+    this.eventItem = emptyItem();
     this.#item = undefined;
-    this.#around.length = 0;
+    this.#keyPath.length = 0;
   }
 
   text(key: string, value: string): void {
-    const item = this.#item ?? this.whole;
+    const item = this.#item ?? this.eventItem;
     if (key === 'ASIN') item.asin = value;
     else if (key === 'Quantity') item.quantity = Number(value);
     else if (key === 'OrderAdjustmentItemId') item.id = ['ORDER_ADJUSTMENT_ITEM_ID', value];
@@ -129,19 +129,19 @@ export class TransactionSink implements EventSink {
     else if (key === 'invoiceId') this.invoice = value;
     else if (key.endsWith('Type')) {
       this.#componentType = value;
-      if (this.#around.length === 0) this.type = value;
+      if (this.#keyPath.length === 0) this.type = value;
     }
   }
 
   words(key: string, value: Spellings): void {
     if (key !== 'SellerSKU' && key !== 'SKU') return;
-    const item = this.#item ?? this.whole;
+    const item = this.#item ?? this.eventItem;
     [item.sku] = value;
     item.asin ??= this.#asinOf.get(value);
   }
 
   number(key: string, value: string | number): void {
-    if (key.includes('Quantity')) (this.#item ?? this.whole).quantity = Number(value);
+    if (key.includes('Quantity')) (this.#item ?? this.eventItem).quantity = Number(value);
   }
 
   instant(): void {
@@ -174,31 +174,31 @@ export class TransactionSink implements EventSink {
   }
 
   beginObject(key: string): void {
-    this.#around.push(key);
+    this.#keyPath.push(key);
     this.#componentType = '';
   }
 
   endObject(): void {
-    this.#around.pop();
+    this.#keyPath.pop();
   }
 
   beginList(key: string): void {
-    this.#around.push(key);
+    this.#keyPath.push(key);
   }
 
   beginElement(): void {
     this.#componentType = '';
-    if (this.#around.length === 1 && this.#around[0]?.includes('Item') === true) this.#item = emptyItem();
+    if (this.#keyPath.length === 1 && this.#keyPath[0]?.includes('Item') === true) this.#item = emptyItem();
   }
 
   endElement(): void {
-    if (this.#around.length !== 1 || this.#item === undefined) return;
+    if (this.#keyPath.length !== 1 || this.#item === undefined) return;
     if (this.#item.amounts.length > 0 || this.#item.stated !== undefined) this.items.push(this.#item);
     this.#item = undefined;
   }
 
   endList(): void {
-    this.#around.pop();
+    this.#keyPath.pop();
   }
 
   /** The name of an amount without a component: that of the event's type, or of its member. */
@@ -224,7 +224,7 @@ export class TransactionSink implements EventSink {
   #add(path: readonly string[], millionths: number, isSale: boolean): void {
     // The newer API leaves out zero amounts.
     if (millionths === 0) return;
-    const amounts = this.#item?.amounts ?? this.loose;
+    const amounts = this.#item?.amounts ?? this.eventAmounts;
     amounts.push({ path, isFee: path[0] === 'AmazonFees', isSale, millionths });
   }
 }

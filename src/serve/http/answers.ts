@@ -29,7 +29,7 @@ import { NextTokens } from './signed-tokens.js';
 /** Every operation of the service, grouped by API. */
 const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
 
-const operationNamed = new Map<FaultRequest['operation'], ServedOperation>(
+const operationByName = new Map<FaultRequest['operation'], ServedOperation>(
   servedOperations.map((operation) => [operation.name, operation]),
 );
 
@@ -54,7 +54,7 @@ export class Arrivals {
 
   /** Numbers and describes the next request. `query` is percent-encoded. */
   next(operation: FaultRequest['operation'], query: string): FaultRequest {
-    const served = operationNamed.get(operation);
+    const served = operationByName.get(operation);
     const numberInOperation = (this.#inOperation.get(operation) ?? 0) + 1;
     this.#inOperation.set(operation, numberInOperation);
     this.#number += 1;

@@ -4,7 +4,7 @@ import type { OperationName as EventOperation } from '../../sources/finances/api
 /** Name of an operation of either API. */
 export type ServedOperationName = EventOperation | TransactionOperation;
 
-/** What requests are counted by: an operation, the sign-in, or `none` for any other path. */
+/** The key of request counts: an operation, the sign-in, or `none` for any other path. */
 export type CountKey = ServedOperationName | 'SignIn' | 'none';
 
 /** Counts of a running service since it started. */
@@ -55,7 +55,7 @@ export class Tally {
     this.#underWay -= 1;
   }
 
-  /** A request that was refused before anybody was asked for an answer. */
+  /** Counts a request that the server refuses before it reaches the service. */
   refused(status: number): void {
     this.answered('none', status);
   }
@@ -65,6 +65,7 @@ export class Tally {
     this.#requests.set(operation, statuses.set(status, (statuses.get(status) ?? 0) + 1));
   }
 
+  /** Counts a hit of a fault. */
   hit(kind: string): void {
     this.#faults.set(kind, this.faults(kind) + 1);
   }

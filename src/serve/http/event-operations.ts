@@ -18,7 +18,7 @@ import {
 } from './served-operation.js';
 import type { Chain, ChainPosition } from './signed-tokens.js';
 
-/** What a query string says, checked one by one; how the parameters go together is checked elsewhere. */
+/** The parameters of a query string, each checked alone; `readEventRequest` checks their combination. */
 interface Parameters {
   readonly pageSize: number | undefined;
   /** Lower bound. */
@@ -29,7 +29,7 @@ interface Parameters {
 }
 
 /** The query parameters of an operation, by the specification's table of operations (section 4). */
-function namesOf(operation: Operation): readonly string[] {
+function parameterNames(operation: Operation): readonly string[] {
   const range = operation.range === undefined ? [] : [operation.range.after, operation.range.before];
   return ['MaxResultsPerPage', ...range, 'NextToken'];
 }
@@ -46,13 +46,13 @@ function pageSizeOf(text: string | undefined): number | undefined {
  * Throws a Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty or malformed.
  */
 function readParameters(operation: Operation, query: string): Parameters {
-  const pairs = queryValues({ operation: operation.name, names: namesOf(operation) }, query);
-  const bound = (name: string | undefined) => (name === undefined ? undefined : boundOf(name, pairs.get(name)));
+  const values = queryValues({ operation: operation.name, names: parameterNames(operation) }, query);
+  const bound = (name: string | undefined) => (name === undefined ? undefined : boundOf(name, values.get(name)));
   return {
-    pageSize: pageSizeOf(pairs.get('MaxResultsPerPage')),
+    pageSize: pageSizeOf(values.get('MaxResultsPerPage')),
     after: bound(operation.range?.after),
     before: bound(operation.range?.before),
-    token: pairs.get('NextToken'),
+    token: values.get('NextToken'),
   };
 }
 
@@ -84,15 +84,15 @@ function checkBounds(range: DateRange, { after, before }: Parameters, now: numbe
   }
 }
 
-/** A token comes alone or with the bounds of the first request; only the page's size may change on the way. */
-function continued(position: ChainPosition, range: DateRange | undefined, parameters: Parameters): CheckedRequest {
+/** The request of a token, which is sent alone or with the bounds of the first request. Only the page size may change. */
+function nextRequest(position: ChainPosition, range: DateRange | undefined, parameters: Parameters): CheckedRequest {
   const { chain, cursor, pages, results } = position;
   const { after, before, pageSize, token } = parameters;
-  const given = [after, before].flatMap((bound) => bound?.text ?? []);
-  if (range !== undefined && given.length > 0 && (after?.at !== chain.after || before?.at !== chain.before)) {
+  const bounds = [after, before].flatMap((bound) => bound?.text ?? []);
+  if (range !== undefined && bounds.length > 0 && (after?.at !== chain.after || before?.at !== chain.before)) {
     throw invalidInput(
       `NextToken must be sent alone or with the same ${range.after} and ${range.before} as the first request.`,
-      given.join(' and '),
+      bounds.join(' and '),
     );
   }
   return { chain: { ...chain, pageSize: pageSize ?? chain.pageSize }, cursor, token, pages, results };
@@ -107,7 +107,7 @@ function readEventRequest(operation: Operation, { rawSubject, query, rules, now 
   const parameters = readParameters(operation, query);
   const { after, before, pageSize = limits.pageSize, token } = parameters;
   if (token !== undefined) {
-    return continued(
+    return nextRequest(
       positionOf(token, { parameter: 'NextToken', operation: operation.name, subject }, rules, now),
       operation.range,
       parameters,
@@ -131,43 +131,50 @@ function rangeOf({ after, before, asOf }: Chain, range: DateRange): InstantRange
   return from < to ? { from, to } : undefined;
 }
 
-/** An empty range. */
-const nothing: InstantRange = { from: 0, to: 0 };
+const emptyRange: InstantRange = { from: 0, to: 0 };
 
-type Ask = (ledger: Ledger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
+type ReadPage = (ledger: Ledger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
 
 /** The question for all groups or events in a chain's range of dates. */
-function listed({ range }: { range: NonNullable<Operation['range']> }, table: 'groups' | 'events'): Ask {
+function inRange({ range }: { range: NonNullable<Operation['range']> }, table: 'groups' | 'events'): ReadPage {
   return async (ledger, chain, query) => {
-    const asked = rangeOf(chain, range);
-    return asked === undefined ? { items: [], next: undefined } : ledger[table](asked, query);
+    const instants = rangeOf(chain, range);
+    return instants === undefined ? { items: [], next: undefined } : ledger[table](instants, query);
   };
 }
 
-async function found(page: Promise<LedgerPage | undefined>, parameter: string, subject: string): Promise<LedgerPage> {
-  const known = await page;
-  if (known === undefined) throw requestRefusal(404, `There is no resource with this ${parameter}.`, subject);
-  return known;
+async function requirePage(
+  page: Promise<LedgerPage | undefined>,
+  parameter: string,
+  subject: string,
+): Promise<LedgerPage> {
+  const found = await page;
+  if (found === undefined) throw requestRefusal(404, `There is no resource with this ${parameter}.`, subject);
+  return found;
 }
 
 /** The question to the ledger for each operation. */
-const questions: Readonly<Record<OperationName, Ask>> = {
-  ListFinancialEventGroups: listed(operations.ListFinancialEventGroups, 'groups'),
-  ListFinancialEvents: listed(operations.ListFinancialEvents, 'events'),
+const questions: Readonly<Record<OperationName, ReadPage>> = {
+  ListFinancialEventGroups: inRange(operations.ListFinancialEventGroups, 'groups'),
+  ListFinancialEvents: inRange(operations.ListFinancialEvents, 'events'),
   ListFinancialEventsByGroupId: (ledger, chain, query) => {
     const { subject = '' } = chain;
     const { pathParameter, range: rules } = operations.ListFinancialEventsByGroupId;
     // Without bounds it is the whole group, with events newer than the default upper bound.
-    const range = chain.after === undefined ? undefined : (rangeOf(chain, rules) ?? nothing);
-    return found(ledger.eventsOfGroup(subject, query, range), pathParameter.name, subject);
+    const range = chain.after === undefined ? undefined : (rangeOf(chain, rules) ?? emptyRange);
+    return requirePage(ledger.eventsOfGroup(subject, query, range), pathParameter.name, subject);
   },
   ListFinancialEventsByOrderId: (ledger, { subject = '' }, query) =>
-    found(ledger.eventsOfOrder(subject, query), operations.ListFinancialEventsByOrderId.pathParameter.name, subject),
+    requirePage(
+      ledger.eventsOfOrder(subject, query),
+      operations.ListFinancialEventsByOrderId.pathParameter.name,
+      subject,
+    ),
 };
 
 /** `{"list":[event,…],…}`: every list of the model in the model's order, then the lists unknown to it. */
-function eventsJson(items: readonly LedgerItem[], more: readonly string[]): string {
-  const lists = new Map<string, string[]>([...Object.keys(eventLists), ...more].map((list) => [list, []]));
+function eventsJson(items: readonly LedgerItem[], additionalLists: readonly string[]): string {
+  const lists = new Map<string, string[]>([...Object.keys(eventLists), ...additionalLists].map((list) => [list, []]));
   for (const { list, json } of items) {
     const events = lists.get(list);
     if (events === undefined) lists.set(list, [json]);
@@ -178,17 +185,17 @@ function eventsJson(items: readonly LedgerItem[], more: readonly string[]): stri
 
 /**
  * The body of a page: `{"payload":{"NextToken"?,…}}`. Each item's JSON is sent as the ledger has it, byte for byte, in
- * the ledger's order. `more`: lists that a body of events has even when they are empty.
+ * the ledger's order. `additionalLists`: lists that a body of events has even when they are empty.
  */
 export function pageBody(
   result: Operation['result'],
   items: readonly LedgerItem[],
   nextToken: string | undefined,
-  more: readonly string[] = [],
+  additionalLists: readonly string[] = [],
 ): string {
   const token = nextToken === undefined ? '' : `"NextToken":${JSON.stringify(nextToken)},`;
   const results =
-    result === 'FinancialEvents' ? eventsJson(items, more) : `[${items.map(({ json }) => json).join(',')}]`;
+    result === 'FinancialEvents' ? eventsJson(items, additionalLists) : `[${items.map(({ json }) => json).join(',')}]`;
   return `{"payload":{${token}"${result}":${results}}}`;
 }
 
@@ -200,7 +207,7 @@ export const eventOperations: readonly ServedOperation[] = Object.values<Operati
   sizeParameter: 'MaxResultsPerPage',
   pageSize: limits.pageSize,
   burst: limits.burst,
-  read: (asked) => readEventRequest(operation, asked),
+  read: (request) => readEventRequest(operation, request),
   pageOf: (ledger, { chain, cursor }) =>
     questions[operation.name](ledger, chain, { cursor, limit: chain.pageSize, asOf: chain.asOf }),
   bodyOf: ({ items = [], nextToken }: PageContents, lists) =>

@@ -57,7 +57,7 @@ export interface RequestFaults {
   finish(answer: HttpAnswer): HttpAnswer;
 }
 
-/** What identifies a request that is sent again. */
+/** The identity of a request that is repeated. */
 export interface RequestIdentity {
   readonly target: string;
   readonly accessToken: string | undefined;
@@ -110,10 +110,10 @@ export function withoutFaults({ clock, ledger }: ServiceDependencies): ServiceFa
   return { clock, ledger, lists: [], request: () => noFaults };
 }
 
-/** A pseudo-random number from 0 (included) to 1 (excluded) that depends only on the seed and the words. */
-export function draw(seed: number, ...words: readonly (string | number)[]): number {
+/** A pseudo-random number from 0 (included) to 1 (excluded) that depends only on the seed and the key. */
+export function draw(seed: number, ...key: readonly (string | number)[]): number {
   const digest = createHash('sha256')
-    .update(JSON.stringify([seed, ...words]))
+    .update(JSON.stringify([seed, ...key]))
     .digest();
   return digest.readUIntBE(0, 6) / 2 ** 48;
 }

@@ -17,10 +17,10 @@ export interface ParameterNames {
 }
 
 function unknownParameter({ operation, names }: ParameterNames, name: string): Error {
-  const meant = names.find((known) => known.toLowerCase() === name.toLowerCase());
-  return meant === undefined
+  const intended = names.find((known) => known.toLowerCase() === name.toLowerCase());
+  return intended === undefined
     ? invalidInput(`${operation} has no parameter ${quoted(name, 50)}; it has ${names.join(', ')}.`, name)
-    : invalidInput(`${name} must be written ${meant}: parameter names are case-sensitive.`, name);
+    : invalidInput(`${name} must be written ${intended}: parameter names are case-sensitive.`, name);
 }
 
 /** Decodes percent-encoding; undefined where the text isn't valid UTF-8. */
@@ -33,9 +33,9 @@ export function percentDecoded(text: string): string | undefined {
 }
 
 function decoded(text: string): string {
-  const plain = percentDecoded(text);
-  if (plain === undefined) throw invalidInput('The query is not percent-encoded UTF-8.', text);
-  return plain;
+  const decodedText = percentDecoded(text);
+  if (decodedText === undefined) throw invalidInput('The query is not percent-encoded UTF-8.', text);
+  return decodedText;
 }
 
 /**

@@ -17,15 +17,15 @@ export interface ServiceQuota {
 }
 
 /** An operation with its default burst, in requests. */
-interface MeteredOperation {
+interface ThrottledOperation {
   readonly name: ServedOperationName;
   readonly burst: number;
 }
 
 /**
- * A microsecond, in milliseconds: larger than rounding errors of sums, smaller than the resolution of any clock here.
+ * A microsecond: larger than the rounding errors of sums, smaller than the resolution of a clock.
  */
-const grain = 1e-3;
+const toleranceMs = 1e-3;
 
 function msPerTokenAt(rate: number): number {
   if (rate > 0 && Number.isFinite(rate)) return 1000 / rate;
@@ -71,12 +71,12 @@ export class Meter {
 
   /** Takes a token if there is one. `now`: milliseconds since 1970; a clock that is set back refills nothing. */
   admit(now: number): boolean {
-    if (now + grain >= this.#fullAt + this.#taken * this.#msPerToken) {
+    if (now + toleranceMs >= this.#fullAt + this.#taken * this.#msPerToken) {
       this.#fullAt = Math.max(now, this.#fullAt);
       this.#taken = 0;
     }
     const needed = this.#taken + 1 - this.#burst;
-    if (needed > 0 && now + grain < this.#fullAt + needed * this.#msPerToken) return false;
+    if (needed > 0 && now + toleranceMs < this.#fullAt + needed * this.#msPerToken) return false;
     this.#taken += 1;
     return true;
   }
@@ -110,9 +110,9 @@ export class Quotas {
    * Takes a token of an operation if there is one. `rate`: the rate of its meter from now on. `account`: the caller's
    * account, where there is a sign-in.
    */
-  admit({ name, burst }: MeteredOperation, now: number, rate: number | undefined = this.rate, account = ''): boolean {
+  admit({ name, burst }: ThrottledOperation, now: number, rate: number | undefined = this.rate, account = ''): boolean {
     const key = `${name} ${account}`;
-    // Without a rate nothing is throttled: a meter left by an earlier rate would be out of date.
+    // Without a rate nothing is throttled, and a meter of an earlier rate would be out of date.
     if (rate === undefined) {
       this.#meters.delete(key);
       return true;
@@ -121,7 +121,7 @@ export class Quotas {
       this.#meters.get(key) ?? new Meter({ rate: this.#quota?.rate ?? rate, burst: this.#quota?.burst ?? burst });
     this.#meters.delete(key);
     this.#meters.set(key, meter);
-    // Clients can make up any number of refresh tokens, and so of accounts.
+    // Clients can invent any number of refresh tokens, and so of accounts.
     const [oldest = key] = this.#meters.keys();
     if (this.#meters.size > mostMeters) this.#meters.delete(oldest);
     meter.setRate(rate, now);

@@ -65,7 +65,7 @@ export interface ServedOperation {
    *
    * @throws Refusal (400) that names the rule
    */
-  read(asked: UncheckedRequest): CheckedRequest;
+  read(request: UncheckedRequest): CheckedRequest;
   /**
    * The ledger's page for a checked request.
    *

@@ -26,7 +26,7 @@ export interface RunningService extends RunningHttpServer {
 }
 
 /** Host names of the live service. */
-const originalNames = /^(?:[a-z0-9-]+\.)*amazon\.com$/;
+const liveHostNames = /^(?:[a-z0-9-]+\.)*amazon\.com$/;
 
 /**
  * Serves a ledger as the Financial Events Service over HTTP (specification, sections 4 and 8) until it is closed.
@@ -44,7 +44,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     ...{ host, port, limits, onAccess, onFault },
     now: () => clock.now(),
     hosts: allowedHosts && {
-      isAllowed: (name) => originalNames.test(name) || allowedHosts.includes(name),
+      isAllowed: (name) => liveHostNames.test(name) || allowedHosts.includes(name),
       advice: 'serve --allow-host names others',
     },
     answer: ({ method, target, ...exchange }: HttpRequest) => answerTo(method, target, exchange),

@@ -11,13 +11,13 @@ function json(status: number, body: Health): Outcome {
 }
 
 /**
- * The page `/healthz`: 200 with the result of `look`, or 503 where it throws. The reason goes to `onFault` alone, as
+ * The page `/healthz`: 200 with the result of `checkHealth`, or 503 where it throws. The reason goes to `onFault` alone, as
  * anyone who can reach the service may read the page.
  */
-export function healthPage(look: () => Promise<Health>, onFault: (fault: unknown) => void): SidePage {
+export function healthPage(checkHealth: () => Promise<Health>, onFault: (fault: unknown) => void): SidePage {
   return async () => {
     try {
-      return json(200, { status: 'ok', version, ...(await look()) });
+      return json(200, { status: 'ok', version, ...(await checkHealth()) });
     } catch (fault) {
       onFault(fault);
       return json(503, { status: 'failing', version });
@@ -26,18 +26,22 @@ export function healthPage(look: () => Promise<Health>, onFault: (fault: unknown
 }
 
 /** The page `/`, which names the service and its paths. It contains nothing of any event, as it needs no sign-in. */
-export function frontPage(what: string, more = ''): SidePage {
+export function frontPage(ledgerName: string, notice = ''): SidePage {
   const paths = Object.values({ ...operations, ...transactionOperations }).map(({ path }) => `GET ${path}\n`);
-  const body = `Ledgerlake ${version}: the Financial Events Service over ${what}.\n\n${paths.join('')}GET /healthz\n${more}`;
+  const body = `Ledgerlake ${version}: the Financial Events Service over ${ledgerName}.\n\n${paths.join('')}GET /healthz\n${notice}`;
   return () => Promise.resolve({ status: 200, body, headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
 }
 
 /**
- * The page `/` for callers who may see all data: HTML, or the plain page where `make` throws, with the reason passed to
+ * The page `/` for callers who may see all data: HTML, or the plain page where `createReport` throws, with the reason passed to
  * `onFault`.
  */
-export function reportPage(make: () => Promise<string>, what: string, onFault: (fault: unknown) => void): SidePage {
-  const plain = frontPage(what, "\nThe report can't be shown: see the log of the service.\n");
+export function reportPage(
+  createReport: () => Promise<string>,
+  ledgerName: string,
+  onFault: (fault: unknown) => void,
+): SidePage {
+  const plain = frontPage(ledgerName, "\nThe report can't be shown: see the log of the service.\n");
   const headers = {
     'Content-Type': 'text/html; charset=utf-8',
     'Cache-Control': 'no-store',
@@ -48,7 +52,7 @@ export function reportPage(make: () => Promise<string>, what: string, onFault: (
   };
   return async () => {
     try {
-      return { status: 200, body: await make(), headers };
+      return { status: 200, body: await createReport(), headers };
     } catch (fault) {
       onFault(fault);
       return plain();

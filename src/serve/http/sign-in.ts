@@ -10,13 +10,13 @@ import type { HttpRefusal } from '../../core/http-server/refusal.js';
 const firstDelayMs = 250;
 const longestDelayMs = 4000;
 
-/** Milliseconds after the last failure at which failures are forgotten. */
-const forgottenMs = 60_000;
+/** Milliseconds after the last failure at which the count of failures returns to 0. */
+const failureMemoryMs = 60_000;
 
 /** Largest number of attempts that wait at once. */
 const mostWaiting = 8;
 
-/** `Retry-After` in seconds for an attempt that found no room to wait. */
+/** `Retry-After` in seconds of an attempt beyond `mostWaiting`. */
 const retryAfterSeconds = longestDelayMs / 1000;
 
 /**
@@ -33,9 +33,9 @@ class GuessDelay {
     this.#clock = clock;
   }
 
-  /** Waits, and resolves to whether the attempt may be checked; the signal ends the waiting. */
+  /** Waits, and resolves to whether the attempt may be checked; false once the signal aborts. */
   async wait(signal: AbortSignal): Promise<boolean> {
-    if (this.#clock.now() - this.#lastAt > forgottenMs) this.#failures = 0;
+    if (this.#clock.now() - this.#lastAt > failureMemoryMs) this.#failures = 0;
     if (this.#failures === 0) return true;
     if (this.#waiting >= mostWaiting) return false;
     this.#waiting += 1;
@@ -60,7 +60,7 @@ class GuessDelay {
   }
 }
 
-/** The members of a sign-in request, or why it can't be read; the reason contains no value, which may be secret. */
+/** The members of a sign-in request, or the reason of a failure to read it, without values, which may be secret. */
 type SignInBody = ReadonlyMap<string, string> | { readonly fault: string };
 
 function formMembers(text: string): SignInBody {
@@ -118,8 +118,8 @@ const tokenHeader = 'x-amz-access-token';
 const defaultLifeMs = 3_600_000;
 
 /** Compares two texts in constant time. */
-function isSame(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest());
+function isSame(a: string, b: string): boolean {
+  const [first, second] = [a, b].map((text) => createHash('sha256').update(text).digest());
   return first !== undefined && second !== undefined && timingSafeEqual(first, second);
 }
 

@@ -59,8 +59,9 @@ export interface ChainPosition {
   readonly chain: Chain;
   /** The ledger's cursor; undefined: the start. */
   readonly cursor: string | undefined;
-  /** Number of pages of the chain delivered before it, and in `results` the number of their results. */
+  /** Number of pages of the chain that precede it. */
   readonly pages: number;
+  /** Number of results on these pages. */
   readonly results: number;
   /** When the token was issued, milliseconds since 1970. */
   readonly issuedAt: number;
@@ -92,7 +93,7 @@ const nonceBytes = 16;
 const accountBytes = 8;
 /** Milliseconds since 1970 as a double, which is exact. */
 const instantBytes = 8;
-const start = 'Atza|';
+const accessTokenPrefix = 'Atza|';
 
 /** Issues and checks the access tokens of the sign-in. */
 export class IssuedAccessTokens {
@@ -112,18 +113,20 @@ export class IssuedAccessTokens {
     text.writeDoubleBE(now + this.#lifeMs, 0);
     createHmac('sha256', this.#accountKey).update(refreshToken).digest().copy(text, instantBytes, 0, accountBytes);
     randomBytes(nonceBytes).copy(text, instantBytes + accountBytes);
-    return start + this.#signer.sign(text);
+    return accessTokenPrefix + this.#signer.sign(text);
   }
 
   check(token: string, now: number): 'valid' | 'expired' | 'unknown' {
-    const text = token.startsWith(start) ? this.#signer.read(token.slice(start.length)) : undefined;
+    const text = token.startsWith(accessTokenPrefix)
+      ? this.#signer.read(token.slice(accessTokenPrefix.length))
+      : undefined;
     if (text === undefined) return 'unknown';
     return now < text.readDoubleBE(0) ? 'valid' : 'expired';
   }
 
   /** The account of a checked token: the same for all tokens of one refresh token. */
   accountOf(token: string): string {
-    const text = this.#signer.read(token.slice(start.length));
+    const text = this.#signer.read(token.slice(accessTokenPrefix.length));
     return text?.subarray(instantBytes, instantBytes + accountBytes).toString('base64url') ?? '';
   }
 }

@@ -20,9 +20,9 @@ import {
 } from './served-operation.js';
 import type { Chain, ChainPosition } from './signed-tokens.js';
 
-type Pairs = ReadonlyMap<string, string>;
+type QueryValues = ReadonlyMap<string, string>;
 
-function namesOf({ range, relatedIdentifiers, filters }: Operation): readonly string[] {
+function parameterNames({ range, relatedIdentifiers, filters }: Operation): readonly string[] {
   const { relatedIdentifierName, relatedIdentifierValue, nextToken } = parameters;
   const related = relatedIdentifiers.length === 0 ? [] : [relatedIdentifierName, relatedIdentifierValue];
   return [range.after, range.before, ...related, ...filters, nextToken];
@@ -54,50 +54,50 @@ function checkBounds({ range }: Operation, after: Bound | undefined, before: Bou
 }
 
 /** @throws Refusal for an invalid related identifier, and where neither an identifier nor a required range is given */
-function checkSelection({ range, relatedIdentifiers }: Operation, pairs: Pairs): void {
+function checkSelection({ range, relatedIdentifiers }: Operation, values: QueryValues): void {
   if (relatedIdentifiers.length === 0) return;
   const { relatedIdentifierName, relatedIdentifierValue } = parameters;
-  const name = pairs.get(relatedIdentifierName);
-  const value = pairs.get(relatedIdentifierValue);
+  const name = values.get(relatedIdentifierName);
+  const value = values.get(relatedIdentifierValue);
   if ((name === undefined) !== (value === undefined)) {
     throw invalidInput(`${relatedIdentifierName} and ${relatedIdentifierValue} go together.`, name ?? value ?? '');
   }
   if (name !== undefined && !relatedIdentifiers.includes(name)) {
     throw invalidInput(`${relatedIdentifierName} must be ${relatedIdentifiers.join(' or ')}.`, name);
   }
-  if (name === undefined && !pairs.has(range.after)) {
+  if (name === undefined && !values.has(range.after)) {
     throw invalidInput(`Either ${range.after} or ${relatedIdentifierName} must be specified.`, '');
   }
 }
 
-function checkStatus(pairs: Pairs): void {
-  const status = pairs.get(parameters.transactionStatus);
+function checkStatus(values: QueryValues): void {
+  const status = values.get(parameters.transactionStatus);
   if (status === undefined || transactionStatuses.some((known) => known === status)) return;
   throw invalidInput(`${parameters.transactionStatus} must be one of ${transactionStatuses.join(', ')}.`, status);
 }
 
 /** The position of a token, which must be sent with exactly the parameters of the first request. */
-function continued(
+function positionIn(
   token: string,
   operation: OperationName,
-  pairs: Pairs,
+  values: QueryValues,
   { rules, now }: UncheckedRequest,
 ): ChainPosition {
-  // A `%` is left of a token that was encoded twice: the live service fails then.
-  if (token.includes('%')) throw new HttpRefusal(500, 'We encountered an internal error. Please try again.');
+  // A token with a `%` was encoded twice; the live service answers it with 500.
+  if (token.includes('%')) throw new Refusal(500, 'We encountered an internal error. Please try again.');
   const parameter = parameters.nextToken;
   const signed = token.replaceAll('+', '-').replaceAll('/', '_').replace(/=$/, '');
   const position = positionOf(signed, { parameter, operation, subject: undefined }, rules, now);
   if (tokenText(signed) !== token) throw invalidInput(`${parameter} must come unchanged.`, token);
   const first = position.chain.parameters ?? {};
-  const [other] = [...pairs].find(([name, value]) => name !== parameter && first[name] !== value) ?? [];
+  const [other] = [...values].find(([name, value]) => name !== parameter && first[name] !== value) ?? [];
   if (other !== undefined) {
     throw invalidInput(
       `${parameter} must be sent with the same ${other} as the first request.`,
-      pairs.get(other) ?? '',
+      values.get(other) ?? '',
     );
   }
-  const missing = Object.keys(first).find((name) => !pairs.has(name));
+  const missing = Object.keys(first).find((name) => !values.has(name));
   if (missing !== undefined && !rules.isTokenSufficient()) {
     throw invalidInput(
       `${parameter} must be sent with all parameters of the first request: ${missing} is missing.`,
@@ -107,33 +107,33 @@ function continued(
   return position;
 }
 
-/** A token as this API spells it: with at least one character that a client must encode. */
+/** A token in the alphabet of this API, with at least one character that a client must encode. */
 function tokenText(signed: string): string {
   return `${signed.replace(/=$/, '').replaceAll('-', '+').replaceAll('_', '/')}=`;
 }
 
-function read(operation: Operation, asked: UncheckedRequest): CheckedRequest {
+function readTransactionRequest(operation: Operation, request: UncheckedRequest): CheckedRequest {
   const { name, range } = operation;
-  const pairs = queryValues({ operation: name, names: namesOf(operation) }, asked.query);
-  const token = pairs.get(parameters.nextToken);
+  const values = queryValues({ operation: name, names: parameterNames(operation) }, request.query);
+  const token = values.get(parameters.nextToken);
   if (token !== undefined) {
-    const { chain, cursor, pages, results } = continued(token, name, pairs, asked);
+    const { chain, cursor, pages, results } = positionIn(token, name, values, request);
     return { chain, cursor, token, pages, results };
   }
   const bound = range.bounds === 'dates' ? dateOf : boundOf;
-  const after = bound(range.after, pairs.get(range.after));
-  const before = bound(range.before, pairs.get(range.before));
-  checkSelection(operation, pairs);
-  checkStatus(pairs);
-  checkBounds(operation, after, before, asked.now);
+  const after = bound(range.after, values.get(range.after));
+  const before = bound(range.before, values.get(range.before));
+  checkSelection(operation, values);
+  checkStatus(values);
+  checkBounds(operation, after, before, request.now);
   const chain: Chain = {
     operation: name,
     subject: undefined,
     after: after?.at,
     before: before?.at,
     pageSize: limits.pageSize,
-    asOf: asked.now,
-    parameters: Object.fromEntries(pairs),
+    asOf: request.now,
+    parameters: Object.fromEntries(values),
   };
   return { chain, cursor: undefined, token: undefined, pages: 0, results: 0 };
 }
@@ -149,45 +149,45 @@ function rangeOf({ after, before, asOf }: Chain, { range }: Operation): InstantR
   return from < upper ? { from, to: upper } : undefined;
 }
 
-const none: LedgerPage = { items: [], next: undefined };
+const emptyPage: LedgerPage = { items: [], next: undefined };
 
-type Ask = (ledger: TransactionLedger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
+type ReadPage = (ledger: TransactionLedger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
 
-function accountsIn({ parameters: given = {} }: Chain) {
-  return { marketplaceIds: given['marketplaceIds']?.split(','), accountType: given['accountType'] };
+function accountsIn({ parameters: values = {} }: Chain) {
+  return { marketplaceIds: values['marketplaceIds']?.split(','), accountType: values['accountType'] };
 }
 
 /** The question to the ledger for each operation. */
-const questions: Readonly<Record<OperationName, Ask>> = {
+const questions: Readonly<Record<OperationName, ReadPage>> = {
   listTransactions: async (ledger, chain, query) => {
-    const { parameters: given = {} } = chain;
+    const { parameters: values = {} } = chain;
     const related = (name: (typeof operations.listTransactions.relatedIdentifiers)[number]) =>
-      given[parameters.relatedIdentifierName] === name ? given[parameters.relatedIdentifierValue] : undefined;
+      values[parameters.relatedIdentifierName] === name ? values[parameters.relatedIdentifierValue] : undefined;
     const range = rangeOf(chain, operations.listTransactions);
-    if (range === undefined) return none;
+    if (range === undefined) return emptyPage;
     const question = {
       range,
-      status: given[parameters.transactionStatus],
-      marketplaceId: given['marketplaceId'],
+      status: values[parameters.transactionStatus],
+      marketplaceId: values['marketplaceId'],
       orderId: related('ORDER_ID'),
       groupId: related('FINANCIAL_EVENT_GROUP_ID'),
     };
     return ledger.transactions(question, query);
   },
   listSummary: (ledger, chain, query) => {
-    const { parameters: given = {}, after, before } = chain;
+    const { parameters: values = {}, after, before } = chain;
     const dayOf = (midnight: number | undefined) => (midnight === undefined ? undefined : midnight / dayMs);
     const first = dayOf(after ?? before);
     const question = {
       ...accountsIn(chain),
-      settlementId: given[parameters.relatedIdentifierValue],
+      settlementId: values[parameters.relatedIdentifierValue],
       days: first === undefined ? undefined : { first, last: dayOf(before) },
     };
     return ledger.summaries(question, query);
   },
   listPayouts: async (ledger, chain, query) => {
     const range = rangeOf(chain, operations.listPayouts);
-    if (range === undefined) return none;
+    if (range === undefined) return emptyPage;
     return ledger.payouts({ ...accountsIn(chain), range, payoutId: chain.parameters?.['payoutId'] }, query);
   },
 };
@@ -208,10 +208,10 @@ export const transactionOperations: readonly ServedOperation[] = Object.values<O
     sizeParameter: undefined,
     pageSize: limits.pageSize,
     burst: limits.burst,
-    read: (asked) => read(operation, asked),
+    read: (request) => readTransactionRequest(operation, request),
     pageOf: async ({ byTransaction: ledger }, { chain, cursor }) => {
       const query = { cursor, limit: chain.pageSize, asOf: chain.asOf };
-      return ledger === undefined ? none : questions[operation.name](ledger, chain, query);
+      return ledger === undefined ? emptyPage : questions[operation.name](ledger, chain, query);
     },
     bodyOf: (contents) => bodyOf(operation, contents),
     tooLarge: pageTooLarge,

@@ -39,8 +39,8 @@ export class CommittedFiles {
   readonly #table: DeltaTable;
   readonly #account: string;
   readonly #column: string;
-  /** Cached for good, as files never change. */
-  readonly #known = new WeakMap<Add, CommittedFile>();
+  /** Never invalidated, as files don't change. */
+  readonly #cache = new WeakMap<Add, CommittedFile>();
   #version = -2;
   #files: readonly CommittedFile[] = [];
   #byLoadKey: ReadonlyMap<string, readonly { readonly file: CommittedFile }[]> | undefined;
@@ -66,7 +66,7 @@ export class CommittedFiles {
   }
 
   /** The files with rows of a load key: of a settlement, or of an order that was requested. */
-  of(loadKey: string): readonly CommittedFile[] {
+  withLoadKey(loadKey: string): readonly CommittedFile[] {
     const { all } = this;
     this.#byLoadKey ??= groupBy(
       all.flatMap((file) => file.loadKeys.map((key) => ({ key, file }))),
@@ -76,12 +76,12 @@ export class CommittedFiles {
   }
 
   #read(add: Add): CommittedFile {
-    const known = this.#known.get(add);
-    if (known !== undefined) return known;
+    const cached = this.#cache.get(add);
+    if (cached !== undefined) return cached;
     const rows = Number(add.tags?.['rows'] ?? 0);
     const file = { path: this.#table.pathOf(add), size: add.size, rows, loadKeys: loadKeysOf(add) };
     const read = { ...file, ...boundsOf(add, this.#column) };
-    this.#known.set(add, read);
+    this.#cache.set(add, read);
     return read;
   }
 }
@@ -96,8 +96,8 @@ function boundsOf(add: Add, column: string): Pick<CommittedFile, 'least' | 'grea
     : { least: earliest, greatest: latest };
 }
 
-/** The files with the first rows of a range, and the instant before which no other file has rows of it. */
-interface Nearest {
+/** The files with the first rows of a range. Before the instant `until` no other file has rows of the range. */
+interface NearestFiles {
   readonly files: readonly CommittedFile[];
   readonly until: bigint;
 }
@@ -106,14 +106,14 @@ interface Nearest {
  * The files to read for the first `rows` rows from `from` (included) to `to` (excluded): as few as the log's statistics
  * allow, so that a page of a large lake opens two or three files and not all of them.
  */
-export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: bigint, rows: number): Nearest {
-  const touching = files
+export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: bigint, rows: number): NearestFiles {
+  const overlapping = files
     .filter(({ least, greatest }) => greatest >= from && least < to)
     .toSorted((a, b) => compare(a.greatest, b.greatest));
   let until = to;
   let found = 0;
-  for (const file of touching) {
-    // How many rows of a file that crosses a bound lie in the range isn't known.
+  for (const file of overlapping) {
+    // The number of rows within the range is unknown for a file that crosses a bound.
     if (file.least <= from || file.greatest >= to) continue;
     found += file.rows;
     if (found < rows) continue;
@@ -121,7 +121,7 @@ export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: 
     break;
   }
   return {
-    files: touching.filter(({ least }) => least < until).toSorted((a, b) => compare(a.least, b.least)),
+    files: overlapping.filter(({ least }) => least < until).toSorted((a, b) => compare(a.least, b.least)),
     until,
   };
 }
@@ -140,14 +140,14 @@ const schemas = {
 
 export type MainTableName = keyof typeof schemas;
 
-/** Something for each of these tables, by name. */
-export function eachTable<T>(make: (name: MainTableName) => T): Readonly<Record<MainTableName, T>> {
+/** The results of a function for all main tables, by table. */
+export function eachTable<T>(create: (name: MainTableName) => T): Readonly<Record<MainTableName, T>> {
   const names = Object.keys(schemas) as MainTableName[];
-  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<MainTableName, T>;
+  return Object.fromEntries(names.map((name) => [name, create(name)])) as Record<MainTableName, T>;
 }
 
-/** On a disk, to read on costs next to nothing. */
-function usuallyFreshMs(store: Store): number {
+/** Default age of the read logs: on a disk a refresh costs next to nothing. */
+function defaultFreshMs(store: Store): number {
   return store.localPath('') === undefined ? 1000 : 0;
 }
 
@@ -175,7 +175,7 @@ export class MainTables {
    *
    * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read or lack commits
    */
-  static async open(store: Store, clock: Clock, freshMs = usuallyFreshMs(store)): Promise<MainTables> {
+  static async open(store: Store, clock: Clock, freshMs = defaultFreshMs(store)): Promise<MainTables> {
     const tables = new MainTables(store, clock, freshMs);
     const newest = (await readNewestVersions(store)) ?? noVersions;
     await tables.refresh();
@@ -204,14 +204,14 @@ export class MainTables {
   }
 
   /**
-   * Reads new commits; concurrent callers wait for the same read. `atOnce`: even where the logs were read less than
+   * Reads new commits; concurrent callers wait for the same read. `isForced`: even where the logs were read less than
    * `freshMs` ago. It fails while a table's log is missing, as an empty answer would be wrong.
    *
    * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read or a table's log is gone
    */
-  async refresh(atOnce = false): Promise<void> {
+  async refresh(isForced = false): Promise<void> {
     const now = this.#clock.now();
-    if (!atOnce && now - this.#readAt < this.#freshMs) return;
+    if (!isForced && now - this.#readAt < this.#freshMs) return;
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });

@@ -24,22 +24,22 @@ import {
   type MainTables,
 } from './committed-files.js';
 import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
-import { OrderFiles } from './order-files.js';
+import { OrderIndex } from './order-index.js';
 import * as stored from './stored-rows.js';
 import { cursorAfter, cursorText, readCursor, undeliveredRows, type RowCursor, type StoredRow } from './stored-rows.js';
 import { Readers } from './readers.js';
 
-/** Rows of one read: ten pages of the usual size. */
+/** Largest number of rows of one read, unless a page has more: ten pages of the default size. */
 const rowsAtOnce = 1000;
 
 /** Compressed bytes of one read, unless a single page has more. */
 const bytesAtOnce = 4_000_000;
 
-/** Characters of rows kept for the next pages. */
-const aheadRoom = 32_000_000;
+/** Capacity of the read-ahead cache, characters. */
+const readAheadCharacters = 32_000_000;
 
 /** Bytes of local disk for copies of a remote lake's files. */
-const copyRoom = 4_000_000_000;
+const copyBytes = 4_000_000_000;
 
 /** An instant after every record, milliseconds since 1970. */
 const latestMs = Date.parse('9999-12-31');
@@ -47,7 +47,7 @@ const latestMs = Date.parse('9999-12-31');
 /** Largest number of attempts at a question whose files are replaced by commits while they are read. */
 const mostAttempts = 5;
 
-/** The instant by which rows are asked for, where it isn't `effective_at`. */
+/** The column with the instant of a row, where it isn't `effective_at`. */
 const instantColumns: Readonly<Partial<Record<MainTableName, string>>> = {
   groups: 'started_at',
   payouts: 'created_at',
@@ -56,7 +56,7 @@ const instantColumns: Readonly<Partial<Record<MainTableName, string>>> = {
 
 interface Question {
   /** Unique to the question and the versions of its tables. */
-  readonly name: string;
+  readonly key: string;
   /** Rows of one read that are likely to stay within `bytesAtOnce`. */
   readonly rowsAtOnce: number;
   /** At least `count` rows after a cursor, unless there are fewer. */
@@ -74,8 +74,8 @@ export class LakeLedger implements Ledger {
   readonly #files: Readonly<Record<MainTableName, CommittedFiles>>;
   readonly #readers: Readers;
   readonly #copies: LocalCopies;
-  readonly #orders: OrderFiles;
-  readonly #ahead = new ReadAhead(aheadRoom);
+  readonly #orders: OrderIndex;
+  readonly #ahead = new ReadAhead(readAheadCharacters);
 
   private constructor(tables: MainTables, account: string, readers: Readers, copies: LocalCopies) {
     this.#tables = tables;
@@ -85,11 +85,11 @@ export class LakeLedger implements Ledger {
     );
     this.#readers = readers;
     this.#copies = copies;
-    this.#orders = new OrderFiles(readers, this.#copies);
+    this.#orders = new OrderIndex(readers, this.#copies);
   }
 
   static async open(tables: MainTables, account: string): Promise<LakeLedger> {
-    const copies = await localCopies(tables.store, copyRoom);
+    const copies = await localCopies(tables.store, copyBytes);
     return new LakeLedger(tables, account, await Readers.open([copies.folder]), copies);
   }
 
@@ -104,34 +104,42 @@ export class LakeLedger implements Ledger {
   async eventsOfGroup(groupId: string, query: LedgerQuery, range?: InstantRange): Promise<LedgerPage | undefined> {
     const loadKey = `group/${groupId}`;
     const within = range && { from: micros(range.from), to: micros(range.to) };
-    const name = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
+    const key = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
     const page = await this.#page(query, () => {
-      const files = this.#files.group_events.of(loadKey);
-      return this.#whole(name, ['group_events'], files, async (after, count) => {
+      const files = this.#files.group_events.withLoadKey(loadKey);
+      return this.#withoutRange(key, ['group_events'], files, async (after, count) => {
         const addresses = await this.#addresses(files);
         return this.#rows(addresses, stored.eventsOfGroup(groupId, { files: addresses, within, after, count }));
       });
     });
-    // A listed group whose events weren't read isn't empty: it is unknown.
-    return this.#isRead('group_events', groupEventsPipeline, loadKey) ? page : undefined;
+    // A listed group whose events aren't loaded is unknown, not empty.
+    return this.#isLoaded('group_events', groupEventsPipeline, loadKey) ? page : undefined;
   }
 
   async eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
     const loadKey = `order/${orderId}`;
     const page = await this.#page(query, () => {
-      const files = this.#files.order_events.of(loadKey);
+      const files = this.#files.order_events.withLoadKey(loadKey);
       const { all } = this.#files.events;
-      return this.#whole(`order ${orderId}`, ['order_events', 'events'], [...files, ...all], async (after, count) => {
-        const asked = await this.#addresses(files);
-        const found = await this.#orders.rowsOf(orderId, all);
-        const addresses = await this.#addresses(found.map(({ file }) => file));
-        const dated = found.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
-        return this.#rows([...asked, ...addresses], stored.eventsOfOrder(orderId, asked, dated, { after, count }));
-      });
+      return this.#withoutRange(
+        `order ${orderId}`,
+        ['order_events', 'events'],
+        [...files, ...all],
+        async (after, count) => {
+          const requested = await this.#addresses(files);
+          const found = await this.#orders.rowsOf(orderId, all);
+          const addresses = await this.#addresses(found.map(({ file }) => file));
+          const dated = found.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
+          return this.#rows(
+            [...requested, ...addresses],
+            stored.eventsOfOrder(orderId, requested, dated, { after, count }),
+          );
+        },
+      );
     });
-    // An order that was requested may have no events.
+    // A loaded order may have no events.
     const isKnown = page.items.length > 0 || query.cursor !== undefined;
-    return isKnown || this.#isRead('order_events', orderEventsPipeline, loadKey) ? page : undefined;
+    return isKnown || this.#isLoaded('order_events', orderEventsPipeline, loadKey) ? page : undefined;
   }
 
   /** The tables of Finances 2024-06-19 and of payouts. */
@@ -142,21 +150,29 @@ export class LakeLedger implements Ledger {
         if (orderId === undefined) {
           return this.#byDate('transactions', (rows) => stored.transactionsByDate(rows, filters), within, filters);
         }
-        const [dated, asked] = [this.#files.transactions.all, this.#files.order_transactions.of(`order/${orderId}`)];
-        const name = JSON.stringify(['order', orderId, within, filters]);
-        return this.#whole(name, ['transactions', 'order_transactions'], [...dated, ...asked], async (after, count) => {
-          const files = { dated: await this.#addresses(dated), asked: await this.#addresses(asked) };
-          const bounds = { from: micros(within.from), to: micros(within.to) };
-          const sql = stored.transactionsOfOrder(orderId, files, bounds, filters, { after, count });
-          return this.#rows([...files.dated, ...files.asked], sql);
-        });
+        const [dated, requested] = [
+          this.#files.transactions.all,
+          this.#files.order_transactions.withLoadKey(`order/${orderId}`),
+        ];
+        const key = JSON.stringify(['order', orderId, within, filters]);
+        return this.#withoutRange(
+          key,
+          ['transactions', 'order_transactions'],
+          [...dated, ...requested],
+          async (after, count) => {
+            const files = { dated: await this.#addresses(dated), requested: await this.#addresses(requested) };
+            const bounds = { from: micros(within.from), to: micros(within.to) };
+            const sql = stored.transactionsOfOrder(orderId, files, bounds, filters, { after, count });
+            return this.#rows([...files.dated, ...files.requested], sql);
+          },
+        );
       }),
     summaries: (question, query) => {
       // Sums of periods aren't stored, and an empty answer would be wrong.
       if (question.settlementId === undefined) return Promise.reject(noPeriods(question));
       return this.#page(query, () => {
         const files = this.#files.settlement_summaries.all;
-        return this.#whole(JSON.stringify(question), ['settlement_summaries'], files, async (after, count) => {
+        return this.#withoutRange(JSON.stringify(question), ['settlement_summaries'], files, async (after, count) => {
           const addresses = await this.#addresses(files);
           return this.#rows(addresses, stored.summariesOf(question, addresses, { after, count }));
         });
@@ -166,8 +182,8 @@ export class LakeLedger implements Ledger {
       this.#page(query, () => {
         const files = this.#files.payouts.all;
         const range = storable(question.range);
-        const name = JSON.stringify(['payouts', { ...question, range }]);
-        return this.#whole(name, ['payouts'], files, async (after, count) => {
+        const key = JSON.stringify(['payouts', { ...question, range }]);
+        return this.#withoutRange(key, ['payouts'], files, async (after, count) => {
           const addresses = await this.#addresses(files);
           const within = { from: micros(range.from), to: micros(range.to) };
           return this.#rows(addresses, stored.payoutsByDate(question, addresses, within, { after, count }));
@@ -181,7 +197,7 @@ export class LakeLedger implements Ledger {
     await this.#copies.clear();
   }
 
-  #isRead(table: MainTableName, { name }: { readonly name: string }, loadKey: string): boolean {
+  #isLoaded(table: MainTableName, { name }: { readonly name: string }, loadKey: string): boolean {
     return loadVersion(this.#tables.snapshot(table), name, this.#account, loadKey) > 0;
   }
 
@@ -199,20 +215,20 @@ export class LakeLedger implements Ledger {
   }
 
   async #pageOf(question: Question, after: RowCursor | undefined, limit: number): Promise<LedgerPage> {
-    const name = (cursor: RowCursor | undefined) =>
-      `${question.name} ${cursor === undefined ? '' : cursorText(cursor)}`;
-    const kept = this.#ahead.take(name(after));
-    const isEnough = kept !== undefined && (kept.ended || kept.rows.length > limit);
-    const { rows, ended } = isEnough
-      ? kept
+    const keyAt = (cursor: RowCursor | undefined) =>
+      `${question.key} ${cursor === undefined ? '' : cursorText(cursor)}`;
+    const cached = this.#ahead.remove(keyAt(after));
+    const isEnough = cached !== undefined && (cached.isEnd || cached.rows.length > limit);
+    const { rows, isEnd } = isEnough
+      ? cached
       : await question.read(after, Math.max(limit + 1, Math.min(rowsAtOnce, question.rowsAtOnce)));
     const page = rows.slice(0, limit);
     const items = page
       .toSorted((a, b) => compare(a.window, b.window) || compare(a.position, b.position))
       .map(({ list, raw }) => ({ list, json: raw }));
     const last = cursorAfter(page, after);
-    if (last === undefined || (ended && rows.length <= limit)) return { items, next: undefined };
-    this.#ahead.keep(name(last), { rows: rows.slice(limit), ended });
+    if (last === undefined || (isEnd && rows.length <= limit)) return { items, next: undefined };
+    this.#ahead.put(keyAt(last), { rows: rows.slice(limit), isEnd });
     return { items, next: cursorText(last) };
   }
 
@@ -226,39 +242,39 @@ export class LakeLedger implements Ledger {
     const [from, to] = [micros(range.from), micros(range.to)];
     const { all } = this.#files[table];
     return {
-      name: JSON.stringify([table, String(from), String(to), this.#tables.snapshot(table).version, filters]),
-      rowsAtOnce: rowsOf(all),
+      key: JSON.stringify([table, String(from), String(to), this.#tables.snapshot(table).version, filters]),
+      rowsAtOnce: rowsPerRead(all),
       read: async (after, count) => {
-        const wanted = count + (after?.copies ?? 0);
+        const needed = count + (after?.copies ?? 0);
         const start = after === undefined || after.at < from ? from : after.at;
         const read = async (rows: number): Promise<RowsAhead | undefined> => {
           const { files, until } = nearestFiles(all, start, to, rows);
           const addresses = await this.#addresses(files);
-          const found = await this.#rows(addresses, query({ files: addresses, from, to: until, after, count: wanted }));
-          if (found.length < wanted && until < to) return undefined;
-          return { rows: undeliveredRows(found, after), ended: found.length < wanted };
+          const found = await this.#rows(addresses, query({ files: addresses, from, to: until, after, count: needed }));
+          if (found.length < needed && until < to) return undefined;
+          return { rows: undeliveredRows(found, after), isEnd: found.length < needed };
         };
         // Row counts of the log are a hint: where they give too few rows, the whole range is read.
-        return (await read(wanted)) ?? (await read(Infinity)) ?? { rows: [], ended: true };
+        return (await read(needed)) ?? (await read(Infinity)) ?? { rows: [], isEnd: true };
       },
     };
   }
 
-  /** A question without a range of dates; `rows` reads at most `count` rows from a cursor's instant and key on. */
-  #whole(
-    name: string,
+  /** A question without a range of dates. `rows` reads at most `count` rows from a cursor's instant and key on. */
+  #withoutRange(
+    key: string,
     tables: readonly MainTableName[],
     files: readonly CommittedFile[],
     rows: (after: RowCursor | undefined, count: number) => Promise<stored.StoredRow[]>,
   ): Question {
     const versions = tables.map((table) => this.#tables.snapshot(table).version);
     return {
-      name: JSON.stringify([name, ...versions]),
-      rowsAtOnce: rowsOf(files),
+      key: JSON.stringify([key, ...versions]),
+      rowsAtOnce: rowsPerRead(files),
       read: async (after, count) => {
-        const wanted = count + (after?.copies ?? 0);
-        const found = await rows(after, wanted);
-        return { rows: undeliveredRows(found, after), ended: found.length < wanted };
+        const needed = count + (after?.copies ?? 0);
+        const found = await rows(after, needed);
+        return { rows: undeliveredRows(found, after), isEnd: found.length < needed };
       },
     };
   }
@@ -274,7 +290,7 @@ export class LakeLedger implements Ledger {
 }
 
 /** Rows of one read, by the average row size of the file with the largest rows. */
-function rowsOf(files: readonly CommittedFile[]): number {
+function rowsPerRead(files: readonly CommittedFile[]): number {
   const largest = files.reduce((most, { size, rows }) => (rows > 0 ? Math.max(most, size / rows) : most), 1);
   return Math.floor(bytesAtOnce / largest);
 }
@@ -302,41 +318,41 @@ function micros(ms: number): bigint {
 interface RowsAhead {
   readonly rows: readonly StoredRow[];
   /** Whether they are the last ones. */
-  readonly ended: boolean;
+  readonly isEnd: boolean;
 }
 
 /**
  * A cache of rows that were read along with a page and are likely to be requested next: finding one page costs as much
- * as finding ten consecutive ones. The oldest rows are dropped when there is no room.
+ * as finding ten consecutive ones. Beyond the capacity the oldest rows are dropped.
  */
 class ReadAhead {
-  readonly #room: number;
+  readonly #capacity: number;
   /** Rows by question and cursor, oldest first. */
-  readonly #kept = new Map<string, RowsAhead & { readonly size: number }>();
+  readonly #entries = new Map<string, RowsAhead & { readonly size: number }>();
   #used = 0;
 
-  /** @param room largest total length of `raw`, characters */
-  constructor(room: number) {
-    this.#room = room;
+  /** @param capacity largest total length of `raw`, characters */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
   }
 
   /** Removes and returns the rows for a cursor. */
-  take(name: string): RowsAhead | undefined {
-    const found = this.#kept.get(name);
+  remove(key: string): RowsAhead | undefined {
+    const found = this.#entries.get(key);
     if (found === undefined) return undefined;
-    this.#kept.delete(name);
+    this.#entries.delete(key);
     this.#used -= found.size;
     return found;
   }
 
-  keep(name: string, ahead: RowsAhead): void {
-    this.take(name);
+  put(key: string, ahead: RowsAhead): void {
+    this.remove(key);
     const size = ahead.rows.reduce((sum, { raw }) => sum + raw.length, 0);
-    this.#kept.set(name, { ...ahead, size });
+    this.#entries.set(key, { ...ahead, size });
     this.#used += size;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#used <= this.#room) break;
-      this.take(oldest);
+    for (const oldest of this.#entries.keys()) {
+      if (this.#used <= this.#capacity) break;
+      this.remove(oldest);
     }
   }
 }

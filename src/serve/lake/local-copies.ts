@@ -9,10 +9,10 @@ import type { CommittedFile } from './committed-files.js';
 
 /** A lake's files on the local disk, where DuckDB can open them without an extension. */
 export interface LocalCopies {
-  /** The folder of all files: the lake's own, or that of the copies. */
+  /** The folder of all files: that of a local lake, or of the copies. */
   readonly folder: string;
   /**
-   * Local path of the file; a remote file is downloaded, and the copy kept while there is room.
+   * Local path of the file; a remote file is downloaded, and the copy is reused while it fits `capacity`.
    *
    * @throws MissingFile where the file no longer exists
    */
@@ -37,9 +37,9 @@ interface Copy {
 }
 
 /**
- * Makes a store's files local. `room`: bytes of local disk for copies; the least recently used one is removed first.
+ * Makes a store's files local. `capacity`: bytes of local disk for copies; the least recently used one is removed first.
  */
-export async function localCopies(store: Store, room: number): Promise<LocalCopies> {
+export async function localCopies(store: Store, capacity: number): Promise<LocalCopies> {
   /** Copies by path within the lake, least recently used first. */
   const copies = new Map<string, Copy>();
   let used = 0;
@@ -56,7 +56,7 @@ export async function localCopies(store: Store, room: number): Promise<LocalCopi
   function drop(path: string, { size, path: target }: Copy): void {
     copies.delete(path);
     used -= size;
-    // An open file stays readable; a reader about to open it asks for it again.
+    // An open file stays readable; a reader that finds no file requests a new copy.
     void target.then((name) => rm(name, { force: true })).catch(() => undefined);
   }
 
@@ -75,7 +75,7 @@ export async function localCopies(store: Store, room: number): Promise<LocalCopi
           if (copies.get(path) === localCopy) drop(path, localCopy);
         });
         for (const [oldest, other] of copies) {
-          if (used <= room || other === localCopy) break;
+          if (used <= capacity || other === localCopy) break;
           drop(oldest, other);
         }
       }

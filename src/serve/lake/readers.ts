@@ -4,8 +4,8 @@ import { Mutex } from '../../core/mutex.js';
 import type { SqlQuery } from './stored-rows.js';
 import type { ResultCell } from '../../core/text/rows.js';
 
-/** Number of connections: as many as Node's thread pool has threads. */
-const atOnce = 4;
+/** Number of connections: that of the threads of Node's thread pool. */
+const connectionCount = 4;
 
 /** DuckDB's memory limit, beyond which it spills to disk. */
 const memory = '512MB';
@@ -17,7 +17,7 @@ const largeMemory = '2GB';
 export class Readers {
   readonly #all: readonly Database[];
   readonly #free: Database[];
-  readonly #large = new Mutex();
+  readonly #largeMutex = new Mutex();
   readonly #waiting: ((reader: Database) => void)[] = [];
   readonly #folders: readonly string[];
 
@@ -29,14 +29,14 @@ export class Readers {
 
   /** @param folders the folders of all files that queries read */
   static async open(folders: readonly string[]): Promise<Readers> {
-    const first = await opened(folders, memory);
-    const others = await Promise.all(Array.from({ length: atOnce - 1 }, () => first.openConnection()));
+    const first = await openReader(folders, memory);
+    const others = await Promise.all(Array.from({ length: connectionCount - 1 }, () => first.beside()));
     return new Readers([first, ...others], folders);
   }
 
   /** All rows of a query's result. */
-  async rows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, ResultCell>>[]> {
-    const reader = this.#free.pop() ?? (await this.#turn());
+  async rows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, Cell>>[]> {
+    const reader = this.#free.pop() ?? (await this.#nextFree());
     try {
       try {
         return await reader.rows(sql, { parameters });
@@ -61,10 +61,10 @@ export class Readers {
    * Runs a query with `largeMemory`, one at a time, as several could exhaust the machine's memory. It can read files
    * only, not tables.
    */
-  #largeRows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, ResultCell>>[]> {
-    return this.#large.run(async () => {
-      // A DuckDB that is confined to its folders takes no other settings any more.
-      const large = await opened(this.#folders, largeMemory);
+  #largeRows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, Cell>>[]> {
+    return this.#largeMutex.run(async () => {
+      // A DuckDB that is confined to its folders rejects further settings.
+      const large = await openReader(this.#folders, largeMemory);
       try {
         return await large.rows(sql, { parameters });
       } finally {
@@ -73,20 +73,20 @@ export class Readers {
     });
   }
 
-  #turn(): Promise<Database> {
+  #nextFree(): Promise<Database> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
     });
   }
 }
 
-async function opened(folders: readonly string[], most: string): Promise<Database> {
+async function openReader(folders: readonly string[], memoryLimit: string): Promise<Database> {
   // Imported only for a lake: the synthetic seller doesn't need DuckDB.
   const { openDatabase } = await import('../../core/duckdb/connection.js');
   return openDatabase({
     folders,
     // One thread for each query: its rows come from one or two files, and distributing them takes longer than reading
     // them.
-    settings: { threads: 1, memory_limit: most, parquet_metadata_cache: true },
+    settings: { threads: 1, memory_limit: memoryLimit, parquet_metadata_cache: true },
   });
 }

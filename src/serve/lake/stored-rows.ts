@@ -7,11 +7,11 @@ import { latest } from './committed-files.js';
 export interface StoredRow {
   /** The instant by which it is sorted, microseconds since 1970. */
   readonly at: bigint;
-  /** The order of rows of one instant: an event's content hash, a group's id. */
+  /** Orders the rows of one instant: an event's content hash, a group's id. */
   readonly key: string;
   /** The list of an event; '' for a group. */
   readonly list: string;
-  /** Start of the window that loaded it, microseconds since 1970; less than all others where there was none. */
+  /** Start of the window that loaded it, microseconds since 1970; -1 without a window. */
   readonly window: bigint;
   /** Order of receipt within the window. */
   readonly position: bigint;
@@ -19,7 +19,7 @@ export interface StoredRow {
   readonly raw: string;
 }
 
-/** A statement with the values of its parameters `$1`, `$2` …. */
+/** A statement with the values of its parameters `$1`, `$2`, and so on. */
 export interface SqlQuery {
   readonly sql: string;
   readonly parameters: readonly ResultCell[];
@@ -66,8 +66,8 @@ export function eventsOfGroup(
   groupId: string,
   { files, within, after, count }: Omit<RowSelection, 'from' | 'to'> & { readonly within: InstantBounds | undefined },
 ): SqlQuery {
-  const isWithin = within === undefined ? '' : ` AND ${inRange(within)}`;
-  return rowsInOrder({ files, where: `group_id = $1${isWithin}`, parameters: [groupId], after, count });
+  const inBounds = within === undefined ? '' : ` AND ${inRange(within)}`;
+  return rowsInOrder({ files, where: `group_id = $1${inBounds}`, parameters: [groupId], after, count });
 }
 
 /** A selection of rows: files, cursor, and a condition `where` with its parameters. */
@@ -78,14 +78,14 @@ interface OrderedRows extends Omit<RowSelection, 'from' | 'to'> {
   readonly list?: string;
 }
 
-/** Events or transactions that have an instant, from a cursor on: bounds and order on the column itself let DuckDB skip row groups. */
+/** Events or transactions with an instant, from a cursor on. Bounds and order on the column itself let DuckDB skip row groups. */
 function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRows): SqlQuery {
   const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
-  const rows = `SELECT ${eventColumns(undefined, list)} FROM ${read(files)} WHERE ${where}`;
+  const rows = `SELECT ${eventColumns(undefined, list)} FROM ${readParquet(files)} WHERE ${where}`;
   if (after === undefined) return { sql: `${rows} ${order}`, parameters };
   const at = instant(after.at);
-  const behind = `effective_at >= ${at} AND (effective_at > ${at} OR content_hash >= $${parameters.length + 1})`;
-  return { sql: `${rows} AND ${behind} ${order}`, parameters: [...parameters, after.key] };
+  const isAfter = `effective_at >= ${at} AND (effective_at > ${at} OR content_hash >= $${parameters.length + 1})`;
+  return { sql: `${rows} AND ${isAfter} ${order}`, parameters: [...parameters, after.key] };
 }
 
 /**
@@ -95,7 +95,7 @@ function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRo
 export function groupsByDate({ files, from, to, after, count }: RowSelection): SqlQuery {
   return rowsAfter(
     `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, coalesce(group_id, '') AS key, '' AS list, 0::BIGINT AS "window", ` +
-      `0::BIGINT AS position, raw FROM ${read(files)} WHERE instant >= ${from} AND instant < ${to}`,
+      `0::BIGINT AS position, raw FROM ${readParquet(files)} WHERE instant >= ${from} AND instant < ${to}`,
     [],
     after,
     count,
@@ -109,24 +109,26 @@ export function groupsByDate({ files, from, to, after, count }: RowSelection): S
  */
 export function eventsOfOrder(
   orderId: string,
-  asked: readonly string[],
+  requested: readonly string[],
   dated: readonly FileRows[],
-  { after, count }: Pick<RowSelection, 'after' | 'count'>,
+  { after, count }: PageStart,
 ): SqlQuery {
   const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`);
   const copy = 'row_number() OVER (PARTITION BY key ORDER BY instant, position) AS copy';
   const rows = (sources: readonly string[]) =>
     sources.length === 0 ? [] : [`SELECT *, ${copy} FROM (${sources.join(' UNION ALL ')})`];
   const tables = [
-    ...rows(asked.length === 0 ? [] : [`SELECT ${columns} FROM ${read(asked)} WHERE requested_order_id = $1`]),
-    ...rows(dated.map((file) => `SELECT ${columns} FROM ${someRows(file)} amazon_order_id = $1`)),
+    ...rows(
+      requested.length === 0 ? [] : [`SELECT ${columns} FROM ${readParquet(requested)} WHERE requested_order_id = $1`],
+    ),
+    ...rows(dated.map((file) => `SELECT ${columns} FROM ${fileRowsSource(file)} amazon_order_id = $1`)),
   ];
   const [first = '', second] = tables;
   const all =
     second === undefined
       ? first
-      : `WITH asked AS MATERIALIZED (${first}) SELECT * FROM asked UNION ALL SELECT * FROM (${second}) AS dated ` +
-        'WHERE NOT EXISTS (SELECT 1 FROM asked WHERE asked.key = dated.key AND asked.copy = dated.copy)';
+      : `WITH requested AS MATERIALIZED (${first}) SELECT * FROM requested UNION ALL SELECT * FROM (${second}) AS dated ` +
+        'WHERE NOT EXISTS (SELECT 1 FROM requested WHERE requested.key = dated.key AND requested.copy = dated.copy)';
   return rowsAfter(all, [orderId], after, count);
 }
 
@@ -155,18 +157,13 @@ export function storedRow(row: Readonly<Record<string, ResultCell>>): StoredRow 
 }
 
 /** A table in SQL with a WHERE clause to which a condition is appended. */
-function someRows({ file, rows }: FileRows): string {
+function fileRowsSource({ file, rows }: FileRows): string {
   return `${numberedRows(file)} WHERE ${rows === undefined ? '' : `file_row_number IN (${rows.join(', ')}) AND`}`;
 }
 
 /** A file as a table in SQL, with a column `file_row_number`, from 0. */
 export function numberedRows(file: string): string {
   return readParquet([file], 'file_row_number = true');
-}
-
-/** Files as a table in SQL. */
-function read(files: readonly string[]): string {
-  return readParquet(files);
 }
 
 function instant(micros: bigint): string {
@@ -177,15 +174,15 @@ function instant(micros: bigint): string {
 type Condition = readonly [sql: string, value: ResultCell];
 
 /** Conditions in SQL, with their values from `$1` on. */
-function allOf(conditions: readonly Condition[]): {
+function conjunction(conditions: readonly Condition[]): {
   readonly where: string;
-  readonly parameters: readonly ResultCell[];
+  readonly parameters: readonly Cell[];
 } {
-  const parts = conditions.map(([sql], index) => ` AND ${sql.replaceAll('?', `$${index + 1}`)}`);
-  return { where: parts.join(''), parameters: conditions.map(([, value]) => value) };
+  const clauses = conditions.map(([sql], index) => ` AND ${sql.replaceAll('?', `$${index + 1}`)}`);
+  return { where: clauses.join(''), parameters: conditions.map(([, value]) => value) };
 }
 
-function wanted(sql: string, value: string | undefined): readonly Condition[] {
+function optional(sql: string, value: string | undefined): readonly Condition[] {
   return value === undefined ? [] : [[sql, value]];
 }
 
@@ -193,63 +190,71 @@ type Filters = Omit<TransactionQuestion, 'range' | 'orderId'>;
 
 function filtersOf({ status, marketplaceId, groupId }: Filters): readonly Condition[] {
   return [
-    ...wanted('status = ?', status),
-    ...wanted('coalesce(marketplace_id, ?) = ?', marketplaceId),
-    ...wanted('group_id = ?', groupId),
+    ...optional('status = ?', status),
+    ...optional('coalesce(marketplace_id, ?) = ?', marketplaceId),
+    ...optional('group_id = ?', groupId),
   ];
 }
 
 /** Transactions that were posted within the range. */
 export function transactionsByDate({ files, from, to, after, count }: RowSelection, filters: Filters): SqlQuery {
-  const { where, parameters } = allOf(filtersOf(filters));
+  const { where, parameters } = conjunction(filtersOf(filters));
   return rowsInOrder({ files, where: inRange({ from, to }) + where, parameters, after, count, list: "''" });
 }
 
-/** Files that hold an order's transactions: those that were loaded by date, and when the order was asked for. */
-interface OrderFiles {
+/** Files with an order's transactions: those that were loaded by date, and those that were loaded by order. */
+interface FilesByLoad {
   readonly dated: readonly string[];
-  readonly asked: readonly string[];
+  readonly requested: readonly string[];
 }
 
 /**
- * The transactions of an order that were posted within the range, and those without a date. Of one that came both by date and
- * when the order was asked for, what is no longer deferred is the newer one; else it is the same.
+ * The transactions of an order that were posted within the range, and those without a date. Of a transaction that was loaded by
+ * date and by order, the version that is no longer deferred is the newer one; else both are equal.
  */
 export function transactionsOfOrder(
   orderId: string,
-  { dated, asked }: OrderFiles,
+  { dated, requested }: FilesByLoad,
   { from, to }: InstantBounds,
   filters: Filters,
-  { after, count }: Page,
+  { after, count }: PageStart,
 ): SqlQuery {
-  const { where, parameters } = allOf([['? IS NOT NULL', orderId], ...filtersOf(filters)]);
+  const { where, parameters } = conjunction([['? IS NOT NULL', orderId], ...filtersOf(filters)]);
   const rows = (files: readonly string[], column: string, source: number) =>
-    files.length === 0 ? [] : [`SELECT *, ${source} AS source FROM ${read(files)} WHERE ${column} = $1`];
-  const sources = [...rows(dated, 'amazon_order_id', 0), ...rows(asked, 'requested_order_id', 1)];
-  const one = "coalesce(nullif(transaction_id, ''), regexp_extract(event_id, '[^:]*$'))";
+    files.length === 0 ? [] : [`SELECT *, ${source} AS source FROM ${readParquet(files)} WHERE ${column} = $1`];
+  const sources = [...rows(dated, 'amazon_order_id', 0), ...rows(requested, 'requested_order_id', 1)];
+  const identity = "coalesce(nullif(transaction_id, ''), regexp_extract(event_id, '[^:]*$'))";
   const newest =
     `SELECT * FROM (${sources.join(' UNION ALL BY NAME ')}) ` +
-    `QUALIFY row_number() OVER (PARTITION BY ${one} ORDER BY status IS NOT DISTINCT FROM 'DEFERRED', source) = 1`;
+    `QUALIFY row_number() OVER (PARTITION BY ${identity} ORDER BY status IS NOT DISTINCT FROM 'DEFERRED', source) = 1`;
   const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`, "''");
-  const isWithin = `(effective_at IS NULL OR ${inRange({ from, to })})`;
-  return rowsAfter(`SELECT ${columns} FROM (${newest}) WHERE ${isWithin}${where}`, parameters, after, count);
+  const inBounds = `(effective_at IS NULL OR ${inRange({ from, to })})`;
+  return rowsAfter(`SELECT ${columns} FROM (${newest}) WHERE ${inBounds}${where}`, parameters, after, count);
 }
 
-function ofAccounts({ accountType, marketplaceIds }: SummaryQuestion | PayoutQuestion): readonly Condition[] {
+function accountConditions({ accountType, marketplaceIds }: SummaryQuestion | PayoutQuestion): readonly Condition[] {
   return [
-    ...wanted('account_type = ?', accountType),
-    ...wanted("marketplace_id IN (SELECT unnest(string_split(?, ',')))", marketplaceIds?.join()),
+    ...optional('account_type = ?', accountType),
+    ...optional("marketplace_id IN (SELECT unnest(string_split(?, ',')))", marketplaceIds?.join()),
   ];
 }
 
-type Page = Pick<RowSelection, 'after' | 'count'>;
+/** The cursor and the size of a page. */
+type PageStart = Pick<RowSelection, 'after' | 'count'>;
 
 /** Summaries of a settlement. */
-export function summariesOf(question: SummaryQuestion, files: readonly string[], { after, count }: Page): SqlQuery {
-  const { where, parameters } = allOf([['settlement_id = ?', question.settlementId ?? null], ...ofAccounts(question)]);
+export function summariesOf(
+  question: SummaryQuestion,
+  files: readonly string[],
+  { after, count }: PageStart,
+): SqlQuery {
+  const { where, parameters } = conjunction([
+    ['settlement_id = ?', question.settlementId ?? null],
+    ...accountConditions(question),
+  ]);
   const columns = `coalesce(epoch_us(period_start), 0) AS instant, coalesce(marketplace_id, '') AS key, '' AS list`;
   return rowsAfter(
-    `SELECT ${columns}, 0::BIGINT AS "window", position, raw FROM ${read(files)} WHERE true${where}`,
+    `SELECT ${columns}, 0::BIGINT AS "window", position, raw FROM ${readParquet(files)} WHERE true${where}`,
     parameters,
     after,
     count,
@@ -261,20 +266,23 @@ export function payoutsByDate(
   question: PayoutQuestion,
   files: readonly string[],
   { from, to }: InstantBounds,
-  { after, count }: Page,
+  { after, count }: PageStart,
 ): SqlQuery {
-  const { where, parameters } = allOf([...wanted('payout_id = ?', question.payoutId), ...ofAccounts(question)]);
+  const { where, parameters } = conjunction([
+    ...optional('payout_id = ?', question.payoutId),
+    ...accountConditions(question),
+  ]);
   const instant = 'epoch_us(coalesce(created_at, window_start))';
   return rowsAfter(
     `SELECT -${instant} AS instant, coalesce(payout_id, '') AS key, '' AS list, 0::BIGINT AS "window", 0::BIGINT AS position, raw ` +
-      `FROM ${read(files)} WHERE ${instant} >= ${from} AND ${instant} < ${to}${where}`,
+      `FROM ${readParquet(files)} WHERE ${instant} >= ${from} AND ${instant} < ${to}${where}`,
     parameters,
     after,
     count,
   );
 }
 
-/** What rows are ordered by. */
+/** The sort key of a row. */
 interface RowPosition {
   /** Microseconds since 1970. */
   readonly at: bigint;
@@ -309,7 +317,7 @@ export function cursorAfter(rows: readonly RowPosition[], before: RowCursor | un
   return { at: last.at, key: last.key, copies: rows.length - first + carried };
 }
 
-/** Rows from a cursor's instant and key on, without those already delivered. */
+/** Of rows from a cursor's instant and key on, those that are not delivered. */
 export function undeliveredRows<T extends RowPosition>(
   rows: readonly T[],
   cursor: RowCursor | undefined,
@@ -324,6 +332,6 @@ export function undeliveredRows<T extends RowPosition>(
   return rows.slice(delivered);
 }
 
-function isEqual(one: RowPosition, other: RowPosition): boolean {
-  return one.at === other.at && one.key === other.key;
+function isEqual(a: RowPosition, b: RowPosition): boolean {
+  return a.at === b.at && a.key === b.key;
 }

@@ -16,10 +16,10 @@ const mostRows = 1000;
 
 /**
  * An index of orders in the files that were loaded by date: DuckDB keeps a hash of each event's order id with its row
- * number, as otherwise a whole column must be read. Each file is indexed once, when first needed. With row numbers
+ * number, as otherwise each query would read a whole column. Each file is indexed once, when first needed. With row numbers
  * DuckDB decodes only the row groups that contain them.
  */
-export class OrderFiles {
+export class OrderIndex {
   readonly #readers: Readers;
   readonly #copies: LocalCopies;
   /** File numbers by path. */
@@ -33,10 +33,10 @@ export class OrderFiles {
     this.#copies = copies;
   }
 
-  /** All rows of an order in the files, with rare extra rows where hashes collide. Calls run one after the other. */
+  /** All rows of an order in the files, and, where hashes collide, rows of other orders. Calls run one after the other. */
   rowsOf(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
     return this.#mutex.run(async () => {
-      await this.#lookAt(files);
+      await this.#index(files);
       const found = await this.#readers.rows({
         sql:
           `SELECT file, CASE WHEN count(*) <= ${mostRows} THEN string_agg("row", ' ') END AS "rows" FROM orders ` +
@@ -52,20 +52,20 @@ export class OrderFiles {
     });
   }
 
-  async #lookAt(files: readonly CommittedFile[]): Promise<void> {
-    if (!this.#isCreated) await this.#run('CREATE TABLE orders (hash UBIGINT, file INTEGER, "row" INTEGER)');
+  async #index(files: readonly CommittedFile[]): Promise<void> {
+    if (!this.#isCreated) await this.#execute('CREATE TABLE orders (hash UBIGINT, file INTEGER, "row" INTEGER)');
     this.#isCreated = true;
     const current = new Set(files.map(({ path }) => path));
-    const gone = [...this.#numbers].filter(([path]) => !current.has(path));
-    if (gone.length > 0) {
-      await this.#run(`DELETE FROM orders WHERE file IN (${gone.map(([, number]) => number).join(', ')})`);
-      for (const [path] of gone) this.#numbers.delete(path);
+    const removed = [...this.#numbers].filter(([path]) => !current.has(path));
+    if (removed.length > 0) {
+      await this.#execute(`DELETE FROM orders WHERE file IN (${removed.map(([, number]) => number).join(', ')})`);
+      for (const [path] of removed) this.#numbers.delete(path);
     }
     for (const file of files) {
       if (this.#numbers.has(file.path)) continue;
       const number = this.#count++;
       const rows = numberedRows(await this.#copies.addressOf(file));
-      await this.#run(
+      await this.#execute(
         `INSERT INTO orders SELECT hash(amazon_order_id), ${number}, file_row_number FROM ${rows} ` +
           'WHERE amazon_order_id IS NOT NULL',
       );
@@ -73,7 +73,7 @@ export class OrderFiles {
     }
   }
 
-  async #run(sql: string): Promise<void> {
+  async #execute(sql: string): Promise<void> {
     await this.#readers.rows({ sql, parameters: [] });
   }
 }
