@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { refuseLinks } from '../../lake/store/disk-folders.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
-import { openKeptQuota, type KeptQuota } from '../../engine/journal/persisted-quota.js';
+import { openPersistedQuota, type PersistedQuota } from '../../engine/journal/persisted-quota.js';
 
 /** What decides where a run's state is kept. */
 export interface StateLocation {
@@ -13,7 +13,7 @@ export interface StateLocation {
   /** Folder for pages of unfinished slices and the level of the quota; undefined: beside the lake. */
   readonly journal?: string | undefined;
   /** Keeps the level of the quota elsewhere than in a file, by the file's name. */
-  readonly quotas?: ((name: string) => Promise<KeptQuota>) | undefined;
+  readonly quotas?: ((name: string) => Promise<PersistedQuota>) | undefined;
 }
 
 /** Below an account's folder. */
@@ -47,9 +47,9 @@ export async function openQuota(
   account: string,
   endpoint: string,
   warn: (reason: unknown) => void,
-): Promise<KeptQuota> {
+): Promise<PersistedQuota> {
   const file = quotaFile(location, account, endpoint);
-  return location.quotas === undefined ? openKeptQuota(file, warn) : location.quotas(basename(file, '.json'));
+  return location.quotas === undefined ? openPersistedQuota(file, warn) : location.quotas(basename(file, '.json'));
 }
 
 /** Where settlements of an account at an address are kept that were found to be too large to be read. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
-import { planConcurrency, maxPages, type Quota } from '../../engine/run/concurrency-plan.js';
+import { planConcurrency, maxPages, type QuotaState } from '../../engine/run/concurrency-plan.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import type { Basis } from '../../engine/slicing/volume-estimate.js';
 import { mainTable, type Forecast, type LoadedVolume, type ProbedPage } from '../../engine/slicing/slicing.js';
@@ -149,7 +149,7 @@ interface Volume {
 /** Cuts what there is to load as a run cuts it at its beginning, and adds up what the slices are expected to hold. */
 function volumeOf(
   { queue, expectation }: Forecast,
-  quota: Quota | undefined,
+  quota: QuotaState | undefined,
   sizes: ((results: number) => FilesOfSlice) | undefined,
 ): Volume {
   const stretches = queue.stretches() ?? [];
@@ -186,7 +186,7 @@ function volumeOf(
 /** The quota's time, or that of the answers where they take longer: a slice's pages are asked for one after the other. */
 function secondsFor(
   { requests, longest, atOnce }: { readonly requests: number; readonly longest: number; readonly atOnce: number },
-  { rate, level }: Quota,
+  { rate, level }: QuotaState,
   latency: number,
 ): number {
   if (requests === 0) return 0;

@@ -1,7 +1,7 @@
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import type { AnsweredPage } from '../model/answered-pages.js';
-import { eventsByMonth, netSums, sortedEvents } from '../model/event-batches.js';
+import { eventsByMonth, netSumTexts, sortedEvents } from '../model/event-batches.js';
 import { count, countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
 import { eachResult, type ScannedResults } from './results-page.js';
 import {
@@ -71,7 +71,7 @@ function* transactionBatches(
   chosen: number[],
 ): Generator<Batch> {
   const order = sortedEvents(finished.effective, chosen);
-  const tags = { net: JSON.stringify(netSums(finished.rows.slice, chosen)) };
+  const tags = { net: JSON.stringify(netSumTexts(finished.rows.slice, chosen)) };
   // Transactions without any amount give no entries, and no file without a row.
   const rows = transactionEntryBatch(entries, finished, order);
   if (rows.length > 0) yield { month, rows, tags };

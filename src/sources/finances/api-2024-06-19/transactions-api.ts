@@ -8,7 +8,7 @@ import { readEndpoint } from '../../../engine/http/address.js';
 import type { PagedApi, Query } from '../../../engine/paging/paged-api.js';
 import type { PagedClient } from '../../../engine/paging/paged-client.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
-import type { Reading, Verdict } from '../../../engine/run/pipeline.js';
+import type { Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
 import type { FinancesApiOptions } from '../selling-partner/api-options.js';
 import { financesRefusal, verdictOn, type AskedFor } from '../selling-partner/refusals.js';
 import { subjectFailure, unaskable } from '../selling-partner/subject-ids.js';
@@ -106,7 +106,7 @@ function askedFor(query: TransactionsQuery): AskedFor {
 }
 
 /** The verdict on a slice that fails with this: without a page size, what is too large needs a shorter window. */
-export function transactionsVerdict(error: unknown): Verdict {
+export function transactionsVerdict(error: unknown): SliceVerdict {
   return error instanceof ReadFailure && error.kind === 'too-large' ? 'split' : verdictOn(error);
 }
 

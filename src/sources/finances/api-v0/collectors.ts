@@ -12,7 +12,7 @@ import {
   eventsByMonth,
   sortedEvents,
   type FinishedEvents,
-  netSums,
+  netSumTexts,
 } from '../model/event-batches.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
@@ -86,7 +86,7 @@ export function* eventBatches(
   memory?: ColumnMemory,
 ): Generator<Batch> {
   const order = sortedEvents(finished.effective, chosen);
-  const tags = { net: JSON.stringify(netSums(finished.rows, chosen)) };
+  const tags = { net: JSON.stringify(netSumTexts(finished.rows, chosen)) };
   // Events without any amount give no entries, and no file without a row.
   const rows = entryBatch(entries, finished, order, memory);
   if (rows.length > 0) yield { month, rows, tags };

@@ -7,7 +7,7 @@ import type { LargeGroups } from './large-groups.js';
 import { limits, operations, type Operation } from './operations.js';
 import type { FinancesApiOptions } from '../selling-partner/api-options.js';
 import { financesRefusal, type AskedFor } from '../selling-partner/refusals.js';
-import { pageParameters, requestPath, windowOf, type FinancesQuery } from './request-path.js';
+import { pageParameters, requestPath, queriedWindow, type FinancesQuery } from './request-path.js';
 
 /** Page sizes that are tried one after the other where a page is too large for the service. */
 const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
@@ -41,7 +41,7 @@ export function financesApi({
     request: (query, cursor, pageSize) => ({
       path: prefix + requestPath(query.operation, pageParameters(query, cursor, pageSize)),
     }),
-    windowOf,
+    windowOf: queriedWindow,
     readPage: (_query, { body }) => readFinancesPage(body),
     refusal: (query, answer) => financesRefusal(askedFor(query), answer),
     resultTexts: (page) => {

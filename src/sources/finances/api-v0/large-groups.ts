@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/clock.js';
 import { dayMs } from '../../../core/windows.js';
-import { openKeptState } from '../../../engine/journal/persisted-quota.js';
+import { openPersistedState } from '../../../engine/journal/persisted-quota.js';
 import type { GroupSpan } from './collectors.js';
 
 /** A settlement that could not be read for its size, as it seems. */
@@ -36,7 +36,7 @@ export interface LargeGroupsOptions {
 /** Opens what is known of large settlements in a file on the local disk. */
 export async function openLargeGroups({ path, clock, isForgotten, warn }: LargeGroupsOptions): Promise<LargeGroups> {
   const isKnown = (value: unknown): value is LargeGroup => !isForgotten && isLargeGroup(value);
-  const known = await openKeptState(path, isKnown, warn);
+  const known = await openPersistedState(path, isKnown, warn);
   return {
     find: ({ id, end }) => {
       const found = known.stateOf(id);

@@ -79,7 +79,7 @@ function unsendable(parameter: string, expected: string, got: unknown): Ledgerla
  * The dates that a query asks for, with what the service takes for those that are left out; undefined where it asks for none.
  * `now`: milliseconds since 1970.
  */
-export function windowOf({ operation, parameters }: FinancesQuery, now: number): Window | undefined {
+export function queriedWindow({ operation, parameters }: FinancesQuery, now: number): Window | undefined {
   const { range }: Operation = operations[operation];
   if (range === undefined) return undefined;
   const [start, end = now - limits.marginMs] = [parameters[range.after], parameters[range.before]];

@@ -131,7 +131,7 @@ function halfSums(rows: SliceRows, chosen: readonly number[]): HalfSums {
 }
 
 /** Net sum per currency of the given events, exact, as decimal text: `{"USD":"1234.560000"}`. */
-export function netSums(rows: SliceRows, chosen: readonly number[]): Record<string, string> {
+export function netSumTexts(rows: SliceRows, chosen: readonly number[]): Record<string, string> {
   const { currencies } = rows;
   const sums = halfSums(rows, chosen);
   // An empty code counts with those that have none.

@@ -6,7 +6,7 @@
  */
 export type Role = 'net' | 'memo' | 'unknown';
 
-export interface AmountPath {
+export interface RecordAmount {
   /** Relative to the event; `[]` marks an element of an array. */
   readonly path: string;
   readonly role: Role;
@@ -19,13 +19,13 @@ export interface EventRecord {
   readonly date: string | undefined;
   /** Top-level fields that hold order ids. */
   readonly orderIds: readonly string[];
-  readonly amounts: readonly AmountPath[];
+  readonly amounts: readonly RecordAmount[];
 }
 
-const net = (kind: string, ...paths: string[]): AmountPath[] => paths.map((path) => ({ path, role: 'net', kind }));
-const memo = (kind: string, ...paths: string[]): AmountPath[] => paths.map((path) => ({ path, role: 'memo', kind }));
+const net = (kind: string, ...paths: string[]): RecordAmount[] => paths.map((path) => ({ path, role: 'net', kind }));
+const memo = (kind: string, ...paths: string[]): RecordAmount[] => paths.map((path) => ({ path, role: 'memo', kind }));
 
-const record = (date: string | undefined, orderIds: readonly string[], ...amounts: AmountPath[][]): EventRecord => ({
+const record = (date: string | undefined, orderIds: readonly string[], ...amounts: RecordAmount[][]): EventRecord => ({
   date,
   orderIds,
   amounts: amounts.flat(),

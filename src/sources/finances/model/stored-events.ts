@@ -4,8 +4,8 @@ import { separateMemory, type ColumnMemory } from '../../../core/columns/memory.
 import type { Table } from '../../../core/columns/table.js';
 import type { TableRows } from '../../../core/columns/table-rows.js';
 import type { RowCells } from '../../../core/columns/column-data.js';
-import { cellText, type Derivation, type StoredRows } from '../../../engine/run/derivation.js';
-import { entryBatch, netSums } from './event-batches.js';
+import { decodeText, type Derivation, type RowDeriver } from '../../../engine/run/derivation.js';
+import { entryBatch, netSumTexts } from './event-batches.js';
 import type { EventIds } from './event-ids.js';
 import { Flattener } from './flatten.js';
 import { newWarnings, none, SliceRows } from './slice-rows.js';
@@ -14,11 +14,11 @@ import { newWarnings, none, SliceRows } from './slice-rows.js';
 export const eventDerivation: Derivation = {
   texts: ['event_id', 'event_list', 'amazon_order_id', 'marketplace', 'group_id', 'raw'],
   instants: ['posted_at', 'effective_at'],
-  begin: () => storedRows(storedEvents()),
+  begin: () => entryDeriver(storedEvents()),
 };
 
 /** How entries follow from the stored rows of one API. */
-export interface StoredReader {
+export interface EntryReader {
   readonly slice: SliceRows;
   /** What adds a row of a batch, given its `raw`; `at`: how many were added before. */
   readonly reader: (cells: RowCells) => (raw: ByteRange, row: number, at: number) => void;
@@ -36,7 +36,7 @@ export interface StoredColumns {
 }
 
 /** Stored rows that become entries, by the reader of their API. */
-export function storedRows({ slice, reader, entries, release }: StoredReader): StoredRows {
+export function entryDeriver({ slice, reader, entries, release }: EntryReader): RowDeriver {
   const ids = new ByteRanges();
   const effective: (bigint | undefined)[] = [];
   let bytes = 0;
@@ -71,7 +71,7 @@ export function storedRows({ slice, reader, entries, release }: StoredReader): S
       const order = effective.map((_, row) => row);
       const idArray = (chosen: Int32Array, into = separateMemory) => ids.array(chosen, into);
       const rows = entries(table, { ids: { eventIds: idArray, contentHashes: idArray }, effective }, order, memory);
-      return { rows, net: netSums(slice, order), sources: effective.length };
+      return { rows, net: netSumTexts(slice, order), sources: effective.length };
     },
     release: () => release?.(),
   };
@@ -103,7 +103,7 @@ function newFlattener(): (typeof free)[number] {
   return { slice, flattener: new Flattener(slice, newWarnings()) };
 }
 
-function storedEvents(): StoredReader {
+function storedEvents(): EntryReader {
   const used = free.pop() ?? newFlattener();
   const { slice, flattener } = used;
   const { events, orders, marketplaces } = slice;
@@ -117,7 +117,7 @@ function storedEvents(): StoredReader {
       const [orderAt, marketplaceAt] = [cells.texts('amazon_order_id'), cells.texts('marketplace')];
       return (raw, row, at) => {
         // Of what an event was received with, its entries show the group alone.
-        const groupId = cellText(groupAt(row));
+        const groupId = decodeText(groupAt(row));
         if (at === 0 || groupId !== group) slice.begin({ ...storedSource, groupId });
         group = groupId;
         const list = cellNumber(lists, listAt(row) ?? noText);

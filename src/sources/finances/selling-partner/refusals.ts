@@ -1,5 +1,5 @@
 import { formatSpan } from '../../../core/text/amounts.js';
-import type { Verdict } from '../../../engine/run/pipeline.js';
+import type { SliceVerdict } from '../../../engine/run/pipeline.js';
 import { readVerdict, ReadFailure, type FailureKind } from '../../../engine/retry/read-failure.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../../engine/retry/api-refusal.js';
 
@@ -174,7 +174,7 @@ function tooLateText(leastPauseMs: number, skewMs: number | undefined): string {
 }
 
 /** What may help a slice that would be left open otherwise. */
-const remedies: Partial<Record<FailureKind, Verdict>> = {
+const remedies: Partial<Record<FailureKind, SliceVerdict>> = {
   'cursor-expired': 'retry',
   loop: 'split-to-days',
   invalid: 'split-to-days',
@@ -186,7 +186,7 @@ const remedies: Partial<Record<FailureKind, Verdict>> = {
 };
 
 /** The verdict on a slice that fails with this. */
-export function verdictOn(error: unknown): Verdict {
+export function verdictOn(error: unknown): SliceVerdict {
   // Without a single page it may be the window itself that isn't accepted.
   const isWindow = error instanceof ReadFailure && (error.kind === 'invalid' || error.kind === 'bound-too-late');
   if (isWindow && error.pages === 0) return 'shorten';
@@ -197,7 +197,7 @@ export function verdictOn(error: unknown): Verdict {
  * The same for a slice that is one settlement: where what came for it is no page, other settlements may be read. A web page
  * and an answer with our own secrets come from something else than the service.
  */
-export function settlementVerdict(error: unknown): Verdict {
+export function settlementVerdict(error: unknown): SliceVerdict {
   const isBroken = error instanceof ReadFailure && error.kind === 'fault' && error.status === undefined;
   return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'unknown' : verdictOn(error);
 }
