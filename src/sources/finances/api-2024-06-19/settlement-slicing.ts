@@ -18,23 +18,23 @@ export interface SettlementSlice extends Slice {
 export interface SettlementSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
-  /** The pipeline whose rows name the settlements. */
+  /** The pipeline whose rows contain the settlement ids. */
   readonly transactions: Tabled;
-  /** How many settlements a range is expected to have, and whether anybody has looked. */
+  /** The expected number of settlements in a range, and whether any listing exists. */
   readonly expected: (question: ForecastQuestion) => { readonly count: number; readonly isSeen: boolean };
 }
 
-/** A settlement that transactions name. */
+/** A settlement id found in transactions. */
 interface NamedSettlement extends Subject {
-  /** When the windows that name it changed last, milliseconds since 1970. */
+  /** The last change of the windows that contain it, in milliseconds since 1970. */
   readonly changedAt: number;
 }
 
 const prefix = 'settlement/';
 
 /**
- * Slices that are settlements which loaded transactions name; a sync reads those that are new, and those with transactions
- * that have changed since, as their totals may have changed.
+ * Slices that are the settlements of loaded transactions. A sync reads new ones, and those with transactions that changed later,
+ * as their totals may have changed.
  */
 export function settlementSlicing({
   pipeline,
@@ -67,7 +67,7 @@ export function settlementSlicing({
     sync: queue,
     forecast: (question) => {
       const { job } = question;
-      // Which they are is known only once transactions are loaded.
+      // Their ids are known only after transactions are loaded.
       const { count, isSeen } = expected(question);
       const months = { first: monthOf(job.range.start), last: monthOf(job.range.end - 1) };
       const loaded = job.lake
@@ -91,14 +91,14 @@ function settlementSlice({ id, at }: Subject): SettlementSlice {
   return {
     settlement: id,
     month: at === undefined ? 'unknown' : monthOf(at),
-    // An id may hold anything: a file's name takes its hash.
+    // A hash, as an id may contain any characters.
     name: `settlement-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`,
     label: `settlement ${id.slice(0, 100)}`,
     loadKeys: [prefix + id],
   };
 }
 
-/** The settlements that an account's transactions of some time name, the oldest first. */
+/** The settlements of an account's transactions in a range, the oldest first. */
 async function namedSettlements(
   { lake, account }: { readonly lake: Lake; readonly account: string },
   pipeline: string,
@@ -109,7 +109,7 @@ async function namedSettlements(
     .files(pipeline, main.name, account)
     .filter((add) => loadKeysOf(add).some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, range)));
   if (adds.length === 0) return [];
-  // Only now: other runs need no DuckDB.
+  // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const rows = await queryFiles(
     lake,

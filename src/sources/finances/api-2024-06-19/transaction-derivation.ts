@@ -8,7 +8,7 @@ import { sharedColumns, transactionEntryBatch } from './transaction-batches.js';
 import { TransactionReader } from './transaction-reader.js';
 import { TransactionRows } from './transaction-rows.js';
 
-/** Entries of transactions, from the transactions as they are stored. */
+/** Derives entries from stored transactions. */
 export const transactionDerivation: Derivation = {
   texts: ['event_id', 'raw', ...sharedColumns],
   instants: ['posted_at', 'effective_at'],

@@ -9,7 +9,7 @@ import type { FinancesApiOptions } from '../selling-partner/api-options.js';
 import { financesRefusal, type AskedFor } from '../selling-partner/refusals.js';
 import { pageParameters, requestPath, queriedWindow, type FinancesQuery } from './request-path.js';
 
-/** Page sizes that are tried one after the other where a page is too large for the service. */
+/** Page sizes, tried in this order where a page is too large for the service. */
 const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
 
 /**
@@ -73,7 +73,7 @@ function askedFor({ operation, parameters }: FinancesQuery): AskedFor {
 
 /** Finances v0 as pipelines read it. */
 export interface FinancesV0 extends Pick<PagedClient<FinancesQuery, FinancesPage>, 'pages' | 'pace' | 'begun'> {
-  /** Settlements that were found to be too large to be read; left out: nobody keeps them in mind. */
+  /** Settlements that are too large to read; left out: they aren't recorded. */
   readonly largeGroups?: LargeGroups | undefined;
 }
 

@@ -1,14 +1,14 @@
 import { LedgerlakeError } from '../../../core/errors.js';
 import { orderSource, type RowSource } from './slice-rows.js';
 
-/** A page with what it answers: the pages of one source follow each other. */
+/** A page with its source. The pages of one source are consecutive. */
 export interface AnsweredPage<Page> {
   /** Undefined where the service doesn't know the source. */
   readonly page: Page | undefined;
   readonly source: RowSource;
 }
 
-/** Pages with what they answer. */
+/** Adds the source to pages. */
 export async function* answering<Page>(
   source: RowSource,
   pages: AsyncIterable<Page>,
@@ -26,7 +26,7 @@ export async function* orderPages<Page>(
     try {
       yield* answering(source, pagesOf(order));
     } catch (error) {
-      // One id that the service doesn't know, mistyped perhaps, is no reason to leave out the others.
+      // An unknown order id, perhaps mistyped, doesn't stop the others.
       if (!(error instanceof LedgerlakeError) || error.status !== 404) throw error;
       yield { page: undefined, source };
     }

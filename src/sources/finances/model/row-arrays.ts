@@ -5,7 +5,7 @@ import { separateMemory, type ColumnMemory, type Int32List } from '../../../core
 import { type EventIds, micros } from './event-ids.js';
 import { none, type RowSource, type SliceRows } from './slice-rows.js';
 
-/** What is known of a slice's events or transactions once all of its pages are there, in order of receipt. */
+/** A slice's events or transactions after its last page, in order of receipt. */
 export interface Finished<Rows> {
   readonly rows: Rows;
   readonly ids: EventIds;
@@ -110,7 +110,7 @@ export class EntryArrays {
     };
   }
 
-  /** For each amount the value with its number. */
+  /** The value of each amount, by its number. */
   gathered(values: Int32Array): Int32Array {
     return this.arrays.gathered(values, this.#chosen.chosen);
   }
@@ -125,7 +125,7 @@ export class EntryArrays {
     return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, sources)));
   }
 
-  /** Of the item, else of the event. */
+  /** The text of the item, else of the event. */
   itemTexts(values: Dictionary, items: Int32List, events: Int32List): Runs {
     return this.perItem(this.arrays.numbered(values, this.itemNumbers(items.values, events.values)));
   }
@@ -148,7 +148,7 @@ export class EntryArrays {
   }
 }
 
-/** A text of each, or none, as numbers in a dictionary. */
+/** Optional texts as numbers in a dictionary. */
 function numberedTexts<Of>(all: readonly Of[], textOf: (each: Of) => string | undefined) {
   const values = new Dictionary();
   const numbers = Int32Array.from(all, (each) => {
@@ -160,13 +160,13 @@ function numberedTexts<Of>(all: readonly Of[], textOf: (each: Of) => string | un
 
 /** Amounts of some events, event by event. */
 interface ChosenEntries {
-  /** Of each, its number in `rows.entries`. */
+  /** Numbers in `rows.entries`. */
   readonly chosen: Int32Array;
-  /** Of each, its position in its event. */
+  /** Position of each within its event. */
   readonly entry: Int32Array;
-  /** The events that have amounts, and how many each has. */
+  /** The events with amounts, and the count of each. */
   readonly ofEvents: { readonly events: Int32Array; readonly lengths: Int32Array };
-  /** Neighbours of the same item and event: the item or `none`, the event, and how many they are. */
+  /** Consecutive amounts of the same item and event: the item or `none`, the event, and their count. */
   readonly ofItems: { readonly items: Int32Array; readonly events: Int32Array; readonly lengths: Int32Array };
 }
 
@@ -180,7 +180,7 @@ function entriesOf(rows: SliceRows, order: readonly number[], memory: ColumnMemo
   return gathering.chosen;
 }
 
-/** A method for each event: a loop over all of them would be compiled again each time that it ends. */
+/** Called once for each event: V8 would recompile a loop over all of them each time that it ends. */
 class EntryGathering {
   readonly #itemOf: Int32Array;
   readonly #chosen: Int32Array;
@@ -205,7 +205,7 @@ class EntryGathering {
     this.#itemLengths = memory.int32s(length);
   }
 
-  /** Adds an event's amounts, by their numbers from `first` to before `end`. */
+  /** Adds an event's amounts, with numbers from `first` to `end` (exclusive). */
   add(owner: number, first: number, end: number): void {
     if (first === end) return;
     this.#events[this.#withAmounts] = owner;
@@ -242,7 +242,7 @@ class EntryGathering {
   }
 }
 
-/** The first ones, and where there is none the others. */
+/** The first numbers, or the second ones where those are `none`. */
 function firstOf(numbers: Int32Array, others: Int32Array): Int32Array {
   for (let row = 0; row < numbers.length; row++) if (numbers[row] === none) numbers[row] = others[row] ?? none;
   return numbers;
