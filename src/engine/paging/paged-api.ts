@@ -99,11 +99,11 @@ export interface CursorRecovery<Q extends Query, P extends ApiPage> {
    *
    * @param ask requests pages of the last page's size, or smaller ones: one can end where that page does
    */
-  find(ask: AskPage<Q, P>): Promise<FoundCursor | undefined>;
+  find(ask: RequestOnePage<Q, P>): Promise<FoundCursor | undefined>;
 }
 
 /** Requests one page of a query. */
-export type AskPage<Q extends Query, P extends ApiPage> = (query: Q, cursor?: string) => Promise<P>;
+export type RequestOnePage<Q extends Query, P extends ApiPage> = (query: Q, cursor?: string) => Promise<P>;
 
 /** Where pages continue. */
 export interface FoundCursor {

@@ -92,19 +92,19 @@ export class RequestQueue {
     const before = this.#latency ?? seconds;
     this.#latency = before + (seconds - before) * newestShare;
     this.#bucket?.granted();
-    this.#lookAgain();
+    this.#restart();
   }
 
   /** Records a throttled request: none is sent for `waitMs`. */
   refused(waitMs: number): void {
     this.#bucket?.refused(waitMs);
-    this.#lookAgain();
+    this.#restart();
   }
 
   /** Records a request that failed for another reason. */
   failed(): void {
     this.#bucket?.failed();
-    this.#lookAgain();
+    this.#restart();
   }
 
   /** Applies the rate of an answer's header, limited to plausible rates; undefined: no header. */
@@ -113,7 +113,7 @@ export class RequestQueue {
     const { rate, isFit } = readNamedRate(header);
     if (rate !== undefined) {
       this.#bucket.setRate(rate);
-      this.#lookAgain();
+      this.#restart();
     }
     if (isFit) return;
     this.#onUnfitRate?.(header, this.#bucket.rate);
@@ -159,7 +159,7 @@ export class RequestQueue {
   }
 
   /** Called after a change of the bucket, which may allow waiting jobs to start. */
-  #lookAgain(): void {
+  #restart(): void {
     this.#stopSleeping();
     this.#startJobs();
   }

@@ -112,7 +112,7 @@ export class RetryPolicy {
    */
   async run<T>(request: RetriedRequest<T>): Promise<T> {
     const { operation, signal, isGuess } = request;
-    const met = new Map<RetryRule, { times: number; readonly since: number }>();
+    const occurrences = new Map<RetryRule, { times: number; readonly since: number }>();
     let after: Cause | null = null;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -128,8 +128,8 @@ export class RetryPolicy {
         const isNowhere = !this.#hasAnswered && (cause === 'stranger' || cause === 'no-connection');
         const rule = retryRules[isNowhere ? 'never-there' : cause];
         const now = this.#clock.now();
-        const { times, since } = met.get(rule) ?? { times: 0, since: now };
-        met.set(rule, { times: times + 1, since });
+        const { times, since } = occurrences.get(rule) ?? { times: 0, since: now };
+        occurrences.set(rule, { times: times + 1, since });
         const pauseMs = this.#pauseFor(rule, times, error, cause === 'throttled' ? operation : undefined);
         const retries = isGuess && cause === 'invalid' ? 0 : rule.retries;
         const isLast = times >= retries || now + pauseMs > since + rule.withinMs;

@@ -61,7 +61,7 @@ const tolerance = 1.01;
  */
 export function planConcurrency({ open, stretches, quota, latency }: Backlog): ConcurrencyPlan {
   const uncut = [...open.map(Math.round), ...stretches.map((stretch) => requests(stretch.pages))];
-  const pages = uncut.reduce((sum, some) => sum + some, 0);
+  const pages = uncut.reduce((sum, count) => sum + count, 0);
   const fewest = Math.min(maxOpen, Math.max(1, Math.ceil(latency * quota.rate)));
   if (pages > farPages) return { open: Math.min(maxOpen, Math.ceil(fewest * 1.3)), pages: maxPages };
   const quotaSeconds = Math.max(0, (pages - quota.level) / quota.rate) + latency;
@@ -80,7 +80,7 @@ export function planConcurrency({ open, stretches, quota, latency }: Backlog): C
       }
     }
     // Smaller slices change nothing.
-    if (rest.every((some) => some <= 1)) break;
+    if (rest.every((count) => count <= 1)) break;
   }
   return best ?? { open: fewest, pages: maxPages };
 }

@@ -64,7 +64,7 @@ export async function loadSlices<Upstream>(
   let conflicts = 0;
   await streamPipeline(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
-    sideBySide(
+    readConcurrently(
       (open) => readSlice(open, pass),
       ({ slice }) => isReread(slice, pass),
     ),
@@ -88,7 +88,7 @@ function isReread<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }
  * A stage that starts each slice on arrival, and pushes complete ones in order of completion. New slices wait for the refreshes
  * that have started, which may show that the answers belong to another account.
  */
-function sideBySide(
+function readConcurrently(
   read: (open: OpenSlice) => Promise<WholeSlice | undefined>,
   isReread: (open: OpenSlice) => boolean,
 ): Transform {

@@ -22,7 +22,7 @@ export async function runPipelines<Upstream>(
   const stop = new AbortController();
   const isClosing = (): boolean => options.closing?.aborted === true;
   /** Whether an error only means that slices are left. */
-  const isLeft = (error: unknown): boolean => isClosing() && error === options.closing?.reason;
+  const isClosingReason = (error: unknown): boolean => isClosing() && error === options.closing?.reason;
   const signal = AbortSignal.any([options.signal, stop.signal]);
   // Every open slice and request adds a listener.
   setMaxListeners(0, signal);
@@ -46,14 +46,14 @@ export async function runPipelines<Upstream>(
       options.emit(pipelineEnded(summary));
     } catch (error) {
       failures.push(error);
-      if (isLeft(error)) return;
+      if (isClosingReason(error)) return;
       stop.abort(new LedgerlakeError('STOPPED', 'another slice failed'));
     }
   };
 
   // After an abort all pipelines are awaited, so that nothing continues after the summary.
   await Promise.all(pipelines.map(start));
-  const broken = failures.find((error) => !isLeft(error)) ?? failures[0];
+  const broken = failures.find((error) => !isClosingReason(error)) ?? failures[0];
   const failure: unknown = options.signal.aborted ? options.signal.reason : (broken ?? incomplete(summaries));
   return { summaries, failure };
 }
@@ -77,11 +77,11 @@ async function runPipeline<Upstream>(
   const { upstream, clock, emit } = options;
   const began = clock.now();
   const begun = pipeline.begun?.(upstream);
-  const given: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
+  const initialJob: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
   /** Slices that another run has loaded since the last plan. */
   let conflicts = 0;
   try {
-    const job = await prepared(pipeline, given, options, summary);
+    const job = await prepared(pipeline, initialJob, options, summary);
     for (let asked: Job | undefined = job; asked !== undefined;) {
       const queue = pipeline.sliceQueue(asked);
       if (queue.left !== '' || asked === job) {

@@ -61,7 +61,7 @@ export interface ProbedPage {
   readonly batches: readonly Batch[];
 }
 
-export interface ForecastQuestion {
+export interface ForecastRequest {
   readonly job: Job;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -90,7 +90,7 @@ export interface Slicing<S extends Slice> {
   /** The slices of a sync; the job is that of `prepareSync`. */
   sync(job: SyncJob): SliceQueue<S>;
   /** The estimate of a plan. */
-  forecast(question: ForecastQuestion): Forecast<S>;
+  forecast(request: ForecastRequest): Forecast<S>;
   /** The loaded days of a range; left out: its slices have no dates. */
   readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
 }

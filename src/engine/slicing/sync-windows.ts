@@ -7,7 +7,7 @@ export interface PlannedWindow {
   readonly retires: readonly Window[];
 }
 
-export interface WindowsQuestion {
+export interface SyncWindowsOptions {
   /** Loaded windows, without overlaps. */
   readonly loaded: readonly Window[];
   /** The range to load. */
@@ -28,15 +28,15 @@ const recentDays = 14;
 const olderWindowDays = 7;
 
 /** Maximum of days that a sync goes back for an earlier request: the services keep about two years. */
-const mostAskedDays = 731;
+const mostRequestedDays = 731;
 
 /**
  * The first instant that a sync loads of earlier requests: of a sync the whole range, of a backfill the last 90 days.
  * `Infinity`: none.
  */
-export function askedFrom(asked: readonly AskedRange[], end: number): number {
+export function requestedFrom(asked: readonly AskedRange[], end: number): number {
   const from = asked.flatMap((range) => {
-    const days = range.command === 'sync' ? mostAskedDays : backDays;
+    const days = range.command === 'sync' ? mostRequestedDays : backDays;
     const start = Math.max(range.start, dayStart(end - days * dayMs));
     return start < range.end ? [start] : [];
   });
@@ -53,7 +53,7 @@ export function syncRange(loaded: readonly Window[], end: number, asked: readonl
   const back = dayStart(end - backDays * dayMs);
   const first = Math.min(...loaded.map((window) => window.start));
   const newest = Math.max(...loaded.map((window) => window.end));
-  const from = askedFrom(asked, end);
+  const from = requestedFrom(asked, end);
   if (loaded.length === 0) return { start: Math.min(back, from), end };
   const [gap] = uncovered({ start: Math.min(from, Math.max(first, Math.min(newest, back))), end }, loaded);
   return { start: Math.min(gap?.start ?? end, end), end };
@@ -83,8 +83,8 @@ export function coveredTo(loaded: readonly Window[], { start }: Window): number 
  *
  * @param isWanted whether a loaded window is read again regardless of age
  */
-export function dailyWindows(question: WindowsQuestion, isWanted?: (window: Window) => boolean): PlannedWindow[] {
-  const { loaded, range, longestDays = Infinity } = question;
+export function dailyWindows(options: SyncWindowsOptions, isWanted?: (window: Window) => boolean): PlannedWindow[] {
+  const { loaded, range, longestDays = Infinity } = options;
   const recent = dayStart(range.end) - recentDays * dayMs;
   const missing = uncovered(range, loaded).flatMap((gap) => [
     ...within(gap, -Infinity, recent).flatMap((older) => cut(older, Math.min(olderWindowDays, longestDays))),
@@ -92,7 +92,7 @@ export function dailyWindows(question: WindowsQuestion, isWanted?: (window: Wind
   ]);
   const isOneDay = ({ start, end }: Window) => dayStart(start) === dayStart(end - 1);
   return planned(
-    question,
+    options,
     missing,
     (before, next) => isOneDay(before) && isOneDay(next) && dayStart(before.start) === dayStart(next.start),
     isWanted,
@@ -104,14 +104,14 @@ export function dailyWindows(question: WindowsQuestion, isWanted?: (window: Wind
  *
  * @param isWanted whether a loaded window is read again regardless of age
  */
-export function monthlyWindows(question: WindowsQuestion, isWanted: (window: Window) => boolean): PlannedWindow[] {
-  const missing = uncovered(question.range, question.loaded).flatMap((gap) => cut(gap, 31));
+export function monthlyWindows(options: SyncWindowsOptions, isWanted: (window: Window) => boolean): PlannedWindow[] {
+  const missing = uncovered(options.range, options.loaded).flatMap((gap) => cut(gap, 31));
   const isOneMonth = (before: Window, next: Window) => monthOf(before.start) === monthOf(next.end - 1);
-  return planned(question, missing, isOneMonth, isWanted);
+  return planned(options, missing, isOneMonth, isWanted);
 }
 
 function planned(
-  { loaded, range, lookBackFrom }: WindowsQuestion,
+  { loaded, range, lookBackFrom }: SyncWindowsOptions,
   missing: readonly Window[],
   grows: (before: Window, next: Window) => boolean,
   isWanted: (window: Window) => boolean = () => false,

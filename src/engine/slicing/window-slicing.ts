@@ -15,14 +15,14 @@ import {
   type Coverage,
   type Definition,
   type Forecast,
-  type ForecastQuestion,
+  type ForecastRequest,
   type LoadedVolume,
   type Probe,
   type ProbedPage,
   type Slicing,
   type SyncJob,
 } from './slicing.js';
-import { dailyWindows, syncRange, type PlannedWindow, type WindowsQuestion } from './sync-windows.js';
+import { dailyWindows, syncRange, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
 
 export interface WindowSlicingOptions extends WindowSource {
   /** Column whose statistics give the days of a file's rows; default the file's windows. */
@@ -37,18 +37,18 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
     sliceQueue: (job) => new WindowQueue(job, options),
     sync: (job) => {
       const hasChanged = (window: Window) => job.changed?.some((changed) => overlap(window, changed)) === true;
-      return syncedWindows(job, options, 1, (question) => dailyWindows({ ...question, longestDays }, hasChanged));
+      return syncedWindows(job, options, 1, (windows) => dailyWindows({ ...windows, longestDays }, hasChanged));
     },
-    forecast: (question) => {
-      const { lake, account } = question.job;
+    forecast: (request) => {
+      const { lake, account } = request.job;
       const samples = loadedSamples(lake, pipeline, table, account);
-      const page = question.probed.get(pipeline);
+      const page = request.probed.get(pipeline);
       const probed = page === undefined ? [] : samplesOf(page, page.reach);
       const first =
         instants === undefined ? undefined : firstInstant(lake.files(pipeline, table, account), instants, page);
       const near = windowExpectation([...samples, ...probed], perPage, first);
       const expectation = near && page ? probedExpectation(near, samples, page, perPage) : near;
-      const forecast = windowForecast(question, options, expectation);
+      const forecast = windowForecast(request, options, expectation);
       for (const { window, results } of probed) {
         forecast.queue.learn(windowSlice(window), { pages: 1, results, reach: window.end, isWhole: true });
       }
@@ -71,7 +71,7 @@ export function syncedWindows(
   job: SyncJob,
   { pipeline, table, bisects }: Pick<WindowSource, 'pipeline' | 'table' | 'bisects'>,
   days: number,
-  plan: (question: WindowsQuestion) => readonly PlannedWindow[],
+  plan: (options: SyncWindowsOptions) => readonly PlannedWindow[],
 ): SliceQueue<WindowSlice> {
   const { lake, account, lookBackFrom } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
@@ -93,7 +93,7 @@ export function syncedWindows(
 
 /** The forecast of windows with an expectation. */
 export function windowForecast(
-  { job }: ForecastQuestion,
+  { job }: ForecastRequest,
   source: WindowSource,
   expectation: Forecast<WindowSlice>['expectation'],
 ): Forecast<WindowSlice> {

@@ -172,7 +172,7 @@ function definedCause(
   { file, definition: { api } }: LoadedDefinition,
   { status, headers, body }: Pick<RefusedAnswer, 'status' | 'headers' | 'body'>,
 ): RefusalCause | 'empty' | undefined {
-  const header = (of: string): string | undefined => headers.get(of.toLowerCase());
+  const header = (name: string): string | undefined => headers.get(name.toLowerCase());
   const cause = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: jsonOf(body), header }));
   return cause === undefined || cause === 'empty' ? cause : knownCause(file, 'api.causeOf', cause);
 }

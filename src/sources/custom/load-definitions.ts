@@ -140,9 +140,9 @@ function refuseUsedNames(
   }
   for (const { file: otherFile, definition } of others) {
     if (definition.name === name) throw refuse('name', `in ${otherFile}`, name);
-    const theirs = [definition.table.name, definition.lines?.table.name];
+    const otherTables = [definition.table.name, definition.lines?.table.name];
     for (const [field, tableName] of names)
-      if (theirs.includes(tableName)) throw refuse(field, `in ${otherFile}`, tableName);
+      if (otherTables.includes(tableName)) throw refuse(field, `in ${otherFile}`, tableName);
   }
 }
 

@@ -4,7 +4,7 @@ import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { Job, Subject } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
-import { mainTable, type ForecastQuestion, type Slicing, type SyncJob } from '../../../engine/slicing/slicing.js';
+import { mainTable, type ForecastRequest, type Slicing, type SyncJob } from '../../../engine/slicing/slicing.js';
 import { readWindow, windowKey } from '../../../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../../../lake/delta/file-tags.js';
 
@@ -21,7 +21,7 @@ export interface SettlementSlicingOptions {
   /** The pipeline whose rows contain the settlement ids. */
   readonly transactions: Tabled;
   /** The expected number of settlements in a range, and whether any listing exists. */
-  readonly expected: (question: ForecastQuestion) => { readonly count: number; readonly isSeen: boolean };
+  readonly expected: (request: ForecastRequest) => { readonly count: number; readonly isListed: boolean };
 }
 
 /** A settlement id found in transactions. */
@@ -65,10 +65,10 @@ export function settlementSlicing({
     },
     sliceQueue: queue,
     sync: queue,
-    forecast: (question) => {
-      const { job } = question;
+    forecast: (request) => {
+      const { job } = request;
       // Their ids are known only after transactions are loaded.
-      const { count, isSeen } = expected(question);
+      const { count, isListed } = expected(request);
       const months = { first: monthOf(job.range.start), last: monthOf(job.range.end - 1) };
       const loaded = job.lake
         .files(pipeline, table, job.account)
@@ -81,7 +81,7 @@ export function settlementSlicing({
         expectation: { results: () => 1, pages: () => 1 },
         loaded: { count: loaded, days: null, results: loaded },
         unlisted: 0,
-        isComplete: isSeen,
+        isComplete: isListed,
       };
     },
   };
@@ -127,7 +127,7 @@ async function namedSettlements(
       .split(' ')
       .map((window) => {
         const [start = NaN, end = NaN] = window.split('/').map(Number);
-        // Of imported rows there is no window, and nothing says when they came.
+        // Imported rows have no window, and the time of their change is unknown.
         return Number.isNaN(end) ? 0 : (loaded.get(windowKey({ start, end }))?.lastUpdated ?? 0);
       });
     return { id: String(row['id']), at: Number(row['first_at']), changedAt: Math.max(...changes) };

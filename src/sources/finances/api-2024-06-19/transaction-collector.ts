@@ -1,6 +1,6 @@
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
-import type { AnsweredPage } from '../model/answered-pages.js';
+import type { SourcePage } from '../model/source-pages.js';
 import { eventsByMonth, netSumTexts, sortedEvents } from '../model/event-batches.js';
 import { count, countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
 import { eachResult, type ScannedResults } from './results-page.js';
@@ -14,7 +14,7 @@ import { TransactionReader } from './transaction-reader.js';
 import { TransactionRows } from './transaction-rows.js';
 
 /** A page of transactions, with its source. */
-export type TransactionsPage = AnsweredPage<ScannedResults>;
+export type TransactionsPage = SourcePage<ScannedResults>;
 
 /** The two tables that transactions fill. */
 export interface TransactionTables {

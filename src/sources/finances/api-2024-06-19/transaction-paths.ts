@@ -106,7 +106,7 @@ export class TransactionPath extends KeyNode<TransactionPath> {
   /** Number among the paths of its root. */
   readonly number: number;
   /** The last object with this key, to detect duplicates. */
-  metIn = -1;
+  lastObject = -1;
   readonly #all: TransactionPath[];
   #element: TransactionPath | undefined;
 

@@ -122,7 +122,7 @@ export class TransactionReader {
     this.#index = none;
     this.#isDuplicate = false;
     this.#tree.begin();
-    if (tape.kind(node) === kind.null) this.#odd(this.#root);
+    if (tape.kind(node) === kind.null) this.#addOddField(this.#root);
     this.#value(tape, node, this.#root, undefined, none);
   }
 
@@ -131,7 +131,8 @@ export class TransactionReader {
     const valueKind = tape.kind(node);
     if (valueKind === kind.object) this.#object(tape, node, path, chain, owner);
     else {
-      if (path.isContainer && valueKind !== kind.null && !(path.isList && valueKind === kind.array)) this.#odd(path);
+      if (path.isContainer && valueKind !== kind.null && !(path.isList && valueKind === kind.array))
+        this.#addOddField(path);
       if (valueKind === kind.array) this.#array(tape, node, path, chain, owner);
     }
   }
@@ -159,8 +160,8 @@ export class TransactionReader {
     for (let key = node + 1; key < end; key = tape.next(key + 1)) {
       if (tape.kind(key) === kind.shadowed) continue;
       const child = path.member(tape, key);
-      if (child.metIn === id) this.#isDuplicate = true;
-      child.metIn = id;
+      if (child.lastObject === id) this.#isDuplicate = true;
+      child.lastObject = id;
       const value = key + 1;
       const valueKind = tape.kind(value);
       if (child.field >= 0) this.#field(tape, value, child);
@@ -189,7 +190,7 @@ export class TransactionReader {
     if (isMoney) {
       const row = this.#addEntry(tape, path, chain, code, amount);
       if (pathKind === 'total') this.#setTotal(tree, row);
-    } else if (pathKind === 'total') this.#odd(path);
+    } else if (pathKind === 'total') this.#addOddField(path);
 
     if (hasContainers) {
       for (let key = node + 1; key < end; key = tape.next(key + 1)) {
@@ -203,7 +204,7 @@ export class TransactionReader {
   #field(tape: Tape, value: number, path: TransactionPath): void {
     if (tape.kind(value) === kind.null) return;
     if (path.kind === 'quantityShipped' || tape.isString(value)) this.#fields[path.field] = value;
-    else this.#odd(path);
+    else this.#addOddField(path);
   }
 
   #node(field: Field): number {
@@ -258,9 +259,9 @@ export class TransactionReader {
     }
     const quantity = this.#node('quantityShipped');
     if (quantity === none) return;
-    const units = integerOf(tape, quantity);
-    if (units === undefined) this.#odd(path, 'quantityShipped');
-    rows.quantity[row] ??= units;
+    const shipped = integerOf(tape, quantity);
+    if (shipped === undefined) this.#addOddField(path, 'quantityShipped');
+    rows.quantity[row] ??= shipped;
   }
 
   #identifier(tape: Tape): void {
@@ -282,7 +283,7 @@ export class TransactionReader {
   #instant(tape: Tape, field: Field): bigint | undefined {
     const node = this.#node(field);
     const instant = node === none ? undefined : instantOf(tape, node);
-    if (node !== none && instant === undefined) this.#odd(this.#root, field);
+    if (node !== none && instant === undefined) this.#addOddField(this.#root, field);
     return instant;
   }
 
@@ -295,9 +296,9 @@ export class TransactionReader {
     entries.item[row] = this.#item;
     this.#amounts.push({ path, chain, isNet: false });
     if (tape.isString(code)) entries.currency[row] = addText(tape, code, currencies);
-    else this.#odd(path, 'currencyCode');
+    else this.#addOddField(path, 'currencyCode');
     if (tape.kind(amount) !== kind.number) {
-      this.#odd(path, 'currencyAmount');
+      this.#addOddField(path, 'currencyAmount');
       return row;
     }
     const start = tape.start(amount);
@@ -373,7 +374,7 @@ export class TransactionReader {
     return number;
   }
 
-  #odd(path: TransactionPath, field?: string): void {
+  #addOddField(path: TransactionPath, field?: string): void {
     const text = [path.path, field].filter(Boolean).join('.');
     this.#oddFields.push(text === '' ? 'the transaction itself' : text);
   }

@@ -10,7 +10,7 @@ import type { PagedClient } from '../../../engine/paging/paged-client.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import type { Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
 import type { FinancesApiOptions } from '../selling-partner/api-options.js';
-import { financesRefusal, verdictOn, type AskedFor } from '../selling-partner/refusals.js';
+import { financesRefusal, verdictOn, type RefusedQuery } from '../selling-partner/refusals.js';
 import { subjectFailure, unaskable } from '../selling-partner/subject-ids.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
@@ -60,7 +60,7 @@ export function transactionsApi({
     request: (query, cursor) => ({ path: prefix + requestPath(query, cursor) }),
     windowOf,
     readPage: ({ operation }, { body }) => readResultsPage(operation, body),
-    refusal: (query, answer) => financesRefusal(askedFor(query), answer),
+    refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
     resultTexts: (page) => {
       const texts: string[] = [];
       eachResult(page, (node) => texts.push(page.tape.text(node)));
@@ -93,7 +93,7 @@ function windowOf(query: TransactionsQuery, now: number): Window | undefined {
   return start === undefined ? undefined : { start, end };
 }
 
-function askedFor(query: TransactionsQuery): AskedFor {
+function refusedQuery(query: TransactionsQuery): RefusedQuery {
   const { operation, parameters } = query;
   const { range, filters }: Operation = operations[operation];
   return {

@@ -4,7 +4,7 @@ import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import { type Window, monthOf } from '../../../core/windows.js';
-import type { AnsweredPage } from '../model/answered-pages.js';
+import type { SourcePage } from '../model/source-pages.js';
 import { effectiveInstants, eventIds } from '../model/event-ids.js';
 import {
   entryBatch,
@@ -21,7 +21,7 @@ import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
 
 /** A page of events, with its source. */
-export type EventsPage = AnsweredPage<ScannedPage>;
+export type EventsPage = SourcePage<ScannedPage>;
 
 /** The two tables that events fill. */
 export interface EventTables {

@@ -1,5 +1,5 @@
 import { parseInstant } from '../../../core/numeric/instant.js';
-import type { AskPage, CursorRecovery, FoundCursor } from '../../../engine/paging/paged-api.js';
+import type { RequestOnePage, CursorRecovery, FoundCursor } from '../../../engine/paging/paged-api.js';
 import { eachResult, resultText, type FinancesPage } from './finances-page.js';
 import { operations, type Operation, type OperationName } from './operations.js';
 import type { FinancesQuery, RequestParameters } from './request-path.js';
@@ -10,7 +10,7 @@ const mostPagesBefore = 3;
 /** Empty pages in a row that a recovery follows. */
 const mostEmptyPages = 3;
 
-type Ask = AskPage<FinancesQuery, FinancesPage>;
+type Ask = RequestOnePage<FinancesQuery, FinancesPage>;
 
 /**
  * Finds the end of the received pages of a query by dates after their last token has expired. The query is sent again from a

@@ -6,7 +6,7 @@ import { eachResult, readFinancesPage, resultText, type FinancesPage } from './f
 import type { LargeGroups } from './large-groups.js';
 import { limits, operations, type Operation } from './operations.js';
 import type { FinancesApiOptions } from '../selling-partner/api-options.js';
-import { financesRefusal, type AskedFor } from '../selling-partner/refusals.js';
+import { financesRefusal, type RefusedQuery } from '../selling-partner/refusals.js';
 import { pageParameters, requestPath, queriedWindow, type FinancesQuery } from './request-path.js';
 
 /** Page sizes, tried in this order where a page is too large for the service. */
@@ -43,7 +43,7 @@ export function financesApi({
     }),
     windowOf: queriedWindow,
     readPage: (_query, { body }) => readFinancesPage(body),
-    refusal: (query, answer) => financesRefusal(askedFor(query), answer),
+    refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
     resultTexts: (page) => {
       const texts: string[] = [];
       eachResult(page, (list, node) => texts.push(resultText(page, list, node)));
@@ -53,7 +53,7 @@ export function financesApi({
   };
 }
 
-function askedFor({ operation, parameters }: FinancesQuery): AskedFor {
+function refusedQuery({ operation, parameters }: FinancesQuery): RefusedQuery {
   const { pathParameter, range }: Operation = operations[operation];
   const dates = range === undefined ? [] : [range.after, range.before];
   const bounds = dates.flatMap((name) => parameters[name] ?? []).filter((bound) => typeof bound === 'number');

@@ -41,7 +41,7 @@ export function settlementBreaks(groups: readonly GroupSpan[], loaded: readonly 
   );
   const starts = dated.map((group) => ({ at: group.start, group }));
   const ends = closed.map((group) => ({ at: group.end, group }));
-  for (const slack of [0, slackMs]) takePairs(ends, starts, slack);
+  for (const slack of [0, slackMs]) removePairs(ends, starts, slack);
 
   const listed = joined(loaded);
   const isListed = (from: number, to: number) => listed.some(({ start, end }) => start <= from && to <= end);
@@ -76,7 +76,7 @@ interface Bound {
 }
 
 /** Removes each end together with the nearest beginning within `slack`. */
-function takePairs(ends: Bound[], starts: Bound[], slack: number): void {
+function removePairs(ends: Bound[], starts: Bound[], slack: number): void {
   starts.sort((a, b) => a.at - b.at);
   for (const end of ends.splice(0).toSorted((a, b) => a.at - b.at)) {
     const near = starts.filter(({ at, group }) => Math.abs(at - end.at) <= slack && group.id !== end.group.id);
@@ -109,7 +109,7 @@ export function settlementsAhead(
   const ends = known.map(({ end }) => end);
   for (const { start, end } of sequences) {
     const length = end - start;
-    if (!takeNear(begins, end)) {
+    if (!removeNearest(begins, end)) {
       for (let at = end, count = 0; at < last && count < mostInSequence; at += length, count++) {
         if (isUnseen(at)) ahead.push({ start: at, end: at + length });
         // Later listed settlements continue the sequence.
@@ -117,7 +117,7 @@ export function settlementsAhead(
       }
     }
     // Only the first settlement is followed backwards; gaps are filled from the earlier settlement.
-    if (!takeNear(ends, start)) {
+    if (!removeNearest(ends, start)) {
       for (
         let at = start - length, count = 0;
         at >= (unseen[0]?.start ?? Infinity) && count < mostInSequence;
@@ -134,7 +134,7 @@ export function settlementsAhead(
 }
 
 /** The maximum of simultaneously open settlements. */
-export function mostAtOnce(spans: readonly Window[]): number {
+export function mostSimultaneous(spans: readonly Window[]): number {
   const changes = spans.flatMap(({ start, end }) => [
     { at: start, by: 1 },
     { at: end, by: -1 },
@@ -150,7 +150,7 @@ export function mostAtOnce(spans: readonly Window[]): number {
 }
 
 /** Removes the nearest instant within `slackMs`; false without one. */
-function takeNear(instants: number[], wanted: number): boolean {
+function removeNearest(instants: number[], wanted: number): boolean {
   const off = instants.map((at) => Math.abs(at - wanted));
   const nearest = Math.min(...off);
   if (!(nearest <= slackMs)) return false;

@@ -50,22 +50,22 @@ export interface Slots {
 
 /** One slot for each field that gives an attribute. */
 interface FieldSlots {
-  readonly ofField: ReadonlyMap<string, { readonly slot: number; readonly attribute: Attribute }>;
-  readonly ofAttribute: Readonly<Record<Attribute, Slots>>;
+  readonly byField: ReadonlyMap<string, { readonly slot: number; readonly attribute: Attribute }>;
+  readonly byAttribute: Readonly<Record<Attribute, Slots>>;
 }
 
 /** @throws Error where a field gives two attributes: an error of this file */
 function fieldSlots(list: string): FieldSlots {
-  const ofField = new Map<string, { readonly slot: number; readonly attribute: Attribute }>();
+  const byField = new Map<string, { readonly slot: number; readonly attribute: Attribute }>();
   const slots = Object.entries(attributeFields(list)).map(([attribute, fields]) => {
-    const first = ofField.size;
+    const first = byField.size;
     for (const field of fields) {
-      if (ofField.has(field)) throw new Error(`${list}: the field ${field} gives two attributes`);
-      ofField.set(field, { slot: ofField.size, attribute: attribute as Attribute });
+      if (byField.has(field)) throw new Error(`${list}: the field ${field} gives two attributes`);
+      byField.set(field, { slot: byField.size, attribute: attribute as Attribute });
     }
-    return [attribute, { first, end: ofField.size }];
+    return [attribute, { first, end: byField.size }];
   });
-  return { ofField, ofAttribute: Object.fromEntries(slots) as Record<Attribute, Slots> };
+  return { byField, byAttribute: Object.fromEntries(slots) as Record<Attribute, Slots> };
 }
 
 const moneyFields: ReadonlyMap<string, number> = new Map([
@@ -93,7 +93,7 @@ export class PathNode extends KeyNode<PathNode> {
   /** The `generation` of the rows that its number is of; -1 before it has one. */
   numberedIn = -1;
   /** The last object with this key, to detect duplicates. */
-  metIn = -1;
+  lastObject = -1;
   #element: PathNode | undefined;
   #components: Components<PathNode> | undefined;
 
@@ -133,8 +133,8 @@ export class PathNode extends KeyNode<PathNode> {
 export class ListPaths {
   readonly name: string;
   readonly isKnown: boolean;
-  readonly fields: FieldSlots['ofField'];
-  readonly slots: FieldSlots['ofAttribute'];
+  readonly fields: FieldSlots['byField'];
+  readonly slots: FieldSlots['byAttribute'];
   /**
    * While an event is read: for each field's slot the node of its value, or its first byte, of the event itself and of the current
    * item.
@@ -157,13 +157,13 @@ export class ListPaths {
     const record = recordOf(name);
     this.name = name;
     this.isKnown = record !== undefined;
-    const { ofField, ofAttribute } = fieldSlots(name);
-    this.fields = ofField;
-    this.slots = ofAttribute;
-    this.eventFields = new Int32Array(ofField.size);
-    this.itemFields = new Int32Array(ofField.size);
-    this.eventEnds = new Int32Array(ofField.size);
-    this.itemEnds = new Int32Array(ofField.size);
+    const { byField, byAttribute } = fieldSlots(name);
+    this.fields = byField;
+    this.slots = byAttribute;
+    this.eventFields = new Int32Array(byField.size);
+    this.itemFields = new Int32Array(byField.size);
+    this.eventEnds = new Int32Array(byField.size);
+    this.itemEnds = new Int32Array(byField.size);
     this.amounts = new Map(record?.amounts.map((amount) => [amount.path, amount]));
     this.root = new PathNode(this, '');
   }

@@ -65,7 +65,7 @@ export class Components<Path extends { readonly list: { size: number } }> {
   }
 
   /** Records that a component followed `before`. */
-  met(component: Component<Path>, before: Component<Path> | undefined): Component<Path> {
+  addFollower(component: Component<Path>, before: Component<Path> | undefined): Component<Path> {
     const candidates = before === undefined ? this.#first : before.followers;
     const index = candidates.indexOf(component);
     moveToFront(candidates, index < 0 ? Math.min(candidates.length, mostFollowers - 1) : index, component);

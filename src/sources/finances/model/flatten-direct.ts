@@ -52,7 +52,7 @@ export class DirectFlattener {
   #json: JsonBytes = { bytes: Buffer.alloc(0), view: new DataView(new ArrayBuffer(0)) };
   /** The next byte to read. */
   #at = 0;
-  /** Counts down, while `Flattener` counts up: `metIn` of a path stores both. */
+  /** Counts down, while `Flattener` counts up: `lastObject` of a path stores both. */
   #objects = -1;
   #item: number = none;
   #postedAt: bigint | undefined;
@@ -132,8 +132,8 @@ export class DirectFlattener {
     }
     for (;;) {
       const child = path.memberAt(view, this.#at);
-      if (child === undefined || child.metIn === id) return false;
-      child.metIn = id;
+      if (child === undefined || child.lastObject === id) return false;
+      child.lastObject = id;
       const start = (this.#at += child.writtenLength);
       const first = bytes[start];
       if (first === brace || first === bracket) {
@@ -240,7 +240,7 @@ export class DirectFlattener {
     const { components } = element;
     const component =
       components.known(text) ?? components.add(text, path, textOf(typeStart, typeEnd), textOf(codeStart, codeEnd));
-    return component && components.met(component, before);
+    return component && components.addFollower(component, before);
   }
 
   /** Stores the scalar that ends here for its event or item; false for a value of another type. */
@@ -347,19 +347,19 @@ export class DirectFlattener {
       if (at - first === 9) return false;
     }
     if (at === first || (bytes[first] === zero && at > first + 1)) return false;
-    let places = 0;
+    let decimals = 0;
     if (bytes[at] === point) {
       at++;
       for (let digit = (bytes[at] ?? 0) - zero; digit >= 0 && digit <= 9; digit = (bytes[++at] ?? 0) - zero) {
-        if (++places > 6) return false;
+        if (++decimals > 6) return false;
         value = value * 10 + digit;
       }
-      if (places === 0) return false;
+      if (decimals === 0) return false;
     }
     // Otherwise the number continues, or is invalid.
     if (bytes[at] !== braceEnd && bytes[at] !== comma) return false;
     this.#at = at;
-    value *= scales[places] ?? 1;
+    value *= scales[decimals] ?? 1;
     if (isNegative) value = -value;
     const high = Math.floor(value / two32);
     this.#amount.high = high | 0;

@@ -135,7 +135,7 @@ export class Flattener {
     if (this.#oddFields.length > 0) this.#oddFields = [];
     this.#item = none;
     root.list.eventFields.fill(none);
-    if (tape.kind(node) !== kind.object) this.#odd(root);
+    if (tape.kind(node) !== kind.object) this.#addOddField(root);
     this.#value(tape, node, root, none, level.event);
   }
 
@@ -177,8 +177,8 @@ export class Flattener {
       if (tape.kind(key) === kind.shadowed) continue;
       const value = key + 1;
       const child = path.member(tape, key);
-      if (child.metIn === id) this.#duplicate = true;
-      child.metIn = id;
+      if (child.lastObject === id) this.#duplicate = true;
+      child.lastObject = id;
       if (child.meaning >= 0) this.#field(tape, value, child, at);
       else if (child.meaning === meaning.currencyCode) currency = value;
       else if (child.meaning === meaning.currencyAmount) amount = value;
@@ -202,7 +202,7 @@ export class Flattener {
     if (valueKind === kind.null || at === level.inner || (at === level.item && child.eventOnly)) return;
     if (child.isQuantity && at === level.event) return;
     if (!tape.isString(value) && !child.isQuantity) {
-      this.#odd(child);
+      this.#addOddField(child);
       return;
     }
     const { eventFields, itemFields } = child.list;
@@ -219,9 +219,9 @@ export class Flattener {
     entries.holder[row] = holder;
     if (path.role === 'unknown') this.#hasWarnings = true;
     if (tape.isString(currency)) entries.currency[row] = addText(tape, currency, this.#rows.currencies);
-    else this.#odd(path, 'CurrencyCode');
+    else this.#addOddField(path, 'CurrencyCode');
     if (tape.kind(amount) !== kind.number) {
-      this.#odd(path, 'CurrencyAmount');
+      this.#addOddField(path, 'CurrencyAmount');
       return;
     }
     const start = tape.start(amount);
@@ -260,7 +260,7 @@ export class Flattener {
     this.#addShared(tape, items, itemFields, slots);
     const node = bestNode(itemFields, slots.quantity);
     const quantity = node === none ? undefined : integerOf(tape, node);
-    if (node !== none && quantity === undefined) this.#odd(element, 'quantity');
+    if (node !== none && quantity === undefined) this.#addOddField(element, 'quantity');
     items.quantity.push(quantity);
   }
 
@@ -292,7 +292,7 @@ export class Flattener {
       if (node === none) continue;
       const instant = instantOf(tape, node);
       if (instant !== undefined) return instant;
-      this.#odd(root, 'date');
+      this.#addOddField(root, 'date');
     }
     return undefined;
   }
@@ -308,7 +308,7 @@ export class Flattener {
     }
   }
 
-  #odd(path: PathNode, field?: string): void {
+  #addOddField(path: PathNode, field?: string): void {
     const text = [path.path, field].filter(Boolean).join('.');
     this.#oddFields.push(text === '' ? 'the event itself' : text);
   }

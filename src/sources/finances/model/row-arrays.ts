@@ -90,19 +90,19 @@ export class EntryArrays {
     this.#memory = memory;
     this.#chosen = entriesOf(rows, order, memory);
     this.length = this.#chosen.chosen.length;
-    this.items = this.#chosen.ofItems.items;
-    this.itemEvents = this.#chosen.ofItems.events;
+    this.items = this.#chosen.itemRuns.items;
+    this.itemEvents = this.#chosen.itemRuns.events;
     this.#paths = this.gathered(rows.entries.path);
   }
 
   /** The columns that every table of amounts has. */
   shared({ ids, effective }: Known) {
     const { events, entries, amountTexts, currencies } = this.#rows;
-    const { chosen, entry, ofEvents } = this.#chosen;
+    const { chosen, entry, eventRuns } = this.#chosen;
     return {
-      event_id: this.perEvent(this.arrays.distinct(ids.eventIds(ofEvents.events, this.#memory))),
-      posted_at: this.perEvent(this.arrays.instants(new Int64Values(events.postedAt), ofEvents.events)),
-      effective_at: this.perEvent(this.arrays.instants(new Int64Values(effective), ofEvents.events)),
+      event_id: this.perEvent(this.arrays.distinct(ids.eventIds(eventRuns.events, this.#memory))),
+      posted_at: this.perEvent(this.arrays.instants(new Int64Values(events.postedAt), eventRuns.events)),
+      effective_at: this.perEvent(this.arrays.instants(new Int64Values(effective), eventRuns.events)),
       entry: this.arrays.integers(entry),
       amount: this.arrays.decimals(entries, chosen),
       amount_text: this.arrays.runs(amountTexts, entries.text, chosen),
@@ -116,12 +116,12 @@ export class EntryArrays {
   }
 
   eventTexts(values: Dictionary, { values: numbers }: Int32List): Runs {
-    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, this.#chosen.ofEvents.events)));
+    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, this.#chosen.eventRuns.events)));
   }
 
   sourceTexts(textOf: (source: RowSource) => string | undefined): Runs {
     const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
-    const sources = this.arrays.gathered(this.#rows.events.source.values, this.#chosen.ofEvents.events);
+    const sources = this.arrays.gathered(this.#rows.events.source.values, this.#chosen.eventRuns.events);
     return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, sources)));
   }
 
@@ -140,11 +140,11 @@ export class EntryArrays {
   }
 
   perEvent(values: Data): Runs {
-    return { values, lengths: this.#chosen.ofEvents.lengths };
+    return { values, lengths: this.#chosen.eventRuns.lengths };
   }
 
   perItem(values: Data): Runs {
-    return { values, lengths: this.#chosen.ofItems.lengths };
+    return { values, lengths: this.#chosen.itemRuns.lengths };
   }
 }
 
@@ -165,9 +165,9 @@ interface ChosenEntries {
   /** Position of each within its event. */
   readonly entry: Int32Array;
   /** The events with amounts, and the count of each. */
-  readonly ofEvents: { readonly events: Int32Array; readonly lengths: Int32Array };
+  readonly eventRuns: { readonly events: Int32Array; readonly lengths: Int32Array };
   /** Consecutive amounts of the same item and event: the item or `none`, the event, and their count. */
-  readonly ofItems: { readonly items: Int32Array; readonly events: Int32Array; readonly lengths: Int32Array };
+  readonly itemRuns: { readonly items: Int32Array; readonly events: Int32Array; readonly lengths: Int32Array };
 }
 
 /** The amounts of the given events, event by event. */
@@ -229,11 +229,11 @@ class EntryGathering {
   get chosen(): ChosenEntries {
     return {
       ...{ chosen: this.#chosen, entry: this.#entry },
-      ofEvents: {
+      eventRuns: {
         events: this.#events.subarray(0, this.#withAmounts),
         lengths: this.#lengths.subarray(0, this.#withAmounts),
       },
-      ofItems: {
+      itemRuns: {
         items: this.#items.subarray(0, this.#runs),
         events: this.#itemEvents.subarray(0, this.#runs),
         lengths: this.#itemLengths.subarray(0, this.#runs),

@@ -12,7 +12,7 @@ interface Reason {
 }
 
 /** The refused request, as far as the cause of a refusal depends on it. */
-export interface AskedFor {
+export interface RefusedQuery {
   readonly operation: string;
   /** Names of the operation's parameters. */
   readonly parameters: readonly string[];
@@ -24,13 +24,13 @@ export interface AskedFor {
 }
 
 /** The refusal of an answer with a status other than 200, the same for both APIs. */
-export function financesRefusal(asked: AskedFor, answer: RefusedAnswer): ApiRefusal {
+export function financesRefusal(query: RefusedQuery, answer: RefusedAnswer): ApiRefusal {
   const { status, body, receivedAt, skewMs } = answer;
   const text = new TextDecoder().decode(body);
   const reason = reasonOf(text);
-  const refusalCause = causeOf(asked, answer, reason, text);
-  const leastPauseMs = refusalCause === 'bound-too-late' ? untilBoundsAreAccepted(asked, receivedAt) : 0;
-  const refused = `${asked.operation} got status ${status}: ${reasonText(reason, text)}.`;
+  const refusalCause = causeOf(query, answer, reason, text);
+  const leastPauseMs = refusalCause === 'bound-too-late' ? untilBoundsAreAccepted(query, receivedAt) : 0;
+  const refused = `${query.operation} got status ${status}: ${reasonText(reason, text)}.`;
   const message =
     refusalCause === 'bound-too-late'
       ? `${tooLateText(leastPauseMs, skewMs)} ${refused}`
@@ -89,16 +89,16 @@ function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function causeOf(asked: AskedFor, answer: RefusedAnswer, reason: Reason | undefined, text: string): Cause {
+function causeOf(query: RefusedQuery, answer: RefusedAnswer, reason: Reason | undefined, text: string): Cause {
   const { status } = answer;
   // 503 and 400 report a limit too.
   if (status === 429 || /^(QuotaExceeded|RequestThrottled|Throttl\w*)$/.test(reason?.code ?? '')) return 'throttled';
   if (status >= 500 || status === 408) return 'fault';
   if (status < 400 || text.trimStart().startsWith('<')) return 'stranger';
   if (status === 401 || status === 403) return causeOfDenial(answer, reason);
-  if (status === 404) return asked.hasSubject ? 'unknown-subject' : 'mistake';
+  if (status === 404) return query.hasSubject ? 'unknown-subject' : 'mistake';
   if (status === 413) return 'too-large';
-  return status === 400 ? causeOfInvalid(asked, answer, reason) : 'mistake';
+  return status === 400 ? causeOfInvalid(query, answer, reason) : 'mistake';
 }
 
 function causeOfDenial({ signedIn }: RefusedAnswer, reason: Reason | undefined): Cause {
@@ -127,7 +127,7 @@ const meanings: readonly (readonly [Cause, RegExp])[] = [
   ['too-large', /\b(?:reduce|lower|smaller|decrease)\b.*\b(?:page size|maxresultsperpage)\b/],
 ];
 
-function causeOfInvalid(asked: AskedFor, { hadCursor }: RefusedAnswer, reason: Reason | undefined): Cause {
+function causeOfInvalid(query: RefusedQuery, { hadCursor }: RefusedAnswer, reason: Reason | undefined): Cause {
   if (reason === undefined) return 'invalid';
   const text = `${reason.message} ${reason.details ?? ''}`;
   const plain = text.toLowerCase();
@@ -136,11 +136,11 @@ function causeOfInvalid(asked: AskedFor, { hadCursor }: RefusedAnswer, reason: R
   if (vague.test(plain)) return 'invalid';
   const [meaning] = meanings.find(([, pattern]) => pattern.test(plain)) ?? [];
   if (meaning !== undefined && !(hadCursor && meaning === 'bound-too-late')) return meaning;
-  return namesBrokenRule(text, asked) ? 'mistake' : 'invalid';
+  return namesBrokenRule(text, query) ? 'mistake' : 'invalid';
 }
 
 /** Whether a text states the rule for a parameter of the operation, or that there is no such parameter. */
-function namesBrokenRule(text: string, { operation, parameters }: AskedFor): boolean {
+function namesBrokenRule(text: string, { operation, parameters }: RefusedQuery): boolean {
   if (text.includes(operation) && /\bhas no parameter\b/.test(text)) return true;
   if (!/\b(must|required|missing|malformed|more than once|has no value)\b/i.test(text)) return false;
   return parameters.some((parameter) => text.includes(parameter));
@@ -150,7 +150,7 @@ function namesBrokenRule(text: string, { operation, parameters }: AskedFor): boo
 const clockGrainMs = 2000;
 
 /** Milliseconds until the date bounds are old enough (section 4, limits); `now` is by the service's clock. */
-function untilBoundsAreAccepted({ bounds, marginMs }: AskedFor, now: number): number {
+function untilBoundsAreAccepted({ bounds, marginMs }: RefusedQuery, now: number): number {
   return Math.max(0, Math.max(...bounds) + marginMs + clockGrainMs - now);
 }
 

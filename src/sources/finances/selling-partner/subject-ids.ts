@@ -14,10 +14,10 @@ export function unaskable(id: string, { inPath }: { readonly inPath: boolean }):
 /** The failure to read a subject: `unknown-subject` where a malformed id is refused before any page. */
 export function subjectFailure(error: unknown, id: string): unknown {
   const isRefused = error instanceof ReadFailure && error.status !== undefined && error.pages === 0;
-  return isRefused && isOdd(id) ? error.with({ kind: 'unknown-subject' }) : error;
+  return isRefused && isMalformed(id) ? error.with({ kind: 'unknown-subject' }) : error;
 }
 
 /** Whether an id is malformed: its refusal is independent of other ids. */
-function isOdd(id: string): boolean {
+function isMalformed(id: string): boolean {
   return id.length > 200 || /[^\w.~-]/.test(id) || !/\w/.test(id);
 }

@@ -14,11 +14,11 @@ import {
   mainTable,
   type Coverage,
   type Forecast,
-  type ForecastQuestion,
+  type ForecastRequest,
   type Slicing,
   type SyncJob,
 } from '../../../../engine/slicing/slicing.js';
-import { askedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
+import { requestedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { Tabled } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
@@ -26,7 +26,7 @@ import type { Add, Txn } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
-import { mostAtOnce } from '../settlement-holes.js';
+import { mostSimultaneous } from '../settlement-holes.js';
 
 export interface GroupSlicingOptions {
   readonly pipeline: string;
@@ -44,7 +44,7 @@ export function groupSlicing(options: GroupSlicingOptions): Slicing<GroupSlice> 
     loadKey: 'group',
     sliceQueue: (job) => groupQueue(groupSlices(job, pipeline, table, listing.name)),
     sync: (job) => groupQueue(syncedGroups(job, options)),
-    forecast: (question) => groupForecast(question, options),
+    forecast: (request) => groupForecast(request, options),
     coverage: (lake, account, range) => groupCoverage(lake, account, range, options),
   };
 }
@@ -63,19 +63,19 @@ function syncedGroups(job: SyncJob, { pipeline, table, listing }: GroupSlicingOp
   const loaded = lake.loadKeys(pipeline, table, account);
   const listed = listedSettlements(lake, listing.name, account);
   const isLoaded = isIn(loaded);
-  const from = Math.min(askedFrom(asked, range.end), syncedFrom(listed.filter(isLoaded), range.end));
+  const from = Math.min(requestedFrom(asked, range.end), syncedFrom(listed.filter(isLoaded), range.end));
   return groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom }).filter(
     (slice) => (refresh || !isLoaded(slice)) && !job.wasRead(slice.label),
   );
 }
 
 function groupForecast(
-  question: ForecastQuestion,
+  request: ForecastRequest,
   { pipeline, table, listing, byDate }: GroupSlicingOptions,
 ): Forecast<GroupSlice> {
-  const { job, now } = question;
+  const { job, now } = request;
   const { lake, account, range, refresh } = job;
-  const { listed, ahead, spans, isSeen } = settlementsOf(question, listing.name);
+  const { listed, ahead, spans, isListed } = settlementsOf(request, listing.name);
   const files = lake.files(pipeline, table, account);
   const loaded = loadedSettlements(files, lake.loadKeys(pipeline, table, account), listed, now);
   const isInRange = ({ opened }: GroupSlice): boolean => contains(range, opened);
@@ -86,8 +86,8 @@ function groupForecast(
     queue: groupQueue(missing.toSorted((a, b) => a.opened - b.opened)),
     expectation: groupExpectation({
       loaded: loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events })),
-      ...datedEvents(question, byDate),
-      ...{ atOnce: mostAtOnce(spans), now },
+      ...datedEvents(request, byDate),
+      ...{ atOnce: mostSimultaneous(spans), now },
     }),
     loaded: {
       count: inside.length,
@@ -95,15 +95,15 @@ function groupForecast(
       results: Math.round(inside.reduce((sum, { events }) => sum + events, 0)),
     },
     unlisted: ahead.filter(isInRange).length,
-    isComplete: isSeen,
+    isComplete: isListed,
   };
 }
 
 /** What the pipeline by date has loaded, and its probe has found. */
 function datedEvents(
-  { job: { lake, account }, probed }: ForecastQuestion,
+  { job: { lake, account }, probed }: ForecastRequest,
   byDate: Tabled,
-): Pick<GroupKnowledge, 'byDate' | 'firstByDate'> {
+): Pick<GroupSamples, 'byDate' | 'firstByDate'> {
   const page = probed.get(byDate.name);
   const { name: table } = mainTable(byDate);
   const samples = loadedSamples(lake, byDate.name, table, account);
@@ -160,7 +160,7 @@ function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
 /** How long after its end the service may still add events to a settlement. */
 const settlingMs = 5 * 60_000;
 
-interface GroupsQuestion {
+interface GroupSelection {
   readonly listed: readonly GroupSlice[];
   /** Loaded load keys, with the time of the last read. */
   readonly loaded: ReadonlyMap<string, Txn>;
@@ -174,7 +174,7 @@ interface GroupsQuestion {
  * The groups that a sync reads: missing ones, open ones, and those that closed after they were read. The events of a closed
  * group no longer change: it is read once after its end, and the read is recorded even if nothing changed.
  */
-function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupsQuestion): GroupSlice[] {
+function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupSelection): GroupSlice[] {
   return listed.flatMap((slice): GroupSlice[] => {
     const read = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((txn) => txn !== undefined);
     if (read === undefined) return slice.opened >= from ? [slice] : [];
@@ -218,7 +218,7 @@ function loadedSettlements(
 }
 
 /** The data for an estimate of the events in settlements. */
-export interface GroupKnowledge {
+export interface GroupSamples {
   readonly loaded: readonly Sample[];
   readonly byDate: readonly Sample[];
   /** Time of the first of these events: milliseconds since 1970. */
@@ -242,7 +242,7 @@ export function groupExpectation({
   firstByDate,
   atOnce,
   now,
-}: GroupKnowledge): Expectation<GroupSlice> | undefined {
+}: GroupSamples): Expectation<GroupSlice> | undefined {
   if (![...loaded, ...byDate].some((sample) => sample.results > 0)) return undefined;
   const all = new Density(loaded);
   const dated = densityFromStart(byDate, firstByDate);

@@ -4,7 +4,7 @@ import type { Job, Warnings } from '../../../../engine/run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/slicing/window-slices.js';
 import { WindowQueue, type WindowSource } from '../../../../engine/slicing/window-queue.js';
 import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
-import type { Definition, ForecastQuestion, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
+import type { Definition, ForecastRequest, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
 import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
 import {
   gapToProbe,
@@ -128,15 +128,15 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
         .filter((slice) => isOpen(slice) || isAwaited(slice, job.now) || (slice.group.end ?? 0) >= job.lookBackFrom)
         .map(({ opened }) => opened);
       const isWanted = (window: Window) => starts.some((start) => contains(window, start));
-      const queue = syncedWindows(job, options, 31, (question) => monthlyWindows(question, isWanted));
+      const queue = syncedWindows(job, options, 31, (windows) => monthlyWindows(windows, isWanted));
       return job.refresh ? listingQueue(queue, job, listing) : queue;
     },
-    forecast: (question) => {
-      const { listed, ahead, isSeen } = settlementsOf(question, listing);
+    forecast: (request) => {
+      const { listed, ahead, isListed } = settlementsOf(request, listing);
       const starts = [...listed, ...ahead].map(({ opened }) => opened);
       const results = ({ window }: WindowSlice): number => starts.filter((start) => contains(window, start)).length;
       const pages = (slice: WindowSlice): number => Math.max(1, Math.ceil(results(slice) / pageSize));
-      return windowForecast(question, options, isSeen ? { results, pages } : undefined);
+      return windowForecast(request, options, isListed ? { results, pages } : undefined);
     },
     coverage: (lake, account, range) => {
       const filled = listedSettlements(lake, listing, account).map(({ opened }) => ({
@@ -180,11 +180,11 @@ export interface Settlements {
   /** Spans of both. */
   readonly spans: readonly Window[];
   /** Whether any listing exists, or none is needed. */
-  readonly isSeen: boolean;
+  readonly isListed: boolean;
 }
 
 /** The known and the expected settlements of an account. */
-export function settlementsOf({ job, now, probed }: ForecastQuestion, listing: string): Settlements {
+export function settlementsOf({ job, now, probed }: ForecastRequest, listing: string): Settlements {
   const { lake, account, range } = job;
   const inLake = listedSettlements(lake, listing, account);
   const names = new Set(inLake.map(({ name }) => name));
@@ -204,8 +204,8 @@ export function settlementsOf({ job, now, probed }: ForecastQuestion, listing: s
   const ahead = spans.map(({ start, end }, at) =>
     groupSlice({ group: { id: `not listed yet ${at + 1}`, start, end }, listedFrom: start }),
   );
-  const isSeen = seen.length > 0 || uncovered(range, seen).length === 0;
-  return { listed, ahead, spans: [...known, ...spans], isSeen };
+  const isListed = seen.length > 0 || uncovered(range, seen).length === 0;
+  return { listed, ahead, spans: [...known, ...spans], isListed };
 }
 
 function probedGroups(page: ProbedPage | undefined, now: number): GroupSlice[] {
