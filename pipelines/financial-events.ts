@@ -3,7 +3,7 @@ import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
-import { answering } from '../src/sources/finances/model/answered-pages.js';
+import { withSource } from '../src/sources/finances/model/source-pages.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
@@ -30,7 +30,7 @@ export const financialEvents: FinancesPipeline<WindowSlice, EventsPage> = {
   warnings: (job, now) => historyWarnings(job, name, events.name, now),
   pages: ({ window }, reading) => {
     const posted = { PostedAfter: window.start, PostedBefore: window.end };
-    return answering(windowSource(window), reading.upstream.v0.pages({ operation, parameters: posted }, reading));
+    return withSource(windowSource(window), reading.upstream.v0.pages({ operation, parameters: posted }, reading));
   },
   collect: ({ window }) => eventCollector({ events, entries }, () => monthOf(window.start)),
 };

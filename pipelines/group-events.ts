@@ -2,7 +2,7 @@ import { monthOf } from '../src/core/windows.js';
 import { windowProbes } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { groupPages, groupSource } from '../src/sources/finances/api-v0/event-pages.js';
-import { answering } from '../src/sources/finances/model/answered-pages.js';
+import { withSource } from '../src/sources/finances/model/source-pages.js';
 import type { GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
 import { groupSlicing, hasLoadedGroups } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
 import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
@@ -36,6 +36,6 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   ],
   pace: (upstream) => upstream.v0.pace(operation),
   judge: settlementVerdict,
-  pages: (slice, reading) => answering(groupSource(slice), groupPages(slice, reading)),
+  pages: (slice, reading) => withSource(groupSource(slice), groupPages(slice, reading)),
   collect: ({ opened }) => eventCollector({ events: groupEvents, entries: groupEntries }, () => monthOf(opened)),
 };

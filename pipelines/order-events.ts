@@ -1,6 +1,6 @@
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { orderSlicing, type OrderSlice } from '../src/engine/slicing/order-slicing.js';
-import { orderPages } from '../src/sources/finances/model/answered-pages.js';
+import { orderPages } from '../src/sources/finances/model/source-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';

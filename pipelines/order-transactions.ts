@@ -8,7 +8,7 @@ import {
   orderTransactions,
 } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { relatedQuery, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
-import { orderPages } from '../src/sources/finances/model/answered-pages.js';
+import { orderPages } from '../src/sources/finances/model/source-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';

@@ -24,13 +24,13 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
   needs: [transactionsPipeline],
   ...settlementSlicing({
     ...{ pipeline: name, table: settlementSummaries.name, transactions: transactionsPipeline },
-    expected: (question) => {
-      const { start, end } = question.job.range;
-      const { listed, ahead, isSeen } = settlementsOf(question, financialEventGroups.name);
+    expected: (request) => {
+      const { start, end } = request.job.range;
+      const { listed, ahead, isListed } = settlementsOf(request, financialEventGroups.name);
       const touching = [...listed, ...ahead].filter(
         ({ opened, group }) => opened < end && (group.end ?? Infinity) > start,
       );
-      return { count: touching.length, isSeen };
+      return { count: touching.length, isListed };
     },
   }),
   pace: (upstream) => upstream.transactions.pace(operation),

@@ -9,7 +9,7 @@ import {
 } from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import { transactionEntries, transactions } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { storedPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
-import { answering } from '../src/sources/finances/model/answered-pages.js';
+import { withSource } from '../src/sources/finances/model/source-pages.js';
 import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
@@ -48,7 +48,7 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
       const parameters = { postedAfter: start, postedBefore: end };
       return reading.upstream.transactions.pages({ operation, parameters }, reading);
     });
-    return answering(source, pages);
+    return withSource(source, pages);
   },
   collect: ({ window }) =>
     transactionCollector({ transactions, entries: transactionEntries }, () => monthOf(window.start)),

@@ -1,5 +1,5 @@
 import { inputLists } from './input-lists.js';
-import { recordOf, records, type AmountPath, type EventRecord } from '../../src/sources/finances/model/records.js';
+import { recordOf, records, type RecordAmount, type EventRecord } from '../../src/sources/finances/model/records.js';
 
 /** A shape for DuckDB's `from_json`, or for a column of `read_json`. */
 export interface Shape {
@@ -127,12 +127,12 @@ const noItem =
 const itemKeep =
   'event_id, event_list, posted_at, effective_at, amazon_order_id, marketplace, item, sku, fnsku, asin, order_item_id, quantity';
 
-function nameOf({ path }: AmountPath, holder: string | undefined): string {
+function nameOf({ path }: RecordAmount, holder: string | undefined): string {
   const type = typeField(path.split('.').at(-1) ?? '');
   return `${type === undefined || holder === undefined ? 'NULL::VARCHAR' : `${holder}."${type}"`} AS name`;
 }
 
-function select({ path, kind, role }: AmountPath, query: string): string {
+function select({ path, kind, role }: RecordAmount, query: string): string {
   return (
     `SELECT ${itemKeep}, '${path}' AS path, '${kind}' AS kind, name, '${role}' AS role, ` +
     `m."CurrencyAmount" AS amount, m."CurrencyCode" AS currency FROM (${query}) WHERE m IS NOT NULL`

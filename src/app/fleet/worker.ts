@@ -1,4 +1,4 @@
-import { keptState, type KeptQuota } from '../../engine/journal/persisted-quota.js';
+import { persistedState, type PersistedQuota } from '../../engine/journal/persisted-quota.js';
 import type { Settings } from '../configuration/settings.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -189,7 +189,7 @@ async function openSharedQuota(
   keys: FleetKeys,
   { account, name }: { readonly account: string; readonly name: string },
   warn: (reason: unknown) => void,
-): Promise<KeptQuota> {
+): Promise<PersistedQuota> {
   const key = keys.quota(account);
   const before: Record<string, number> = {};
   for (const [field, state] of Object.entries(await redis.hgetall(key))) {
@@ -199,5 +199,5 @@ async function openSharedQuota(
     const fields = new Map(Object.entries(states).map(([bucket, state]) => [`${name} ${bucket}`, String(state)]));
     await redis.hset(key, fields);
   };
-  return keptState(before, save, warn);
+  return persistedState(before, save, warn);
 }

@@ -194,7 +194,7 @@ export class Chunk {
       this.#setDay(row, day, sourceOfDay);
       days[row] = day.start;
     }
-    const ids = new HashedIds(rows, 'own');
+    const ids = new HashedIds(rows, 'writable');
     const undated = new Map<number, UndatedEvent>();
     const reach = { first: Infinity, last: -Infinity };
     for (let row = 0; row < length; row++) {

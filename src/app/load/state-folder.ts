@@ -5,15 +5,15 @@ import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { refuseLinks } from '../../lake/store/disk-folders.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
-import { openKeptQuota, type KeptQuota } from '../../engine/journal/persisted-quota.js';
+import { openPersistedQuota, type PersistedQuota } from '../../engine/journal/persisted-quota.js';
 
 /** The options that decide where a run's state is kept. */
 export interface StateLocation {
   readonly lake: string;
   /** Folder for the pages of unfinished slices and the level of the quota; undefined: the default of `stateFolder`. */
   readonly journal?: string | undefined;
-  /** Opens the level of a quota that is kept elsewhere than in a file, by the name that the file would have. */
-  readonly quotas?: ((name: string) => Promise<KeptQuota>) | undefined;
+  /** Keeps the level of the quota elsewhere than in a file, by the file's name. */
+  readonly quotas?: ((name: string) => Promise<PersistedQuota>) | undefined;
 }
 
 /** The folder of saved pages, within an account's state folder. */
@@ -47,9 +47,9 @@ export async function openQuota(
   account: string,
   endpoint: string,
   warn: (reason: unknown) => void,
-): Promise<KeptQuota> {
+): Promise<PersistedQuota> {
   const file = quotaFile(location, account, endpoint);
-  return location.quotas === undefined ? openKeptQuota(file, warn) : location.quotas(basename(file, '.json'));
+  return location.quotas === undefined ? openPersistedQuota(file, warn) : location.quotas(basename(file, '.json'));
 }
 
 /** The file with an account's settlements at an endpoint that are too large to be read. */

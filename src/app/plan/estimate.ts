@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
-import { planConcurrency, maxPages, type Quota } from '../../engine/run/concurrency-plan.js';
+import { planConcurrency, maxPages, type QuotaState } from '../../engine/run/concurrency-plan.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import type { Basis } from '../../engine/slicing/volume-estimate.js';
 import { mainTable, type Forecast, type LoadedVolume, type ProbedPage } from '../../engine/slicing/slicing.js';
@@ -151,7 +151,7 @@ interface Volume {
 /** Cuts the range into slices as a run does at its start, and adds up their expected pages, results and files. */
 function volumeOf(
   { queue, expectation }: Forecast,
-  quota: Quota | undefined,
+  quota: QuotaState | undefined,
   sizes: ((results: number) => FilesOfSlice) | undefined,
 ): Volume {
   const stretches = queue.stretches() ?? [];
@@ -188,7 +188,7 @@ function volumeOf(
 /** The time of the quota, or of the answers where they take longer: a slice's pages are requested one after the other. */
 function secondsFor(
   { requests, longest, atOnce }: { readonly requests: number; readonly longest: number; readonly atOnce: number },
-  { rate, level }: Quota,
+  { rate, level }: QuotaState,
   latency: number,
 ): number {
   if (requests === 0) return 0;

@@ -19,7 +19,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
-import { openKeptQuota } from '../../engine/journal/persisted-quota.js';
+import { openPersistedQuota } from '../../engine/journal/persisted-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { customAddress, customQuotaFile, openUpstream, type UpstreamOptions } from '../load/connections.js';
 import { quotaFile } from '../load/state-folder.js';
@@ -113,8 +113,8 @@ async function quotasOf(
   options: PlanOptions,
 ): Promise<ReadonlyMap<FinancesPipeline, OperationQuota>> {
   const { endpoint, rate, burst } = options;
-  // The plan writes nothing to the file.
-  const openLevel = (file: string) => openKeptQuota(file, () => undefined);
+  // Nothing is written to it here.
+  const keptIn = (file: string) => openPersistedQuota(file, () => undefined);
   const isPaced = endpoint !== undefined && isWorthPacing(rate);
   const kept = isPaced ? await openLevel(quotaFile(options, account, endpoint)) : undefined;
   const quotas = new Map<FinancesPipeline, OperationQuota>();

@@ -9,32 +9,31 @@ export const accessTokenHeader = 'x-amz-access-token';
 /** The access tokens of one account. */
 export interface AccessTokens {
   /**
-   * A token that is valid for a while yet; it is requested where none is cached. Callers at the same time share one request,
-   * and one that aborts leaves it to the others.
+   * A valid token: cached, or requested. Concurrent callers share one request, which continues while one of them waits.
    *
-   * @throws LedgerlakeError SIGN_IN_REFUSED, SIGN_IN_UNREACHABLE once trying again hasn't helped, or the signal's reason
+   * @throws LedgerlakeError SIGN_IN_REFUSED, SIGN_IN_UNREACHABLE after the last retry, or the signal's reason
    */
   current(signal: AbortSignal): Promise<string>;
-  /** Notes that the service refused a token: it is dropped, unless another one is cached by now. */
+  /** Drops a token that the service refused, unless another one is cached by now. */
   refused(token: string): void;
 }
 
 export interface AccessTokensOptions extends SignIn {
   readonly transport: Pick<Transport, 'post'>;
   readonly clock: Clock;
-  /** From 0 to 1, for the waits between tries. */
+  /** From 0 to 1, for the pauses between attempts. */
   readonly random?: () => number;
 }
 
-/** A token is not handed out any more so long before it expires, or a tenth of its life, whichever is less. */
+/** A token is renewed this long before it expires, or a tenth of its life, whichever is less. */
 const spareMs = 60_000;
 const spareShare = 0.1;
 
-/** So often the token endpoint is tried, with these waits between: half a second, one, two, four. */
+/** Attempts at the token endpoint, with pauses of half a second, one, two and four. */
 const tries = 5;
 const firstWaitMs = 500;
 
-/** Signs one account in when it is first needed, and again whenever its access token is about to expire. */
+/** Signs one account in on first use, and renews its access token before it expires. */
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
   let cached: CachedToken | undefined;
   let refresh: SharedPromise<string> | undefined;
@@ -67,15 +66,15 @@ interface CachedToken {
   readonly renewAt: number;
 }
 
-/** Asks until there is a token, a refusal, or no sense in asking on. */
+/** Requests a token, with retries. */
 async function issue(
   { transport, clock, random = Math.random, ...signIn }: AccessTokensOptions,
   signal: AbortSignal,
 ): Promise<CachedToken> {
-  // Only now: who need not sign in needs no schema of the answer either.
+  // Imported here: an account that doesn't sign in needs no schema of the answer.
   const { requestToken } = await import('./token-request.js');
   for (let number = 1; ; number++) {
-    // The life of a token counts from before the request: it began at some moment in between.
+    // A token's life is counted from before the request.
     const asked = clock.now();
     const answer = await requestToken(signIn, transport, signal);
     if (!('error' in answer)) {
@@ -89,8 +88,7 @@ async function issue(
 }
 
 /**
- * A promise that several callers wait for. A caller that gives up leaves the others waiting; the work is stopped
- * when the last one has given up.
+ * A promise that several callers await. The task is aborted when the last caller has given up.
  */
 class SharedPromise<T> {
   readonly #stop = new AbortController();
@@ -99,22 +97,22 @@ class SharedPromise<T> {
 
   constructor(task: (signal: AbortSignal) => Promise<T>) {
     this.#result = task(this.#stop.signal);
-    // Each waiter gets the failure; without any left nobody needs it.
+    // Each caller gets the failure; without callers it isn't an unhandled rejection.
     this.#result.catch(() => undefined);
   }
 
-  /** Whether it was stopped because nobody waited any more: who comes now starts anew. */
+  /** Whether the task was aborted: a new caller starts another one. */
   get stopped(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  /** The work's result or failure, or the signal's reason when it aborts first. */
+  /** The task's result or failure, or the signal's reason when it aborts first. */
   async wait(signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     this.#waiting++;
     const over = new AbortController();
     const aborted = once(signal, 'abort', over).then(() => Promise.reject(signal.reason as Error));
-    // Nobody waits for it any more once the race is over.
+    // It may reject after the race.
     aborted.catch(() => undefined);
     try {
       return await Promise.race([this.#result, aborted]);

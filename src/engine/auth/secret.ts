@@ -3,7 +3,7 @@ import { groupBy } from '../../core/group-by.js';
 
 const shown = '[secret]';
 
-/** A text that must not slip into logs, errors or JSON: every way of writing it out gives `[secret]`, but for `reveal`. */
+/** A text that must not appear in logs, errors or JSON: every conversion gives `[secret]`, except `reveal`. */
 export class Secret {
   readonly #text: string;
 
@@ -11,7 +11,7 @@ export class Secret {
     this.#text = text;
   }
 
-  /** The text itself, for the request that needs it. */
+  /** The text itself, for a request. */
   reveal(): string {
     return this.#text;
   }
@@ -29,13 +29,12 @@ export class Secret {
   }
 }
 
-/** What is shorter would be found by chance in any page. */
+/** A shorter text would occur by chance in any page. */
 const shortestSecret = 8;
 
 /**
- * Takes secrets out of answers: a service may quote what it was sent, and its answers get into errors and logs. A secret is
- * found as it is, with any of its characters escaped as in URLs, JSON or HTML, in base64 (also as a part of a longer text),
- * and in hex.
+ * Removes secrets from answers: a service may quote what it was sent, and its answers appear in errors and logs. A secret is
+ * found literally, with any character escaped as in URLs, JSON or HTML, in base64 (also within a longer text), and in hex.
  */
 export class Redaction {
   readonly #secrets: readonly string[];
@@ -45,10 +44,10 @@ export class Redaction {
     this.#secrets = secrets.filter((secret) => secret !== undefined).filter((secret) => secret !== '');
   }
 
-  /** The bytes of an answer without any of the secrets; the same bytes where they hold none. */
+  /** The bytes of an answer without the secrets; the same array where there are none. */
   bytes(body: Uint8Array): Uint8Array {
     if (this.#secrets.length === 0) return body;
-    // One byte is one character here, so that bytes that aren't UTF-8 come through.
+    // One byte is one character, which preserves bytes that aren't UTF-8.
     const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1');
     const redacted = this.#text(text);
     return redacted === text ? body : Buffer.from(redacted, 'latin1');
@@ -59,7 +58,7 @@ export class Redaction {
     return new Map([...headers].map(([name, value]) => [name, this.#text(value)]));
   }
 
-  /** Whether a page repeats a secret, as it is or in one of the forms that programs write it in. */
+  /** Whether a page contains a secret, literally or encoded. */
   isIn(page: Uint8Array): boolean {
     const bytes = Buffer.from(page.buffer, page.byteOffset, page.byteLength);
     const long = this.#secrets.filter((secret) => secret.length >= shortestSecret);
@@ -69,7 +68,7 @@ export class Redaction {
       JSON.stringify(secret).slice(1, -1),
     ]);
     if (forms.some((form) => bytes.includes(form))) return true;
-    // Escapes of JSON would be gone once the page is read; to look for them takes ten times as long.
+    // Reading the page would resolve JSON escapes. Searching for them takes ten times as long.
     if (long.length === 0 || !['\\u00', '\\/'].some((escape) => bytes.includes(escape))) return false;
     return findForm(bytes.toString('latin1'), formsOf(long), 0) !== undefined;
   }
@@ -86,14 +85,14 @@ export class Redaction {
   }
 }
 
-/** The secret itself, in hex, and in base64: there it looks different by where in three bytes it begins. */
+/** The secret literally, in hex, and in base64 at each of the three offsets within a group of bytes. */
 function encodedForms(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
       .replace(/=+$/, '');
-    // The first and the last characters hold bits of what is beside it.
+    // The first and the last character share bits with the neighbouring bytes.
     const shared = (before + bytes.length) % 3 === 0 ? 0 : 1;
     const inner = text.slice(Math.ceil((before * 8) / 6), text.length - shared);
     return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
@@ -102,7 +101,7 @@ function encodedForms(secret: string): string[] {
   return [...new Set([secret, hex, hex.toUpperCase(), ...base64])].filter((form) => form !== '');
 }
 
-/** The bytes of forms, by the first byte of each. */
+/** The bytes of encoded secrets, by their first byte. */
 type Forms = ReadonlyMap<number, readonly Buffer[]>;
 
 function formsOf(secrets: readonly string[]): Forms {
@@ -116,8 +115,8 @@ function formsOf(secrets: readonly string[]): Forms {
 }
 
 /**
- * Finds the first form at `from` or behind it, the characters of each as they are or escaped. One regular expression would say
- * the same: to compile that of three tokens takes seconds.
+ * Finds the first form at or after `from`, its characters literal or escaped. A regular expression for three tokens would take
+ * seconds to compile.
  */
 function findForm(
   text: string,
@@ -136,7 +135,7 @@ function findForm(
   return undefined;
 }
 
-/** Where the rest of a form ends that begins at a character of a text; undefined where it doesn't stand there. */
+/** The end of a form, from `index` on, that begins at `at`; undefined where it isn't there. */
 function endOf(text: string, at: number, form: Buffer, index: number): number | undefined {
   if (index === form.length) return at;
   for (const [byte, behind] of readings(text, at)) {
@@ -149,7 +148,7 @@ function endOf(text: string, at: number, form: Buffer, index: number): number | 
 
 const escapeStarts = '%\\&+';
 
-/** What a byte is written as: in a URL (twice, or once), JSON and HTML, by its number. */
+/** Numeric escapes of a byte: in a URL (encoded twice, or once), JSON and HTML. */
 const escapes: readonly (readonly [pattern: RegExp, radix: number])[] = [
   [/%25([\da-f]{2})/iy, 16],
   [/%([\da-f]{2})/iy, 16],
@@ -158,7 +157,7 @@ const escapes: readonly (readonly [pattern: RegExp, radix: number])[] = [
   [/&#x0*([\da-f]{2});/iy, 16],
 ];
 
-/** What HTML, and forms, write for some characters besides. */
+/** Named escapes of HTML, and the `+` of forms. */
 const names: readonly (readonly [name: string, byte: number])[] = [
   ['+', 0x20],
   ['&quot;', 0x22],
@@ -168,7 +167,7 @@ const names: readonly (readonly [name: string, byte: number])[] = [
   ['&gt;', 0x3e],
 ];
 
-/** The bytes that a text may mean at a character, and where it goes on behind each; the longest first, the character itself last. */
+/** The bytes that a character or an escape at `at` may mean, each with the index after it; escapes first, the character itself last. */
 function readings(text: string, at: number): readonly (readonly [byte: number, behind: number])[] {
   const found: (readonly [number, number])[] = [];
   const code = text.charCodeAt(at);
@@ -181,7 +180,7 @@ function readings(text: string, at: number): readonly (readonly [byte: number, b
       if (digits !== undefined) found.push([parseInt(digits, radix), pattern.lastIndex]);
     }
     for (const [name, byte] of names) if (text.startsWith(name, at)) found.push([byte, at + name.length]);
-    // A letter behind a backslash would be a control character.
+    // A backslash and a letter are a control character.
     if (character === '\\' && /[^a-z0-9]/i.test(text.charAt(at + 1))) found.push([text.charCodeAt(at + 1), at + 2]);
   }
   found.push([code, at + 1]);

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { HttpAnswer, Transport } from '../http/transport.js';
+import type { HttpResponse, Transport } from '../http/transport.js';
 import type { Secret } from './secret.js';
 
-/** How a client shows who it is: in JSON beside the grant (Login with Amazon), in a form, or in the header of Basic authorization. */
+/** How a client authenticates: in the JSON of the grant (Login with Amazon), in a form, or with Basic authorization. */
 export const clientAuthentications = ['json', 'form', 'basic'] as const;
 export type ClientAuthentication = (typeof clientAuthentications)[number];
 
-/** What an application signs in with (OAuth 2.0, RFC 6749): with a refresh token, or for itself. */
+/** The credentials of an application (OAuth 2.0, RFC 6749): a refresh token, or those of the client alone. */
 export interface SignIn {
   /** For messages. */
   readonly account: string;
-  /** Address to which the secrets are posted: https, or loopback. */
+  /** The secrets are posted there: https, or loopback. */
   readonly tokenEndpoint: string;
   readonly clientId: Secret;
   readonly clientSecret: Secret;
-  /** Left out: the client's own credentials are the grant. */
+  /** Left out: the grant is `client_credentials`. */
   readonly refreshToken?: Secret | undefined;
-  /** Left out: what the endpoint gives without being asked for one. */
+  /** Left out: the endpoint's default. */
   readonly scope?: string | undefined;
   /** Left out: `json`. */
   readonly authentication?: ClientAuthentication | undefined;
@@ -31,20 +31,20 @@ export interface IssuedToken {
 
 export interface RefusedToken {
   readonly error: LedgerlakeError;
-  /** Milliseconds that the endpoint asks to wait (`Retry-After`); 0 where it says nothing. */
+  /** Milliseconds of the endpoint's `Retry-After`; 0 without one. */
   readonly waitMs: number;
 }
 
-/** No wait that an endpoint asks for is longer. */
+/** The upper limit of `Retry-After`. */
 const longestWaitMs = 60_000;
 
 /** Bytes of the longest answer: a token has a few hundred. */
 const longestAnswer = 1024 * 1024;
 
-/** Bytes of the longest token: servers take no longer headers. */
+/** Bytes of the longest token: servers accept no longer headers. */
 const longestToken = 8 * 1024;
 
-/** The part of an answer that counts. The token goes into a header, so it is visible ASCII. */
+/** The required fields of an answer. The token is sent in a header, so it must be visible ASCII. */
 const answerShape = z.object({
   access_token: z
     .string()
@@ -53,7 +53,7 @@ const answerShape = z.object({
   expires_in: z.number().positive(),
 });
 
-/** Its text is another's; only these codes (RFC 6749, section 5.2) are ever shown. */
+/** Only these codes (RFC 6749, section 5.2) are shown, never the endpoint's text. */
 const errorShape = z.object({
   error: z.enum([
     'invalid_request',
@@ -68,7 +68,7 @@ const errorShape = z.object({
   ]),
 });
 
-/** What to check, by the code of the refusal. */
+/** What to check, by error code. */
 const checks: Readonly<Record<string, string>> = {
   invalid_client: 'check the client id and the client secret, which may have been rotated',
   invalid_grant: 'check the refresh token: it may be revoked, expired, or issued to another client id',
@@ -77,8 +77,8 @@ const checks: Readonly<Record<string, string>> = {
 const checkAll = 'check client id, client secret and refresh token, and the token endpoint';
 
 /**
- * Asks the token endpoint once for an access token. What it answers never becomes part of an error: it may quote what
- * it was sent. Redirects are not followed: they would carry the secrets elsewhere.
+ * Requests an access token once. The answer never becomes part of an error, as it may quote the secrets. Redirects are not
+ * followed: they would send the secrets elsewhere.
  *
  * @throws the signal's reason, and nothing else
  */
@@ -90,7 +90,7 @@ export async function requestToken(
   const { account, tokenEndpoint } = signIn;
   const { origin, host, pathname } = new URL(tokenEndpoint);
   const expected = `expected an access token for the account ${account} from ${host}`;
-  let answer: HttpAnswer;
+  let answer: HttpResponse;
   try {
     answer = await transport.post({
       origin,
@@ -163,13 +163,13 @@ function parsed(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(body));
   } catch {
-    // Not JSON, which is neither a token nor an error's code: the message then says so.
+    // Not JSON: neither a token nor an error code, as the message states.
     return undefined;
   }
 }
 
-/** What the endpoint's own people ask for, if it is what it should be. */
-function requestIdOf({ headers }: HttpAnswer): string {
+/** The request id, for the endpoint's support, where it is well-formed. */
+function requestIdOf({ headers }: HttpResponse): string {
   const id = headers.get('x-amzn-requestid') ?? '';
   return `request id: ${/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id) ? id : 'none'}`;
 }

@@ -1,52 +1,49 @@
 import { usageError } from '../../core/errors.js';
 
-/**
- * Whether what is sent to an address can't be read on its way: https, or a loopback address of this machine.
- * `localhost` counts as one.
- */
+/** Whether a connection to an address can't be read on the network: https, or loopback (`localhost` too). */
 export function isSecure(address: URL): boolean {
   return address.protocol === 'https:' || (address.protocol === 'http:' && isLoopback(address));
 }
 
-/** Whether an address is one of this machine. */
+/** Whether an address is a loopback address. */
 export function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** What a token endpoint's address must be, in words. */
+/** The form of a token endpoint's address, for messages. */
 export const tokenAddress =
   'an address that begins with https://, without user, password, `?` and `#` (http:// on loopback)';
 
-/** Whether a text is the address of a token endpoint: secure, and nothing in it that would be lost or logged. */
+/** Whether a text is the address of a token endpoint: secure, without parts that would be lost or logged. */
 export function isTokenAddress(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined) return false;
   return isSecure(url) && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
 }
 
-/** An address to which paths can be added: http or https, nothing behind the path. */
+/** Whether paths can be appended to an address: http or https, without query and fragment. */
 export function isBaseAddress(address: string): boolean {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) return false;
   return url.search === '' && url.hash === '';
 }
 
-/** An upstream's base address, taken apart. */
+/** The components of an upstream's base address. */
 export interface Endpoint {
-  /** `https://host:port`, without user and password: fit for messages. */
+  /** `https://host:port`, without user and password: may be shown. */
   readonly origin: string;
-  /** Path before that of the operations, without a slash at its end; often empty. */
+  /** Path before that of the operations, without a trailing slash; often empty. */
   readonly prefix: string;
-  /** Basic authorization for the user and password of the address, if it has any. Never for messages. */
+  /** Basic authorization for the user and password of the address. Never shown. */
   readonly authorization: string | undefined;
-  /** What of it is secret, in all forms that it is sent in. */
+  /** The secrets in it, in every form in which they are sent. */
   readonly login: readonly string[];
 }
 
 /**
- * Reads a base address: `http://` or `https://`, with a path before that of the operations if need be.
+ * Parses a base address: `http://` or `https://`, with an optional path before that of the operations.
  *
- * @throws LedgerlakeError USAGE for anything else. The address itself isn't in the message: it may hold a password.
+ * @throws LedgerlakeError USAGE for anything else. The message omits the address, which may contain a password.
  */
 export function readEndpoint(address: string | URL): Endpoint {
   const refuse = (got: string) =>

@@ -1,9 +1,9 @@
 import { LedgerlakeError, messageOf, systemCode } from '../../core/errors.js';
 
-/** Code of the error for an answer that isn't whole in time. */
+/** Error code of an answer that isn't complete in time. */
 export const answerTimeout = 'ANSWER_TIMEOUT';
 
-/** What happened and what to do, by the codes of Node's sockets and of undici. */
+/** What happened and what to do, by the error codes of Node's sockets and of undici. */
 const failures: Readonly<Record<string, readonly [what: string, todo: string]>> = {
   ECONNREFUSED: ['it refuses connections', 'check the endpoint, and that the service runs there'],
   ENOTFOUND: ['there is no such host (DNS)', 'check the endpoint and the network'],
@@ -27,19 +27,19 @@ interface FailedRequest {
   /** Path and query. */
   readonly path: string;
   readonly method: string;
-  /** What names the address: the option or setting to check. */
+  /** The option or setting of the address, to check. */
   readonly addressOf: string;
 }
 
 /**
- * Why there is no whole answer, as an error for the user: host and port, what happened, what to do. Nothing of the
- * request's headers is in it, and of its address no user and no password.
+ * The error for the user where there is no complete answer: host and port, what happened, what to do. It contains no header of
+ * the request, no user and no password.
  */
 export function failureOf(error: unknown, { origin, path, method, addressOf }: FailedRequest): LedgerlakeError {
   const { protocol, hostname, port } = new URL(origin);
   const host = `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
   const code = codeOf(error);
-  // Codes come from anywhere: `valueOf` is none of these.
+  // A code from outside could be `valueOf`.
   const known = Object.hasOwn(failures, code) ? failures[code] : undefined;
   const [what, todo] = known ?? unknownFailure(code, error);
   const message = `cannot read from ${host}: ${what}; ${todo.replace('the endpoint', addressOf)}`;
@@ -53,8 +53,8 @@ function unknownFailure(code: string, error: unknown): readonly [string, string]
   return [`${messageOf(error)} (${code})`, 'check the endpoint and the network'];
 }
 
-/** Codes of a connection that stood, and then gave no whole answer. */
-const brokenOff: ReadonlySet<string> = new Set([
+/** Codes of an established connection without a complete answer. */
+const interruptions: ReadonlySet<string> = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
   answerTimeout,
@@ -64,12 +64,12 @@ const brokenOff: ReadonlySet<string> = new Set([
   'EPIPE',
 ]);
 
-/** Whether a failure that `failureOf` made came before any connection stood that speaks HTTP. */
+/** Whether an error of `failureOf` means that no connection that speaks HTTP was established. */
 export function neverConnected(failure: LedgerlakeError): boolean {
-  return failure.code === 'UPSTREAM_UNREACHABLE' && !brokenOff.has(codeOf(failure.cause));
+  return failure.code === 'UPSTREAM_UNREACHABLE' && !interruptions.has(codeOf(failure.cause));
 }
 
-/** The code nearest to the cause: undici wraps some failures, and Node those of a host with several addresses. */
+/** The first code along the causes: undici wraps some errors, and Node those of a host with several addresses. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   return systemCode(error) ?? (error.cause === undefined ? error.name : codeOf(error.cause));

@@ -6,20 +6,20 @@ import { answerTimeout, failureOf } from './transport-failure.js';
 
 const megabyte = 1024 * 1024;
 
-/** Bytes of the largest page: the service's own are below 10 MB. */
+/** Bytes of the largest page: the service's pages are below 10 MB. */
 const pageBytes = 64 * megabyte;
 
-/** Bytes that are read of an answer that refuses: what it says stands at its beginning. */
+/** Bytes that are read of a refusal: its message is at the beginning. */
 export const errorBytes = megabyte;
 
 export interface TransportOptions {
-  /** Milliseconds until a connection stands. */
+  /** Milliseconds until the connection is established. */
   readonly connectTimeoutMs?: number;
   /** Milliseconds from the request to the end of the answer's headers. */
   readonly headersTimeoutMs?: number;
-  /** Milliseconds between two pieces of the answer's body. */
+  /** Milliseconds between two chunks of the answer's body. */
   readonly bodyTimeoutMs?: number;
-  /** Milliseconds from the request to the end of the answer, however steadily its pieces come; by `clock`. */
+  /** Milliseconds from the request to the end of the answer, by `clock`. */
   readonly answerTimeoutMs?: number;
   readonly clock?: Clock;
 }
@@ -27,43 +27,43 @@ export interface TransportOptions {
 export interface GetRequest {
   /** `http://host:port` or `https://host:port`. */
   readonly origin: string;
-  /** Path and query exactly as they are sent, beginning with `/`. */
+  /** Path and query exactly as sent, beginning with `/`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Bytes of the largest body that is taken of an answer with status 200; default 64 MB. */
+  /** Bytes of the largest accepted body with status 200; default 64 MB. */
   readonly mostBytes?: number;
   /** Called while an answer takes long, at most twice a minute. */
   readonly onSlow?: ((slow: SlowAnswer) => void) | undefined;
 }
 
 export interface PostRequest extends GetRequest {
-  /** As it is sent; never part of an error. */
+  /** Exactly as sent; never part of an error. */
   readonly body: string;
-  /** What names the address, for messages: an option, a setting. */
+  /** For messages: the option or setting of the address. */
   readonly addressOf: string;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
-  /** By lower-case name; what came several times is joined with `, `. */
+  /** By lower-case name; repeated headers are joined with `, `. */
   readonly headers: ReadonlyMap<string, string>;
-  /** With status 200 the whole body, never a part of it; with another one at most its first megabyte. */
+  /** The complete body with status 200; at most its first megabyte with another status. */
   readonly body: Uint8Array;
 }
 
-/** GET and POST over connections that are kept open. */
+/** GET and POST over persistent connections. */
 export interface Transport {
   /**
-   * Sends the request once and reads the whole answer, whatever its status; redirects are answers too.
+   * Sends the request once and reads the complete answer, whatever its status; redirects aren't followed.
    *
-   * @throws LedgerlakeError UPSTREAM_UNREACHABLE when there is no whole answer in time, UPSTREAM_BODY when its body is
-   *   encoded, TOO_LARGE when it is larger than `mostBytes`, or the signal's reason
+   * @throws LedgerlakeError UPSTREAM_UNREACHABLE without a complete answer in time, UPSTREAM_BODY for an encoded body,
+   *   TOO_LARGE for one larger than `mostBytes`, or the signal's reason
    */
-  get(request: GetRequest): Promise<HttpAnswer>;
+  get(request: GetRequest): Promise<HttpResponse>;
   /** The same with a body. */
-  post(request: PostRequest): Promise<HttpAnswer>;
-  /** Waits for the requests under way, then closes every connection. Nothing can be sent afterwards. */
+  post(request: PostRequest): Promise<HttpResponse>;
+  /** Waits for the pending requests, then closes every connection. Nothing can be sent afterwards. */
   close(): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export function createTransport({
     // Unless the server states another one.
     keepAliveTimeout: 30_000,
   });
-  const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpAnswer> => {
+  const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpResponse> => {
     const { origin, path, signal, addressOf = 'the endpoint' } = request;
     signal.throwIfAborted();
     try {
@@ -105,7 +105,7 @@ async function exchange(
   request: GetRequest & Partial<PostRequest>,
   method: 'GET' | 'POST',
   check: (bytes: number) => void,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const { origin, path, signal, body: sent = null, mostBytes = pageBytes } = request;
   const { host } = new URL(origin);
   const answer = await agent.request({
@@ -137,20 +137,20 @@ function encoded(encoding: string, host: string): LedgerlakeError {
   );
 }
 
-/** An answer that is still on its way. */
+/** An answer that isn't complete yet. */
 export interface SlowAnswer {
   /** Since the request was sent. */
   readonly seconds: number;
-  /** Of its body so far. */
+  /** Of the body so far. */
   readonly bytes: number;
 }
 
-/** Milliseconds from the request on after which an answer counts as slow, and between two reports of it. */
+/** Milliseconds from the request after which an answer counts as slow, and between two reports of it. */
 const slowMs = 30_000;
 
 /**
- * Checks the time that an answer takes, from its request on: called with the bytes of the body so far, for each piece of it.
- * What sends nothing at all ends by the timeouts of the connection. Throws an Error with the code `answerTimeout`.
+ * Checks the duration of an answer: called for each chunk with the bytes of the body so far. A silent server is subject to
+ * the connection's timeouts. Throws an Error with the code `answerTimeout`.
  */
 function answerCheck(clock: Clock, timeoutMs: number, onSlow: GetRequest['onSlow']): (bytes: number) => void {
   const since = clock.now();
@@ -169,15 +169,15 @@ function answerCheck(clock: Clock, timeoutMs: number, onSlow: GetRequest['onSlow
 
 interface BodyLimit {
   readonly mostBytes: number;
-  /** Whether a longer body is cut there; else it is an error. */
+  /** Whether a longer body is truncated; otherwise it is an error. */
   readonly isCut: boolean;
   readonly host: string;
   readonly check: (bytes: number) => void;
 }
 
-/** Reads a body into memory. What is longer than the limit is never kept: the connection is closed instead. */
+/** Reads a body into memory. Beyond the limit the connection is closed. */
 async function bytesOf(body: AsyncIterable<Buffer>, { mostBytes, isCut, host, check }: BodyLimit): Promise<Uint8Array> {
-  // One piece of memory, as a body may come in as many pieces as it has bytes.
+  // One buffer, as a body may arrive in as many chunks as it has bytes.
   let bytes = new Uint8Array(Math.min(64 * 1024, mostBytes));
   let length = 0;
   for await (const chunk of body) {

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { accessTokenHeader, type AccessTokens } from '../auth/access-token-cache.js';
 import { Redaction } from '../auth/secret.js';
-import { errorBytes, type HttpAnswer, type SlowAnswer, type Transport } from '../http/transport.js';
+import { errorBytes, type HttpResponse, type SlowAnswer, type Transport } from '../http/transport.js';
 import type { RequestQueue } from '../rate-limit/request-queue.js';
 import { excerpt, isHtml, WebPage, type ApiRefusal } from '../retry/api-refusal.js';
 import type { Answer, ApiPage, PagedApi, PageRequest, Query } from './paged-api.js';
@@ -99,7 +99,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
     { path, headers, body }: PageRequest,
     token: string | undefined,
     options: SendOptions,
-  ): Promise<HttpAnswer> {
+  ): Promise<HttpResponse> {
     const { api, transport } = this.#options;
     const { origin, setting, tokenHeader = { name: accessTokenHeader, before: '' } } = api.address;
     const signed = token === undefined ? {} : { [tokenHeader.name]: tokenHeader.before + token };
@@ -119,7 +119,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
   }
 
   /** @throws LedgerlakeError for an answer with status 200 that isn't a page */
-  #readPage({ query, request, redaction }: Attempt<Q>, answer: HttpAnswer): ReceivedPage<P> {
+  #readPage({ query, request, redaction }: Attempt<Q>, answer: HttpResponse): ReceivedPage<P> {
     const { api } = this.#options;
     const { operation } = query;
     const { setting } = api.address;
@@ -140,7 +140,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
   }
 
   /** @throws ApiRefusal for an answer with another status that doesn't mean an empty page */
-  #emptyPage(attempt: Attempt<Q>, answer: HttpAnswer): ReceivedPage<P> {
+  #emptyPage(attempt: Attempt<Q>, answer: HttpResponse): ReceivedPage<P> {
     const { api, accessTokens } = this.#options;
     const { token } = attempt;
     const page = api.emptyPage?.(answer);
@@ -149,7 +149,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
     throw this.#refusal(attempt, answer);
   }
 
-  #refusal({ query, hadCursor, request, token, redaction }: Attempt<Q>, answer: HttpAnswer): ApiRefusal {
+  #refusal({ query, hadCursor, request, token, redaction }: Attempt<Q>, answer: HttpResponse): ApiRefusal {
     const { api, clock } = this.#options;
     const now = clock.now();
     const date = Date.parse(answer.headers.get('date') ?? '');
@@ -166,7 +166,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
     });
   }
 
-  #requestIdOf({ headers }: HttpAnswer): string | undefined {
+  #requestIdOf({ headers }: HttpResponse): string | undefined {
     const id = headers.get(this.#options.api.requestIdHeader ?? '');
     return id === undefined ? undefined : excerpt(id);
   }

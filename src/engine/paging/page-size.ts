@@ -1,9 +1,9 @@
-/** Pages that must come before a larger size is tried; after each larger size that is refused twice as many, up to … */
+/** Pages received before a larger size is tried: doubled after each refusal of a larger size, up to the maximum. */
 const goodPagesBeforeLarger = 5;
 const mostPagesBeforeLarger = 320;
 
-/** The page size that an operation was found to be able to send, with which all its queries begin. */
-export class FoundSize {
+/** The page size that an operation accepts, as learned from its answers. All its queries begin with it. */
+export class LearnedPageSize {
   #size = Infinity;
   #good = 0;
   #patience = goodPagesBeforeLarger;
@@ -14,7 +14,7 @@ export class FoundSize {
     return this.#size;
   }
 
-  /** Pages of this size are refused, and pages of a smaller one are not. */
+  /** Records that a size was refused, and a smaller one accepted. */
   refused(size: number, smaller: number): void {
     if (size === this.#tried) this.#patience = Math.min(this.#patience * 2, mostPagesBeforeLarger);
     this.#tried = undefined;
@@ -22,7 +22,7 @@ export class FoundSize {
     this.#good = 0;
   }
 
-  /** A page of this size came; returns the size to continue with. */
+  /** Records a page of this size; returns the size of the next one. */
   received(size: number, full: number): number {
     if (size === this.#tried) {
       this.#tried = undefined;
@@ -35,56 +35,56 @@ export class FoundSize {
   }
 }
 
-/** The page size of one query: smaller where pages are too large, then slowly larger again. */
+/** The page size of one query: it shrinks where pages are too large, then grows slowly. */
 export class PageSize {
   /** The sizes of the API, the largest first. */
   readonly #sizes: readonly number[];
   readonly #full: number;
-  readonly #found: FoundSize;
-  #now: number;
-  /** The size that was refused first since the last page came. */
+  readonly #learned: LearnedPageSize;
+  #current: number;
+  /** The first size refused since the last page. */
   #refused: number | undefined;
-  /** No larger size any more: the API doesn't accept another one behind the first page. */
+  /** It no longer grows: the API accepts no other size after the first page. */
   #isFixed = false;
 
-  /** `before`: the size of the pages that are known already. */
-  constructor(sizes: readonly number[], found: FoundSize, before = Infinity) {
+  /** `before`: the size of the pages received earlier. */
+  constructor(sizes: readonly number[], learned: LearnedPageSize, before = Infinity) {
     this.#sizes = sizes;
     this.#full = Math.max(...sizes);
-    this.#found = found;
-    this.#now = Math.min(this.#full, found.size, before);
+    this.#learned = learned;
+    this.#current = Math.min(this.#full, learned.size, before);
   }
 
-  get now(): number {
-    return this.#now;
+  get current(): number {
+    return this.#current;
   }
 
-  /** Whether the size is a guess: the one before it was refused, and no page has come since. */
+  /** Whether the size is a guess: the previous one was refused, and no page was received since. */
   get isGuess(): boolean {
     return this.#refused !== undefined;
   }
 
-  /** Takes the next smaller size; false where there is none. */
+  /** Changes to the next smaller size; false without one. */
   shrink(): boolean {
-    const smaller = this.#sizes.find((size) => size < this.#now);
+    const smaller = this.#sizes.find((size) => size < this.#current);
     if (smaller === undefined) return false;
-    this.#refused ??= this.#now;
-    this.#now = smaller;
+    this.#refused ??= this.#current;
+    this.#current = smaller;
     return true;
   }
 
-  /** A page came. */
+  /** Records a page of the current size. */
   grow(): void {
-    if (this.#refused !== undefined) this.#found.refused(this.#refused, this.#now);
+    if (this.#refused !== undefined) this.#learned.refused(this.#refused, this.#current);
     this.#refused = undefined;
-    if (!this.#isFixed && this.#now < this.#full) this.#now = this.#found.received(this.#now, this.#full);
+    if (!this.#isFixed && this.#current < this.#full) this.#current = this.#learned.received(this.#current, this.#full);
   }
 
-  /** Stays at this size to the last page, but for smaller sizes. */
+  /** Sets the size for all further pages, unless it shrinks. */
   fix(size: number): void {
-    if (this.#now > size) this.#found.refused(this.#now, size);
+    if (this.#current > size) this.#learned.refused(this.#current, size);
     this.#isFixed = true;
-    this.#now = size;
+    this.#current = size;
     this.#refused = undefined;
   }
 }

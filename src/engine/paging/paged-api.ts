@@ -1,115 +1,112 @@
 import type { Window } from '../../core/windows.js';
-import type { HttpAnswer } from '../http/transport.js';
+import type { HttpResponse } from '../http/transport.js';
 import type { ApiRefusal, RefusedAnswer } from '../retry/api-refusal.js';
 
-/** What is asked of an API: results that come page by page. */
+/** A request for results that arrive page by page. */
 export interface Query {
-  /** The operation that answers it; each has a quota, and a queue, of its own. */
+  /** The operation that answers it; each one has its quota and its queue. */
   readonly operation: string;
 }
 
 /** A page of results, read from its bytes. */
 export interface ApiPage {
-  /** How many results it holds. */
+  /** Number of results. */
   readonly results: number;
-  /** What the next page is asked for with; undefined on the last page. */
+  /** Requests the next page; undefined on the last page. */
   readonly cursor: string | undefined;
 }
 
-/** What asks for a page, beside the headers that all requests of the API carry. */
+/** The request for a page, without the headers of all requests of the API. */
 export interface PageRequest {
   /** Path and query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is posted; left out: it is a GET request. */
+  /** Posted; a request without a body is a GET. */
   readonly body?: string;
 }
 
-/** A request as one text: equal texts are equal requests. */
+/** A request as text: equal texts mean equal requests. */
 export function requestText(request: PageRequest): string {
   return request.headers === undefined && request.body === undefined ? request.path : JSON.stringify(request);
 }
 
-/** An answer with status 200, without any of our secrets in its headers. */
+/** An answer with status 200; secrets in its headers are redacted. */
 export interface Answer {
   readonly headers: ReadonlyMap<string, string>;
   /** Exactly as received. */
   readonly body: Uint8Array;
 }
 
-/** Where an API is, and what each of its requests carries. */
+/** The address of an API, and the headers of each request. */
 export interface ApiAddress {
   /** `https://host:port`, without user and password. */
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What of the headers is secret, in all forms that it is sent in. */
+  /** Secrets in the headers, in every form in which they are sent. */
   readonly secrets: readonly string[];
-  /** What names the address, for messages: an option, a field of a definition. */
+  /** For messages: the option or field that sets the address. */
   readonly setting: string;
-  /** The header that an access token goes in, and what goes before it; left out: `x-amz-access-token`. */
+  /** The header of the access token, and the prefix of its value; default `x-amz-access-token`. */
   readonly tokenHeader?: { readonly name: string; readonly before: string };
 }
 
-/**
- * A paged HTTP API as the paged client reads it: what differs between APIs is a property here, and never a case in the
- * client.
- */
+/** A paged HTTP API as the paged client reads it. Differences between APIs are members here, never cases in the client. */
 export interface PagedApi<Q extends Query, P extends ApiPage> {
-  /** Names the API in the journal, where it is kept as a hash. */
+  /** Identifies the API in the journal, which stores its hash. */
   readonly id: string;
   readonly address: ApiAddress;
   readonly operations: readonly string[];
-  /** Of each operation, as long as the API names no other rate; undefined: not throttled. */
+  /** Of each operation, until the API states another rate; undefined: not throttled. */
   readonly quota: { readonly rate: number; readonly burst: number } | undefined;
-  /** Headers by lower-case name: the rate that the API grants, and the id that it gave to a request. */
+  /** Lower-case names of the headers with the granted rate and the request id. */
   readonly rateHeader?: string | undefined;
   readonly requestIdHeader?: string | undefined;
   /** How long a cursor is accepted. */
   readonly cursorLifeMs: number;
-  /** Results a page that can be asked for, the most first; an API that takes no page size has one entry: its own. */
+  /** Accepted page sizes, the largest first; an API without that parameter has one entry. */
   readonly pageSizes: readonly number[];
-  /** A longer window gets an empty answer, which must not pass for one without results; left out: any length is answered. */
+  /** Longer windows get an empty answer, which would look like no results; default: no limit. */
   readonly longestWindowMs?: number;
-  /** Whether a fault that lasts behind the first page means that the window holds too much. */
+  /** Whether a persistent fault after the first page means that the window is too large. */
   readonly isTooLargeWhereFaultLasts?: boolean;
-  /** What asks for a page. `cursor` undefined: for the first page. */
+  /** The request for a page. `cursor` undefined: the first page. */
   request(query: Q, cursor: string | undefined, pageSize: number): PageRequest;
-  /** The dates that a query asks for; undefined where it has none. `now`: milliseconds since 1970. */
+  /** The range of dates of a query; undefined without one. `now`: milliseconds since 1970. */
   windowOf(query: Q, now: number): Window | undefined;
   /**
    * Reads a page.
    *
-   * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY for what isn't a page: it is asked for again. An ApiRefusal for
-   *   one that is none in spite of its status
+   * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY for a body that isn't a page: it is requested again. An ApiRefusal
+   *   for a refusal with status 200
    */
   readPage(query: Q, answer: Answer, request: PageRequest): P;
-  /** The meaning of an answer with another status than 200. */
+  /** The meaning of an answer with a status other than 200. */
   refusal(query: Q, answer: RefusedAnswer): ApiRefusal;
-  /** The last page, where an answer with another status than 200 says that there are no (more) results; left out: none does. */
-  emptyPage?(answer: HttpAnswer): P | undefined;
-  /** A text for each result of a page, in order: equal texts are equal results. */
+  /** An empty last page, where a status other than 200 means no (more) results. */
+  emptyPage?(answer: HttpResponse): P | undefined;
+  /** A text for each result of a page, in order: equal texts mean equal results. */
   resultTexts(page: P): readonly string[];
-  /** How the position of an expired cursor is found again; left out: the window is read again. */
+  /** Recovers the position of an expired cursor; left out: the window is read again. */
   recovery?(query: Q): CursorRecovery<Q, P>;
 }
 
-/** Finds the end of the pages of one query again when its cursor has expired, by what was received so far. */
+/** Finds a new cursor for a query whose cursor has expired, by the pages received so far. */
 export interface CursorRecovery<Q extends Query, P extends ApiPage> {
-  /** Takes in the page that follows. */
+  /** Records the next page. */
   add(page: P): void;
   /**
-   * The cursor of what follows the pages taken in; undefined where that can't be said for certain.
+   * The cursor after the recorded pages; undefined where it is uncertain.
    *
-   * @param ask asks in pages of as many results as the last page was asked with, or fewer: its answer can end where that page does
+   * @param ask requests pages of the last page's size, or smaller ones: one can end where that page does
    */
-  find(ask: AskPage<Q, P>): Promise<FoundCursor | undefined>;
+  find(ask: RequestOnePage<Q, P>): Promise<FoundCursor | undefined>;
 }
 
-/** Asks for one page of a query. */
-export type AskPage<Q extends Query, P extends ApiPage> = (query: Q, cursor?: string) => Promise<P>;
+/** Requests one page of a query. */
+export type RequestOnePage<Q extends Query, P extends ApiPage> = (query: Q, cursor?: string) => Promise<P>;
 
 /** Where pages continue. */
 export interface FoundCursor {
-  /** Undefined: at the beginning of the query, as nothing of it was received yet. */
+  /** Undefined: the first page, as none was received. */
   readonly cursor: string | undefined;
 }

@@ -4,12 +4,12 @@ import type { Window } from '../../core/windows.js';
 import type { AccessTokens } from '../auth/access-token-cache.js';
 import type { Transport } from '../http/transport.js';
 import type { Journal } from '../journal/journal.js';
-import type { KeptQuota } from '../journal/persisted-quota.js';
+import type { PersistedQuota } from '../journal/persisted-quota.js';
 import { pacedQueue, type RequestQueue } from '../rate-limit/request-queue.js';
 import { RetryPolicy, waitWarning } from '../retry/retry-policy.js';
 import type { Pace, Reading } from '../run/pipeline.js';
 import { pagedRequests } from './paged-requests.js';
-import { FoundSize } from './page-size.js';
+import { LearnedPageSize } from './page-size.js';
 import type { ApiPage, PagedApi, Query } from './paged-api.js';
 import { readPages } from './paginator.js';
 import { QueryJournal } from './query-journal.js';
@@ -18,37 +18,37 @@ export interface PagedClientOptions {
   /** Closed with the client. */
   readonly transport: Transport;
   readonly clock: Clock;
-  /** From 0 up to 1: spreads what is tried again. */
+  /** From 0 up to 1: spreads the retries. */
   readonly random: () => number;
-  /** How the account signs in; left out: the API asks for no access token. */
+  /** Left out: the API requires no access token. */
   readonly accessTokens?: AccessTokens | undefined;
-  /** The state of the buckets when the last run ended, and where this run's is kept. */
-  readonly kept?: KeptQuota | undefined;
-  /** Pages of slices that are open, for the next run should this one die. */
+  /** Stores the state of the token buckets between runs. */
+  readonly kept?: PersistedQuota | undefined;
+  /** Stores the pages of open slices, so that the next run resumes after a crash. */
   readonly journal?: Journal | undefined;
-  /** Receives the events of the buckets, and of long waits; left out: nobody listens. */
+  /** Receives the events of the buckets, and of long waits. */
   readonly emit?: Emit | undefined;
 }
 
 /** A paged API as pipelines read it. */
 export interface PagedClient<Q extends Query, P extends ApiPage> {
   /**
-   * The pages of a query in order, through empty ones too, until there are no more; those that a dead run has received come
-   * from the journal.
+   * The pages of a query in order, through empty ones too, until there are no more. Pages that a dead run received come from
+   * the journal.
    *
    * @throws what `readPages` throws
    */
   pages(query: Q, reading: Reading<unknown>): AsyncGenerator<P, void>;
-  /** How fast an operation can be asked; undefined: as fast as it answers. */
+  /** The rate at which an operation accepts requests; undefined: not throttled. */
   pace(operation: string): Pace | undefined;
-  /** The windows of an operation that a dead run had begun to read, as far as they can be continued. */
+  /** The windows of an operation that a dead run had begun to read, and that can be resumed. */
   begun(operation: string): readonly Window[];
   /**
-   * Forgets the pages that dead runs have left, at the end of a run: of the operations that it asked for the pace of. What
-   * another run may continue stays.
+   * Removes the pages that dead runs left, at the end of a run: those of the operations whose pace it requested. Other
+   * operations' pages stay for another run.
    */
   sweep(): Promise<void>;
-  /** Forgets every page that isn't in the lake, those of this run too: they are another account's. */
+  /** Removes every page that isn't committed, those of this run too: they belong to another account. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
@@ -66,10 +66,10 @@ export function connectApi<Q extends Query, P extends ApiPage>(
   const operations = new Map(
     api.operations.map((name) => [
       name,
-      { queue: pacedQueue({ name, quota, clock, cursorLifeMs, kept, emit }), foundSize: new FoundSize() },
+      { queue: pacedQueue({ name, quota, clock, cursorLifeMs, kept, emit }), learnedSize: new LearnedPageSize() },
     ]),
   );
-  const operationOf = (name: string): { readonly queue: RequestQueue; readonly foundSize: FoundSize } => {
+  const operationOf = (name: string): { readonly queue: RequestQueue; readonly learnedSize: LearnedPageSize } => {
     const found = operations.get(name);
     if (found === undefined) throw new TypeError(`expected one of ${api.operations.join(', ')}, got ${name}`);
     return found;
@@ -84,9 +84,9 @@ export function connectApi<Q extends Query, P extends ApiPage>(
 
   return {
     pages: async function* (query, reading) {
-      const { foundSize } = operationOf(query.operation);
+      const { learnedSize } = operationOf(query.operation);
       yield* journal.recorded(query, reading, (recorded) =>
-        readPages(query, { api, request, clock, foundSize, asking: reading, ...recorded }),
+        readPages(query, { api, request, clock, learnedSize, requestOptions: reading, ...recorded }),
       );
     },
     pace: (operation) => {

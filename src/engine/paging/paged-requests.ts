@@ -6,26 +6,26 @@ import type { RequestCounts } from '../run/pipeline.js';
 import { ApiClient, type ApiClientOptions, type PagePosition, type ReceivedPage } from './api-client.js';
 import type { ApiPage, Query } from './paged-api.js';
 
-/** How a query's requests are sent. */
-export interface Asking {
-  /** Place among the requests that wait: the lowest number is sent first. */
+/** How the requests of a query are sent. */
+export interface RequestOptions {
+  /** Among the waiting requests: the lowest number is sent first. */
   readonly priority: number;
   readonly signal: AbortSignal;
   readonly counts: RequestCounts;
   readonly emit?: ((event: UpstreamEvent) => void) | undefined;
-  /** Another way to ask for what was refused without a reason: where it is refused too, yet another one is tried at once. */
+  /** Whether it is another form of a request that was refused without a reason: a second refusal is not retried. */
   readonly isGuess?: boolean;
 }
 
 /**
- * Asks for one page until it comes, or no further attempt is made.
+ * Requests one page, with retries.
  *
- * @throws ReadFailure then; the signal's reason, at once; what signing in fails with
+ * @throws ReadFailure after the last attempt; the signal's reason, at once; the errors of signing in
  */
 export type RequestPage<Q extends Query, P extends ApiPage> = (
   query: Q,
   position: PagePosition,
-  asking: Asking,
+  options: RequestOptions,
 ) => Promise<ReceivedPage<P>>;
 
 export interface PagedRequestOptions<Q extends Query, P extends ApiPage> extends ApiClientOptions<Q, P> {
@@ -60,7 +60,7 @@ export function pagedRequests<Q extends Query, P extends ApiPage>(
         emit?.({ event: 'request-answered', operation, seconds, bytes: body.length, requestId });
         return received;
       } catch (error) {
-        // The bucket hands out nothing before it knows what became of a request that follows a refusal.
+        // After a refusal the bucket waits for the outcome of one request.
         if (causeOf(error) !== 'throttled' || signal.aborted) queue?.failed();
         throw error;
       }

@@ -6,11 +6,11 @@ import { dayMs } from '../../core/windows.js';
 import type { JournalPage } from '../journal/journal.js';
 import { ReadFailure } from '../retry/read-failure.js';
 import type { PagePosition, ReceivedPage } from './api-client.js';
-import type { Asking, RequestPage } from './paged-requests.js';
-import { FoundSize, PageSize } from './page-size.js';
+import type { RequestOptions, RequestPage } from './paged-requests.js';
+import { LearnedPageSize, PageSize } from './page-size.js';
 import type { ApiPage, CursorRecovery, PagedApi, Query } from './paged-api.js';
 
-/** A page of a query as it was received. */
+/** A received page of a query. */
 export interface KnownPage<P> extends JournalPage {
   readonly page: P;
 }
@@ -18,35 +18,38 @@ export interface KnownPage<P> extends JournalPage {
 export interface PaginatorOptions<Q extends Query, P extends ApiPage> {
   readonly api: PagedApi<Q, P>;
   readonly request: RequestPage<Q, P>;
-  /** Its priority is another one with every page. */
-  readonly asking: Asking;
+  /** Its priority changes with every page. */
+  readonly requestOptions: RequestOptions;
   readonly clock: Clock;
-  /** What the operation's other queries have found out about its page size. */
-  readonly foundSize?: FoundSize;
-  /** The query's first pages, received earlier and without a gap: they aren't asked for again. */
+  /** The page size that the operation's other queries have learned. */
+  readonly learnedSize?: LearnedPageSize;
+  /** The query's first pages without a gap, received earlier: they aren't requested again. */
   readonly resume?: readonly KnownPage<P>[];
-  /** Takes every page that comes over the wire and is part of the answer, before it is handed on. */
+  /** Called with every newly received page of the query, before it is yielded. */
   readonly onPage?: (known: KnownPage<P>) => Promise<void> | void;
 }
 
-/** Pages without a result are normal, but so many in a row come from an API that runs in a circle. */
+/** Empty pages are normal, but more in a row mean that the API repeats itself. */
 const mostEmptyPages = 1000;
-/** Bytes of a query's pages, all of which are in memory: several times what the longest chain of an API is known to hold. */
+/** Bytes of a query's pages, all of which are in memory: several times the longest known chain of an API. */
 const mostBytes = 384 * 1024 * 1024;
-/** Times in a row that the position is found again and no page follows. */
+/** Recoveries of the position in a row without a page. */
 const mostRecoveries = 3;
 /** A cursor must last until its request is sent. */
 const cursorMarginMs = 30_000;
 
 /**
- * The pages of a query in order, through empty ones too, until one has no cursor. Every result is in them once, whatever
- * happens on the way: a page that is too large is asked for in smaller ones, and where a cursor has expired the position is
- * found again, as far as the API allows either.
+ * The pages of a query in order, through empty ones too, until one has no cursor. They contain every result once: a page that
+ * is too large is requested in smaller ones, and an expired cursor is recovered, as far as the API allows either.
  *
- * @throws ReadFailure, with the number of pages that came before: what the requests fail with; `cursor-expired` where the
- *   position can't be found again for certain; `loop` where a cursor comes a second time, also when its page is asked for
- *   again, or where more than 1,000 pages in a row are empty, or all of them more than 384 MB; `mistake`, before anything is asked, for a window that is
- *   longer than the API answers. The signal's reason when it aborts. What `onPage` throws.
+ * @throws ReadFailure, with the number of pages before it:
+ * - the failures of the requests
+ * - `cursor-expired` where the position can't be recovered for certain
+ * - `loop` where a cursor appears twice, also after its page was requested again; after more than 1,000 empty pages in a row,
+ *   or more than 384 MB in all
+ * - `mistake`, before any request, for a window longer than the API answers
+ *
+ * or the signal's reason, or an error of `onPage`
  */
 export async function* readPages<Q extends Query, P extends ApiPage>(
   query: Q,
@@ -56,7 +59,7 @@ export async function* readPages<Q extends Query, P extends ApiPage>(
   refuseLongWindow(api, query, clock.now());
   const paginator = new Paginator(query, options);
   for (const known of resume) paginator.accept(known);
-  // Before the known pages are handed on: where the position is lost, they will be read again anyway.
+  // Before the known pages are yielded: if the position is lost, all pages are read again.
   if (isCursorStale(resume, api.cursorLifeMs, clock.now())) await paginator.recover();
   for (const { page } of resume) yield page;
   for (let page = await paginator.next(); page !== undefined; page = await paginator.next()) yield page;
@@ -68,7 +71,7 @@ export function isCursorStale(pages: readonly KnownPage<unknown>[], cursorLifeMs
   return last !== undefined && now - last.receivedAt > cursorLifeMs - cursorMarginMs;
 }
 
-/** What the API answers with an empty page must never be asked: it would look like success. */
+/** Refuses a window that the API would answer with an empty page, which looks like success. */
 function refuseLongWindow<Q extends Query, P extends ApiPage>(api: PagedApi<Q, P>, query: Q, now: number): void {
   const { longestWindowMs = Infinity } = api;
   const { start, end } = api.windowOf(query, now) ?? { start: 0, end: 0 };
@@ -80,19 +83,19 @@ function refuseLongWindow<Q extends Query, P extends ApiPage>(api: PagedApi<Q, P
   throw new ReadFailure('mistake', code, message);
 }
 
-/** The pages of one query, as far as they have been read. */
+/** Reads the pages of one query. */
 class Paginator<Q extends Query, P extends ApiPage> {
   readonly #query: Q;
   readonly #options: PaginatorOptions<Q, P>;
   readonly #recovery: CursorRecovery<Q, P> | undefined;
   readonly #size: PageSize;
-  /** Cursors asked with, each with the number of its page. */
-  readonly #asked = new Map<string, number>();
+  /** Cursors of requests, each with the number of its page. */
+  readonly #requested = new Map<string, number>();
   #pages = 0;
   #emptyPages = 0;
   #bytes = 0;
   #isDone = false;
-  /** The page taken last, and its position. */
+  /** The last page, and its position. */
   #last: (PagePosition & { readonly page: P }) | undefined;
   /** The cursor of the next page; undefined: the query's first page is next. */
   #cursor: string | undefined;
@@ -100,25 +103,25 @@ class Paginator<Q extends Query, P extends ApiPage> {
   #cursorSize: number;
   /** The page size of the last page that had results. */
   #lastSize: number;
-  /** How often the position was found again since the last page came. */
+  /** Recoveries since the last page. */
   #recoveries = 0;
 
   constructor(query: Q, options: PaginatorOptions<Q, P>) {
-    const { api, foundSize = new FoundSize(), resume = [] } = options;
+    const { api, learnedSize = new LearnedPageSize(), resume = [] } = options;
     this.#query = query;
     this.#options = options;
     this.#recovery = api.recovery?.(query);
-    this.#size = new PageSize(api.pageSizes, foundSize, resume.at(-1)?.pageSize);
-    this.#cursorSize = this.#size.now;
-    this.#lastSize = this.#size.now;
+    this.#size = new PageSize(api.pageSizes, learnedSize, resume.at(-1)?.pageSize);
+    this.#cursorSize = this.#size.current;
+    this.#lastSize = this.#size.current;
   }
 
-  /** Takes in a page that is part of the answer. */
+  /** Records a page of the query. */
   accept({ page, cursor: asked, pageSize, body }: KnownPage<P>): void {
     const { results, cursor } = page;
     this.#pages++;
     this.#bytes += body.length;
-    if (asked !== undefined) this.#asked.set(asked, this.#pages);
+    if (asked !== undefined) this.#requested.set(asked, this.#pages);
     this.#last = { cursor: asked, pageSize, page };
     this.#recovery?.add(page);
     this.#cursor = cursor;
@@ -130,50 +133,50 @@ class Paginator<Q extends Query, P extends ApiPage> {
     this.#size.grow();
   }
 
-  /** The next page; undefined behind the last one. */
+  /** The next page; undefined after the last one. */
   async next(): Promise<P | undefined> {
-    if (!this.#isDone) await this.#leaveCircle();
+    if (!this.#isDone) await this.#refuseRepeatedPages();
     if (this.#isDone) return undefined;
     const known = await this.#receive();
     await this.#options.onPage?.(known);
-    this.#options.asking.counts.pages++;
+    this.#options.requestOptions.counts.pages++;
     this.accept(known);
     return known.page;
   }
 
-  /** Asks for the next page until it comes, in another way each time. */
+  /** Requests the next page, in another form after each failure. */
   async #receive(): Promise<KnownPage<P>> {
     for (;;) {
-      const position = { cursor: this.#cursor, pageSize: this.#size.now };
+      const position = { cursor: this.#cursor, pageSize: this.#size.current };
       try {
         const { page, headers, body } = await this.#ask(this.#query, position, this.#size.isGuess);
         return { ...position, page, headers, body, receivedAt: this.#options.clock.now() };
       } catch (error) {
         if (!(error instanceof ReadFailure)) throw error;
-        await this.#findAnotherWay(error, position.pageSize);
+        await this.#changeRequest(error, position.pageSize);
       }
     }
   }
 
-  /** Changes what is asked next after a failure, or throws the failure. */
-  async #findAnotherWay(failure: ReadFailure, pageSize: number): Promise<void> {
+  /** Changes the next request after a failure, or throws the failure. */
+  async #changeRequest(failure: ReadFailure, pageSize: number): Promise<void> {
     const { kind } = failure;
     if (kind === 'too-large') {
       if (!this.#size.shrink()) throw this.#failed(failure);
       return;
     }
-    // An API doesn't always say that a page is too large. A size that was good for the cursor isn't to blame.
+    // An API doesn't always report that a page is too large. The size that issued the cursor is not the cause.
     if (kind === 'invalid' && (this.#cursor === undefined || pageSize <= this.#cursorSize)) {
       if (this.#size.shrink()) return;
       if (this.#size.isGuess) throw this.#failed(failure);
     }
     if (this.#cursor === undefined) throw this.#failed(failure);
-    // Perhaps a cursor holds only for the size that it came with. A cursor that has just been found hasn't expired.
+    // A cursor may be valid only for the size that issued it. A cursor that was just recovered hasn't expired.
     const isExpired = kind === 'cursor-expired' && this.#recoveries === 0;
     const mayBeItsSize = kind === 'invalid' || kind === 'mistake' || kind === 'cursor-expired';
     if (!isExpired && mayBeItsSize && pageSize !== this.#cursorSize) {
       this.#size.fix(Math.min(pageSize, this.#cursorSize));
-      // For a larger size the position needn't be found again: the cursor is good for the size before.
+      // After a larger size no recovery is needed: the cursor is valid for the previous size.
       if (pageSize > this.#cursorSize) return;
     } else if (kind !== 'cursor-expired') throw this.#failed(failure);
     await this.recover(failure);
@@ -186,42 +189,42 @@ class Paginator<Q extends Query, P extends ApiPage> {
   }
 
   /**
-   * Finds the end of the received pages again, by another cursor.
+   * Finds another cursor for the end of the received pages.
    *
-   * @throws ReadFailure `cursor-expired` where that can't be done for certain, and what the requests fail with
+   * @throws ReadFailure `cursor-expired` where none is certain; the failures of the requests
    */
   async recover(failure?: ReadFailure): Promise<void> {
     if (this.#isDone) return;
-    if (this.#recovery === undefined) throw failure === undefined ? this.#lost(failure) : this.#failed(failure);
-    const pageSize = Math.min(this.#size.now, this.#lastSize);
+    if (this.#recovery === undefined) throw failure === undefined ? this.#lostCursor(failure) : this.#failed(failure);
+    const pageSize = Math.min(this.#size.current, this.#lastSize);
     const ask = async (query: Q, cursor?: string): Promise<P> => (await this.#ask(query, { cursor, pageSize })).page;
     const found =
       this.#recoveries === mostRecoveries
         ? undefined
         : await this.#recovery.find(ask).catch((error: unknown) => {
             if (!(error instanceof ReadFailure)) throw error;
-            // A cursor that dies between two requests, or pages that are too large now: not to be found in this way.
+            // Cursors that expire between two requests, and pages that are now too large, prevent a recovery.
             if (error.kind === 'cursor-expired' || error.kind === 'too-large') return undefined;
             throw this.#failed(error);
           });
-    if (found === undefined) throw this.#lost(failure);
+    if (found === undefined) throw this.#lostCursor(failure);
     this.#cursor = found.cursor;
     this.#cursorSize = pageSize;
     this.#recoveries++;
   }
 
   #ask(query: Q, position: PagePosition, isGuess = false): Promise<ReceivedPage<P>> {
-    const { request, asking } = this.#options;
-    return request(query, position, { ...asking, isGuess });
+    const { request, requestOptions } = this.#options;
+    return request(query, position, { ...requestOptions, isGuess });
   }
 
   /**
-   * Refuses pages that run in a circle, or are more than memory should hold. A cursor that comes a second time may have been a slip: where the same page has another
-   * one when it is asked again, it was.
+   * Refuses pages that repeat, or exceed the limit for memory. A repeated cursor may be a single wrong answer: the same page
+   * is requested again, and its new cursor counts.
    */
-  async #leaveCircle(): Promise<void> {
+  async #refuseRepeatedPages(): Promise<void> {
     const last = this.#last;
-    if (last !== undefined && this.#pageAskedBefore() !== undefined) {
+    if (last !== undefined && this.#pageRequestedBefore() !== undefined) {
       const { page } = await this.#ask(this.#query, last);
       const { api } = this.#options;
       if (isDeepStrictEqual(api.resultTexts(page), api.resultTexts(last.page))) {
@@ -230,7 +233,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
         this.#last = { ...last, page };
       }
     }
-    const before = this.#pageAskedBefore();
+    const before = this.#pageRequestedBefore();
     const isLarge = this.#bytes > mostBytes;
     if (before === undefined && this.#emptyPages <= mostEmptyPages && !isLarge) return;
     const got =
@@ -245,18 +248,18 @@ class Paginator<Q extends Query, P extends ApiPage> {
     throw new ReadFailure('loop', 'UPSTREAM_BODY', message, { pages: this.#pages });
   }
 
-  /** The number of the page that was asked with the next cursor before; a cursor that has just been found may be an old one. */
-  #pageAskedBefore(): number | undefined {
-    return this.#recoveries === 0 ? this.#asked.get(this.#cursor ?? '') : undefined;
+  /** The number of the page that the next cursor has requested before; undefined for a recovered cursor, which may be an old one. */
+  #pageRequestedBefore(): number | undefined {
+    return this.#recoveries === 0 ? this.#requested.get(this.#cursor ?? '') : undefined;
   }
 
-  /** A settlement or an order has no range that could be shorter. */
+  /** Empty for a settlement or an order, which has no range. */
   #orShorter(): string {
     const { api, clock } = this.#options;
     return api.windowOf(this.#query, clock.now()) === undefined ? '' : ', or with a shorter range';
   }
 
-  #lost(failure: ReadFailure | undefined): ReadFailure {
+  #lostCursor(failure: ReadFailure | undefined): ReadFailure {
     const message =
       `expected ${this.#query.operation} to continue after page ${this.#pages}, got an expired cursor, ` +
       `and the remaining pages cannot be found with certainty; run it again${this.#orShorter()}`;

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { excerpt } from '../retry/api-refusal.js';
 import type { Pace } from '../run/pipeline.js';
-import type { KeptQuota } from '../journal/persisted-quota.js';
+import type { PersistedQuota } from '../journal/persisted-quota.js';
 import { TokenBucket } from './token-bucket.js';
 
 export interface RequestQueueOptions {
@@ -11,14 +11,14 @@ export interface RequestQueueOptions {
   readonly bucket?: TokenBucket | undefined;
   /** Jobs that run at once: a whole number from 1 on, or Infinity. */
   readonly concurrency: number;
-  /** A job that has waited for so many milliseconds goes before more important ones. Left out: none does. */
+  /** A job that has waited for this many milliseconds precedes those of higher priority. Default: never. */
   readonly patienceMs?: number | undefined;
-  /** Takes the first rate that can't be meant, as it was named, and the rate that counts. */
+  /** Called with the first implausible rate of a header, and the rate that applies. */
   readonly onUnfitRate?: (named: string, rate: number) => void;
 }
 
-export interface JobOptions {
-  /** Place among the jobs that wait: the lowest number goes first, equal ones in the order of asking. */
+export interface QueuedJobOptions {
+  /** Among the waiting jobs: the lowest number first, equal ones in order of arrival. */
   readonly priority: number;
   readonly signal: AbortSignal;
 }
@@ -30,37 +30,37 @@ interface WaitingJob {
   readonly since: number;
 }
 
-/** Above every priority that a job can have been given. */
-const foremost = Number.MAX_VALUE;
+/** Higher than every priority of a job. */
+const topPriority = Number.MAX_VALUE;
 
-/** Of the time that an answer took, against what was known: one slow answer says little. */
+/** Weight of the newest answer in the average latency. */
 const newestShare = 0.2;
 
-/** Milliseconds; a timer takes anything longer for 1. */
+/** Milliseconds; Node runs longer timers after 1 ms. */
 const longestTimer = 2 ** 31 - 1;
 
-/** Whether slices are cut and opened by the quota, and pages kept for the next run: a faster one is never waited for. */
+/** Whether requests at a rate are worth saving: then slices follow the quota, and pages are journaled. */
 export function isWorthPacing(rate: number): boolean {
   return rate <= 100;
 }
 
 /**
- * Requests in the order of their importance, so many at once and no faster than the bucket allows: p-queue holds the
- * jobs, their order and their concurrency, the bucket paces the starts.
+ * Requests by priority, with limited concurrency and no faster than the bucket allows: p-queue manages the jobs, their order
+ * and their concurrency, the bucket paces the starts.
  *
- * A token is taken only while a job waits and there is room for it to run, and the job is chosen at the instant at
- * which the token is there: whoever came meanwhile and is more important gets it. So p-queue sees the waiting jobs through
- * a gate, which a token opens for one. Nobody waits for ever: what a job asks with may have a life of its own.
+ * A token is taken only while a job waits and a slot is free. The job is chosen when the token is available, so that a later
+ * job of higher priority gets it. So p-queue sees the waiting jobs through a gate, which a token opens for one job. A job that
+ * has waited for `patienceMs` gets the next token, as its cursor may expire.
  */
 export class RequestQueue {
   readonly #queue: PQueue<Jobs>;
   readonly #gate: Gate;
   readonly #concurrency: number;
   readonly #bucket: TokenBucket | undefined;
-  /** One for each job that waits, in the order of asking: aborting it takes the job out of p-queue. */
+  /** One for each waiting job, in order of arrival: aborting it removes the job from p-queue. */
   readonly #waiting = new Map<AbortController, WaitingJob>();
   readonly #patienceMs: number;
-  /** Ends the sleep before the next token, while there is one. */
+  /** Ends the sleep until the next token; undefined without a sleep. */
   #alarm: AbortController | undefined;
   #jobs = 0;
   #latency: number | undefined;
@@ -74,46 +74,46 @@ export class RequestQueue {
     this.#patienceMs = patienceMs;
     this.#gate = { slots: bucket === undefined ? Infinity : 0 };
     this.#queue = new PQueue({ concurrency, queueClass: jobsBehind(this.#gate) });
-    // A job has ended, or one that waited was given up.
+    // A job has ended, or a waiting one was aborted.
     this.#queue.on('next', () => {
       this.#startJobs();
     });
   }
 
-  /** How fast requests can be sent, and how fast they are answered; undefined: as fast as they are answered. */
+  /** The rate of requests, and their latency; undefined: not throttled. */
   pace(): Pace | undefined {
     const bucket = this.#bucket;
     if (bucket === undefined || !isWorthPacing(bucket.rate)) return undefined;
     return { rate: bucket.rate, burst: bucket.burst, level: bucket.level(), latency: this.#latency };
   }
 
-  /** Takes in that a request was granted, and its whole answer there after so many seconds. */
+  /** Records a granted request, and the seconds to its complete answer. */
   answered(seconds: number): void {
     const before = this.#latency ?? seconds;
     this.#latency = before + (seconds - before) * newestShare;
     this.#bucket?.granted();
-    this.#lookAgain();
+    this.#restart();
   }
 
-  /** Takes in that the upstream refused a request for the quota, and that none is to be sent for so long. */
+  /** Records a throttled request: none is sent for `waitMs`. */
   refused(waitMs: number): void {
     this.#bucket?.refused(waitMs);
-    this.#lookAgain();
+    this.#restart();
   }
 
-  /** Takes in that a request failed for another reason. */
+  /** Records a request that failed for another reason. */
   failed(): void {
     this.#bucket?.failed();
-    this.#lookAgain();
+    this.#restart();
   }
 
-  /** Takes the rate that an answer's header names, as far as it can be meant; undefined: it names none. */
+  /** Applies the rate of an answer's header, limited to plausible rates; undefined: no header. */
   takeNamedRate(header: string | undefined): void {
     if (header === undefined || this.#bucket === undefined) return;
     const { rate, isFit } = readNamedRate(header);
     if (rate !== undefined) {
       this.#bucket.setRate(rate);
-      this.#lookAgain();
+      this.#restart();
     }
     if (isFit) return;
     this.#onUnfitRate?.(header, this.#bucket.rate);
@@ -121,13 +121,12 @@ export class RequestQueue {
   }
 
   /**
-   * Runs the job when its turn has come and returns what it returns. Every call takes one token, so that a retry is
-   * a call of its own. Once started the job keeps its slot until it has settled: it is up to the job to end when
-   * the signal aborts.
+   * Runs the job in its turn and returns its result. Every call takes one token, so that a retry is a separate call. A started
+   * job occupies its slot until it has settled, and must end when the signal aborts.
    *
-   * @throws what the job throws; the signal's reason when it aborts before the job was started
+   * @throws what the job throws; the signal's reason when it aborts before the job has started
    */
-  async run<T>(job: (signal: AbortSignal) => Promise<T>, { priority, signal }: JobOptions): Promise<T> {
+  async run<T>(job: (signal: AbortSignal) => Promise<T>, { priority, signal }: QueuedJobOptions): Promise<T> {
     signal.throwIfAborted();
     const waiting = new AbortController();
     const endWait = (): void => {
@@ -143,7 +142,7 @@ export class RequestQueue {
     const id = String(this.#jobs++);
     this.#waiting.set(waiting, { id, since: this.#bucket?.clock.now() ?? 0 });
     signal.addEventListener('abort', giveUp, { once: true });
-    // p-queue gets the signal of the wait only: it would give away the slot of a job that is still on its way to end.
+    // p-queue gets the signal of the wait only: with the job's signal it would free the slot before the job has ended.
     const result = this.#queue.add(
       () => {
         endWait();
@@ -159,13 +158,13 @@ export class RequestQueue {
     }
   }
 
-  /** The bucket has changed: what it hands out now is for the jobs that wait already too. */
-  #lookAgain(): void {
+  /** Called after a change of the bucket, which may allow waiting jobs to start. */
+  #restart(): void {
     this.#stopSleeping();
     this.#startJobs();
   }
 
-  /** Starts the most important jobs as long as there are tokens and room for them, and comes back when there is a token. */
+  /** Starts the jobs of highest priority while there are tokens and slots, and sleeps until the next token. */
   #startJobs(): void {
     const bucket = this.#bucket;
     if (bucket === undefined || this.#alarm !== undefined) return;
@@ -176,19 +175,20 @@ export class RequestQueue {
       }
       this.#promoteImpatient(bucket.clock.now());
       this.#gate.slots = 1;
-      // Setting it makes p-queue look for jobs that may start.
+      // The setter makes p-queue start jobs.
       this.#queue.concurrency = this.#concurrency;
       this.#gate.slots = 0;
     }
   }
 
-  /** Puts the job that has waited longest before all others, if that was too long. */
+  /** Gives the longest waiting job top priority once it has waited for `patienceMs`. */
   #promoteImpatient(now: number): void {
     const [longest] = this.#waiting.values();
-    if (longest !== undefined && now - longest.since >= this.#patienceMs) this.#queue.setPriority(longest.id, foremost);
+    if (longest !== undefined && now - longest.since >= this.#patienceMs)
+      this.#queue.setPriority(longest.id, topPriority);
   }
 
-  /** Timers can be early, and none lasts longer than 24 days: what follows the sleep looks at the clock anew. */
+  /** Timers can be early, and last at most 24 days: `#startJobs` checks the clock after the sleep. */
   #sleep(ms: number): void {
     const alarm = new AbortController();
     this.#alarm = alarm;
@@ -199,7 +199,7 @@ export class RequestQueue {
         this.#startJobs();
       },
       (error: unknown) => {
-        // Its end by `#stopSleeping` is no failure.
+        // Aborted by `#stopSleeping`.
         if (this.#alarm !== alarm) return;
         this.#alarm = undefined;
         const failed = [...this.#waiting.keys()];
@@ -216,7 +216,7 @@ export class RequestQueue {
   }
 }
 
-/** How many of the waiting jobs may start. */
+/** Limits how many waiting jobs may start. */
 interface Gate {
   slots: number;
 }
@@ -224,7 +224,7 @@ interface Gate {
 type Jobs = Queue<RunFunction, QueueAddOptions>;
 type RunFunction = () => Promise<unknown>;
 
-/** p-queue's own order of jobs, of which it sees as many as the gate has slots. */
+/** p-queue's priority queue, which shows it as many jobs as the gate has slots. */
 function jobsBehind(gate: Gate): new () => Jobs {
   return class implements Jobs {
     readonly #jobs = new PriorityQueue();
@@ -257,26 +257,26 @@ function jobsBehind(gate: Gate): new () => Jobs {
 }
 
 export interface PacedQueueOptions {
-  /** Of the operation: its bucket is kept and told of by it. */
+  /** Of the operation: identifies its bucket in the persisted state and in events. */
   readonly name: string;
   /** Undefined: not throttled. */
   readonly quota: { readonly rate: number; readonly burst: number } | undefined;
   readonly clock: Clock;
-  /** How long a cursor is accepted: nobody waits for that long. */
+  /** How long a cursor is accepted: no request may wait that long. */
   readonly cursorLifeMs: number;
-  /** The state of the bucket when the last run ended, and where this one's is kept. */
-  readonly kept: KeptQuota | undefined;
-  /** Receives the events of the bucket; undefined: nobody listens. */
+  /** Stores the state of the bucket between runs. */
+  readonly kept: PersistedQuota | undefined;
+  /** Receives the events of the bucket. */
   readonly emit: Emit | undefined;
 }
 
-/** Requests of one operation under way at once: as many as slices are open at the most. */
+/** Concurrent requests of one operation: the maximum of open slices. */
 const concurrency = 20;
 
-/** Seconds by which a request may overtake the one before it on its way, and tokens that this costs at the most. */
+/** Seconds by which a request may overtake the previous one on the network, and the most tokens that this costs. */
 const overtaking = { seconds: 0.6, tokens: 3 };
 
-/** The queue of an operation's requests, with a bucket that is kept between runs. */
+/** The queue of an operation's requests, with a bucket that is persisted between runs. */
 export function pacedQueue({ name, quota, clock, cursorLifeMs, kept, emit }: PacedQueueOptions): RequestQueue {
   if (quota === undefined) return new RequestQueue({ concurrency });
   const bucket: TokenBucket = new TokenBucket({
@@ -298,13 +298,13 @@ export function pacedQueue({ name, quota, clock, cursorLifeMs, kept, emit }: Pac
   return new RequestQueue({ concurrency, bucket, patienceMs: cursorLifeMs / 4, onUnfitRate });
 }
 
-/** Requests a second between which a rate that the service names is taken: one in 200 s is below all that it is known for. */
+/** Requests a second: the limits of a plausible rate. One in 200 s is below all known rates of the service. */
 const least = 0.005;
 const most = 10_000;
 
 /**
- * Reads the rate that an answer names. One that is too low would stop a run for years, one that is too high is no quota:
- * the nearest rate that is taken counts (`isFit`: the one that was named). What isn't a number above 0 changes nothing.
+ * Reads the rate of an answer's header. Too low a rate would stop a run for years, too high a rate is no quota: the nearest
+ * limit applies (`isFit`: the rate itself). A text that isn't a positive number has no rate.
  */
 export function readNamedRate(header: string): { rate: number | undefined; isFit: boolean } {
   const named = header.trim() === '' ? NaN : Number(header);

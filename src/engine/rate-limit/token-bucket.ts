@@ -1,46 +1,46 @@
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 
-/** How much slower a bucket gets with each refusal, how slow at most, and how fast it comes back with each good answer. */
+/** The factor of the rate after each refusal, its minimum, and the factor after each granted request. */
 const slowing = { factor: 0.5, least: 1 / 16, recovery: 1.25 };
 
 export interface TokenBucketOptions {
-  /** Tokens that come back each second: above 0. */
+  /** Tokens refilled each second: above 0. */
   readonly rate: number;
   /** Tokens that a full bucket holds: a whole number from 1 on. */
   readonly burst: number;
   readonly clock: Clock;
-  /** `state` of an earlier bucket, to go on where it left off. Left out: full. */
+  /** `state` of an earlier bucket, to continue from. Left out: full. */
   readonly state?: number | undefined;
   /**
-   * Tokens, or a part of one, that stay in the upstream's bucket: requests take now more, now less time to get there, and
-   * one that overtakes its turn would be refused. Default 0; the bucket holds one token at least.
+   * Tokens that stay in the upstream's bucket, also fractions: the network delay varies, and a request that arrives early
+   * would be refused. Default 0; the bucket holds at least one token.
    */
   readonly reserve?: number | undefined;
-  /** Called when a token was taken, or the rate has changed: `state` is another one then. */
+  /** Called after a token was taken, or the rate has changed: `state` is different then. */
   readonly changed?: (() => void) | undefined;
 }
 
-/** A nanosecond: a rate such as 0.3 has no exact double, and must not cost a millisecond for that. */
+/** A nanosecond: the rounding error of a rate such as 0.3 must not cost a millisecond. */
 const grain = 1e-6;
 
 /**
  * A token bucket (GCRA): `burst` tokens at once, then one each `1000 / rate` ms, each at the first whole millisecond at which it
- * is there (specification, section 8). Who waits for them is the queue's.
+ * is available (specification, section 8). The queue does the waiting.
  *
- * Nothing is counted by ticks. Since `#origin`, when the bucket was full for the last time, `#spent` tokens were taken,
- * and when the next one is there follows from these two by one division, so that no rounding adds up.
+ * Nothing is counted by ticks. Since `#origin`, when the bucket was last full, `#spent` tokens were taken. The time of the next
+ * token follows from these two by one division, so that rounding errors don't add up.
  */
 export class TokenBucket {
   readonly burst: number;
   readonly clock: Clock;
   readonly #changed: () => void;
-  /** Tokens a second as the upstream names them, and as they are handed out: fewer after refusals. */
+  /** Tokens a second that the upstream states, and the present rate: lower after refusals. */
   #named: number;
   #rate: number;
-  /** Before it no token is handed out, whatever the bucket holds. */
+  /** No token is issued before this time. */
   #pausedUntil = -Infinity;
-  /** Refusals in a row, those of one spell of waiting counted once. */
+  /** Refusals in a row; those during one pause count once. */
   #refusals = 0;
   #isProbing = false;
   #origin: number;
@@ -57,34 +57,34 @@ export class TokenBucket {
     this.#named = checkedRate(rate);
     this.#rate = this.#named;
     this.#origin = this.#now();
-    // As if all that is missing had been taken just now. A state that is long past stands for a full bucket.
+    // The missing tokens count as taken just now. A state in the past means a full bucket.
     this.#spent = state === undefined ? 0 : (Math.max(0, Math.ceil(state) - this.#origin) * this.#rate) / 1000;
   }
 
-  /** The one number to keep between runs: when the bucket is full (again), in whole milliseconds since 1970. */
+  /** The number to persist between runs: when the bucket is full, in whole milliseconds since 1970. */
   get state(): number {
     return this.#origin + this.#msFor(this.#spent);
   }
 
-  /** Tokens a second that are handed out at present. */
+  /** The present rate, in tokens a second. */
   get rate(): number {
     return this.#rate;
   }
 
-  /** Tokens that are there now, with the fraction of the one that is coming: 0 to `burst`. */
+  /** Available tokens, with the fraction of the next one: 0 to `burst`. */
   level(): number {
     const missing = this.#missingAt(this.#refill());
     return Math.min(this.burst, Math.max(0, this.burst - missing));
   }
 
-  /** When a token is there: now, or the first whole millisecond (since 1970) after it. */
+  /** When a token is available: now, or at a later whole millisecond since 1970. */
   nextTokenAt(): number {
     const now = this.#refill();
     return Math.max(now, this.#pausedUntil, this.#origin + this.#msFor(this.#spent + 1 - this.burst));
   }
 
   /**
-   * Changes the tokens a second; the tokens that are there stay.
+   * Changes the upstream's rate; the available tokens stay.
    *
    * @throws LedgerlakeError USAGE for a rate that isn't a finite number above 0
    */
@@ -96,10 +96,9 @@ export class TokenBucket {
   }
 
   /**
-   * The upstream had no token where there should have been one. One refusal is taken for a slip: nothing is handed out for
-   * so many milliseconds. From the second one in a row on, what the bucket seems to hold isn't there: it is empty, and hands
-   * out half as much as before. What else is under way is refused with it, and counts no second time. After a refusal one
-   * token is handed out and no other, until `refused`, `granted` or `failed` says what became of its request.
+   * Records a refusal by the upstream. The first one pauses the bucket for `waitMs`. From the second in a row on the bucket is
+   * also emptied, and its rate halved. Refusals of concurrent requests, during the pause, count once. After a refusal only one
+   * token is issued, until `refused`, `granted` or `failed` reports the outcome of its request.
    */
   refused(waitMs: number): void {
     const now = this.#refill();
@@ -116,14 +115,14 @@ export class TokenBucket {
     this.#handOut(rate);
   }
 
-  /** The upstream took a request: after refusals, tokens come a little faster again, until it is the rate that was named. */
+  /** Records a granted request: after refusals the rate recovers, up to the upstream's. */
   granted(): void {
     if (this.clock.now() >= this.#pausedUntil) this.#refusals = 0;
     this.#isProbing = false;
     if (this.#rate < this.#named) this.#handOut(Math.min(this.#named, this.#rate * slowing.recovery));
   }
 
-  /** A request failed for another reason than the quota: the next one finds out. */
+  /** Records a request that failed for a reason other than the quota: the next one is the probe. */
   failed(): void {
     this.#isProbing = false;
   }
@@ -136,12 +135,12 @@ export class TokenBucket {
     this.#changed();
   }
 
-  /** Whether one request finds out after a refusal whether it is over, and what became of it isn't known: no other one starts. */
+  /** Whether the outcome of the first request after a refusal is pending: no other one starts. */
   get isProbing(): boolean {
     return this.#isProbing;
   }
 
-  /** Takes the token that is there; false where none is to be had yet. */
+  /** Takes a token; false where none is available. */
   take(): boolean {
     if (this.#isProbing || this.nextTokenAt() > this.#now()) return false;
     this.#spent += 1;
@@ -150,16 +149,16 @@ export class TokenBucket {
     return true;
   }
 
-  /** Brings `#origin` up to date and returns the time. */
+  /** Updates `#origin` and returns the time. */
   #refill(): number {
     const now = this.#now();
-    // A clock that was set back: as far as anyone can tell, no time has gone by.
+    // The clock was set back: no time counts as elapsed.
     if (now < this.#origin) this.#origin = now;
     if (this.state <= now) {
       this.#origin = now;
       this.#spent = 0;
     } else if (this.state > now + this.#msFor(this.burst) + 1) {
-      // Emptier than empty, by a clock that was ahead once: empty is the worst that it can be.
+      // The clock was ahead earlier: the bucket is at worst empty.
       this.#origin = now;
       this.#spent = this.burst;
     }
@@ -174,7 +173,7 @@ export class TokenBucket {
     return Math.floor(this.clock.now());
   }
 
-  /** The whole milliseconds within which so many tokens come back. */
+  /** Whole milliseconds to refill this many tokens. */
   #msFor(tokens: number): number {
     return Math.ceil((tokens * 1000) / this.#rate - grain);
   }

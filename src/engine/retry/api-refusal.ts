@@ -2,53 +2,53 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { printable, wholeCharacters } from '../../core/printable.js';
 
 /**
- * Why an attempt gave no page, as far as what to do about it differs. An API says most of it in words only: status 400 with
- * the code `InvalidInput` stands for at least six of these.
+ * Why an attempt returned no page; each cause is handled differently. An API states most causes only in the message: status
+ * 400 with the code `InvalidInput` means at least six of them.
  */
 export type Cause =
-  /** The quota is used up, or the API says so. */
+  /** The API reports that the quota is used up. */
   | 'throttled'
-  /** Transient: the API, or the way to it, failed; the same request may succeed later. */
+  /** Transient: the API or the network failed; the same request may succeed later. */
   | 'fault'
   /** Something other than the API answered: a web page, a redirect. */
   | 'stranger'
   /** No connection that speaks HTTP was made. */
   | 'no-connection'
-  /** The cursor is too old, or unknown by now. */
+  /** The cursor is too old, or unknown. */
   | 'cursor-expired'
   /** The page is larger than the API can send. */
   | 'too-large'
   /** The dates are further apart than the API allows. */
   | 'window-too-long'
-  /** A date bound isn't far enough in the past yet, by the API's clock. */
+  /** A date bound is too recent by the API's clock. */
   | 'bound-too-late'
-  /** A refusal without a reason that is known: sometimes it passes. */
+  /** A refusal for an unknown reason, sometimes transient. */
   | 'invalid'
-  /** The access token has expired, as the API says. */
+  /** The API reports that the access token has expired. */
   | 'access-expired'
   /** The API refused the access token. */
   | 'access-refused'
-  /** Permanent: no access, and no access token that could be renewed. */
+  /** Permanent: no access, and no access token to renew. */
   | 'denied'
-  /** There is no such group or order. */
+  /** The group or order doesn't exist. */
   | 'unknown-subject'
   /** Permanent: the request breaks the rules. */
   | 'mistake'
-  /** Not the API's: a signal's reason, a failed sign-in, an error of this program. */
+  /** Not from the API: a signal's reason, a failed sign-in, an error of this program. */
   | 'other';
 
-/** How an API reads a refusal. */
+/** The interpretation of a refusal. */
 export interface RefusalMeaning {
   readonly refusalCause: Cause;
   /** For people, in a line. */
   readonly message: string;
-  /** No attempt is made before so many milliseconds have passed: then what was refused may be accepted. */
+  /** Milliseconds before which the request would be refused again. */
   readonly leastPauseMs?: number | undefined;
-  /** A sentence that the message ends with once no more attempts are made. */
+  /** The last sentence of the message after the last attempt. */
   readonly advice?: string | undefined;
 }
 
-/** The answer that refused a request, without any of our secrets. */
+/** The answer that refused a request; secrets are redacted. */
 export interface RefusedAnswer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -57,28 +57,28 @@ export interface RefusedAnswer {
   readonly path: string;
   /** Left out: GET. */
   readonly method?: 'GET' | 'POST';
-  /** The id that the API gave to the request. */
+  /** The API's id of the request. */
   readonly requestId: string | undefined;
-  /** Whether the request asked for a page behind the first. */
+  /** Whether the request was for a page after the first. */
   readonly hadCursor: boolean;
   /** Whether the request carried an access token. */
   readonly signedIn: boolean;
-  /** The API's clock less ours, in milliseconds and good to about a second; undefined where it gave no date. */
+  /** The API's clock minus ours, in milliseconds, exact to about a second; undefined without a date. */
   readonly skewMs: number | undefined;
-  /** When it came, by the API's clock: milliseconds since 1970. */
+  /** When it was received, by the API's clock: milliseconds since 1970. */
   readonly receivedAt: number;
 }
 
-/** UPSTREAM_STATUS: an answer whose status isn't 200, with what the retry policy has to know of it. */
+/** UPSTREAM_STATUS: an answer with a status other than 200, with the data that the retry policy uses. */
 export class ApiRefusal extends LedgerlakeError {
-  /** Why the request was refused: statuses and codes mean other things with every API. */
+  /** Each API has its meanings of statuses and codes. */
   readonly refusalCause: Cause;
   readonly requestId: string | undefined;
-  /** The wait that the API asks for (`Retry-After`), in milliseconds. */
+  /** The API's `Retry-After`, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   readonly leastPauseMs: number;
   readonly advice: string;
-  /** Whether the body is a web page: a proxy in between answered, and not the API. */
+  /** Whether the body is a web page: a proxy answered instead of the API. */
   readonly isWebPage: boolean;
 
   constructor({ refusalCause, message, leastPauseMs = 0, advice = '' }: RefusalMeaning, answer: RefusedAnswer) {
@@ -109,24 +109,24 @@ export class WebPage extends LedgerlakeError {
   }
 }
 
-/** A text with each NextToken shortened: they are long, and mean nothing to people. */
+/** A text with each NextToken shortened. */
 export function withCutToken(text: string): string {
   return text.replace(/(NextToken=[^&\s]{12})[^&\s]+/gi, '$1…');
 }
 
-/** Whether a body is a web page instead of JSON, which can't begin like one. */
+/** Whether a body is a web page. JSON can't begin with `<`. */
 export function isHtml(body: Uint8Array): boolean {
   return new TextDecoder().decode(body.subarray(0, 64)).trimStart().startsWith('<');
 }
 
 /** The beginning of a text from outside, on one line. */
 export function excerpt(text: string, length = 200): string {
-  // Control characters too: what a server sends must not control a terminal.
+  // Control characters too: a server must not control a terminal.
   const line = printable(text.replaceAll(/[\s\p{Control}]+/gu, ' ').trim());
   return line.length > length ? `${wholeCharacters(line, length)}…` : line;
 }
 
-/** `Retry-After` in milliseconds from `now` on, which is by the API's clock; undefined where it names neither seconds nor a date. */
+/** `Retry-After` in milliseconds from `now`, by the API's clock; undefined unless it states seconds or a date. */
 function retryAfterMs(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const trimmed = text.trim();

@@ -1,35 +1,35 @@
 import { LedgerlakeError, type ErrorCode } from '../../core/errors.js';
-import type { Verdict } from '../run/pipeline.js';
+import type { SliceVerdict } from '../run/pipeline.js';
 import { excerpt, withCutToken } from './api-refusal.js';
 
-/** Why reading a slice was given up, once everything that may help was tried. Its slice stays open, and the others go on. */
+/** Why a slice could not be read after all retries. It stays open, and the other slices continue. */
 type SliceFailureKind =
-  /** The pages can't be continued: read the slice again from its beginning, or split it. */
+  /** The pages can't be resumed: the slice is read again from its beginning, or split. */
   | 'cursor-expired'
-  /** Not even the smallest page is small enough. */
+  /** The smallest page is still too large. */
   | 'too-large'
   /** The slice must be split. */
   | 'window-too-long'
-  /** Refused again and again without a reason that is known; a smaller slice may be accepted. */
+  /** Refused repeatedly for an unknown reason; a smaller slice may be accepted. */
   | 'invalid'
-  /** A date bound isn't far enough in the past by the API's clock; an earlier part of the slice may be accepted. */
+  /** A date bound is too recent by the API's clock; an earlier part of the slice may be accepted. */
   | 'bound-too-late'
-  /** Throttled for a long time; a request of another slice may get through. */
+  /** Throttled for a long time; a request of another slice may succeed. */
   | 'throttled'
-  /** The API failed on this again and again. */
+  /** The API failed repeatedly. */
   | 'fault'
-  /** The pages don't come to an end. */
+  /** The pages don't end. */
   | 'loop'
-  /** It failed not long ago, and it is too soon to try again. */
+  /** It failed recently, and isn't due for a retry. */
   | 'known'
-  /** No such group or order. */
+  /** The group or order doesn't exist. */
   | 'unknown-subject'
-  /** The API gave it an id that can't be part of a request. */
+  /** Its id can't be part of a request. */
   | 'unaskable';
 
 /**
- * The same where the run ends: no slice can be read where the credentials don't give access (`denied`) or the API can't be
- * reached, and a request that breaks the API's rules (`mistake`) is a fault of this program, which would be repeated.
+ * Failures that end the run: no slice can be read without access (`denied`) or a connection, and a request that breaks the
+ * API's rules (`mistake`) is an error of this program.
  */
 const fatal = ['denied', 'unreachable', 'mistake'] as const;
 
@@ -41,11 +41,11 @@ interface FailureOptions {
   readonly details?: string | undefined;
   /** Attempts at the last request. */
   readonly tries?: number;
-  /** Pages that were received before. */
+  /** Pages received before. */
   readonly pages?: number;
 }
 
-/** What reading failed of. Its code, status and details are those of the last attempt's error, its `cause`. */
+/** The failure to read a query. Code, status and details are those of the last attempt's error, its `cause`. */
 export class ReadFailure extends LedgerlakeError {
   readonly kind: FailureKind;
   readonly tries: number;
@@ -68,7 +68,7 @@ export class ReadFailure extends LedgerlakeError {
     return (fatal as readonly string[]).includes(this.kind);
   }
 
-  /** The same failure, of another kind, after other pages, or with sentences before its message that say why. */
+  /** A copy with another kind or page count, or with an explanation before its message. */
   with({ kind = this.kind, why = '', pages = this.pages }: { kind?: FailureKind; why?: string; pages?: number }) {
     const { code, message, cause, status, details, tries } = this;
     const known = why === '' ? message : `${why} ${message}`;
@@ -76,7 +76,7 @@ export class ReadFailure extends LedgerlakeError {
   }
 }
 
-/** The failure that the last attempt's error leads to. `advice`: a sentence that its message ends with. */
+/** The failure of the last attempt's error. `advice`: the last sentence of the message. */
 export function failureFrom(kind: FailureKind, error: LedgerlakeError, tries: number, advice: string): ReadFailure {
   const { code, status, details } = error;
   const tried = tries > 1 ? `Tried ${tries} times.` : '';
@@ -84,7 +84,7 @@ export function failureFrom(kind: FailureKind, error: LedgerlakeError, tries: nu
   return new ReadFailure(kind, code, message, { cause: error, status, details, tries });
 }
 
-/** A message, which has no full stop of its own, and the sentences behind it that aren't empty. */
+/** A message, and the sentences after it that aren't empty. */
 function sentences(message: string, ...more: readonly string[]): string {
   const others = more.filter((sentence) => sentence !== '');
   if (others.length === 0) return message;
@@ -92,12 +92,12 @@ function sentences(message: string, ...more: readonly string[]): string {
 }
 
 /**
- * What becomes of a slice that fails with this.
+ * The verdict on a slice that failed with an error.
  *
- * @param remedies what may help a slice that would be left open otherwise
+ * @param remedies verdicts by failure kind; the default is `skip`
  */
-export function readVerdict(error: unknown, remedies: Partial<Record<FailureKind, Verdict>>): Verdict {
-  // A window that came back empty and would replace rows: the others go on.
+export function readVerdict(error: unknown, remedies: Partial<Record<FailureKind, SliceVerdict>>): SliceVerdict {
+  // An empty window would replace rows: the others continue.
   if (error instanceof LedgerlakeError && error.code === 'UPSTREAM_EMPTY') return 'skip';
   return error instanceof ReadFailure && !error.endsRun ? (remedies[error.kind] ?? 'skip') : 'abort';
 }

@@ -6,19 +6,19 @@ import { neverConnected } from '../http/transport-failure.js';
 import { ApiRefusal, WebPage, type Cause } from './api-refusal.js';
 import { failureFrom, type FailureKind } from './read-failure.js';
 
-/** How a request that failed for one cause is retried. */
+/** How a failed request is retried, by cause. */
 export interface RetryRule {
-  /** What the request fails with when no more attempts are made. */
+  /** The failure after the last attempt. */
   readonly kind: FailureKind;
   /** Attempts after the first one, at most. */
   readonly retries: number;
-  /** No attempt is made later than this many milliseconds after the cause was first met. */
+  /** Milliseconds from the first occurrence of the cause to the last attempt. */
   readonly withinMs: number;
-  /** The longest pause before the second attempt; it doubles with each further one … */
+  /** The longest pause before the second attempt; it doubles with each further one. */
   readonly firstPauseMs: number;
-  /** … up to this. */
+  /** The upper limit of the pauses. */
   readonly longestPauseMs: number;
-  /** The second attempt is made at once. */
+  /** The second attempt has no pause. */
   readonly isImmediate?: true;
 }
 
@@ -35,23 +35,23 @@ function permanent(kind: FailureKind): RetryRule {
 }
 
 /**
- * Which request is sent again, how often, for how long, and with which pauses. What is permanent here may still be asked in
- * another way: the paginator handles expired cursors and pages that are too large.
+ * Which requests are retried, how often, for how long, and with which pauses. The paginator handles some permanent causes:
+ * expired cursors and pages that are too large.
  */
 export const retryRules: RetryRules = {
-  /** For minutes on end, without a reason that is given. */
+  /** Throttling can last for minutes. */
   throttled: retry('throttled', Infinity, 30 * minute, 2000, minute),
   fault: retry('fault', 7, 20 * minute, 2000, minute),
   stranger: retry('fault', 7, 20 * minute, 2000, minute),
   'no-connection': retry('unreachable', 7, 20 * minute, 2000, minute),
-  /** A stranger, or no connection, where the API hasn't answered once: the address is probably wrong. */
+  /** `stranger` or `no-connection` before the API's first answer: the address is probably wrong. */
   'never-there': retry('unreachable', 2, minute, 1000, 2000),
   invalid: retry('invalid', 3, 20 * minute, 1000, 4000),
-  /** The pause lasts until the API's clock accepts the bound, if that isn't later than this. */
+  /** The pause lasts until the API's clock accepts the bound, within this limit. */
   'bound-too-late': retry('bound-too-late', 5, 10 * minute, 10_000, 2 * minute),
-  /** With another access token; a little later where the API doesn't know that one yet. */
+  /** With another access token; later attempts allow for an API that doesn't know it yet. */
   'access-expired': { ...retry('denied', 3, 10 * minute, 2000, 8000), isImmediate: true },
-  /** Once more, with another access token. */
+  /** One retry, with another access token. */
   'access-refused': retry('denied', 1, Infinity, 0, 0),
   denied: permanent('denied'),
   'cursor-expired': permanent('cursor-expired'),
@@ -71,34 +71,34 @@ export interface RetryPolicyOptions {
 export interface RetriedRequest<T> {
   readonly operation: string;
   readonly signal: AbortSignal;
-  /** Another way to ask for what was refused without a reason: such a refusal is not retried, as yet another way is left. */
+  /** Whether it is another form of a request that was refused without a reason: a second refusal is not retried. */
   readonly isGuess: boolean;
-  /** Makes one attempt; `attempt` counts from 1, `after` is what the one before failed of. */
+  /** Makes one attempt; `attempt` counts from 1, `after` is the cause of the previous failure. */
   send(attempt: number, after: Cause | null): Promise<T>;
-  /** Takes each attempt that failed, before the pause. */
+  /** Called after each failed attempt, before the pause. */
   failed(attempt: FailedAttempt): void;
 }
 
 export interface FailedAttempt {
   readonly cause: Cause;
   readonly error: LedgerlakeError;
-  /** When this request first met the cause: milliseconds since 1970. */
+  /** First occurrence of the cause for this request: milliseconds since 1970. */
   readonly since: number;
-  /** Whether the request is given up; else it is sent again after `pauseMs`. */
+  /** Whether it was the last attempt; otherwise the next one follows after `pauseMs`. */
   readonly isLast: boolean;
   readonly pauseMs: number;
 }
 
 /**
- * Sends requests of one API again, by cause, as the rules say: each attempt is a request of its own, for a token of the quota.
- * Between two attempts a request has no slot in the queue.
+ * Retries the requests of one API by `retryRules`. Each attempt is a separate request, for a token of the quota. Between two
+ * attempts a request occupies no slot in the queue.
  */
 export class RetryPolicy {
   readonly #clock: Clock;
   readonly #random: () => number;
-  /** Whether the API itself has ever answered: it exists, and what can't be reached then will come back. */
+  /** Whether the API has answered once: then it exists, and connection failures are transient. */
   #hasAnswered = false;
-  /** Pauses of an operation as long as it is throttled; those at the same time count once. */
+  /** By throttled operation: the pauses so far, where simultaneous ones count once. */
   readonly #spells = new Map<string, { readonly pauses: number; readonly until: number }>();
 
   constructor({ clock, random }: RetryPolicyOptions) {
@@ -107,12 +107,12 @@ export class RetryPolicy {
   }
 
   /**
-   * @returns what the first attempt that succeeds gives
-   * @throws ReadFailure where no further attempt is made; the signal's reason, at once; any error that isn't the API's, as it is
+   * @returns the result of the first successful attempt
+   * @throws ReadFailure after the last attempt; the signal's reason, at once; other errors unchanged
    */
   async run<T>(request: RetriedRequest<T>): Promise<T> {
     const { operation, signal, isGuess } = request;
-    const met = new Map<RetryRule, { times: number; readonly since: number }>();
+    const occurrences = new Map<RetryRule, { times: number; readonly since: number }>();
     let after: Cause | null = null;
     for (let attempt = 1; ; attempt++) {
       try {
@@ -128,8 +128,8 @@ export class RetryPolicy {
         const isNowhere = !this.#hasAnswered && (cause === 'stranger' || cause === 'no-connection');
         const rule = retryRules[isNowhere ? 'never-there' : cause];
         const now = this.#clock.now();
-        const { times, since } = met.get(rule) ?? { times: 0, since: now };
-        met.set(rule, { times: times + 1, since });
+        const { times, since } = occurrences.get(rule) ?? { times: 0, since: now };
+        occurrences.set(rule, { times: times + 1, since });
         const pauseMs = this.#pauseFor(rule, times, error, cause === 'throttled' ? operation : undefined);
         const retries = isGuess && cause === 'invalid' ? 0 : rule.retries;
         const isLast = times >= retries || now + pauseMs > since + rule.withinMs;
@@ -142,8 +142,8 @@ export class RetryPolicy {
   }
 
   /**
-   * Milliseconds before the next attempt. Which request finds out that the quota is used up is chance: the longer that lasts, the
-   * longer all requests of the operation wait.
+   * Milliseconds before the next attempt. Throttling hits the requests of an operation at random: the longer it lasts, the
+   * longer all of them wait.
    */
   #pauseFor(rule: RetryRule, before: number, error: LedgerlakeError, throttled: string | undefined): number {
     const { retryAfterMs, leastPauseMs = 0 } = error instanceof ApiRefusal ? error : {};
@@ -152,7 +152,7 @@ export class RetryPolicy {
     const pauses = throttled === undefined ? before : Math.max(before, spell.pauses);
     if (rule.isImmediate === true && before === 0) return 0;
     const asked =
-      // A random part, as others were given the same pause.
+      // A random addition, as other clients got the same pause.
       retryAfterMs === undefined ? undefined : retryAfterMs + Math.floor(this.#random() * rule.firstPauseMs);
     const pauseMs = Math.max(asked ?? backOff(rule, pauses, this.#random), leastPauseMs);
     if (throttled !== undefined) {
@@ -163,7 +163,7 @@ export class RetryPolicy {
   }
 }
 
-/** The cause of anything that an attempt can throw. Never throws. */
+/** The cause of an attempt's error. Never throws. */
 export function causeOf(error: unknown): Cause {
   if (error instanceof ApiRefusal) return error.refusalCause;
   if (error instanceof WebPage) return 'stranger';
@@ -173,7 +173,7 @@ export function causeOf(error: unknown): Cause {
   return error.code === 'UPSTREAM_BODY' || error.code === 'JSON_SYNTAX' ? 'fault' : 'other';
 }
 
-/** A sentence that the failure's message ends with; often empty. */
+/** The last sentence of the failure's message; often empty. */
 function adviceFor(cause: Cause, error: LedgerlakeError): string {
   if (cause === 'throttled') return 'The API has throttled this operation for a long time.';
   if (cause === 'mistake' || cause === 'invalid')
@@ -182,8 +182,8 @@ function adviceFor(cause: Cause, error: LedgerlakeError): string {
 }
 
 /**
- * The pause before an attempt, in whole milliseconds: random, so that requests which failed together aren't sent again
- * together, between half the first pause and a limit that doubles. `before`: pauses made so far.
+ * The pause before an attempt, in whole milliseconds: random between half the first pause and a limit that doubles, so that
+ * requests which failed together aren't retried together. `before`: pauses so far.
  */
 export function backOff(
   { firstPauseMs, longestPauseMs }: Pick<RetryRule, 'firstPauseMs' | 'longestPauseMs'>,
@@ -195,10 +195,10 @@ export function backOff(
   return Math.floor(least + random() * Math.max(0, most - least));
 }
 
-/** Milliseconds from which on a wait is reported, and between two reports at least. */
+/** Milliseconds of the shortest reported wait, and between two reports. */
 const waits = { longMs: 30_000, betweenMs: 60_000 };
 
-/** Reports long waits for an API, at most once a minute: a run that waits says why and until when. */
+/** Reports long waits for an API with reason and end, at most once a minute. */
 export function waitWarning(clock: Clock, emit: Emit): (operation: string, failed: FailedAttempt) => void {
   let last = -Infinity;
   return (operation, { cause, error, since, isLast, pauseMs }) => {

@@ -8,53 +8,53 @@ import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineSummary, type SliceResult } from './pipeline-summary.js';
-import type { Batch, Collector, Job, Pipeline, Reading, Verdict } from './pipeline.js';
+import type { Batch, Collector, Job, Pipeline, Reading, SliceVerdict } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
 
-export interface RunOptions<Upstream> {
+export interface PipelineRunOptions<Upstream> {
   readonly job: Job;
   readonly upstream: Upstream;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Once it aborts no further slice is opened, and the open ones are finished. */
+  /** Once it aborts no further slice is opened; the open ones are completed. */
   readonly closing?: AbortSignal | undefined;
   readonly emit: Emit;
-  /** Slices of one pipeline that are open at once where there is no quota. */
+  /** Open slices of one pipeline without a quota. */
   readonly openSlices: number;
-  /** What becomes of a slice that can't be read, by what was thrown. */
-  readonly judge: (error: unknown) => Verdict;
-  /** Splits files that hold more than what is read again; without it such a refresh fails. */
+  /** The verdict on a slice that can't be read, by its error. */
+  readonly judge: (error: unknown) => SliceVerdict;
+  /** Splits files that contain more than the refreshed rows; without it such a refresh fails. */
   readonly split?: Split;
-  /** Whether a slice that came back empty replaces imported rows; left out: it doesn't. */
+  /** Whether an empty slice replaces imported rows; default false. */
   readonly acceptsEmpty?: boolean;
 }
 
-/** One pass over what a pipeline has to load, as all its stages see it. */
-interface Pass<Upstream> extends RunOptions<Upstream> {
+/** One pass over the slices of a pipeline: the state shared by its stages. */
+interface Pass<Upstream> extends PipelineRunOptions<Upstream> {
   readonly pipeline: Pipeline<Upstream>;
   readonly queue: SliceQueue;
   readonly scheduler: Scheduler<Slice>;
   readonly summary: PipelineSummary;
-  /** What slices have added to the summary, by name: one that is read twice replaces it. */
+  /** What each slice has added to the summary, by name: a second read replaces it. */
   readonly counted: Map<string, Pick<SliceResult, 'rows' | 'warnings'>>;
 }
 
 /**
- * The stages of a pass: slices are opened one by one as the quota has room for them, several are read and encoded side by
- * side, and what is whole is committed, one after the other. An open slice keeps its slot until it is in the lake, so that
- * the plan for the quota bounds what is in memory too.
+ * The stages of a pass: slices are opened one by one as the quota allows, several are read and encoded concurrently, and
+ * complete ones are committed one by one. An open slice occupies its slot until it is committed, so that the concurrency plan
+ * limits memory too.
  *
- * Slices end by themselves: told to stop, those that are whole are still committed, and never behind the caller's back. So the
- * signal goes to the scheduler and to the reading, and no failure of a slice is one of a stream.
+ * After an abort complete slices are still committed, before this function returns. So the signal goes to the scheduler and to
+ * the reading, and the failure of a slice never fails a stream.
  *
- * @returns how many slices another run has loaded meanwhile
- * @throws the first failure, or the reason of a signal that left something, once every open slice has come to its end
+ * @returns the number of slices that another run loaded meanwhile
+ * @throws the first failure, or the reason of a signal with slices left, after every open slice has ended
  */
 export async function loadSlices<Upstream>(
   pipeline: Pipeline<Upstream>,
   queue: SliceQueue,
-  options: RunOptions<Upstream>,
+  options: PipelineRunOptions<Upstream>,
   summary: PipelineSummary,
 ): Promise<number> {
   const { upstream, clock, signal, closing, openSlices } = options;
@@ -64,7 +64,7 @@ export async function loadSlices<Upstream>(
   let conflicts = 0;
   await streamPipeline(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
-    sideBySide(
+    readConcurrently(
       (open) => readSlice(open, pass),
       ({ slice }) => isReread(slice, pass),
     ),
@@ -76,7 +76,7 @@ export async function loadSlices<Upstream>(
   return conflicts;
 }
 
-/** Whether the lake holds what a slice reads, or a part of it. */
+/** Whether a slice is loaded, at least partly. */
 function isReread<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }: Pass<Upstream>): boolean {
   const main = pipeline.tables.at(-1);
   if (!job.refresh || main === undefined) return false;
@@ -85,10 +85,10 @@ function isReread<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }
 }
 
 /**
- * A stage that begins each slice as it comes, whatever the others are at, and hands on those that are whole, the first first. What
- * is new waits for what is read again and has begun: that may show that the answers are another account's.
+ * A stage that starts each slice on arrival, and pushes complete ones in order of completion. New slices wait for the refreshes
+ * that have started, which may show that the answers belong to another account.
  */
-function sideBySide(
+function readConcurrently(
   read: (open: OpenSlice) => Promise<WholeSlice | undefined>,
   isReread: (open: OpenSlice) => boolean,
 ): Transform {
@@ -120,18 +120,18 @@ function sideBySide(
   });
 }
 
-/** A slice that was read to its end and encoded. */
+/** A slice that was read completely and encoded. */
 interface WholeSlice {
   readonly open: OpenSlice;
   readonly files: readonly SliceFile[];
   /** Rows read, by table. */
   readonly rows: ReadonlyMap<string, number>;
   readonly collector: Collector<unknown>;
-  /** To be done once it is in the lake. */
+  /** Called after the commit. */
   readonly afterwards: readonly (() => Promise<void>)[];
 }
 
-/** Reads a slice, more than once where that helps; undefined where it can't be read. */
+/** Reads a slice, with retries; undefined where it can't be read. */
 async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promise<WholeSlice | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -143,10 +143,9 @@ async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promi
 }
 
 /**
- * The stages of a slice: its pages are read under the rate limit, their events become record batches once the slice is whole,
- * as rows are sorted over all of its pages, and each batch a Parquet file. Every stage pulls from the one before, so that
- * nothing is read ahead of what can be taken. Once all pages are there the signal stops nothing any more, for their requests
- * are spent.
+ * The stages of a slice: its pages are read under the rate limit; their events become record batches once the slice is complete,
+ * as rows are sorted across its pages; each batch becomes a Parquet file. Every stage pulls from the previous one, so that
+ * nothing is read ahead. After the last page the signal has no effect, since the requests are spent.
  *
  * @throws what reading or encoding throws, or an AbortError
  */
@@ -182,17 +181,17 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
   return { open, files, rows, collector, afterwards };
 }
 
-/** Pages of a slice after which it isn't given up any more for holding more than was expected. */
+/** Pages after which an oversized slice is no longer abandoned. */
 const firstPages = 3;
 
-/** A slice that turns out to be too large for one chain of pages, and is back in the queue. */
+/** A slice that is too large for one chain of pages, and was put back into the queue. */
 class OversizedSlice extends LedgerlakeError {
   constructor() {
     super('STOPPED', 'it has far more results than expected');
   }
 }
 
-/** Takes the pages in, and then gives the rows of all of them. */
+/** Collects the pages, then yields the rows of all of them. */
 async function* flattened<Upstream>(
   pages: AsyncIterable<unknown>,
   collector: Collector<unknown>,
@@ -224,7 +223,7 @@ async function* encoded(
   }
 }
 
-/** Commits a slice and counts it; `conflict` where another run has loaded some of it meanwhile. */
+/** Commits a slice and counts it; `conflict` where another run loaded some of it meanwhile. */
 async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<'done' | 'conflict'> {
   const { pipeline, queue, summary, counted, job, split, acceptsEmpty } = pass;
   const { open, files, rows, collector, afterwards } = whole;
@@ -259,15 +258,15 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   return 'done';
 }
 
-/** Times that a slice is read from its beginning. */
+/** Reads of a slice from its beginning. */
 const maxReads = 3;
 
-/** Slices that are skipped, without a single page of any, before a failure ends the run. */
+/** Skipped slices before the first page, after which a failure ends the run. */
 const maxSkipped = 4;
 
 /**
- * Settles a slice that failed: one to `retry` stays open, any other is closed, and is back in the queue, skipped, or the end of
- * the pass.
+ * Applies the verdict on a failed slice: with `retry` it stays open; otherwise it is closed, and split, skipped, or the end of the
+ * pass.
  */
 function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): Settled {
   const { slice } = open;
@@ -278,21 +277,27 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
     const isAlone = verdict === 'known' || verdict === 'unknown';
     if (isAlone || verdict === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
     const shown = verdict === 'unknown' ? 'skip' : verdict;
-    pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), verdict: shown, cause: causeOf(error), reason });
+    pass.emit({
+      event: 'slice-failed',
+      ...eventLabels(slice, pass),
+      verdict: shown,
+      cause: failureKindOf(error),
+      reason,
+    });
   }
   if (verdict !== 'retry') open.close();
   return verdict;
 }
 
-/** Why reading a slice was given up, as a `ReadFailure` has it; null for any other error. */
-export function causeOf(error: unknown): string | null {
+/** The kind of a `ReadFailure`; null for any other error. */
+export function failureKindOf(error: unknown): string | null {
   return error instanceof LedgerlakeError && 'kind' in error && typeof error.kind === 'string' ? error.kind : null;
 }
 
-/** What has become of a slice that failed. */
-type Settled = Exclude<Verdict, 'split-to-days'>;
+/** The outcome of a failed slice. */
+type Settled = Exclude<SliceVerdict, 'split-to-days'>;
 
-/** What becomes of a slice that failed, given what can be done about it; one that is split is back in the queue. */
+/** The outcome of a failed slice, after trying to split it. */
 function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>, attempt: number): Settled {
   const { pipeline, queue, signal, judge } = pass;
   if (error instanceof OversizedSlice) return 'split';
@@ -305,12 +310,12 @@ function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>,
   return verdict === 'retry' && attempt < maxReads ? verdict : 'skip';
 }
 
-/** Whether so many slices were skipped before the first page of all that the others are hardly to be read either. */
+/** Whether too many slices were skipped before the first page for the others to succeed. */
 function isFruitless<Upstream>({ summary }: Pass<Upstream>): boolean {
   return summary.pages === 0 && summary.skipped.filter(({ isAlone }) => !isAlone).length >= maxSkipped;
 }
 
-/** Says which slice it is that ends the run, and why that does. */
+/** The error of a run that a slice ends, with the slice and the reason. */
 function fruitless<Upstream>(error: unknown, { label }: Slice, { pipeline, signal }: Pass<Upstream>): unknown {
   if (!(error instanceof LedgerlakeError) || signal.aborted) return error;
   const { code, status, details } = error;

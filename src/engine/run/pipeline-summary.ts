@@ -1,18 +1,18 @@
 import type { RunEvent } from '../../core/events/run-event.js';
 import type { Warnings, RequestCounts } from './pipeline.js';
 
-/** What one pipeline did in a run. */
+/** The result of one pipeline in a run. */
 export interface PipelineSummary extends RequestCounts {
   readonly pipeline: string;
   slices: number;
-  /** Slices that another run has loaded meanwhile: what was read of them is dropped. */
+  /** Slices that another run loaded meanwhile: their rows are discarded. */
   conflicts: number;
-  /** Rows of the slices that are in the lake, by table; those of one that was read twice count once. */
+  /** Committed rows, by table; a slice that was read twice counts once. */
   readonly rows: Map<string, number>;
   files: number;
   bytes: number;
   seconds: number;
-  /** What was unexpected in the data: how often, by kind and subject. */
+  /** Counts of unexpected data, by kind and subject. */
   readonly warnings: Map<string, Map<string, number>>;
   /** Slices that could not be read, and why. */
   readonly skipped: SkippedSlice[];
@@ -22,11 +22,11 @@ export interface PipelineSummary extends RequestCounts {
 export interface SkippedSlice {
   readonly label: string;
   readonly reason: string;
-  /** That it failed tells nothing of the others. */
+  /** Whether its failure is independent of the others. */
   readonly isAlone: boolean;
 }
 
-/** What a slice that is in the lake adds to the summary. */
+/** What a committed slice adds to the summary. */
 export interface SliceResult {
   readonly rows: ReadonlyMap<string, number>;
   readonly files: number;
@@ -52,7 +52,7 @@ export function newSummary(pipeline: string): PipelineSummary {
   };
 }
 
-/** Counts a slice; `earlier` is what it added when the run read it before, which it replaces. */
+/** Counts a slice; `earlier` is the result of an earlier read in this run, which it replaces. */
 export function addSlice(
   summary: PipelineSummary,
   { rows, files, bytes, warnings }: SliceResult,
@@ -77,7 +77,7 @@ export function addWarnings(summary: PipelineSummary, warnings: Warnings, factor
   }
 }
 
-/** Adds counts to a sum, or subtracts them: what is 0 then is removed. */
+/** Adds counts, or subtracts them and removes those that become 0. */
 function addCounts(sum: Map<string, number>, counts: ReadonlyMap<string, number>, factor: 1 | -1 = 1): void {
   for (const [name, count] of counts) {
     const total = (sum.get(name) ?? 0) + factor * count;
@@ -86,7 +86,7 @@ function addCounts(sum: Map<string, number>, counts: ReadonlyMap<string, number>
   }
 }
 
-/** The summary as listeners get it. */
+/** The summary as an event. */
 export function pipelineEnded(summary: PipelineSummary): RunEvent {
   const { pipeline, slices, requests, retries, throttled, pages, rows, files, bytes, seconds } = summary;
   const counts = { slices, requests, retries, throttled, pages, rows: Object.fromEntries(rows), files, bytes, seconds };

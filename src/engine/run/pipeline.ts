@@ -2,46 +2,46 @@ import type { Table } from '../../core/columns/table.js';
 import type { TableRows } from '../../core/columns/table-rows.js';
 import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Quota } from './concurrency-plan.js';
+import type { QuotaState } from './concurrency-plan.js';
 import type { Derivation } from './derivation.js';
 import type { Slice, SliceQueue, SplitReason } from './slice-queue.js';
 import type { Window } from '../../core/windows.js';
 
-/** What a pipeline is asked to load, and where it finds what it needs. */
+/** What a pipeline loads, and its inputs. */
 export interface Job {
   readonly account: string;
   readonly range: Window;
   readonly lake: Lake;
-  /** Read again what the lake holds. */
+  /** Whether loaded slices are read again. */
   readonly refresh: boolean;
-  /** Load keys that are read again, and nothing else is; left out: what the rest says. */
+  /** Only these load keys are read again; left out: the range decides. */
   readonly onlyLoadKeys?: ReadonlySet<string> | undefined;
   /** Order ids, for the pipelines that read by order. */
   readonly orders: readonly string[];
-  /** Whether requests are worth saving: slices are cut by what they hold then, else on a grid. */
+  /** Whether requests are limited: then slices are sized by density, otherwise on a grid. */
   readonly isPaced?: boolean | undefined;
-  /** Windows that a run which was stopped had begun to read, and whose pages are still there. */
+  /** Windows that a stopped run had begun to read, and whose pages are in the journal. */
   readonly begun?: readonly Window[] | undefined;
-  /** Windows that are read whatever their age, as the pipeline's `prepare` has found. */
+  /** Windows that are read regardless of age, found by the pipeline's `prepare`. */
   readonly changed?: readonly ChangedWindow[] | undefined;
-  /** What the pipeline reads one by one, as its `prepare` has found. */
+  /** Subjects that the pipeline reads one by one, found by its `prepare`. */
   readonly subjects?: readonly Subject[] | undefined;
 }
 
-/** A window whose rows have changed since they were read, or that is known without asking for it by itself. */
+/** A window whose rows have changed since they were read, or whose content is known without a request. */
 export interface ChangedWindow extends Window {
-  /** Bodies as of the API which hold what the window holds now; left out: the API is asked for it. */
+  /** Bodies of API pages with the window's present content; left out: the API is read. */
   readonly bodies?: () => Promise<readonly Uint8Array[]>;
 }
 
 /** Something that is read by its id, such as a settlement. */
 export interface Subject {
   readonly id: string;
-  /** Where it counts by date, in milliseconds since 1970; undefined where nothing says. */
+  /** Its date, in milliseconds since 1970; undefined: unknown. */
   readonly at: number | undefined;
 }
 
-/** Counts of one pipeline's requests, kept by whoever sends them. */
+/** Counts of one pipeline's requests, updated by their sender. */
 export interface RequestCounts {
   requests: number;
   retries: number;
@@ -54,32 +54,32 @@ export interface Reading<Upstream> {
   readonly upstream: Upstream;
   readonly account: string;
   readonly counts: RequestCounts;
-  /** Place among those that wait for a request: the lowest goes first. Another one with every page. */
+  /** Among the waiting requests the lowest is sent first. It changes with every page. */
   readonly priority: number;
   readonly signal: AbortSignal;
-  /** Has something done once the slice is in the lake. */
+  /** Registers a function to call after the commit. */
   committed(then: () => Promise<void>): void;
-  /** Takes what becomes of each request, for logs and metrics. */
+  /** Reports the outcome of each request, for logs and metrics. */
   emit(event: UpstreamEvent): void;
 }
 
-/** What is known of how fast an upstream answers, and what it allows. */
-export interface Pace extends Quota {
-  /** Seconds from a request to its whole answer, of late; undefined before the first one. */
+/** The quota of an upstream, and its latency. */
+export interface Pace extends QuotaState {
+  /** Average seconds from a request to its complete answer; undefined before the first one. */
   readonly latency: number | undefined;
 }
 
-/** What becomes of a slice that can't be read. */
-export type Verdict =
-  /** The run ends: no other slice can be read either, or must not be. */
+/** The outcome of a slice that can't be read. */
+export type SliceVerdict =
+  /** The run ends: no other slice can or may be read. */
   | 'abort'
-  /** It is left to the next run, and the others go on. */
+  /** The next run reads it; the others continue. */
   | 'skip'
-  /** It is skipped without a request, as it failed in an earlier run; that says nothing about the others. */
+  /** Skipped without a request, as it failed in an earlier run; independent of the others. */
   | 'known'
-  /** It is skipped, as the upstream does not know it or has no page of it; that says nothing about the others. */
+  /** Skipped, as the upstream does not know it or has no page of it; independent of the others. */
   | 'unknown'
-  /** It can't be continued where it broke off: it is split, or read again from its beginning where it can't be. */
+  /** It can't be resumed: it is split, or read again from its beginning. */
   | 'retry'
   | SplitReason;
 
@@ -92,25 +92,25 @@ export interface Batch {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** What a run noticed in the data: what kind of thing, where, how often. */
+/** Counts of unexpected data, by kind and subject. */
 export type Warnings = Readonly<Record<string, ReadonlyMap<string, number>>>;
 
 /** Turns the pages of one slice into batches. */
 export interface Collector<Page> {
-  /** Adds one page; returns how many results it has. */
+  /** Adds one page; returns its number of results. */
   add(page: Page): number;
-  /** The latest date taken in, in milliseconds since 1970; undefined where there is none. */
+  /** The latest date so far, in milliseconds since 1970; undefined without one. */
   readonly reach: number | undefined;
-  /** The earliest one; left out: nobody asks for it. */
+  /** The earliest date so far. */
   readonly first?: number | undefined;
-  /** Every row taken in, once there are no more pages. */
+  /** All rows, after the last page. */
   finish(): readonly Batch[];
-  /** What was unexpected in the data. */
+  /** Unexpected data so far. */
   readonly warnings: Warnings;
 }
 
 /**
- * From an upstream into tables, slice by slice. `S` is what its slices are, `Page` what it reads of them.
+ * Loads tables from an upstream, slice by slice. `S` is the type of its slices, `Page` that of their pages.
  *
  * A definition is one file: see `pipelines/`.
  */
@@ -118,30 +118,30 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   readonly name: string;
   /** For `--help`, in a sentence. */
   readonly about: string;
-  /** Those derived from the main table first, the main table last. */
+  /** Derived tables first, the main table last. */
   readonly tables: readonly Table[];
-  /** How its first derived table follows from the stored rows of the main one; left out: `rebuild` leaves its tables as they are. */
+  /** Derives its first derived table from the stored rows of the main table; left out: `rebuild` doesn't change its tables. */
   readonly derivation?: Derivation;
-  /** Results on a full page; left out: `pageSize` of `slice-queue.ts`. */
+  /** Results on a full page; default `pageSize` of `slice-queue.ts`. */
   readonly perPage?: number;
-  /** Pipelines whose slices must be loaded for the same range first. */
+  /** Pipelines that must load the same range first. */
   readonly needs?: readonly Pipeline<Upstream>[];
   /**
-   * The job with what must be known before slices are cut, by requests or from the lake's files; left out: there is nothing.
-   * What it throws is judged as for a slice.
+   * Completes the job before slices are cut, by requests or from the lake's files. Its errors are judged like those of a
+   * slice.
    */
   prepare?(job: Job, reading: Reading<Upstream>): Promise<Job>;
-  /** What the lake lacks of the job (or, to refresh, holds of it too). */
+  /** The slices of the job that the lake lacks; to refresh, all of them. */
   sliceQueue(job: Job): SliceQueue<S>;
-  /** How fast the operation that it reads can be asked; undefined: as fast as it answers. */
+  /** The rate of its operation; undefined: not throttled. */
   pace(upstream: Upstream): Pace | undefined;
-  /** Windows that a stopped run had begun to read, and that can be gone on with. */
+  /** Windows that a stopped run had begun to read, and that can be resumed. */
   begun?(upstream: Upstream): readonly Window[];
-  /** What the lake's data lacks or has oddly, once a run has read some of it. `now`: milliseconds since 1970. */
+  /** Warnings about the lake's data after a run. `now`: milliseconds since 1970. */
   warnings?(job: Job, now: number): Warnings;
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
   collect(slice: S): Collector<Page>;
-  /** What becomes of a slice that can't be read; left out: what the run says for all. */
-  judge?(error: unknown): Verdict;
+  /** The verdict on a slice that can't be read; default the run's `judge`. */
+  judge?(error: unknown): SliceVerdict;
 }

@@ -1,30 +1,30 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { MissingLoads } from '../../lake/transaction/slice-commit.js';
-import { causeOf, loadSlices, type RunOptions } from './load-slices.js';
+import { failureKindOf, loadSlices, type PipelineRunOptions } from './load-slices.js';
 import { addWarnings, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
 import type { Job, Pipeline } from './pipeline.js';
 
 /**
- * A run: loads what the lake lacks for each pipeline, several pipelines side by side. The first failure stops the others; what
- * was committed stays, and the next run continues from there. `closing` stops none: what is open is finished.
+ * Runs pipelines concurrently: each loads the slices that the lake lacks. The first failure stops the others; committed slices
+ * stay, and the next run continues from there. After `closing` open slices are completed.
  *
- * @returns a summary per pipeline that ran, also when it failed: then with the first failure, or with the reason of
- * `closing` where that left something
+ * @returns a summary for each pipeline that ran, also after a failure; `failure` is the first one, or the reason of `closing` with
+ * slices left
  */
 export async function runPipelines<Upstream>(
   pipelines: readonly Pipeline<Upstream>[],
-  options: RunOptions<Upstream>,
+  options: PipelineRunOptions<Upstream>,
 ): Promise<{ summaries: PipelineSummary[]; failure: unknown }> {
   const summaries: PipelineSummary[] = [];
   const started = new Map<Pipeline<Upstream>, Promise<void>>();
   const failures: unknown[] = [];
   const stop = new AbortController();
   const isClosing = (): boolean => options.closing?.aborted === true;
-  /** What was not begun is no failure of what is open. */
-  const isLeft = (error: unknown): boolean => isClosing() && error === options.closing?.reason;
+  /** Whether an error only means that slices are left. */
+  const isClosingReason = (error: unknown): boolean => isClosing() && error === options.closing?.reason;
   const signal = AbortSignal.any([options.signal, stop.signal]);
-  // Every open slice and request listens to it, and there may be many.
+  // Every open slice and request adds a listener.
   setMaxListeners(0, signal);
 
   const start = (pipeline: Pipeline<Upstream>): Promise<void> => {
@@ -46,19 +46,19 @@ export async function runPipelines<Upstream>(
       options.emit(pipelineEnded(summary));
     } catch (error) {
       failures.push(error);
-      if (isLeft(error)) return;
+      if (isClosingReason(error)) return;
       stop.abort(new LedgerlakeError('STOPPED', 'another slice failed'));
     }
   };
 
-  // The signal only tells pending work to end: all of it is waited for, so that nothing goes on behind the summary.
+  // After an abort all pipelines are awaited, so that nothing continues after the summary.
   await Promise.all(pipelines.map(start));
-  const broken = failures.find((error) => !isLeft(error)) ?? failures[0];
+  const broken = failures.find((error) => !isClosingReason(error)) ?? failures[0];
   const failure: unknown = options.signal.aborted ? options.signal.reason : (broken ?? incomplete(summaries));
   return { summaries, failure };
 }
 
-/** The failure of a run that has read all it could. */
+/** The failure of a run with skipped slices. */
 function incomplete(summaries: readonly PipelineSummary[]): LedgerlakeError | undefined {
   const left = summaries.flatMap(({ pipeline, skipped }) => skipped.map((slice) => ({ pipeline, ...slice })));
   const [first] = left;
@@ -68,20 +68,20 @@ function incomplete(summaries: readonly PipelineSummary[]): LedgerlakeError | un
   return new LedgerlakeError('INCOMPLETE', message);
 }
 
-/** Loads what the lake lacks for a pipeline, in as many passes as it takes. */
+/** Loads the slices that the lake lacks for a pipeline, in one or more passes. */
 async function runPipeline<Upstream>(
   pipeline: Pipeline<Upstream>,
-  options: RunOptions<Upstream>,
+  options: PipelineRunOptions<Upstream>,
   summary: PipelineSummary,
 ): Promise<void> {
   const { upstream, clock, emit } = options;
   const began = clock.now();
   const begun = pipeline.begun?.(upstream);
-  const given: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
-  /** Slices that another run has loaded meanwhile, since this one last planned what is missing. */
+  const initialJob: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
+  /** Slices that another run has loaded since the last plan. */
   let conflicts = 0;
   try {
-    const job = await prepared(pipeline, given, options, summary);
+    const job = await prepared(pipeline, initialJob, options, summary);
     for (let asked: Job | undefined = job; asked !== undefined;) {
       const queue = pipeline.sliceQueue(asked);
       if (queue.left !== '' || asked === job) {
@@ -97,7 +97,7 @@ async function runPipeline<Upstream>(
           ...{ slices: lacking.loadKeys.length, reason: lacking.damaged.found },
         });
       } else if (conflicts > 0 && summary.skipped.length === failed) {
-        // The other run may have loaded only some of it: plan again what is missing.
+        // The other run may have loaded only a part: plan again.
         asked = { ...job, refresh: false };
         conflicts = 0;
       } else asked = undefined;
@@ -108,11 +108,11 @@ async function runPipeline<Upstream>(
   }
 }
 
-/** The job with what the pipeline must know before slices are cut; where that can't be read, the job as it was. */
+/** The job after the pipeline's `prepare`; unchanged where that fails. */
 async function prepared<Upstream>(
   pipeline: Pipeline<Upstream>,
   job: Job,
-  { upstream, signal, emit, judge }: RunOptions<Upstream>,
+  { upstream, signal, emit, judge }: PipelineRunOptions<Upstream>,
   summary: PipelineSummary,
 ): Promise<Job> {
   if (pipeline.prepare === undefined) return job;
@@ -128,22 +128,22 @@ async function prepared<Upstream>(
         emit({ ...labels, ...event });
       },
     });
-    // Its pages are of no use to another run: what they say is of this instant.
+    // Its pages describe this instant, and are useless to another run.
     for (const then of afterwards) await then();
     return known;
   } catch (error) {
     if (signal.aborted || (pipeline.judge?.(error) ?? judge(error)) === 'abort') throw error;
     const reason = messageOf(error);
     summary.skipped.push({ label: labels.slice, reason, isAlone: false });
-    emit({ event: 'slice-failed', ...labels, verdict: 'skip', cause: causeOf(error), reason });
+    emit({ event: 'slice-failed', ...labels, verdict: 'skip', cause: failureKindOf(error), reason });
     return job;
   }
 }
 
 /**
- * Reads again what else a damaged file holds, as nothing can replace a part of it.
+ * Extends a refresh to all load keys of a damaged file, which can only be replaced as a whole.
  *
- * @throws LedgerlakeError LAKE_STORE where that was tried, or isn't known: nothing of what waits came into the lake
+ * @throws LedgerlakeError LAKE_STORE where that was tried, or its load keys are unknown: the pending rows weren't committed
  */
 function widened(job: Job, { loadKeys, damaged }: MissingLoads): Job {
   if (job.onlyLoadKeys === undefined && loadKeys.length > 0)

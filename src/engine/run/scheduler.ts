@@ -7,47 +7,47 @@ import type { Slice, Progress, SliceQueue } from './slice-queue.js';
 /** A slice that is being loaded. */
 export interface OpenSlice<S extends Slice = Slice> {
   readonly slice: S;
-  /** Place among those that wait for a request, the lowest first: who has most left to read decides when all is read. */
+  /** Among the waiting requests the lowest is sent first: the slice with most remaining pages, as it ends last. */
   readonly priority: number;
-  /** Takes how far it has been read: after each page, and once more when there are no more. */
+  /** Records the progress: after each page, and after the last one. */
   learn(progress: Progress): void;
-  /** It needs no slot any more: it is in the lake, or back in the queue, or was given up. */
+  /** Frees its slot: it was committed, put back, or skipped. */
   close(): void;
 }
 
 export interface SchedulerOptions<S extends Slice> {
   readonly queue: SliceQueue<S>;
-  /** Undefined: there is no quota, and `unpaced` slices are open at once. */
+  /** Undefined: no quota, and `unpaced` slices are open at once. */
   readonly pace: () => Pace | undefined;
   readonly unpaced: number;
   readonly clock: Clock;
-  /** Once it aborts no further slice is opened, and the wait for the next one ends. */
+  /** Once it aborts no further slice is opened, and waiting ends. */
   readonly signal: AbortSignal;
-  /** Once it aborts no further slice is opened either, and what is open is finished. */
+  /** Once it aborts no further slice is opened; the open ones are completed. */
   readonly closing?: AbortSignal | undefined;
 }
 
-/** How far an open slice has been read. */
+/** The progress of an open slice. */
 interface OpenState {
   pages: number;
   isWhole: boolean;
 }
 
-/** Seconds that an answer is taken to need before there was one. */
+/** Assumed seconds of an answer before the first one. */
 const guessedLatency = 1;
 
-/** Pages after which what is known of answers and of days changes little with another one. */
+/** Pages after which further ones hardly change the estimates of latency and density. */
 const settledPages = 40;
 
 /**
- * Opens slices, as many at once as it takes to use the quota: one while answers come faster than tokens, several where they
- * don't, and before the first answer another one each time that a token would be lost because the bucket is full.
+ * Opens as many slices at once as the quota needs: one while answers are faster than tokens, otherwise several; before the first
+ * answer another one each time that a full bucket would lose a token.
  */
 export class Scheduler<S extends Slice> {
   readonly #queue: SliceQueue<S>;
   readonly #options: SchedulerOptions<S>;
   readonly #open = new Map<S, OpenState>();
-  /** Something happened that may make room for another slice. */
+  /** Emits `change` when another slice may be opened. */
   readonly #changes = new EventEmitter<{ change: [] }>();
   #plan: ConcurrencyPlan | undefined;
   #isStale = true;
@@ -61,8 +61,8 @@ export class Scheduler<S extends Slice> {
   }
 
   /**
-   * The slices, each cut from the queue when there is room for it, so that what the others were found to hold sizes it. Ends
-   * once the queue is empty and every slice was closed; earlier after a failure, or when either signal aborts: see `failure`.
+   * The slices, each cut from the queue when it can be opened, so that the density found so far determines its size. Ends once
+   * the queue is empty and every slice is closed; earlier after a failure, or when either signal aborts: see `failure`.
    */
   async *slices(): AsyncGenerator<OpenSlice<S>> {
     const { closing } = this.#options;
@@ -88,13 +88,13 @@ export class Scheduler<S extends Slice> {
     }
   }
 
-  /** Opens no further slice. Those that are open are nobody's failure, and come to their end. */
+  /** Opens no further slice. The open ones are completed. */
   fail(error: unknown): void {
     this.#failures.push(error);
     this.#changes.emit('change');
   }
 
-  /** Why no further slice is opened: the first failure, or the reason of a signal; undefined where nothing stands in the way. */
+  /** Why no further slice is opened: the first failure, or the reason of a signal; undefined otherwise. */
   get failure(): unknown {
     const { signal, closing } = this.#options;
     if (this.#failures.length > 0) return this.#failures[0];
@@ -102,7 +102,7 @@ export class Scheduler<S extends Slice> {
     return closing?.aborted === true && this.#queue.left !== '' ? (closing.reason as unknown) : undefined;
   }
 
-  /** Pages that all that is open or isn't begun is expected to have left; null while nothing is known. */
+  /** Expected remaining pages of open and unopened slices; null: unknown. */
   get pagesLeft(): number | null {
     const stretches = this.#queue.stretches();
     if (stretches === undefined) return null;
@@ -157,13 +157,13 @@ export class Scheduler<S extends Slice> {
     return hasRoom ? this.#queue.next(this.#plan?.pages ?? maxPages) : undefined;
   }
 
-  /** Milliseconds until a token is lost because the bucket is full, and the slice opened last hasn't asked for it. */
+  /** Milliseconds until the full bucket loses a token; at least one token's interval after the last slice was opened. */
   #msToOverflow({ rate, burst, level }: Pace): number {
     const sinceOpened = this.#options.clock.now() - this.#openedAt;
     return Math.max((1000 * (burst - 0.01 - level)) / rate, 1000 / rate - sinceOpened);
   }
 
-  /** Resolves once there may be room for another slice, or none is to be opened any more. */
+  /** Resolves once another slice may be opened, or after an abort. */
   async #change(): Promise<void> {
     const { pace, clock, signal } = this.#options;
     const over = new AbortController();
@@ -177,7 +177,7 @@ export class Scheduler<S extends Slice> {
       if (!signal.aborted) throw error;
     } finally {
       over.abort();
-      // The waits that lost the race end with the signal's reason, which is nobody's failure.
+      // The other waits reject with the signal's reason, which isn't a failure.
       await Promise.allSettled(waits);
     }
   }

@@ -2,86 +2,84 @@ import type { KeySplit } from '../../lake/loads/load-keys.js';
 import type { Stretch } from './concurrency-plan.js';
 import type { Window } from '../../core/windows.js';
 
-/** The unit of reading, retrying and committing: what it reads becomes one file per table, in one commit. */
+/** The unit of reading, retrying and committing: its rows become one file per table, in one commit. */
 export interface Slice {
-  /** Begins the names of its files: letters, digits, `-`, `.` and `_`. */
+  /** Prefix of its file names: letters, digits, `-`, `.` and `_`. */
   readonly name: string;
   /** For people. */
   readonly label: string;
-  /** What counts as loaded once it is committed: `window/…`, `group/…`, `order/…`. */
+  /** Loaded once it is committed: `window/…`, `group/…`, `order/…`. */
   readonly loadKeys: readonly string[];
-  /** Load keys that no longer count as loaded, as these cover them. */
+  /** Load keys that these cover, and that no longer count as loaded. */
   readonly retires?: readonly string[];
-  /** It is read though the lake holds it, and replaces what is there. */
+  /** Whether it replaces loaded rows. */
   readonly isReread?: boolean;
-  /** That it was read is to be noted also where nothing of it has changed. */
+  /** Whether the read is recorded even if nothing has changed. */
   readonly noted?: boolean;
-  /** Load keys of others that can't stand beside these in the lake, as they hold some of the same. */
+  /** Whether another load key can't be loaded beside these, as they overlap. */
   readonly excludes?: (loadKey: string) => boolean;
-  /** What it takes of keys that nobody has read; see `SliceLoads`. */
+  /** How it splits an imported key; see `SliceLoads`. */
   readonly splits?: (loadKey: string) => KeySplit | undefined;
 }
 
 /** Results on a full page. */
 export const pageSize = 100;
 
-/** How far a slice has been read. */
+/** The progress of a slice. */
 export interface Progress {
   readonly pages: number;
   readonly results: number;
-  /** Up to when, where its pages come in order of time: milliseconds since 1970. */
+  /** The latest date, where its pages are in order of time: milliseconds since 1970. */
   readonly reach: number | undefined;
   readonly isWhole: boolean;
 }
 
 /** Why a slice is split. */
 export type SplitReason =
-  /** It holds too much to be read at once. */
+  /** It is too large. */
   | 'split'
-  /** Its pages lead nowhere: it is split, but not below a day, since shorter windows would fail as well, one by one. */
+  /** Its pages don't end: it is split into no less than days, since shorter windows would fail too. */
   | 'split-to-days'
-  /** The upstream accepts no window of its length, whatever it holds: it is split, and so are all others of its length. */
+  /** The upstream accepts no window of its length: this and all others of that length are split. */
   | 'shorten';
 
 /**
- * What a pipeline has to load and hasn't begun: slices are cut from it one by one, as large as is wanted by then, and what
- * the open ones are found to hold tells how large that is.
+ * The slices of a pipeline that aren't open yet. They are cut one by one, in the size requested then, by the density that the
+ * open slices have shown.
  */
 export interface SliceQueue<S extends Slice = Slice> {
-  /** `92 days`, `1 group`; empty where nothing is left. */
+  /** `92 days`, `1 group`; empty for an empty queue. */
   readonly left: string;
-  /** What isn't open yet, in expected pages; undefined while nothing is known. */
+  /** The parts that aren't open yet, in expected pages; undefined: unknown. */
   stretches(): readonly Stretch[] | undefined;
-  /** Takes out the oldest slice, of about `pages` at the most where it can be cut; undefined: nothing is left. */
+  /** Removes the oldest slice, cut to about `pages` where possible; undefined: the queue is empty. */
   next(pages: number): S | undefined;
   /**
-   * Slices to read again, by what the lake holds now that all that was taken out has been read; left out, or none: that was
-   * all.
+   * Slices to read again, by the lake's rows after all slices were read; default none.
    */
   missed?(): readonly S[];
-  /** Pages that a slice is expected to have in all; undefined while nothing is known. */
+  /** Expected pages of a slice in all; undefined: unknown. */
   expected(slice: S): number | undefined;
   learn(slice: S, progress: Progress): void;
   /**
-   * Puts back a slice that is found to hold far more than was expected when it was cut; false where it is what it is. It is
-   * cut anew by what is known now.
+   * Puts back a slice that is far larger than expected, to cut it again by the present density; false where it can't be cut.
    */
   putBack?(slice: S): boolean;
-  /** Puts a slice back as shorter ones; false where it can't be split. */
+  /** Puts back a slice as shorter ones; false where it can't be split. */
   split(slice: S, reason: SplitReason): boolean;
 }
 
-/** Pages of a slice while nothing is known. */
+/** Assumed pages of a slice before any was read. */
 const guessedPages = 2;
 
-/** How far a slice must have been read to tell from that how long it is. */
+/** The minimal share of a slice's span for an estimate of its pages. */
 const leastShare = 0.02;
 
 /**
- * Slices that are what they are, such as groups.
+ * A queue of slices that can't be cut, such as groups.
  *
- * @param spanOf the time that a slice's results lie in, as far as it is known
- * @param bisected a slice that was too large as it is to be read instead; undefined: it can't be read
+ * @param spanOf the span of a slice's results; undefined: unknown
+ * @param bisected replaces a slice that was too large; undefined: it can't be read
  */
 export function listQueue<S extends Slice>(
   slices: readonly S[],

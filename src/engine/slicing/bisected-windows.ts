@@ -1,15 +1,15 @@
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
-import type { Verdict } from '../run/pipeline.js';
+import type { SliceVerdict } from '../run/pipeline.js';
 import type { WindowSlice } from './window-slices.js';
 
-/** What is no longer can't be bisected. */
-export const leastMs = 60_000;
+/** Windows of this length or less are not bisected. */
+export const minWindowMs = 60_000;
 
-/** Two halves on the grid of days where they are longer, else of minutes; undefined where one would be shorter than that. */
+/** Two halves, cut at a UTC day, or at a minute within one; undefined for a window of `shortestMs` or less. */
 export function halvesOf({ start, end }: Window, shortestMs: number): readonly [Window, Window] | undefined {
   const middle = (start + end) / 2;
   const day = dayStart(middle);
-  const at = day > start ? day : Math.floor(middle / leastMs) * leastMs;
+  const at = day > start ? day : Math.floor(middle / minWindowMs) * minWindowMs;
   return at > start && at < end && end - start > shortestMs
     ? [
         { start, end: at },
@@ -18,10 +18,7 @@ export function halvesOf({ start, end }: Window, shortestMs: number): readonly [
     : undefined;
 }
 
-/**
- * Chooses which slices are bisected: each that can't be read whole, until one can't be read in halves either: then their size is
- * not the reason.
- */
+/** Chooses the slices to bisect: each that can't be read whole, until a bisected one fails too: then size is not the reason. */
 export function bisectedOnce(isAllowed = false): (slice: WindowSlice) => WindowSlice | undefined {
   let isFutile = !isAllowed;
   return (slice) => {
@@ -30,18 +27,18 @@ export function bisectedOnce(isAllowed = false): (slice: WindowSlice) => WindowS
   };
 }
 
-/** What of a slice's failures shorter windows may help against. */
-const helped: readonly Verdict[] = ['split', 'split-to-days', 'shorten', 'retry'];
+/** Verdicts on failures that shorter windows may avoid. */
+const bisectable: readonly SliceVerdict[] = ['split', 'split-to-days', 'shorten', 'retry'];
 
 /**
- * The pages of windows, one after the other; one that can't be read whole is read in halves, and these in theirs, down to
- * minutes, or to days where its pages lead nowhere. The pages of a window are handed on once all of them are there, so that none comes twice.
+ * The pages of windows, one after the other. A window that can't be read whole is bisected repeatedly, down to minutes, or to
+ * days where its pages don't end. The pages of a window are yielded once all are received, so that none is yielded twice.
  *
- * @throws what `read` throws where shorter windows don't help
+ * @throws errors of `read` that shorter windows don't avoid
  */
 export async function* bisectedPages<Page>(
   windows: readonly Window[],
-  judge: (error: unknown) => Verdict,
+  judge: (error: unknown) => SliceVerdict,
   read: (span: Window) => AsyncIterable<Page>,
 ): AsyncGenerator<Page> {
   const spans = [...windows];
@@ -51,8 +48,8 @@ export async function* bisectedPages<Page>(
       for await (const page of read(span)) pages.push(page);
     } catch (error) {
       const verdict = judge(error);
-      const shortestMs = verdict === 'split-to-days' ? dayMs : leastMs;
-      const halves = helped.includes(verdict) ? halvesOf(span, shortestMs) : undefined;
+      const shortestMs = verdict === 'split-to-days' ? dayMs : minWindowMs;
+      const halves = bisectable.includes(verdict) ? halvesOf(span, shortestMs) : undefined;
       if (halves === undefined) throw error;
       spans.unshift(...halves);
       continue;
@@ -61,11 +58,11 @@ export async function* bisectedPages<Page>(
   }
 }
 
-/** The pages of a slice's window, which is bisected where the slice says so. */
+/** The pages of a slice's window, in halves for a bisected slice. */
 export function windowPages<Page>(
   { window, isBisected }: WindowSlice,
-  judge: (error: unknown) => Verdict,
+  judge: (error: unknown) => SliceVerdict,
   read: (span: Window) => AsyncIterable<Page>,
 ): AsyncIterable<Page> {
-  return isBisected === true ? bisectedPages(halvesOf(window, leastMs) ?? [window], judge, read) : read(window);
+  return isBisected === true ? bisectedPages(halvesOf(window, minWindowMs) ?? [window], judge, read) : read(window);
 }

@@ -1,21 +1,26 @@
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 
 /**
- * A UTC day of a range: `full` all of it is loaded, `empty` all of it is loaded and no file holds a row of it, `partial`
- * some of it is loaded, `imported` nothing is and imports brought rows of it, `missing` neither.
+ * A UTC day of a range:
+ *
+ * - `full`: loaded
+ * - `empty`: loaded, without rows
+ * - `partial`: partly loaded
+ * - `imported`: not loaded, with imported rows
+ * - `missing`: none of these
  */
 export type DayState = 'full' | 'empty' | 'partial' | 'imported' | 'missing';
 
-/** A day and what of it is loaded. */
+/** A day and its state. */
 export interface Day {
-  /** Its beginning, milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly start: number;
   readonly state: DayState;
 }
 
 /**
- * The days that a range touches, in order. `gaps` is what of it isn't loaded, `filled` the times that files have rows of,
- * `imported` the days that imports have filled.
+ * The days of a range, in order. `gaps` are its windows that aren't loaded, `filled` those with rows in files, `imported` the
+ * imported days.
  */
 export function dayStates(
   range: Window,
@@ -41,7 +46,7 @@ export function dayStates(
   });
 }
 
-/** Calls back with each day, by number, that the windows touch, and how much of it each one takes. */
+/** Calls `add` with the index of each day in the windows, and the milliseconds of it that each window covers. */
 function eachDay(
   windows: readonly Window[],
   first: number,

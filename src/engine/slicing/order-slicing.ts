@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { pieces } from '../run/concurrency-plan.js';
+import { equalParts } from '../run/concurrency-plan.js';
 import type { Job } from '../run/pipeline.js';
 import { type Slice, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import type { Slicing } from './slicing.js';
@@ -15,11 +15,11 @@ const prefix = 'order/';
 export interface OrderSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
-  /** Orders a commit at the most: a file for each order would be thousands of tiny files. */
+  /** Maximum of orders in a commit: a file for each order would give thousands of tiny files. */
   readonly batch: number;
 }
 
-/** Slices that are batches of orders, read one by one; the orders are named, so that a sync reads all of them. */
+/** Slices that are batches of orders, read one by one. A sync reads all requested orders. */
 export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): Slicing<OrderSlice> {
   const sliceQueue = (job: Job) => orderQueue(job, pipeline, table, batch);
   return {
@@ -42,7 +42,7 @@ export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): S
   };
 }
 
-/** Orders are asked for one by one, and hold what others did; `perOrder`: events, undefined while nothing is known. */
+/** The expectation for orders, which are read one by one. `perOrder`: events; undefined: unknown. */
 export function orderExpectation(perOrder: number | undefined): Expectation<OrderSlice> {
   const pages = Math.max(1, Math.ceil((perOrder ?? 0) / pageSize));
   return {
@@ -51,7 +51,7 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
   };
 }
 
-/** The job's orders that the lake lacks, in batches of `batch` at the most; to refresh, all of them. */
+/** The job's orders that the lake lacks, in batches of at most `batch`; to refresh, all of them. */
 function orderQueue(job: Job, pipeline: string, table: string, batch: number): SliceQueue<OrderSlice> {
   const loaded = job.lake.loadKeys(pipeline, table, job.account);
   const requested = job.onlyLoadKeys && [...job.onlyLoadKeys].map((loadKey) => loadKey.slice(prefix.length));
@@ -62,7 +62,7 @@ function orderQueue(job: Job, pipeline: string, table: string, batch: number): S
       const count = waiting.length + halves.reduce((sum, { orders }) => sum + orders.length, 0);
       return count === 0 ? '' : `${count} order${count === 1 ? '' : 's'}`;
     },
-    // Few orders have more than a page.
+    // Most orders have one page.
     stretches: () => [
       ...halves.map(({ orders }) => ({ pages: orders.length, isCuttable: false })),
       ...(waiting.length === 0 ? [] : [{ pages: waiting.length, isCuttable: true }]),
@@ -70,7 +70,7 @@ function orderQueue(job: Job, pipeline: string, table: string, batch: number): S
     next: (pages) => {
       const half = halves.shift();
       if (half !== undefined) return half;
-      const count = Math.ceil(waiting.length / pieces(waiting.length, Math.min(pages, batch)).length);
+      const count = Math.ceil(waiting.length / equalParts(waiting.length, Math.min(pages, batch)).length);
       return waiting.length === 0 ? undefined : orderSlice(waiting.splice(0, count));
     },
     expected: ({ orders }) => orders.length,

@@ -7,43 +7,43 @@ import type { Slice, SliceQueue } from '../run/slice-queue.js';
 import type { Day } from './day-states.js';
 import type { Expectation } from './volume-estimate.js';
 
-/** What a sync asks of a pipeline: its range ends where the sync does, and begins where the pipeline finds a gap. */
+/** The job of a sync: its range ends with the sync's, and begins at the pipeline's first gap. */
 export interface SyncJob extends Job {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Loaded windows that end later than this are read again; `Infinity`: none. Milliseconds since 1970. */
+  /** Loaded windows that end later are read again; `Infinity`: none. Milliseconds since 1970. */
   readonly lookBackFrom: number;
-  /** The same where the user has said how far to look back; `Infinity`: the schedule decides. */
+  /** The look-back that the user requested; `Infinity`: the schedule decides. */
   readonly requestedLookBackFrom: number;
-  /** What earlier runs were asked for of the pipeline, and isn't loaded. */
-  readonly asked: readonly RequestedRange[];
-  /** Whether it is one of several runs that make a sync, none of which may take long before its first slice. */
+  /** Ranges of the pipeline that earlier runs were asked for, and that aren't loaded. */
+  readonly asked: readonly AskedRange[];
+  /** Whether the sync consists of several runs, each of which must reach its first slice quickly. */
   readonly isInTurns: boolean;
   /** Whether an earlier run of this sync has read a slice, by its label. */
   wasRead(label: string): boolean;
 }
 
-/** How much of a range the lake has for one pipeline. */
+/** What the lake has of a range for one pipeline. */
 export interface LoadedVolume {
   /** Load keys: windows, groups or orders that were read. */
   readonly count: number;
-  /** Days that its windows cover, fractions of days included; null for a pipeline without windows. */
+  /** Days covered by its windows, with fractions; null for a pipeline without windows. */
   readonly days: number | null;
-  /** Events or settlements; a window that the range cuts counts in proportion. */
+  /** Events or settlements; a window across a bound of the range counts in proportion. */
   readonly results: number;
 }
 
-/** Days of a range, and what of it isn't loaded. */
+/** The days of a range, and its gaps. */
 export interface Coverage {
   readonly days: readonly Day[];
   readonly gaps: readonly Window[];
 }
 
-/** A page that a plan asks for where the lake doesn't say how much there is: the first one of a window. */
+/** A page that a plan requests to estimate the volume: the first one of a window. */
 export interface Probe<Upstream> {
   readonly pipeline: Definition<Upstream>;
   readonly window: Window;
-  /** The stretch that it is a sample of, of which nothing is loaded. */
+  /** The gap that it samples. */
   readonly gap: Window;
 }
 
@@ -51,74 +51,74 @@ export interface Probe<Upstream> {
 export interface ProbedPage {
   readonly window: Window;
   readonly gap: Window;
-  /** Windows that were asked for and hold nothing: those before it, and it itself where it is so. */
+  /** Windows that were read and are empty, possibly with the probed one. */
   readonly empty: readonly Window[];
   readonly results: number;
-  /** Whether the page holds all of the window. */
+  /** Whether the page contains the whole window. */
   readonly isWhole: boolean;
-  /** The latest date on the page, in milliseconds since 1970; undefined where there is none. */
+  /** The latest date on the page, in milliseconds since 1970; undefined without one. */
   readonly reach: number | undefined;
   readonly batches: readonly Batch[];
 }
 
-export interface ForecastQuestion {
+export interface ForecastRequest {
   readonly job: Job;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** By the name of the pipeline that was asked. */
+  /** By pipeline name. */
   readonly probed: ReadonlyMap<string, ProbedPage>;
 }
 
-/** What a backfill has to load, and what it is expected to find. */
+/** The slices that a backfill has to load, and their expected volume. */
 export interface Forecast<S extends Slice = Slice> {
   readonly queue: SliceQueue<S>;
-  /** Undefined: nothing is known of what slices hold. */
+  /** Undefined: no volume is known. */
   readonly expectation: Expectation<S> | undefined;
   readonly loaded: LoadedVolume;
-  /** Slices for settlements that nobody has listed yet. */
+  /** Slices of settlements that aren't listed yet. */
   readonly unlisted: number;
-  /** False where there may be slices that nobody knows of. */
+  /** False where there may be unknown slices. */
   readonly isComplete: boolean;
 }
 
-/** How the slices of a pipeline are found: by windows of dates, by settlement, by order. */
+/** How a pipeline is divided into slices: by windows of dates, by settlement, by order. */
 export interface Slicing<S extends Slice> {
-  /** What a load key of the pipeline begins with: `window`, `group`, `order`. */
+  /** The prefix of the pipeline's load keys: `window`, `group`, `order`. */
   readonly loadKey: string;
-  /** What the lake lacks of a job (or, to refresh, holds of it too). */
+  /** The slices of a job that the lake lacks; to refresh, all of them. */
   sliceQueue(job: Job): SliceQueue<S>;
-  /** What a sync reads instead; it gets what `prepareSync` of the definition has found. */
+  /** The slices of a sync; the job is that of `prepareSync`. */
   sync(job: SyncJob): SliceQueue<S>;
-  /** What a plan expects of a job. */
-  forecast(question: ForecastQuestion): Forecast<S>;
-  /** Which days of a range are loaded; left out: its slices have no dates. */
+  /** The estimate of a plan. */
+  forecast(request: ForecastRequest): Forecast<S>;
+  /** The loaded days of a range; left out: its slices have no dates. */
   readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
 }
 
 /**
- * A pipeline as its definition has it: with all that commands need to know of it.
+ * A pipeline with the data that commands need.
  *
- * The main table is the last of `tables`: its commits make a slice count.
+ * The main table is the last of `tables`: a slice counts as loaded once it is committed there.
  */
 export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
   extends Pipeline<Upstream, S, Page>, Slicing<S> {
   readonly needs?: readonly Definition<Upstream>[];
-  /** The operation whose quota its requests take. */
+  /** The operation whose quota its requests use. */
   readonly operation: string;
-  /** Requests at once that the operation is known to allow. */
+  /** Documented burst of the operation. */
   readonly burst?: number;
-  /** What a result is called: `event`, `group`. */
+  /** The noun for a result: `event`, `group`. */
   readonly result: string;
-  /** What a report calls the data; left out: the pipeline's name. */
+  /** Heading in a report; default the pipeline's name. */
   readonly title?: string;
-  /** `prepare` of a sync; left out: as of any run. */
+  /** `prepare` of a sync; default `prepare`. */
   prepareSync?(job: SyncJob, reading: Reading<Upstream>): Promise<Job>;
-  /** What a plan may ask the service where the lake doesn't say; left out: nothing. */
+  /** The pages that a plan may request for its estimate; default none. */
   probes?(job: Job): readonly Probe<Upstream>[];
 }
 
-/** The table whose commits make a slice of a pipeline count. */
-export function mainTable({ name, tables }: PipelineTables): Table {
+/** The main table of a pipeline: the last one. */
+export function mainTable({ name, tables }: Tabled): Table {
   const main = tables.at(-1);
   if (main === undefined) throw new Error(`the pipeline ${name} has no table`);
   return main;

@@ -1,42 +1,42 @@
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../core/windows.js';
 
-/** A window to read, and the loaded windows inside it that it replaces. */
+/** A window to read, and the loaded windows within it that it replaces. */
 export interface PlannedWindow {
   readonly window: Window;
   readonly retires: readonly Window[];
 }
 
-export interface WindowsQuestion {
-  /** What is loaded; no two overlap. */
+export interface SyncWindowsOptions {
+  /** Loaded windows, without overlaps. */
   readonly loaded: readonly Window[];
-  /** What should be loaded afterwards. */
+  /** The range to load. */
   readonly range: Window;
-  /** Loaded windows that end later than this are read again; `Infinity`: none. Milliseconds since 1970. */
+  /** Loaded windows that end later are read again; `Infinity`: none. Milliseconds since 1970. */
   readonly lookBackFrom: number;
-  /** Days of the longest window that the API answers; left out: a month is. */
+  /** Days of the longest window that the API answers; default a month. */
   readonly longestDays?: number | undefined;
 }
 
-/** Days that an empty lake is loaded back, as `backfill` does without `--from`, and within which gaps are closed. */
+/** Days that a sync loads into an empty lake, like `backfill` without `--from`, and within which it closes gaps. */
 const backDays = 90;
 
-/** Days before the end of the range that are windows of their own; what is older is cut as a backfill cuts it. */
+/** Days before the end of the range with one window each; older windows are those of a backfill. */
 const recentDays = 14;
 
-/** Days of a window that is missing and older than that. */
+/** Days of an older missing window. */
 const olderWindowDays = 7;
 
-/** Days that a sync goes back at most for what an earlier one was asked for: the services keep about two years. */
-const mostAskedDays = 731;
+/** Maximum of days that a sync goes back for an earlier request: the services keep about two years. */
+const mostRequestedDays = 731;
 
 /**
- * From when on a sync loads what earlier runs were asked for and have not loaded: all that a sync was asked for, of a backfill
- * the last 90 days. `Infinity`: nothing.
+ * The first instant that a sync loads of earlier requests: of a sync the whole range, of a backfill the last 90 days.
+ * `Infinity`: none.
  */
-export function askedFrom(asked: readonly RequestedRange[], end: number): number {
+export function requestedFrom(asked: readonly AskedRange[], end: number): number {
   const from = asked.flatMap((range) => {
-    const days = range.command === 'sync' ? mostAskedDays : backDays;
+    const days = range.command === 'sync' ? mostRequestedDays : backDays;
     const start = Math.max(range.start, dayStart(end - days * dayMs));
     return start < range.end ? [start] : [];
   });
@@ -44,32 +44,28 @@ export function askedFrom(asked: readonly RequestedRange[], end: number): number
 }
 
 /**
- * What a sync loads: from the newest loaded instant on, or from a gap in the last 90 days, as a slice that could not be read
- * leaves one; nothing before the first instant that is loaded or was asked for. Where nothing is, the last 90 days.
+ * The range of a sync: from the newest loaded instant, or from the first gap in the last 90 days, which a skipped slice leaves.
+ * It begins no earlier than the first instant that is loaded or was requested. For an empty lake: the last 90 days.
  *
- * @param asked of the same pipeline, and not loaded
+ * @param asked ranges of the same pipeline that aren't loaded
  */
 export function syncRange(loaded: readonly Window[], end: number, asked: readonly RequestedRange[] = []): Window {
   const back = dayStart(end - backDays * dayMs);
   const first = Math.min(...loaded.map((window) => window.start));
   const newest = Math.max(...loaded.map((window) => window.end));
-  const from = askedFrom(asked, end);
+  const from = requestedFrom(asked, end);
   if (loaded.length === 0) return { start: Math.min(back, from), end };
   const [gap] = uncovered({ start: Math.min(from, Math.max(first, Math.min(newest, back))), end }, loaded);
   return { start: Math.min(gap?.start ?? end, end), end };
 }
 
-/** Gaps that a sync leaves to a backfill: between loaded windows, and of what a backfill was asked for. */
-export function olderGaps(
-  loaded: readonly Window[],
-  { start }: Window,
-  asked: readonly RequestedRange[] = [],
-): Window[] {
+/** Gaps that a sync leaves to a backfill: between loaded windows, and in the requested ranges of backfills. */
+export function olderGaps(loaded: readonly Window[], { start }: Window, asked: readonly AskedRange[] = []): Window[] {
   const first = Math.min(...[...loaded, ...asked].map((window) => window.start));
   return first < start ? uncovered({ start: first, end: start }, loaded) : [];
 }
 
-/** The watermark: up to which instant everything from the beginning of a range on is loaded; undefined where nothing is. */
+/** The watermark: the end of the loaded data without a gap from the start of a range; undefined for an empty lake. */
 export function coveredTo(loaded: readonly Window[], { start }: Window): number | undefined {
   if (loaded.length === 0) return undefined;
   const newest = Math.max(...loaded.map((window) => window.end));
@@ -77,18 +73,18 @@ export function coveredTo(loaded: readonly Window[], { start }: Window): number 
 }
 
 /**
- * What a sync reads where a day is worth a window: what is missing, and again what the look-back touches.
+ * The windows of a sync with daily windows: missing ones, and those of the look-back.
  *
- * A window that a look-back touches is read again whole. So the days of the last two weeks are windows of their own:
- * looking back two days costs two days' requests. The last day isn't over, and its window ends where the run's range does;
- * the next run reads it again from its beginning to where the day, or its own range, ends, and that window replaces it, so
- * that each day becomes one window however often it is loaded. A window that keeps its start keeps the ids of its events
- * without a date, which are derived from it: so days are never joined into weeks later.
+ * A window that overlaps the look-back is read again whole. So the last two weeks have a window for each day: a look-back of two
+ * days costs two days' requests. The window of the last day ends with the run's range. The next run reads that day from its
+ * start to its end, or to the end of the run's range, and the new window replaces the old one, so that each day becomes one
+ * window however often it is loaded. The ids of events without a date are derived from the start of their window: so days are
+ * never merged into weeks.
  *
- * @param isWanted whether a loaded window is read again whatever its age
+ * @param isWanted whether a loaded window is read again regardless of age
  */
-export function dailyWindows(question: WindowsQuestion, isWanted?: (window: Window) => boolean): PlannedWindow[] {
-  const { loaded, range, longestDays = Infinity } = question;
+export function dailyWindows(options: SyncWindowsOptions, isWanted?: (window: Window) => boolean): PlannedWindow[] {
+  const { loaded, range, longestDays = Infinity } = options;
   const recent = dayStart(range.end) - recentDays * dayMs;
   const missing = uncovered(range, loaded).flatMap((gap) => [
     ...within(gap, -Infinity, recent).flatMap((older) => cut(older, Math.min(olderWindowDays, longestDays))),
@@ -96,7 +92,7 @@ export function dailyWindows(question: WindowsQuestion, isWanted?: (window: Wind
   ]);
   const isOneDay = ({ start, end }: Window) => dayStart(start) === dayStart(end - 1);
   return planned(
-    question,
+    options,
     missing,
     (before, next) => isOneDay(before) && isOneDay(next) && dayStart(before.start) === dayStart(next.start),
     isWanted,
@@ -104,18 +100,18 @@ export function dailyWindows(question: WindowsQuestion, isWanted?: (window: Wind
 }
 
 /**
- * What a sync reads where a month is a page or two: a month is one window, read again from its beginning with each run.
+ * The windows of a sync with monthly windows, for pipelines with a page or two a month: each run reads the month from its start.
  *
- * @param isWanted whether a loaded window is read again whatever its age
+ * @param isWanted whether a loaded window is read again regardless of age
  */
-export function monthlyWindows(question: WindowsQuestion, isWanted: (window: Window) => boolean): PlannedWindow[] {
-  const missing = uncovered(question.range, question.loaded).flatMap((gap) => cut(gap, 31));
+export function monthlyWindows(options: SyncWindowsOptions, isWanted: (window: Window) => boolean): PlannedWindow[] {
+  const missing = uncovered(options.range, options.loaded).flatMap((gap) => cut(gap, 31));
   const isOneMonth = (before: Window, next: Window) => monthOf(before.start) === monthOf(next.end - 1);
-  return planned(question, missing, isOneMonth, isWanted);
+  return planned(options, missing, isOneMonth, isWanted);
 }
 
 function planned(
-  { loaded, range, lookBackFrom }: WindowsQuestion,
+  { loaded, range, lookBackFrom }: SyncWindowsOptions,
   missing: readonly Window[],
   grows: (before: Window, next: Window) => boolean,
   isWanted: (window: Window) => boolean = () => false,
@@ -134,7 +130,7 @@ function planned(
   return [...fresh, ...repeated].toSorted((a, b) => a.window.start - b.window.start);
 }
 
-/** What of a window lies between two instants; none where nothing does. */
+/** The part of a window between two instants; empty for none. */
 function within(window: Window, from: number, to: number): Window[] {
   const inside = { start: Math.max(window.start, from), end: Math.min(window.end, to) };
   return inside.start < inside.end ? [inside] : [];

@@ -1,31 +1,31 @@
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { type Slice, pageSize } from '../run/slice-queue.js';
 
-/** So many results were found in a window. */
+/** The number of results in a window. */
 export interface Sample {
   readonly window: Window;
   readonly results: number;
 }
 
-/** Days by which a sample may be off and still count for half as much. */
+/** Days of distance at which a sample's weight is a quarter. */
 const nearDays = 14;
 
-/** How many results days have, from what windows near them had. */
+/** Results a day, by the samples of windows nearby. */
 export class Density {
   readonly #known: readonly Sample[];
-  /** Of slices that are being read or were, by name: the newest word of each. */
+  /** The latest sample of each slice of this run, by name. */
   readonly #learned = new Map<string, Sample>();
 
   constructor(known: readonly Sample[]) {
     this.#known = known.filter(({ window }) => window.end > window.start);
   }
 
-  /** Takes in how many results a slice has had, up to where it was read. */
+  /** Records the results of a slice, up to where it was read. */
   learn(slice: string, sample: Sample): void {
     if (sample.window.end > sample.window.start) this.#learned.set(slice, sample);
   }
 
-  /** Results to be expected in a window; undefined while nothing is known. */
+  /** Expected results in a window; undefined without a sample. */
   expected(window: Window): number | undefined {
     let results = 0;
     let days = 0;
@@ -40,10 +40,10 @@ export class Density {
 }
 
 /**
- * How many results days have, from what windows near them had, where a business may have begun after the first of these: empty
- * days before its first results say nothing of what comes behind them.
+ * Results a day for a business that may have begun after the first sample: empty days before its first results are excluded
+ * from the estimate of later days.
  *
- * @param firstResult milliseconds since 1970; left out: the beginning of the first window that isn't empty
+ * @param firstResult milliseconds since 1970; default the start of the first window that isn't empty
  */
 export function densityFromStart(
   samples: readonly Sample[],
@@ -60,7 +60,7 @@ export function densityFromStart(
   const emptyEnd = emptyEnds.reduce((last, end) => Math.max(last, end), -Infinity);
   const [all, fromStart] = [new Density(samples), new Density(begun)];
   return {
-    // Nobody knows of the days between: more is expected of them rather than less.
+    // Days between the last empty one and the first result are unknown: the larger estimate applies.
     expected: (window) => ((window.start + window.end) / 2 < emptyEnd ? all : fromStart).expected(window),
     basis: {
       days: begun.reduce((sum, { window }) => sum + window.end - window.start, 0) / dayMs,
@@ -69,22 +69,22 @@ export function densityFromStart(
   };
 }
 
-/** Days of what is loaded that a page counts for, where it was asked for: it is of the stretch itself. */
+/** Days of loaded data that a probed page weighs as much as: it is from the gap itself. */
 const probedDays = 28;
 
-/** So many results are too many for a window that was found empty to be so by chance. */
+/** Expected results above which an empty window is not empty by chance. */
 const tooMany = 3;
 
-/** What was asked of a stretch of which nothing is loaded. */
+/** The probes of a gap. */
 export interface Probed {
   readonly gap: Window;
-  /** What was found, windows without a result included. */
+  /** Empty windows included. */
   readonly samples: readonly Sample[];
 }
 
 /**
- * How many results such a stretch has: as many as were found in it, and as days near it had. What was found empty though days
- * behind it are not tells that the business began after it, so that nothing behind it says what was before.
+ * The expected results of a gap, by its probes and the days nearby. An empty probe before days with results means that the
+ * business began after it: later days are then no estimate for earlier ones.
  */
 export function densityOfGap(loaded: readonly Sample[], { gap, samples }: Probed): (window: Window) => number {
   const asked = samples.filter(({ window }) => window.end > window.start).map(weighted);
@@ -104,39 +104,39 @@ export function densityOfGap(loaded: readonly Sample[], { gap, samples }: Probed
   return (window) => ((window.start + window.end) / 2 < begun ? before : after).expected(window) ?? 0;
 }
 
-/** A sample as if it were of the days that it counts for. */
+/** A sample extended to `probedDays`, at the same density. */
 function weighted({ window: { start, end }, results }: Sample): Sample {
   const factor = Math.max(1, (probedDays * dayMs) / (end - start));
   return { window: { start, end: start + (end - start) * factor }, results: results * factor };
 }
 
-/** What a slice of a pipeline is expected to hold. Both are means, and need not be whole. */
+/** The expected volume of a pipeline's slices: means, with fractions. */
 export interface Expectation<S extends Slice = Slice> {
-  /** Undefined where only its requests are known. */
+  /** Undefined where only the requests are known. */
   results(slice: S): number | undefined;
-  /** Requests, 1 at least. */
+  /** Requests, at least 1. */
   pages(slice: S): number;
-  /** The loaded days that it goes by; left out: it goes by something else. */
+  /** The loaded days that it is based on; left out: it has another basis. */
   readonly basis?: Basis;
 }
 
-/** The days that an expectation goes by. */
+/** The days that an expectation is based on. */
 export interface Basis {
   readonly days: number;
-  /** Where the first results are, if loaded days before it are empty, which say nothing of those after it: milliseconds since 1970. */
+  /** The first result, where loaded days before it are empty and excluded: milliseconds since 1970. */
   readonly emptyBefore: number | undefined;
 }
 
-/** By how much of their mean slices differ from it, beyond chance. */
+/** Relative deviation of slices from their mean, beyond chance. */
 const spread = 0.1;
 
 /**
- * Requests for a slice of so many expected results: its pages rounded up, on average over what it may turn out to hold.
- * A slice of 2.05 expected pages takes 2 requests or 3, one of 0.3 always takes one.
+ * The mean of the requests for a slice: its pages rounded up, averaged over the distribution of its results. A slice of 2.05
+ * expected pages takes 2 requests or 3, one of 0.3 always takes one.
  */
 export function meanPages(results: number, perPage = pageSize): number {
   const deviation = Math.sqrt(results + (spread * results) ** 2);
-  // Nearer to the mean than this it is certain enough.
+  // Six deviations below the mean are certain enough.
   const certain = Math.max(1, Math.floor((results - 6 * deviation) / perPage));
   let pages = certain;
   for (let full = certain; ; full++) {

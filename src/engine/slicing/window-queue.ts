@@ -1,48 +1,48 @@
 import { Density } from './volume-estimate.js';
-import { maxPages, pieces, type Stretch } from '../run/concurrency-plan.js';
+import { maxPages, equalParts, type Stretch } from '../run/concurrency-plan.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
 import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
 import { pageSize, type Progress, type SliceQueue, type SplitReason } from '../run/slice-queue.js';
-import { halvesOf, leastMs, bisectedOnce } from './bisected-windows.js';
+import { halvesOf, minWindowMs, bisectedOnce } from './bisected-windows.js';
 
-/** Where a pipeline's windows are kept. */
+/** A pipeline with windows, and how they are cut. */
 export interface WindowSource {
   readonly pipeline: string;
   readonly table: string;
-  /** Days of a slice where there is no quota to save: always the same, so that the same range is always cut alike. */
+  /** Days of a slice without a quota: fixed, so that the same range is always cut alike. */
   readonly gridDays: number;
-  /** Days of a slice while nothing is known of what days hold: it is read as a probe, and for what it holds. */
+  /** Days of a slice while the density is unknown: it is also a probe. */
   readonly probeDays: number;
-  /** Results that a day is taken to have while nothing is known; left out: nothing is taken for granted. */
+  /** Assumed results a day while the density is unknown; default none. */
   readonly guessPerDay?: number | undefined;
-  /** Days of the longest window that the API answers; left out: a month is. */
+  /** Days of the longest window that the API answers; default a month. */
   readonly longestDays?: number | undefined;
-  /** Results on a full page; left out: `pageSize`. */
+  /** Results on a full page; default `pageSize`. */
   readonly perPage?: number | undefined;
-  /** Whether a window that can't be split is bisected; left out: its rows depend on the order of its pages. */
+  /** Whether a window that can't be split is bisected; default false: its rows depend on the order of its pages. */
   readonly bisects?: boolean | undefined;
 }
 
 /**
- * What a job lacks, as slices that never cross the end of a UTC month and end with a UTC day. To refresh, the loaded
- * windows that the job's range touches are read again as well, each whole and by itself, so that what replaces a window is
- * that window. What a run that was stopped had begun is gone on with as it was cut then.
+ * The missing windows of a job, as slices that never cross the end of a UTC month and end with a UTC day. A refresh also reads
+ * the loaded windows that overlap the job's range, each whole, so that a window is replaced by the same window. Windows that a
+ * stopped run had begun are resumed unchanged.
  */
 export class WindowQueue implements SliceQueue<WindowSlice> {
   readonly #source: WindowSource;
   readonly #perPage: number;
   readonly #isPaced: boolean;
   readonly #density: Density;
-  /** Loaded windows that are read again: what replaces one is that window. */
+  /** Loaded windows that are read again. */
   readonly #reread: readonly Window[];
-  /** To be read as they are, in order. */
+  /** Windows to read unchanged, in order. */
   #fixed: Window[];
-  /** To be cut, in order. */
+  /** Windows to cut, in order. */
   #open: Window[];
   /** The longest window that the upstream is known to answer, milliseconds. */
   #longestMs: number;
-  /** How far open slices have been read, undefined where their pages have no order, and their results up to there. */
+  /** How far open slices have been read (undefined for pages without order), and their results so far. */
   readonly #reached = new Map<string, { readonly end: number | undefined; readonly results: number }>();
   readonly #bisected: (slice: WindowSlice) => WindowSlice | undefined;
   readonly #bisectedSlices = new Map<Window, WindowSlice>();
@@ -61,8 +61,8 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     this.#isPaced = isPaced;
     this.#density = new Density(loadedSamples(lake, pipeline, table, account));
     this.#reread = job.refresh ? loaded.filter(isWanted) : [];
-    const whole = isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays));
-    this.#fixed = inOrder([...this.#reread, ...whole]);
+    const whole = isPaced ? withoutOverlaps(begun) : missing.flatMap((gap) => cut(gap, gridDays));
+    this.#fixed = sortedByStart([...this.#reread, ...whole]);
     this.#open = missing.flatMap((gap) => uncovered(gap, this.#fixed)).flatMap(months);
     this.#longestMs = longestDays * dayMs;
     this.#bisected = bisectedOnce(bisects);
@@ -114,20 +114,20 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   putBack({ name, window }: WindowSlice): boolean {
     if (!this.#isPaced || this.#isReread(window) || window.end - window.start <= dayMs) return false;
     this.#reached.delete(name);
-    this.#open = inOrder([...this.#open, window]);
+    this.#open = sortedByStart([...this.#open, window]);
     return true;
   }
 
   split(slice: WindowSlice, reason: SplitReason): boolean {
     const { name, window } = slice;
-    const halves = this.#isReread(window) ? undefined : halvesOf(window, reason === 'split' ? leastMs : dayMs);
+    const halves = this.#isReread(window) ? undefined : halvesOf(window, reason === 'split' ? minWindowMs : dayMs);
     const whole = halves === undefined ? this.#bisected(slice) : undefined;
     if (whole !== undefined) this.#bisectedSlices.set(window, whole);
     else if (halves === undefined) return false;
     else if (reason === 'shorten')
       this.#longestMs = Math.min(this.#longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
     this.#reached.delete(name);
-    this.#fixed = inOrder([...this.#fixed, ...(halves ?? [window])]);
+    this.#fixed = sortedByStart([...this.#fixed, ...(halves ?? [window])]);
     return true;
   }
 
@@ -146,8 +146,10 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
     const expected = this.#pagesOf(stretch);
     const days = (stretch.end - dayStart(stretch.start)) / dayMs;
     const alike =
-      expected === undefined ? pieces(days, this.#source.probeDays) : pieces(expected, Math.min(pages, maxPages));
-    // Alike as far as may be, not as many as fit and a rest.
+      expected === undefined
+        ? equalParts(days, this.#source.probeDays)
+        : equalParts(expected, Math.min(pages, maxPages));
+    // Slices of equal length, without a short last one.
     const wanted = Math.ceil(days / alike.length);
     const longest = Math.max(1, Math.floor(this.#longestMs / dayMs));
     const length = Math.min(wanted, Math.ceil(days / Math.ceil(days / longest)));
@@ -157,14 +159,14 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   }
 }
 
-function inOrder(windows: readonly Window[]): Window[] {
+function sortedByStart(windows: readonly Window[]): Window[] {
   return windows.toSorted((a, b) => a.start - b.start);
 }
 
-/** Those of the windows that don't overlap an earlier one. */
-function apart(windows: readonly Window[]): Window[] {
+/** The windows that don't overlap an earlier one. */
+function withoutOverlaps(windows: readonly Window[]): Window[] {
   const chosen: Window[] = [];
-  for (const window of inOrder(windows)) if (!chosen.some((other) => overlap(other, window))) chosen.push(window);
+  for (const window of sortedByStart(windows)) if (!chosen.some((other) => overlap(other, window))) chosen.push(window);
   return chosen;
 }
 

@@ -11,22 +11,22 @@ import { isoInstant } from '../../core/numeric/instant.js';
 /** A slice that reads a window of dates. */
 export interface WindowSlice extends Slice {
   readonly window: Window;
-  /** What is read instead of the API's answer; left out: the API is asked. */
+  /** Bodies that replace the API's answers; left out: the API is read. */
   readonly bodies?: ChangedWindow['bodies'];
-  /** It is one slice, but more than one chain of pages can hold: it is read in halves. */
+  /** Whether its window, too large for one chain of pages, is read in halves. */
   readonly isBisected?: true;
 }
 
 const prefix = 'window/';
 
-/** The windows that a pipeline has loaded for an account; no two overlap. */
+/** The windows that a pipeline has loaded for an account, without overlaps. */
 export function loadedWindows(lake: Lake, pipeline: string, table: string, account: string): readonly Window[] {
   return windows.of(lake.table(table).snapshot.loadKeysOf(account, pipeline));
 }
 
 const windows = new LoadKeyWindows(readWindow);
 
-/** The window that a load key names; undefined for a key of another kind, and for one that names no two instants. */
+/** The window of a load key; undefined for another kind of key, and for a malformed one. */
 export function readWindow(loadKey: string): Window | undefined {
   if (!loadKey.startsWith(prefix)) return undefined;
   const [start = '', end = '', ...more] = loadKey.slice(prefix.length).split('/');
@@ -34,7 +34,7 @@ export function readWindow(loadKey: string): Window | undefined {
   return more.length > 0 || !(window.start < window.end) ? undefined : window;
 }
 
-/** What the windows that a pipeline has loaded for an account were found to hold. */
+/** The results of the windows that a pipeline has loaded for an account. */
 export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
   const empty = new Set(lake.loadKeys(pipeline, table, account).keys());
   const samples = lake.files(pipeline, table, account).flatMap((add): Sample[] => {
@@ -43,7 +43,7 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
     const windows = keys.flatMap((loadKey) => readWindow(loadKey) ?? []);
     const results = Number(add.tags?.['rows'] ?? NaN);
     if (windows.length === 0 || !Number.isFinite(results)) return [];
-    // A merged file may hold imported days beside them.
+    // A merged file may also contain imported days.
     const spans = [...windows, ...keys.flatMap((loadKey) => parseImportedKey(loadKey) ?? [])];
     const covered = spans.reduce((sum, { start, end }) => sum + end - start, 0);
     return windows.map((window) => ({ window, results: (results * (window.end - window.start)) / covered }));
@@ -54,7 +54,7 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
   ];
 }
 
-/** The slice of a window; `retires` are loaded windows inside it, which it replaces. */
+/** The slice of a window; `retires` are the loaded windows within it, which it replaces. */
 export function windowSlice(window: Window, retires: readonly Window[] = []): WindowSlice {
   const start = isoInstant(window.start);
   const end = isoInstant(window.end);
@@ -79,7 +79,7 @@ export function windowKey({ start, end }: Window): string {
   return `${prefix}${isoInstant(start)}/${isoInstant(end)}`;
 }
 
-/** `20250304T050607Z`; milliseconds only where there are any. */
+/** `20250304T050607Z`; milliseconds only where they aren't 0. */
 function compact(iso: string): string {
   return iso.replace('.000Z', 'Z').replace(/[-:]/g, '');
 }

@@ -15,21 +15,21 @@ import {
   type Coverage,
   type Definition,
   type Forecast,
-  type ForecastQuestion,
+  type ForecastRequest,
   type LoadedVolume,
   type Probe,
   type ProbedPage,
   type Slicing,
   type SyncJob,
 } from './slicing.js';
-import { dailyWindows, syncRange, type PlannedWindow, type WindowsQuestion } from './sync-windows.js';
+import { dailyWindows, syncRange, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
 
 export interface WindowSlicingOptions extends WindowSource {
-  /** Column whose statistics say of which days a file has rows; left out: of its whole windows. */
+  /** Column whose statistics give the days of a file's rows; default the file's windows. */
   readonly instants?: string;
 }
 
-/** Slices that are windows of dates, as long as their density asks for; a sync reads days. */
+/** Slices that are windows of dates, sized by density; a sync reads days. */
 export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlice> {
   const { pipeline, table, instants, perPage, longestDays } = options;
   return {
@@ -37,18 +37,18 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
     sliceQueue: (job) => new WindowQueue(job, options),
     sync: (job) => {
       const hasChanged = (window: Window) => job.changed?.some((changed) => overlap(window, changed)) === true;
-      return syncedWindows(job, options, 1, (question) => dailyWindows({ ...question, longestDays }, hasChanged));
+      return syncedWindows(job, options, 1, (windows) => dailyWindows({ ...windows, longestDays }, hasChanged));
     },
-    forecast: (question) => {
-      const { lake, account } = question.job;
+    forecast: (request) => {
+      const { lake, account } = request.job;
       const samples = loadedSamples(lake, pipeline, table, account);
-      const page = question.probed.get(pipeline);
+      const page = request.probed.get(pipeline);
       const probed = page === undefined ? [] : samplesOf(page, page.reach);
       const first =
         instants === undefined ? undefined : firstInstant(lake.files(pipeline, table, account), instants, page);
       const near = windowExpectation([...samples, ...probed], perPage, first);
       const expectation = near && page ? probedExpectation(near, samples, page, perPage) : near;
-      const forecast = windowForecast(question, options, expectation);
+      const forecast = windowForecast(request, options, expectation);
       for (const { window, results } of probed) {
         forecast.queue.learn(windowSlice(window), { pages: 1, results, reach: window.end, isWhole: true });
       }
@@ -63,16 +63,15 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
 }
 
 /**
- * What a sync reads of windows: those that are missing, and those of the look-back. Where it is planned anew, after another
- * run got ahead, only what is missing.
+ * The windows of a sync: missing ones, and those of the look-back. After a conflict with another run only the missing ones.
  *
- * @param days of a missing window then
+ * @param days of a missing window after a conflict
  */
 export function syncedWindows(
   job: SyncJob,
   { pipeline, table, bisects }: Pick<WindowSource, 'pipeline' | 'table' | 'bisects'>,
   days: number,
-  plan: (question: WindowsQuestion) => readonly PlannedWindow[],
+  plan: (options: SyncWindowsOptions) => readonly PlannedWindow[],
 ): SliceQueue<WindowSlice> {
   const { lake, account, lookBackFrom } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
@@ -92,9 +91,9 @@ export function syncedWindows(
   return listQueue(slices, 'window', ({ window }) => window, bisectedOnce(bisects));
 }
 
-/** The forecast of windows that are expected to hold so much. */
+/** The forecast of windows with an expectation. */
 export function windowForecast(
-  { job }: ForecastQuestion,
+  { job }: ForecastRequest,
   source: WindowSource,
   expectation: Forecast<WindowSlice>['expectation'],
 ): Forecast<WindowSlice> {
@@ -115,7 +114,7 @@ function loadedVolume(lake: Lake, { pipeline, table }: WindowSource, account: st
   };
 }
 
-/** Which days of a range are loaded by windows. `filled`: when there are rows. */
+/** The days of a range that windows have loaded. `filled`: times with rows. */
 export function windowCoverage(
   lake: Lake,
   account: string,
@@ -131,10 +130,10 @@ export function windowCoverage(
   return { days: dayStates(range, gaps, filled, imported), gaps };
 }
 
-/** A stretch that isn't loaded and has as many days is probed also where other days are loaded. */
+/** Days from which a gap is probed even if other days are loaded. */
 const longDays = 28;
 
-/** The longest stretch of a range that isn't loaded; undefined where there is none, or where it is short and others are a sample. */
+/** The longest gap of a range; undefined without one, or where it is short and loaded days are a sample. */
 export function gapToProbe(range: Window, loaded: readonly Window[], hasSamples: boolean): Window | undefined {
   const lengthOf = ({ start, end }: Window): number => end - start;
   const [longest] = uncovered(range, loaded).toSorted((a, b) => lengthOf(b) - lengthOf(a));
@@ -142,8 +141,7 @@ export function gapToProbe(range: Window, loaded: readonly Window[], hasSamples:
 }
 
 /**
- * What to ask of the longest stretch that isn't loaded: its middle day and what follows it, neither when a business
- * began nor what isn't posted yet.
+ * The probe of the longest gap: its middle, away from the start of the business and from events that aren't posted yet.
  */
 export function windowProbes<Upstream>(
   pipeline: Definition<Upstream>,
@@ -151,25 +149,25 @@ export function windowProbes<Upstream>(
   days = 28,
 ): Probe<Upstream>[] {
   const { name } = mainTable(pipeline);
-  const isTold = loadedSamples(lake, pipeline.name, name, account).some(({ results }) => results > 0);
-  const gap = gapToProbe(range, loadedWindows(lake, pipeline.name, name, account), isTold);
+  const hasSamples = loadedSamples(lake, pipeline.name, name, account).some(({ results }) => results > 0);
+  const gap = gapToProbe(range, loadedWindows(lake, pipeline.name, name, account), hasSamples);
   if (gap === undefined) return [];
   const middle = Math.max(gap.start, dayStart((gap.start + gap.end) / 2));
   return [{ pipeline, gap, window: { start: middle, end: Math.min(gap.end, middle + days * dayMs) } }];
 }
 
-/** A probed page as a sample of its window, which it holds up to `reach`. */
+/** A probed page as a sample of its window, up to `reach`. */
 export function sampleOf({ window, results, isWhole }: ProbedPage, reach: number | undefined): Sample {
   return { window: isWhole ? window : { ...window, end: Math.min(window.end, reach ?? window.end) }, results };
 }
 
-/** The same, and the windows that were found empty before it. */
+/** The samples of a probe: empty windows, and the page. */
 export function samplesOf(page: ProbedPage, reach: number | undefined): Sample[] {
   const before = page.empty.filter(({ start }) => start !== page.window.start);
   return [...before.map((window) => ({ window, results: 0 })), sampleOf(page, reach)];
 }
 
-/** The first instant of a column in these files, or of a page that holds something; undefined where no file says it. */
+/** The first instant of a column in files, or of a page with results; undefined without statistics. */
 export function firstInstant(adds: readonly Add[], column: string, page?: ProbedPage): number | undefined {
   const starts = adds.flatMap((add) => spanIn(add, column).map(({ start }) => start));
   if (starts.length === 0) return undefined;
@@ -180,7 +178,7 @@ function windowsIn(add: Add): Window[] {
   return loadKeysOf(add).flatMap((loadKey) => readWindow(loadKey) ?? []);
 }
 
-/** The time between the first and the last instant of a column; the log's own statistics, checked by `verify`. */
+/** The span of a column's instants, by the log's statistics, which `verify` checks. */
 function spanIn(add: Add, column: string): Window[] {
   const { least = '', greatest = '' } = columnStatistics(add, column);
   const [start, end] = [Date.parse(least), Date.parse(greatest)];
@@ -188,8 +186,8 @@ function spanIn(add: Add, column: string): Window[] {
 }
 
 /**
- * Windows hold what windows near them held (`densityFromStart`); one that is read again holds what it held. Undefined: nothing
- * is known, or nothing was there, which says little of what is elsewhere.
+ * The expectation for windows, by the samples nearby (`densityFromStart`); a loaded window keeps its number of results.
+ * Undefined without a sample that has results.
  */
 export function windowExpectation(
   samples: readonly Sample[],
@@ -203,7 +201,7 @@ export function windowExpectation(
   return { results, pages: (slice) => meanPages(results(slice), perPage), basis };
 }
 
-/** The same where a stretch was asked for: what was found there tells most of it. */
+/** An expectation that uses the probe of a gap for the windows within it. */
 function probedExpectation(
   near: Expectation<WindowSlice>,
   samples: readonly Sample[],

@@ -7,29 +7,28 @@ import type { ApiAddress } from '../../engine/paging/paged-api.js';
 import { credentialHeaders } from './custom-request.js';
 import type { Api, SignInDefinition, Variable } from './definition.js';
 
-/** An API's address as its definition has it. */
+/** The address of a definition's API. */
 export interface CustomAddress extends ApiAddress {
-  /** Path before that of the requests, without a slash at its end; often empty. */
+  /** Path before that of the requests, without a trailing slash; often empty. */
   readonly prefix: string;
-  /** How an account signs in; undefined: with headers, or not at all. */
+  /** Undefined: an account signs in with headers, or not at all. */
   readonly signIn: SignIn | undefined;
 }
 
-/** Whose address and secrets are read, and where. */
+/** The account, and the sources of its address and secrets. */
 export interface AddressOptions {
-  /** The definition's, for messages. */
+  /** The file of the definition, for messages. */
   readonly file: string;
   readonly account: string;
   readonly environment: Environment;
-  /** Variables that a configuration names which was only found in the working folder; left out: none. */
+  /** Variables set by a configuration that was only found in the working folder; default none. */
   readonly untrustedVariables?: ReadonlySet<string> | undefined;
 }
 
 /**
- * Reads an API's address, headers and sign-in, and what of them is in the environment.
+ * Reads an API's address, headers and sign-in, with their variables from the environment.
  *
- * @throws LedgerlakeError USAGE for a variable that isn't set, an address that is none, and where a secret would cross the
- * network in the clear
+ * @throws LedgerlakeError USAGE for a variable that isn't set, an invalid address, and a secret that would be sent in the clear
  */
 export function readApiAddress(api: Api, options: AddressOptions): CustomAddress {
   const { address, headers = {}, signIn } = api;
@@ -62,7 +61,7 @@ export function readApiAddress(api: Api, options: AddressOptions): CustomAddress
   const { name: tokenHeader, before } = signIn?.header ?? { name: 'authorization', before: 'Bearer ' };
   for (const [name, text] of Object.entries({ ...sent, [`${tokenHeader}, before the token`]: before ?? '' })) {
     if (/^[\t\u0020-\u007e]*$/.test(text)) continue;
-    // A variable may end in the line end of the file that it was read from.
+    // A variable that was read from a file may contain its line end.
     throw usageError(
       `${file}: expected the header ${name} to be visible ASCII on one line, got other characters (its text is not shown); ` +
         'correct it, or the variable that it comes from',
@@ -81,7 +80,7 @@ export function readApiAddress(api: Api, options: AddressOptions): CustomAddress
   };
 }
 
-/** A file that lies in the working folder may be anybody's: it can't have the user's own secrets sent to a host of its choice. */
+/** A file in the working folder may be another user's: it must not direct secrets to a host of its choice. */
 function refuseFoundAddress({ address, headers = {}, signIn }: Api, options: AddressOptions): void {
   const { file, untrustedVariables } = options;
   const variables = (all: readonly (string | Variable | undefined)[]) =>
@@ -121,7 +120,7 @@ function readSignIn(definition: SignInDefinition, options: AddressOptions): Sign
   };
 }
 
-/** A text of the definition's own, or of the environment: of the account's own variable where each account has one. */
+/** A text of the definition, or of an environment variable: the account's where each account has one. */
 function variableText(field: string, value: string | Variable, { file, account, environment }: AddressOptions): string {
   if (typeof value === 'string') return value;
   const { env, perAccount = false } = value;

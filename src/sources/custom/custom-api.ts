@@ -18,13 +18,13 @@ import { defaultPageSize, pageRequest, readRequest } from './custom-request.js';
 import type { AskedWindow, Json, Page } from './definition.js';
 import { JsonNode, scanned } from './json-node.js';
 
-/** The records of a window. */
+/** A query for the records of a window. */
 export interface CustomQuery extends Query {
   readonly window: Window;
   readonly account: string;
 }
 
-/** A page, and its records. Its cursor is the next request as a text. */
+/** A page of records. Its cursor is the text of the next request. */
 export interface CustomPage extends ApiPage {
   readonly records: readonly Json[];
 }
@@ -35,15 +35,15 @@ export type CustomConnection = PagedClient<CustomQuery, CustomPage>;
 export interface CustomConnectionOptions extends Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
   readonly address: CustomAddress;
   /**
-   * So many answers without what the definition looks for, and none with it, are its fault, and not asked for again: one where it
-   * is being tried; left out: never, as it has worked before.
+   * Answers without the expected values, and none with them, after which the definition is at fault: 1 for a trial; default
+   * unlimited, for a definition that has worked before.
    */
   readonly mostMisses?: number;
 }
 
 const defaultLifeMinutes = 3;
 
-/** How long what `next` returns is accepted. */
+/** How long a request of `next` is accepted. */
 export function cursorLifeMs({ definition: { api } }: LoadedDefinition): number {
   return (api.cursorLifeMinutes ?? defaultLifeMinutes) * 60_000;
 }
@@ -164,15 +164,15 @@ const remedies: Readonly<Partial<Record<Cause, string>>> = {
 };
 
 /**
- * What a status other than 200 means, as the definition says.
+ * The definition's cause for a status other than 200.
  *
- * @throws LedgerlakeError DEFINITION where that is something unknown
+ * @throws LedgerlakeError DEFINITION for an unknown cause
  */
 function definedCause(
   { file, definition: { api } }: LoadedDefinition,
   { status, headers, body }: Pick<RefusedAnswer, 'status' | 'headers' | 'body'>,
 ): RefusalCause | 'empty' | undefined {
-  const header = (of: string): string | undefined => headers.get(of.toLowerCase());
+  const header = (name: string): string | undefined => headers.get(name.toLowerCase());
   const cause = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: jsonOf(body), header }));
   return cause === undefined || cause === 'empty' ? cause : knownCause(file, 'api.causeOf', cause);
 }
@@ -182,7 +182,7 @@ function knownCause(file: string, field: string, cause: RefusalCause): RefusalCa
   throw definitionError(file, field, `expected one of ${refusalCauses.join(', ')}, got ${JSON.stringify(cause)}`);
 }
 
-/** An answer with status 200 that refuses in its body, as those of GraphQL do. */
+/** The refusal of an answer with status 200 and an error in its body, as in GraphQL. */
 function pageRefusal(
   loaded: LoadedDefinition,
   { headers, body }: Answer,
@@ -191,7 +191,7 @@ function pageRefusal(
   const stated = knownCause(loaded.file, 'api.causeOfPage', cause);
   const unknown = { requestId: undefined, hadCursor: false, signedIn: false, skewMs: undefined };
   const date = Date.parse(headers.get('date') ?? '');
-  // A `Retry-After` that is a date is none without the date of the answer.
+  // Without the date of the answer a date in `Retry-After` is ignored.
   const receivedAt = Number.isNaN(date) ? Infinity : date;
   return customRefusal(loaded, { status: 200, headers, body, ...sent, ...unknown, receivedAt }, stated);
 }
@@ -203,7 +203,7 @@ function customRefusal(
 ): ApiRefusal {
   const { status, body } = answer;
   const json = jsonOf(body);
-  // An empty answer that is a web page is none.
+  // A web page isn't an empty answer.
   const refusalCause = cause === undefined || cause === 'empty' ? usualCause(answer) : cause;
   const said = json && callDefinition(file, 'api.messageOf', () => api.messageOf?.(json));
   const text = excerpt(said ?? new TextDecoder().decode(body.subarray(0, 2048)), 500).replace(/\.$/, '');
@@ -216,7 +216,7 @@ function usualCause({ status, body, signedIn }: RefusedAnswer): Cause {
   if (status === 429) return 'throttled';
   if (status >= 500 || status === 408) return 'fault';
   if (status < 400 || isHtml(body)) return 'stranger';
-  // With another access token it may pass.
+  // Another access token may be accepted.
   if (status === 401 && signedIn) return 'access-expired';
   if (status === 401 || status === 403) return 'denied';
   return status === 413 ? 'too-large' : 'mistake';

@@ -11,19 +11,19 @@ import type { Json, PipelineDefinition } from './definition.js';
 import { callDefinition, type LoadedDefinition } from './load-definitions.js';
 import { RecordCollector, type RecordPage } from './record-collector.js';
 
-/** A custom pipeline, with the definition that it comes from. */
+/** A custom pipeline, with its definition. */
 export interface CustomPipeline extends Definition<unknown, WindowSlice, CustomPage> {
   readonly loaded: LoadedDefinition;
 }
 
 const defaultDays = 7;
 
-/** Days of a window where there is no quota to save. */
+/** Days of a window without a quota. */
 export function windowDays({ windows: { days, longestDays } = {} }: PipelineDefinition): number {
   return Math.min(days ?? defaultDays, longestDays ?? Infinity);
 }
 
-/** The pipeline of a definition; without a connection it says what there is to do, and reads nothing. */
+/** The pipeline of a definition; without a connection it only plans. */
 export function customPipeline(loaded: LoadedDefinition, connection?: CustomConnection): CustomPipeline {
   const { definition, table, lines } = loaded;
   const { name, about, api, windows = {} } = definition;
@@ -32,7 +32,6 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
   const { probeDays = days } = windows;
   const { pageSize = defaultPageSize } = api;
   const cutting = { gridDays: days, probeDays, guessPerDay, longestDays, perPage: pageSize };
-  // What may help a window that would be left open otherwise.
   const judge = (error: unknown) => readVerdict(error, { 'cursor-expired': 'retry', 'too-large': 'split' });
   return {
     loaded,
@@ -49,7 +48,7 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
       if (connection === undefined) throw new Error(`${name} is not connected`);
       const pages = (span: Window) =>
         connection.pages({ operation: name, window: span, account: reading.account }, reading);
-      // A loaded window that is read again may be from a time when longer ones were asked for.
+      // A loaded window may be longer than the definition allows now.
       const isLong = longestDays !== undefined && window.end - window.start > longestDays * dayMs;
       return isLong ? bisectedPages(cut(window, longestDays), judge, pages) : pages(window);
     },

@@ -2,7 +2,7 @@ import type { PageRequest } from '../../engine/paging/paged-api.js';
 import type { ApiRequest } from './definition.js';
 import { callDefinition, definitionError } from './load-definitions.js';
 
-/** Where requests go: `https://host:port`, and the path before theirs. */
+/** The base of requests: `https://host:port`, and the path before theirs. */
 export interface RequestBase {
   readonly origin: string;
   readonly prefix: string;
@@ -10,7 +10,7 @@ export interface RequestBase {
 
 export const defaultPageSize = 100;
 
-/** Headers that sign in, wherever their text comes from. */
+/** Headers with credentials, whatever the source of their text. */
 export const credentialHeaders: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
@@ -18,16 +18,16 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
   'x-api-key',
 ]);
 
-/** Headers that say how a message is sent, which is not a definition's to decide. */
+/** Headers of the transport, which a definition must not set. */
 const transportHeaders: ReadonlySet<string> = new Set([
   ...['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'accept-encoding', 'expect'],
 ]);
 
 /**
- * A request of a definition as it is sent.
+ * The HTTP request for a definition's request.
  *
- * @param from path and query of the page that a link is on
- * @throws LedgerlakeError DEFINITION for what isn't a request, and for a link to another host: our headers are for this one
+ * @param from path and query of the page with the link
+ * @throws LedgerlakeError DEFINITION for an invalid request, and for a link to another host, which must not get the headers
  */
 export function pageRequest(
   file: string,
@@ -58,14 +58,14 @@ export function pageRequest(
   };
 }
 
-/** A request from its text, which `requestText` has written: a path alone, or all of it as JSON. */
+/** Parses the text of `requestText`: a path, or the request as JSON. */
 export function readRequest(text: string): PageRequest {
   return text.startsWith('/') ? { path: text } : (JSON.parse(text) as PageRequest);
 }
 
 const field = 'first or next';
 
-/** JavaScript checks no types. */
+/** Checks the types, which JavaScript doesn't. */
 function checkedRequest(file: string, request: Partial<ApiRequest> | null | undefined): ApiRequest {
   const { path, query = {}, headers = {}, body } = request ?? {};
   const refuse = (what: string) => definitionError(file, field, `expected ${what}`);

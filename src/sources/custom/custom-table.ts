@@ -11,7 +11,7 @@ import type { ColumnDefinition, PipelineDefinition, TableDefinition } from './de
 
 const types: Readonly<Record<string, ColumnType>> = { varchar: 'text', timestamp: 'instant' };
 
-/** Numbers that follow each other come close together, texts and amounts repeat. */
+/** Consecutive numbers are close to each other; texts and amounts repeat. */
 const encodings: Readonly<Record<ColumnType, Encoding>> = {
   text: 'dictionary',
   instant: 'delta',
@@ -22,14 +22,14 @@ const encodings: Readonly<Record<ColumnType, Encoding>> = {
   boolean: 'plain',
 };
 
-/** The tables of a definition that was checked: that of its records' lines, if it has one, and that of its records. */
+/** The tables of a checked definition: the one of its records, and the one of their lines, if any. */
 export function customTables({ name, table, lines }: PipelineDefinition): { table: Table; lines?: Table } {
   const main = customTable(name, table);
   if (lines === undefined) return { table: main };
   return { table: main, lines: { ...customTable(name, { ...lines.table, raw: false }), linesOf: main.name } };
 }
 
-/** The table of a definition that was checked, with the columns that every custom table has. */
+/** A table of a checked definition, with the columns of every custom table. */
 export function customTable(pipeline: string, { name, about, columns, sort = [], raw = true }: TableDefinition): Table {
   const defined = Object.entries(columns).map(([column, definition]) => customColumn(column, definition, sort));
   return {
@@ -73,9 +73,9 @@ const rawColumns: readonly Column[] = [
 ];
 
 /**
- * Compares a definition with the custom tables of a lake: what was loaded has the columns of then, to which others may be added.
+ * Compares a definition with the custom tables of a lake: only columns may be added after the first load.
  *
- * @param lake as the user wrote it
+ * @param lake as given by the user
  * @throws LedgerlakeError USAGE naming the file of the definition and what has changed
  */
 export function refuseChanged(
@@ -97,7 +97,7 @@ export function refuseChanged(
   );
 }
 
-/** Compares one table; `field` is what it is in the definition. */
+/** Compares one table; `field` is its path in the definition. */
 function refuseOther(file: string, field: string, table: Table, kept: readonly Table[], lake: string): void {
   const stored = kept.find(({ name }) => name === table.name);
   const isLines = (one: Table) => one.linesOf !== undefined;
@@ -133,7 +133,7 @@ function difference(stored: Table, table: Table): string | undefined {
   return sort.join() === sorted.join() ? undefined : `sort to be [${sort.join(', ')}], got [${sorted.join(', ')}]`;
 }
 
-/** Tables as a lake is to describe them that has loaded some: files from before a column was added lack it. */
+/** Marks the columns that were added after the first load of a table: older files lack them. */
 export function withLaterColumns(tables: readonly Table[], kept: readonly Table[]): Table[] {
   return tables.map((table) => {
     const stored = kept.find(({ name }) => name === table.name);

@@ -14,7 +14,7 @@ const kinds = {
   [kind.false]: 'boolean',
 } as const satisfies Readonly<Record<number, Json['kind']>>;
 
-/** A node of a tape as definitions see it. */
+/** A node of a tape, as the interface for definitions. */
 export class JsonNode implements Json {
   readonly #tape: Tape;
   readonly #node: number;
@@ -69,9 +69,9 @@ export class JsonNode implements Json {
 }
 
 /**
- * Reads JSON.
+ * Parses JSON.
  *
- * @throws LedgerlakeError JSON_SYNTAX for anything else
+ * @throws LedgerlakeError JSON_SYNTAX
  */
 export function scanned(bytes: Uint8Array): JsonNode {
   const tape = new Tape();

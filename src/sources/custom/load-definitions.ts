@@ -8,30 +8,30 @@ import { messageOf, usageError, LedgerlakeError } from '../../core/errors.js';
 import type { PipelineDefinition } from './definition.js';
 import { customTables } from './custom-table.js';
 
-/** A definition that was checked. */
+/** A checked definition. */
 export interface LoadedDefinition {
-  /** The file that it stands in, as the user named its folder. */
+  /** Its file, in the folder as given by the user. */
   readonly file: string;
   readonly definition: PipelineDefinition;
   readonly table: Table;
-  /** That of its records' lines. */
+  /** The table of its records' lines. */
   readonly lines?: Table;
 }
 
-/** Names that definitions can't use: the names of this program's pipelines and tables. */
+/** Names that definitions can't use: those of the built-in pipelines and tables. */
 export interface ReservedNames {
   readonly pipelines: readonly string[];
   readonly tables: readonly string[];
 }
 
-/** Faults of a definition that its error names. */
+/** Maximum of faults in an error message. */
 const mostFaults = 3;
 const extensions = /\.(?:js|mjs|ts|mts)$/;
 
 /**
- * Loads every definition of a folder, in the order of the files' names. Code of the user's runs here.
+ * Loads every definition of a folder, in the order of file names. This runs code of the user.
  *
- * @throws LedgerlakeError USAGE naming the file, and the field that is wrong in it
+ * @throws LedgerlakeError USAGE with the file and the invalid field
  */
 export async function loadDefinitions(folder: string, reserved: ReservedNames): Promise<readonly LoadedDefinition[]> {
   const files = await namesIn(folder);
@@ -49,7 +49,7 @@ export async function loadDefinitions(folder: string, reserved: ReservedNames): 
   return loaded;
 }
 
-/** Throws a USAGE error for the folder of this program's own pipelines, which a checkout has; `files` are the names in it */
+/** Throws a USAGE error for the folder of the built-in pipelines, which a checkout has. `files`: its file names. */
 export function refuseProgramsFolder(folder: string, files: readonly string[]): void {
   if (!files.some((name) => /^all-pipelines\.[jt]s$/.test(name))) return;
   throw usageError(
@@ -82,14 +82,14 @@ async function loadDefinition(file: string): Promise<LoadedDefinition> {
     const more = faults.length > mostFaults ? `; and ${faults.length - mostFaults} more` : '';
     throw usageError(`${file}: ${faults.slice(0, mostFaults).join('; ')}${more}`);
   }
-  // The schema has checked all of it but what the functions take and give.
+  // The schema has checked everything except the parameters and results of functions.
   const definition = value as PipelineDefinition;
   return { file, definition, ...customTables(definition) };
 }
 
 async function defaultExport(file: string): Promise<unknown> {
   let module: object;
-  const shown = silenceModuleType();
+  const restoreWarning = silenceModuleType();
   try {
     module = (await import(pathToFileURL(resolve(file)).href)) as object;
   } catch (error) {
@@ -101,13 +101,13 @@ async function defaultExport(file: string): Promise<unknown> {
         : '';
     throw usageError(`${file}: expected a module that loads, got the error ${JSON.stringify(messageOf(error))}${hint}`);
   } finally {
-    shown();
+    restoreWarning();
   }
   if ('default' in module) return module.default;
   throw usageError(`${file}: expected the definition as the default export (export default {…}), got none`);
 }
 
-/** Node's warning that a `.js` or `.ts` file doesn't say that it is a module: here it is one. Returns what ends the silence. */
+/** Suppresses Node's warning about a `.js` or `.ts` file without a module type. Returns a function that restores it. */
 function silenceModuleType(): () => void {
   const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
@@ -140,9 +140,9 @@ function refuseUsedNames(
   }
   for (const { file: otherFile, definition } of others) {
     if (definition.name === name) throw refuse('name', `in ${otherFile}`, name);
-    const theirs = [definition.table.name, definition.lines?.table.name];
+    const otherTables = [definition.table.name, definition.lines?.table.name];
     for (const [field, tableName] of names)
-      if (theirs.includes(tableName)) throw refuse(field, `in ${otherFile}`, tableName);
+      if (otherTables.includes(tableName)) throw refuse(field, `in ${otherFile}`, tableName);
   }
 }
 
@@ -150,7 +150,8 @@ function refuseUsedNames(
  * Calls a function of a definition.
  *
  * @param file the definition's, for messages
- * @throws LedgerlakeError DEFINITION where it throws; our own errors pass through: an answer that isn't what was expected
+ * @throws LedgerlakeError DEFINITION where it throws another error; a LedgerlakeError, such as for an unexpected answer, passes
+ * through
  */
 export function callDefinition<T>(file: string, name: string, call: () => T): T {
   try {
@@ -161,7 +162,7 @@ export function callDefinition<T>(file: string, name: string, call: () => T): T 
   }
 }
 
-/** A function of a definition returned something else than it should. */
+/** The error of a definition's function that throws or returns an invalid value. */
 export function definitionError(file: string, name: string, what: string, cause?: unknown): LedgerlakeError {
   return new LedgerlakeError('DEFINITION', `${file}: ${name}: ${what}; correct the definition`, { cause });
 }

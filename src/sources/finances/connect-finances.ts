@@ -9,14 +9,14 @@ import type { FinancesApiOptions } from './selling-partner/api-options.js';
 import { financesApi, type WithFinancesV0 } from './api-v0/finances-api.js';
 import type { LargeGroups } from './api-v0/large-groups.js';
 
-/** The APIs that the finances are read from. */
+/** The Finances APIs. */
 export interface FinancesUpstream extends WithFinancesV0, WithTransactions {}
 
 /** A pipeline that reads the finances; see `pipelines/`. */
 export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Definition<FinancesUpstream, S, Page>;
 
 export interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
-  /** How the account signs in; left out: the APIs ask for nothing. */
+  /** Left out: the APIs require no access token. */
   readonly signIn?: SignIn | undefined;
   readonly largeGroups?: LargeGroups | undefined;
   readonly transport?: TransportOptions | undefined;
@@ -24,17 +24,17 @@ export interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientO
 
 export interface Connection {
   readonly upstream: FinancesUpstream;
-  /** Forgets the pages that dead runs have left of what this run has read. */
+  /** Removes the pages that dead runs left of this run's operations. */
   sweep(): Promise<void>;
-  /** Forgets every page that isn't in the lake: they are another account's. */
+  /** Removes every page that isn't committed: they belong to another account. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Connects to the APIs of the finances, which are at one address.
+ * Connects to the Finances APIs, which share one address.
  *
- * @throws LedgerlakeError USAGE for an endpoint, rate or burst that isn't one
+ * @throws LedgerlakeError USAGE for an invalid endpoint, rate or burst
  */
 export function connectFinances({
   signIn,
@@ -53,7 +53,7 @@ export function connectFinances({
       await v0.sweep();
       await transactions.sweep();
     },
-    // Both have one journal.
+    // Both share one journal.
     clear: () => v0.clear(),
     close: async () => {
       await transport.close();
@@ -63,13 +63,13 @@ export function connectFinances({
   };
 }
 
-/** For runs that ask nothing of the finances. */
-export const noUpstream: FinancesUpstream = { v0: notAsked(), transactions: notAsked() };
+/** For runs without requests to the Finances APIs. */
+export const noUpstream: FinancesUpstream = { v0: noClient(), transactions: noClient() };
 
-function notAsked(): Pick<PagedClient<never, never>, 'pages' | 'pace' | 'begun'> {
+function noClient(): Pick<PagedClient<never, never>, 'pages' | 'pace' | 'begun'> {
   return {
     pages: () => {
-      throw new Error('nothing is asked of the finances');
+      throw new Error('this run has no connection to the Finances APIs');
     },
     pace: () => undefined,
     begun: () => [],

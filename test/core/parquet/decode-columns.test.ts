@@ -9,7 +9,7 @@ import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
 import { encodedColumns } from '../../../src/core/parquet/decode-columns.js';
 import { parquetFile } from '../../../src/core/parquet/wasm.js';
-import { cellText } from '../../../src/engine/run/derivation.js';
+import { decodeText } from '../../../src/engine/run/derivation.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
 // encoder.test.ts compares what is read of arbitrary columns with what was written.
@@ -47,7 +47,7 @@ test('rows of many pages and groups come in their order, and each page of plain 
       const page = rawAt(row)?.page ?? new Uint8Array();
       if (!pages.has(page)) strict.decode(page);
       pages.add(page);
-      found.push([...[rawAt, idAt, listAt].map((cell) => cellText(cell(row)) ?? 'null'), String(instantAt(row))]);
+      found.push([...[rawAt, idAt, listAt].map((cell) => decodeText(cell(row)) ?? 'null'), String(instantAt(row))]);
     }
   }
   expect(found).toEqual(

@@ -27,7 +27,7 @@ import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
 import { encodedColumns } from '../../../src/core/parquet/decode-columns.js';
 import { withParquet } from '../../../src/core/parquet/wasm.js';
 import { xxHash64 } from '../../../src/core/parquet/encoder/xxhash64.js';
-import { cellText } from '../../../src/engine/run/derivation.js';
+import { decodeText } from '../../../src/engine/run/derivation.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { compressors } from './compressors.js';
 
@@ -255,7 +255,7 @@ async function byOwnReader(source: Uint8Array | string, columns: readonly Column
     const cells = columns.map(({ name, type }): ((row: number) => string | undefined) => {
       if (type === 'text') {
         const at = group.texts(name);
-        return (row) => cellText(at(row));
+        return (row) => decodeText(at(row));
       }
       const at = type === 'instant' ? group.instants(name) : () => undefined;
       return (row) => at(row)?.toString();

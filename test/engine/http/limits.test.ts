@@ -8,7 +8,7 @@ import type { LedgerlakeError } from '../../../src/core/errors.js';
 import {
   createTransport,
   type GetRequest,
-  type HttpAnswer,
+  type HttpResponse,
   type SlowAnswer,
 } from '../../../src/engine/http/transport.js';
 import { HandClock } from '../../core/clock.js';
@@ -16,7 +16,7 @@ import { recordingServer } from './recording-server.js';
 
 const megabyte = 1024 * 1024;
 
-function get(origin: string, more: Partial<GetRequest> = {}, clock = new HandClock()): Promise<HttpAnswer> {
+function get(origin: string, more: Partial<GetRequest> = {}, clock = new HandClock()): Promise<HttpResponse> {
   const transport = createTransport({ clock });
   onTestFinished(() => transport.close());
   return transport.get({ origin, path: '/', headers: {}, signal: new AbortController().signal, ...more });

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import {
   createTransport,
-  type HttpAnswer,
+  type HttpResponse,
   type Transport,
   type TransportOptions,
 } from '../../../src/engine/http/transport.js';
@@ -19,7 +19,7 @@ function transport(options?: TransportOptions): Transport {
   return made;
 }
 
-function get(origin: string, options?: TransportOptions, signal = never): Promise<HttpAnswer> {
+function get(origin: string, options?: TransportOptions, signal = never): Promise<HttpResponse> {
   return transport(options).get({ origin, path: '/finances?a=1', headers: { accept: 'application/json' }, signal });
 }
 

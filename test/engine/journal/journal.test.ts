@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { openLargeGroups } from '../../../src/sources/finances/api-v0/large-groups.js';
 import { openJournal, type Journal, type JournalPage } from '../../../src/engine/journal/journal.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
-import { openKeptQuota } from '../../../src/engine/journal/persisted-quota.js';
+import { openPersistedQuota } from '../../../src/engine/journal/persisted-quota.js';
 import { HandClock } from '../../core/clock.js';
 
 import { temporaryFolder } from '../../app/lake-run.js';
@@ -169,7 +169,7 @@ test('where pages can not be kept that is told once, and nothing fails', async (
 test('pages, the level of the quota and temporary files are readable by their user alone', async () => {
   const place = join(await temporaryFolder(), 'new', 'shop');
   await (await opened(join(place, 'pages'))).add(question, page(0));
-  const quota = await openKeptQuota(join(place, 'quota.json'), never);
+  const quota = await openPersistedQuota(join(place, 'quota.json'), never);
   quota.keep('ListFinancialEvents', 1);
   await quota.flush();
   const groups = { path: join(place, 'large-groups.json'), clock, isForgotten: false, warn: never };
@@ -210,7 +210,7 @@ test('a FIFO in the place of a page, a quota or the large settlements is passed 
     spawnSync('mkfifo', [fifo]);
   }
   const [, quota = '', large = ''] = fifos;
-  expect((await openKeptQuota(quota, never)).stateOf('x')).toBeUndefined();
+  expect((await openPersistedQuota(quota, never)).stateOf('x')).toBeUndefined();
   const groups = await openLargeGroups({ path: large, clock, isForgotten: false, warn: never });
   expect(groups.find({ id: 'g', start: 1, end: 2 })).toBeUndefined();
   await orphan(path);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readPages, type KnownPage } from '../../../src/engine/paging/paginator.js';
 import type { OperationName } from '../../../src/sources/finances/api-v0/operations.js';
-import { FoundSize } from '../../../src/engine/paging/page-size.js';
+import { LearnedPageSize } from '../../../src/engine/paging/page-size.js';
 import { readFinancesPage, type FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { ReadFailure, type FailureKind } from '../../../src/engine/retry/read-failure.js';
 import type { RequestParameters } from '../../../src/sources/finances/api-v0/request-path.js';
@@ -27,7 +27,7 @@ interface Reading {
   readonly parameters?: RequestParameters;
   readonly resume?: readonly KnownPage<FinancesPage>[];
   readonly onPage?: (known: KnownPage<FinancesPage>) => Promise<void> | void;
-  readonly foundSize?: FoundSize;
+  readonly learnedSize?: LearnedPageSize;
 }
 
 /** Reads a chain to its end; the bodies of its pages are put in as they come, also before a failure. */
@@ -209,12 +209,12 @@ describe('pages that are too large', () => {
   });
 
   test('are tried less and less often, by the chains that follow too', async () => {
-    const foundSize = new FoundSize();
+    const learnedSize = new LearnedPageSize();
     const limited = await setup((_, request) => {
       const at = Number(/NextToken=(\d+)/.exec(request.url)?.[1] ?? 0);
       return size(request) > 50 ? vague : pageOf(at < 19 ? `${at + 1}` : undefined, at);
     });
-    for (let chain = 0; chain < 3; chain++) expect(await read(limited, { foundSize })).toHaveLength(20);
+    for (let chain = 0; chain < 3; chain++) expect(await read(limited, { learnedSize })).toHaveLength(20);
     const sizes = limited.server.requests.map(size);
     // At first, after five pages of the first chain, and after ten of the second; twenty more end the third.
     expect(sizes.filter((each) => each === 100)).toHaveLength(3 * 4);
@@ -222,12 +222,12 @@ describe('pages that are too large', () => {
   });
 
   test('may not have been: a refusal that smaller pages do not end is what it was', async () => {
-    const foundSize = new FoundSize();
+    const learnedSize = new LearnedPageSize();
     const of = await setup((number) => (number < 3 ? pageOf(`t${number}`, number) : vague));
-    const failure = await failureOf(read(of, { foundSize }), ReadFailure);
+    const failure = await failureOf(read(of, { learnedSize }), ReadFailure);
     expect(failure).toMatchObject({ kind: 'invalid', pages: 2, endsRun: false });
     expect(of.server.requests.map(size)).toEqual([100, 100, 100, 100, 100, 100, 50, 25, 10, 5, 2, 1]);
-    expect(foundSize.size).toBe(Infinity);
+    expect(learnedSize.size).toBe(Infinity);
   });
 
   test('are told by their own size too: what is larger than is held in memory is asked for in smaller pages', async () => {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { ApiClientOptions } from '../../../src/engine/paging/api-client.js';
-import { pagedRequests, type Asking, type RequestPage } from '../../../src/engine/paging/paged-requests.js';
+import { pagedRequests, type RequestOptions, type RequestPage } from '../../../src/engine/paging/paged-requests.js';
 import type { PagedApi } from '../../../src/engine/paging/paged-api.js';
 import { createTransport, type TransportOptions } from '../../../src/engine/http/transport.js';
 import { RetryPolicy, type RetryPolicyOptions } from '../../../src/engine/retry/retry-policy.js';
@@ -47,17 +47,17 @@ export function send(scripted: Scripted, response: ServerResponse): void {
 
 export type FinancesApi = PagedApi<FinancesQuery, FinancesPage>;
 
-export interface Setup extends Asking {
+export interface Setup extends RequestOptions {
   readonly server: RecordingServer;
   readonly clock: HandClock;
   readonly api: FinancesApi;
   readonly request: RequestPage<FinancesQuery, FinancesPage>;
   readonly counts: { requests: number; retries: number; throttled: number; pages: number };
   readonly stop: AbortController;
-  readonly asking: Asking;
+  readonly requestOptions: RequestOptions;
 }
 
-export interface SetupOptions extends Partial<Omit<RetryPolicyOptions, 'clock'>>, Pick<Asking, 'emit'> {
+export interface SetupOptions extends Partial<Omit<RetryPolicyOptions, 'clock'>>, Pick<RequestOptions, 'emit'> {
   readonly client?: Partial<ApiClientOptions<FinancesQuery, FinancesPage>>;
   readonly transport?: TransportOptions;
   /** User and password of the endpoint: `user:password@`. */
@@ -95,10 +95,10 @@ export function connected(
   const policy = new RetryPolicy({ clock, random: () => 0.5, ...options });
   const stop = new AbortController();
   const counts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
-  const asking = { counts, emit, signal: stop.signal, priority: 0 };
+  const requestOptions = { counts, emit, signal: stop.signal, priority: 0 };
   return {
-    ...asking,
-    asking,
+    ...requestOptions,
+    requestOptions,
     server,
     clock,
     api,

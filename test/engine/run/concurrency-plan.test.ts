@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { planConcurrency, maxPages, pieces } from '../../../src/engine/run/concurrency-plan.js';
+import { planConcurrency, maxPages, equalParts } from '../../../src/engine/run/concurrency-plan.js';
 
 const quota = { rate: 0.5, burst: 30, level: 30 };
 const months = (count: number, pages: number) => Array.from({ length: count }, () => ({ pages, isCuttable: true }));
@@ -56,7 +56,7 @@ describe('how slices are opened', () => {
 test('pieces are equal, all there, and hardly larger than asked for', () => {
   fc.assert(
     fc.property(fc.double({ min: 0.01, max: 1e5, noNaN: true }), fc.integer({ min: 1, max: 100 }), (pages, size) => {
-      const parts = pieces(pages, size);
+      const parts = equalParts(pages, size);
       expect(parts.reduce((sum, part) => sum + part, 0)).toBeCloseTo(pages, 5);
       expect(new Set(parts).size).toBe(1);
       expect(parts[0]).toBeLessThanOrEqual(size * 1.16);

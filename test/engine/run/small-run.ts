@@ -67,7 +67,7 @@ export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream 
     begun: () => [],
     pages: (asked: Q, reading: Reading<unknown>) =>
       readPages(asked, {
-        asking: reading,
+        requestOptions: reading,
         api,
         clock,
         request: async (query, { cursor, pageSize }, { counts, signal }) => {

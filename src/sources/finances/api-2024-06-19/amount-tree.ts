@@ -3,21 +3,21 @@ import { none, type EntryRows } from '../model/slice-rows.js';
 
 const two32 = 0x1_0000_0000;
 
-/** Currency of a sum that nothing was added to. */
+/** Currency of an empty sum. */
 const noneYet = -2;
 
 /**
- * The amounts of one transaction as two trees: what its items are worth, and how it breaks down itself. A node has a row in
- * `entries`, or is worth what its children add up to.
+ * The amounts of one transaction as two trees: its items, and its breakdowns. A node has a row in `entries`, or the sum of its
+ * children.
  *
- * Sums are exact: the halves of millionths are added apart, which stay below 2^53 for as many amounts as one text can have. An
- * amount that is not exact to a millionth is NaN, and so is a sum of several currencies: neither equals anything.
+ * Sums are exact: the halves of millionths are added separately, and stay below 2^53 for all amounts that fit one text. An amount
+ * that is not exact to a millionth is NaN, and so is a sum of several currencies: neither equals any other sum.
  */
 export class AmountTree {
   length = 0;
   readonly #parent = new Int32List();
   readonly #row = new Int32List();
-  /** Children that are worth anything, be it 0.00. */
+  /** Number of children with an amount, 0.00 included. */
   readonly #children = new Int32List();
   /** The sum of the children. */
   readonly #low: number[] = [];
@@ -42,7 +42,7 @@ export class AmountTree {
     this.add(none);
   }
 
-  /** Adds a node below one that was added before; its number. */
+  /** Adds a node below an existing one; returns its number. */
   add(parent: number): number {
     this.#parent.push(parent);
     this.#row.push(none);
@@ -55,12 +55,12 @@ export class AmountTree {
     return this.length++;
   }
 
-  /** Says which row has the amount of a node. */
+  /** Sets the row with the amount of a node. */
   setRow(node: number, row: number): void {
     this.#row.set(node, row);
   }
 
-  /** Adds up the children of every node: once all of them are there. */
+  /** Adds up the children of every node, after the last one was added. */
   addUp(entries: EntryRows): void {
     for (let node = this.length - 1; node >= 0; node--) {
       const row = this.#row.get(node);
@@ -69,7 +69,7 @@ export class AmountTree {
       let currency = this.#currency.get(node);
       const hasChildren = this.#children.get(node) > 0;
       if (row === none) {
-        // Without an amount there is nothing that its children could differ from: but a transaction needs one.
+        // Without an amount the children can't differ from it; but a transaction must have one.
         if (!hasChildren || node <= this.breakdowns) continue;
         this.#addsUp.set(node, 1);
       } else {
@@ -103,7 +103,7 @@ export class AmountTree {
     return this.#addsUp.get(node) === 1;
   }
 
-  /** Calls back with the row of each node of a root's cut: the amounts that, added up, are the root's. */
+  /** Visits the row of each node of a root's cut: the amounts that add up to the root's. */
   cut(root: number, visit: (row: number) => void): void {
     this.#isNet.set(root, 1);
     for (let node = root; node < this.length; node++) {

@@ -1,15 +1,15 @@
-/** What the amounts of a breakdown are, if its rule is the first that matches. */
+/** A rule for the kind of a breakdown's amounts: the first matching one applies. */
 interface KindRule {
   /** Matches the type of the transaction. */
   readonly transactionType?: RegExp;
-  /** Matches one of the breakdown types from the top, wrappers left out. */
+  /** Matches one of the breakdown types from the top, without wrappers. */
   readonly segment?: RegExp;
   readonly kind: string;
   /** Whether none of these amounts counts. */
   readonly isMemo?: true;
 }
 
-/** Breakdown types that say nothing of an amount but its direction. */
+/** Breakdown types that only state the direction of an amount. */
 const wrappers: ReadonlySet<string> = new Set([
   'Sales',
   'Expenses',
@@ -47,7 +47,7 @@ export function breakdownKind(transactionType: string, types: readonly string[])
   return (rules.find(matches) ?? noRule).kind;
 }
 
-/** The types of an amount's breakdown, from the top: one node for each that came below the same others. */
+/** The types of an amount's breakdown, from the top: one node for each sequence of types. */
 export class BreakdownChain {
   /** The types, joined by `/`; undefined for an amount outside of breakdowns. */
   readonly text: string | undefined;
@@ -55,9 +55,9 @@ export class BreakdownChain {
   readonly name: string | undefined;
   readonly kind: string;
   readonly isMemo: boolean;
-  /** Whether a type was given that is no wrapper. */
+  /** Whether a type other than a wrapper is in the chain. */
   readonly isTyped: boolean;
-  /** Numbers of the amounts' paths, by what else they differ in. */
+  /** Numbers of the amounts' paths, by their other properties. */
   readonly pathNumbers = new Map<number, number>();
   readonly #transactionType: string;
   readonly rule: KindRule;
@@ -75,7 +75,7 @@ export class BreakdownChain {
     this.isMemo = this.rule.isMemo === true;
   }
 
-  /** The chain with one type more. `number` is the type's in a dictionary. */
+  /** The chain with one more type. `number` is the type's in a dictionary. */
   child(number: number, type: () => string): BreakdownChain {
     let child = this.#children.get(number);
     if (child === undefined) {
@@ -86,7 +86,7 @@ export class BreakdownChain {
   }
 }
 
-/** The first rule that matches: the one of the types above, unless one before it matches the type. */
+/** The first matching rule: that of the types above, unless an earlier one matches the type. */
 function ruleOf(transactionType: string, segment: string | undefined, above: KindRule | undefined): KindRule {
   for (const rule of rules) {
     if (rule === above) return rule;

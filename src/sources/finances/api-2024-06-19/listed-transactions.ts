@@ -17,19 +17,19 @@ import { transactionsVerdict, type WithTransactions } from './transactions-api.j
 
 /** A transaction of an answer. */
 export interface Listed {
-  /** Of one without an id its content hash. */
+  /** Transaction id; without one the content hash. */
   readonly id: string;
-  /** As `totalText` writes it. */
+  /** Format of `totalText`. */
   readonly total: string;
-  /** Milliseconds since 1970; NaN where it has no readable date. */
+  /** Milliseconds since 1970; NaN without a readable date. */
   readonly posted: number;
-  /** Id of the deferred transaction that it pays; empty where it pays none. */
+  /** Id of the deferred transaction that it pays; empty: none. */
   readonly pays: string;
-  /** As it was received. */
+  /** As received. */
   readonly raw: Buffer;
 }
 
-/** The transactions that were posted in a span: those of one status, or all. It is read in parts where it is too large. */
+/** The transactions posted in a span, of one status or all. A span that is too large is bisected. */
 export async function* listed(
   status: 'DEFERRED' | 'DEFERRED_RELEASED' | undefined,
   span: Window,
@@ -57,13 +57,13 @@ export async function* listed(
   }
 }
 
-/** A member that is a string; empty where it is none. */
+/** A member that is a string; empty for another type. */
 function textOf(tape: Tape, node: number, name: string): string {
   const value = tape.member(node, name);
   return value !== undefined && tape.isString(value) ? tape.stringValue(value) : '';
 }
 
-/** A total as it is compared, whatever digits it was written with: `USD 12.340000`; empty where there is no amount. */
+/** A total in a form for comparison: `USD 12.340000`; empty without an amount. */
 export function totalText(currency: string, amount: string): string {
   if (amount === '') return '';
   const value = readScaled(amount, decimalPrecision, decimalScale);
@@ -89,26 +89,25 @@ function idPaidBy(tape: Tape, node: number): string {
   return id;
 }
 
-/** The new days and those of the look-back, as one answer has them. */
+/** The new days and those of the look-back, read as one query. */
 export interface RecentTransactions {
-  /** What was asked for: it ends with the sync's range. */
+  /** The requested span: it ends with the sync's range. */
   readonly span: Window;
-  /** The windows that it answers, from its start on, by their load keys; an older part of the first one isn't in it. */
+  /** The windows of the span, by load key; the first one may begin earlier. */
   readonly windows: ReadonlyMap<string, { readonly window: Window; readonly received: readonly Buffer[] }>;
-  /** Ids of deferred transactions that others pay. */
+  /** Ids of deferred transactions that others in the span pay. */
   readonly paid: ReadonlySet<string>;
 }
 
-/** Pages that are in memory at once, until their windows are in the lake; of more, less would be saved too. */
+/** Maximum of pages, which are in memory until their windows are committed; with more pages the saving is smaller. */
 const mostPages = 30;
 
 /**
- * Reads what is new and what the look-back touches as one chain of pages: each window by itself ends with a page that isn't
- * full, and the part of a long window before the look-back needs no request.
+ * Reads the new days and the look-back as one chain of pages. Separate windows would each end with a page that isn't full, and the
+ * older days of a long window need no request.
  *
- * @returns undefined where windows are to be read one by one: nothing would be saved, they hold too much, or the answer leaves a
- * doubt
- * @throws what ends a run
+ * @returns undefined where windows must be read one by one: one query would save nothing, is too large, or is uncertain
+ * @throws failures that end the run
  */
 export async function recentTransactions(
   job: SyncJob,
@@ -136,17 +135,17 @@ export async function recentTransactions(
   try {
     for await (const { posted, pays, raw } of listed(undefined, span, reading)) {
       const found = [...windows.values()].find(({ window }) => contains(window, posted));
-      // What has no date in the span belongs to an unknown window.
+      // The window of a transaction without a date in the span is unknown.
       if (found === undefined || posted < span.start) return undefined;
       found.received.push(raw);
       if (pays !== '') paid.add(pays);
     }
   } catch (error) {
     if (reading.signal.aborted || transactionsVerdict(error) === 'abort') throw error;
-    // One by one they can be split, and only those are left open that can't be read.
+    // Separate windows can be split, and only the failing ones stay open.
     return undefined;
   }
-  // Where days that had transactions have none any more, nothing of the answer is used: each window is asked for, and judged.
+  // If days with transactions are empty now, the answer is discarded: each window is read and judged separately.
   const isEmptied = [...windows.values()].some(
     ({ window, received }) =>
       received.length === 0 && samples.some((sample) => sample.results > 0 && overlap(sample.window, window)),

@@ -7,17 +7,17 @@ import { dayMs } from '../../../core/windows.js';
 export type OperationName = 'listTransactions' | 'listSummary' | 'listPayouts';
 
 export interface DateRange {
-  /** Query parameter of the lower bound, which is included. */
+  /** Query parameter of the inclusive lower bound. */
   readonly after: string;
   /** Query parameter of the upper bound. */
   readonly before: string;
-  /** What the bounds are: instants, of which the upper one is excluded, or dates, both of which are included. */
+  /** The type of the bounds: instants (upper one exclusive), or dates (both inclusive). */
   readonly bounds: 'instants' | 'dates';
   /** Whether a missing `before` means now less the margin. */
   readonly beforeDefaultsToNow: boolean;
-  /** The bounds may be this far apart, milliseconds; beyond it the answer is empty. */
+  /** Maximal distance of the bounds, in milliseconds; beyond it the answer is empty. */
   readonly maxSpanMs: number;
-  /** Both bounds must be earlier than this long before the request, milliseconds; undefined: they may be any. */
+  /** Minimal age of both bounds at the request, in milliseconds; undefined: no limit. */
   readonly marginMs: number | undefined;
 }
 
@@ -26,19 +26,19 @@ export interface Operation {
   readonly path: string;
   readonly range: DateRange;
   /**
-   * Values that `relatedIdentifierName` may have; empty: the operation has no related identifier. A request names
-   * `relatedIdentifierValue` too, or neither.
+   * Valid values of `relatedIdentifierName`; empty: the operation has no related identifier. A request has both
+   * `relatedIdentifierName` and `relatedIdentifierValue`, or neither.
    */
   readonly relatedIdentifiers: readonly string[];
   /** Query parameters besides range, related identifier and `nextToken`. */
   readonly filters: readonly string[];
-  /** Whether an answer is `{"payload":{…}}`; else its members are at the top. */
+  /** Whether an answer is `{"payload":{…}}`; otherwise its members are at the top level. */
   readonly hasPayload: boolean;
-  /** Member that lists the page's results, beside `nextToken`. */
+  /** Member with the page's results, beside `nextToken`. */
   readonly result: 'transactions' | 'summaries' | 'payouts';
 }
 
-/** Limits that all operations share. None has a parameter for the size of a page. */
+/** Limits of all operations. None has a parameter for the page size. */
 export const limits = {
   /** Requests a second, for each operation. */
   rate: 0.5,
@@ -46,13 +46,13 @@ export const limits = {
   burst: 10,
   /** Results a page, at most. */
   pageSize: 500,
-  /** The bounds of posted dates may be this far apart; beyond it the answer is empty. */
+  /** Maximal distance of posted dates; beyond it the answer is empty. */
   maxSpanMs: 180 * dayMs,
-  /** Bounds of posted dates are earlier than this long before the request. */
+  /** Minimal age of posted dates at the request. */
   marginMs: 2 * 60_000,
 } as const;
 
-/** What `transactionStatus` may ask for. Answers have been seen in mixed case. */
+/** Values of `transactionStatus`. Answers have been observed in mixed case. */
 export const transactionStatuses = ['DEFERRED', 'RELEASED', 'DEFERRED_RELEASED'] as const;
 
 /** Names of the parameters that operations share. */

@@ -19,7 +19,7 @@ export function payoutRow(payout: Json): Row {
   };
 }
 
-/** What a payout is known by when a page comes twice; undefined where its id isn't one. */
+/** The key of a payout, to detect repeated pages; undefined without a valid id. */
 export function payoutKey(payout: Json): string | undefined {
   return identifier(payout.at('id'));
 }
@@ -35,7 +35,7 @@ export function summaryRow(settlement: string, summary: Json): Row {
   };
 }
 
-/** What a settlement's summary is known by when a page comes twice: its account, currency and period; undefined without a period. */
+/** The key of a settlement's summary, to detect repeated pages: account, currency and period; undefined without a period. */
 export function summaryKey(summary: Json): string | undefined {
   const start = identifier(summary.at('periodStart'));
   if (start === undefined) return undefined;
@@ -43,7 +43,7 @@ export function summaryKey(summary: Json): string | undefined {
   return [start, ...fields.map((field) => summary.at(...field)?.raw)].join(' ');
 }
 
-/** Nothing but a text says that two records are one: what is missing or odd is so in records that differ. */
+/** A text that identifies a record; undefined for a missing or malformed value, which different records may share. */
 function identifier(value: Json | undefined): string | undefined {
   return value?.kind === 'string' && value.text !== '' ? value.text : undefined;
 }

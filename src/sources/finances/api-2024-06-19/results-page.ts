@@ -15,8 +15,8 @@ export interface ScannedResults {
 export interface ResultsPage extends ScannedResults, ApiPage {}
 
 /**
- * Reads a page: `{"payload":{"transactions":[…],"nextToken":…}}`, or its members at the top where the operation has no
- * payload. An answer without its list is a fault, and never one without results.
+ * Reads a page: `{"payload":{"transactions":[…],"nextToken":…}}`, or its members at the top level where the operation has no
+ * payload. An answer without its list is a fault, not an empty page.
  *
  * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY
  */
@@ -37,13 +37,13 @@ export function readResultsPage(operation: OperationName, body: Uint8Array): Res
   return { tape, list, results, cursor: cursorOf(tape, tape.member(envelope, parameters.nextToken)) };
 }
 
-/** Calls back with every result of a page, in order. */
+/** Visits every result of a page, in order. */
 export function eachResult({ tape, list }: ScannedResults, visit: (result: number) => void): void {
   const end = tape.next(list);
   for (let at = list + 1; at < end; at = tape.next(at)) visit(at);
 }
 
-/** What the next page is asked for with: null, absent and empty all mean the last page. */
+/** The cursor of the next page; null, absent and empty mean the last page. */
 function cursorOf(tape: Tape, token: number | undefined): string | undefined {
   if (token === undefined || tape.kind(token) === kind.null) return undefined;
   if (!tape.isString(token)) throw unexpected(tape, 'nextToken to be a string', token);

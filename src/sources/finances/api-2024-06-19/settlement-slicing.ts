@@ -4,7 +4,7 @@ import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { Job, Subject } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
-import { mainTable, type ForecastQuestion, type Slicing, type SyncJob } from '../../../engine/slicing/slicing.js';
+import { mainTable, type ForecastRequest, type Slicing, type SyncJob } from '../../../engine/slicing/slicing.js';
 import { readWindow, windowKey } from '../../../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../../../lake/delta/file-tags.js';
 
@@ -18,23 +18,23 @@ export interface SettlementSlice extends Slice {
 export interface SettlementSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
-  /** The pipeline whose rows name the settlements. */
-  readonly transactions: PipelineTables;
-  /** How many settlements a range is expected to have, and whether anybody has looked. */
-  readonly expected: (question: ForecastQuestion) => { readonly count: number; readonly isSeen: boolean };
+  /** The pipeline whose rows contain the settlement ids. */
+  readonly transactions: Tabled;
+  /** The expected number of settlements in a range, and whether any listing exists. */
+  readonly expected: (request: ForecastRequest) => { readonly count: number; readonly isListed: boolean };
 }
 
-/** A settlement that transactions name. */
+/** A settlement id found in transactions. */
 interface NamedSettlement extends Subject {
-  /** When the windows that name it changed last, milliseconds since 1970. */
+  /** The last change of the windows that contain it, in milliseconds since 1970. */
   readonly changedAt: number;
 }
 
 const prefix = 'settlement/';
 
 /**
- * Slices that are settlements which loaded transactions name; a sync reads those that are new, and those with transactions
- * that have changed since, as their totals may have changed.
+ * Slices that are the settlements of loaded transactions. A sync reads new ones, and those with transactions that changed later,
+ * as their totals may have changed.
  */
 export function settlementSlicing({
   pipeline,
@@ -65,10 +65,10 @@ export function settlementSlicing({
     },
     sliceQueue: queue,
     sync: queue,
-    forecast: (question) => {
-      const { job } = question;
-      // Which they are is known only once transactions are loaded.
-      const { count, isSeen } = expected(question);
+    forecast: (request) => {
+      const { job } = request;
+      // Their ids are known only after transactions are loaded.
+      const { count, isListed } = expected(request);
       const months = { first: monthOf(job.range.start), last: monthOf(job.range.end - 1) };
       const loaded = job.lake
         .files(pipeline, table, job.account)
@@ -81,7 +81,7 @@ export function settlementSlicing({
         expectation: { results: () => 1, pages: () => 1 },
         loaded: { count: loaded, days: null, results: loaded },
         unlisted: 0,
-        isComplete: isSeen,
+        isComplete: isListed,
       };
     },
   };
@@ -91,14 +91,14 @@ function settlementSlice({ id, at }: Subject): SettlementSlice {
   return {
     settlement: id,
     month: at === undefined ? 'unknown' : monthOf(at),
-    // An id may hold anything: a file's name takes its hash.
+    // A hash, as an id may contain any characters.
     name: `settlement-${createHash('sha256').update(id).digest('hex').slice(0, 16)}`,
     label: `settlement ${id.slice(0, 100)}`,
     loadKeys: [prefix + id],
   };
 }
 
-/** The settlements that an account's transactions of some time name, the oldest first. */
+/** The settlements of an account's transactions in a range, the oldest first. */
 async function namedSettlements(
   { lake, account }: { readonly lake: Lake; readonly account: string },
   pipeline: string,
@@ -109,7 +109,7 @@ async function namedSettlements(
     .files(pipeline, main.name, account)
     .filter((add) => loadKeysOf(add).some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, range)));
   if (adds.length === 0) return [];
-  // Only now: other runs need no DuckDB.
+  // Imported here: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const rows = await queryFiles(
     lake,
@@ -127,7 +127,7 @@ async function namedSettlements(
       .split(' ')
       .map((window) => {
         const [start = NaN, end = NaN] = window.split('/').map(Number);
-        // Of imported rows there is no window, and nothing says when they came.
+        // Imported rows have no window, and the time of their change is unknown.
         return Number.isNaN(end) ? 0 : (loaded.get(windowKey({ start, end }))?.lastUpdated ?? 0);
       });
     return { id: String(row['id']), at: Number(row['first_at']), changedAt: Math.max(...changes) };

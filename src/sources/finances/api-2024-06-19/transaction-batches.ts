@@ -9,14 +9,14 @@ import { type TextName, textColumns, type TransactionRows } from './transaction-
 
 export type FinishedTransactions = Finished<TransactionRows>;
 
-/** Finished ones, with the rows that become no transaction, as theirs came again. */
+/** Finished transactions, with the rows that are left out as duplicates. */
 export interface ReceivedTransactions extends FinishedTransactions {
   readonly repeated: ReadonlySet<number>;
 }
 
 /**
- * The ids and instants of a slice's transactions. One without a readable date counts at the start of its window: the answer is
- * in no order, so that its neighbours say nothing.
+ * The ids and instants of a slice's transactions. One without a readable date gets the start of its window: answers have no
+ * order, so its neighbours don't indicate its date.
  */
 export function finishedTransactions(rows: TransactionRows): ReceivedTransactions {
   const { events, sources } = rows.slice;
@@ -43,7 +43,7 @@ export function transactionBatch(table: Table, finished: FinishedTransactions, o
   });
 }
 
-/** The columns that amounts share with their transaction. */
+/** The columns that entries copy from their transaction. */
 export const sharedColumns = [
   'transaction_id',
   'transaction_type',

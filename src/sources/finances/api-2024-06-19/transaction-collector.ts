@@ -1,7 +1,7 @@
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
-import type { AnsweredPage } from '../model/answered-pages.js';
-import { eventsByMonth, netSums, sortedEvents } from '../model/event-batches.js';
+import type { SourcePage } from '../model/source-pages.js';
+import { eventsByMonth, netSumTexts, sortedEvents } from '../model/event-batches.js';
 import { count, countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
 import { eachResult, type ScannedResults } from './results-page.js';
 import {
@@ -13,8 +13,8 @@ import {
 import { TransactionReader } from './transaction-reader.js';
 import { TransactionRows } from './transaction-rows.js';
 
-/** A page of transactions with what it answers. */
-export type TransactionsPage = AnsweredPage<ScannedResults>;
+/** A page of transactions, with its source. */
+export type TransactionsPage = SourcePage<ScannedResults>;
 
 /** The two tables that transactions fill. */
 export interface TransactionTables {
@@ -23,7 +23,7 @@ export interface TransactionTables {
 }
 
 /**
- * Collects the transactions of a slice. `monthOfSource` names the partition of one source's rows, given their dates in
+ * Collects the transactions of a slice. `monthOfSource` returns the partition of one source's rows, given their dates in
  * microseconds since 1970.
  */
 export function transactionCollector(
@@ -36,7 +36,7 @@ export function transactionCollector(
   const reader = new TransactionReader(rows, warnings);
   return {
     warnings,
-    // Pages have no order: what came last says nothing of how far they are.
+    // Pages have no order, so their dates don't show the progress.
     reach: undefined,
     add: ({ page, source }) => {
       if (slice.sources.at(-1) !== source) slice.begin(source);
@@ -63,7 +63,7 @@ export function transactionCollector(
   };
 }
 
-/** The chosen transactions of one month as batches: entries first, as transactions name them. Each is built when it is asked for. */
+/** The chosen transactions of one month as batches: entries first, as transactions reference them. Each is built on demand. */
 function* transactionBatches(
   { transactions, entries }: TransactionTables,
   finished: FinishedTransactions,
@@ -71,8 +71,8 @@ function* transactionBatches(
   chosen: number[],
 ): Generator<Batch> {
   const order = sortedEvents(finished.effective, chosen);
-  const tags = { net: JSON.stringify(netSums(finished.rows.slice, chosen)) };
-  // Transactions without any amount give no entries, and no file without a row.
+  const tags = { net: JSON.stringify(netSumTexts(finished.rows.slice, chosen)) };
+  // Transactions without amounts have no entries: no empty file is written.
   const rows = transactionEntryBatch(entries, finished, order);
   if (rows.length > 0) yield { month, rows, tags };
   yield { month, rows: transactionBatch(transactions, finished, order), tags };

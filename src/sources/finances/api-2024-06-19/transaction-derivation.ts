@@ -3,19 +3,19 @@ import { Tape } from '../../../core/json/tape.js';
 import type { Derivation } from '../../../engine/run/derivation.js';
 import { newWarnings } from '../model/slice-rows.js';
 import { bufferOf } from '../../../core/columns/byte-ranges.js';
-import { cellNumber, storedRows, storedSource, type StoredReader } from '../model/stored-events.js';
+import { cellNumber, entryDeriver, storedSource, type EntryReader } from '../model/stored-events.js';
 import { sharedColumns, transactionEntryBatch } from './transaction-batches.js';
 import { TransactionReader } from './transaction-reader.js';
 import { TransactionRows } from './transaction-rows.js';
 
-/** Entries of transactions, from the transactions as they are stored. */
+/** Derives entries from stored transactions. */
 export const transactionDerivation: Derivation = {
   texts: ['event_id', 'raw', ...sharedColumns],
   instants: ['posted_at', 'effective_at'],
-  begin: () => storedRows(storedTransactions()),
+  begin: () => entryDeriver(storedTransactions()),
 };
 
-function storedTransactions(): StoredReader {
+function storedTransactions(): EntryReader {
   const rows = new TransactionRows(false);
   const reader = new TransactionReader(rows, newWarnings());
   const { slice, texts } = rows;

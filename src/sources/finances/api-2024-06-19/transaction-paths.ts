@@ -1,6 +1,6 @@
 import { KeyNode } from '../../../core/json/key-node.js';
 
-/** What the value at a path is. */
+/** The kind of the value at a path. */
 export type PathKind =
   | 'transaction'
   | 'items'
@@ -9,14 +9,14 @@ export type PathKind =
   | 'identifiers'
   | 'marketplace'
   | 'seller'
-  /** The amount of the object that it belongs to: of the transaction, an item or a breakdown. */
+  /** The amount of its object: of the transaction, an item or a breakdown. */
   | 'total'
   | 'currencyCode'
   | 'currencyAmount'
   | Field
   | 'other';
 
-/** The values that become columns, or decide of them. */
+/** The values that become columns, or determine them. */
 export const fields = [
   'transactionId',
   'transactionType',
@@ -27,7 +27,7 @@ export const fields = [
   'marketplaceName',
   'sellerAccountType',
   'sellerMarketplaceId',
-  // Of the object that is being read: a breakdown, a context or an identifier.
+  // Of the current object: a breakdown, a context or an identifier.
   'breakdownType',
   'contextType',
   'sku',
@@ -42,7 +42,7 @@ export const fields = [
 
 export type Field = (typeof fields)[number];
 
-/** The members that count of each kind. A list that came as an object may hold itself: `{"breakdowns":[…]}`. */
+/** The known members of each kind. A list may arrive as an object that contains it: `{"breakdowns":[…]}`. */
 const members: Readonly<Partial<Record<PathKind, Readonly<Record<string, PathKind>>>>> = {
   transaction: {
     transactionId: 'transactionId',
@@ -79,7 +79,7 @@ const members: Readonly<Partial<Record<PathKind, Readonly<Record<string, PathKin
   seller: { accountType: 'sellerAccountType', marketplaceId: 'sellerMarketplaceId' },
 };
 
-/** What comes as a list: its elements are what it is. */
+/** Lists: their elements have the same kind. */
 const lists: ReadonlySet<PathKind> = new Set(['items', 'breakdowns', 'contexts', 'identifiers']);
 
 const containers: ReadonlySet<PathKind> = new Set([...lists, 'transaction', 'marketplace', 'seller', 'total']);
@@ -94,10 +94,10 @@ function kindOf(parent: PathKind, name: string): PathKind {
 
 /** A path in transactions: the transaction itself, a member, or the elements of an array. */
 export class TransactionPath extends KeyNode<TransactionPath> {
-  /** As in the `path` column: relative to the transaction, `[]` for elements. */
+  /** The value of the `path` column: relative to the transaction, `[]` for elements. */
   readonly path: string;
   readonly kind: PathKind;
-  /** Place of a field's value among `fields`; -1 where it is none. */
+  /** Index of a field in `fields`; -1: none. */
   readonly field: number;
   /** Whether an array is of an expected type. */
   readonly isList: boolean;
@@ -105,8 +105,8 @@ export class TransactionPath extends KeyNode<TransactionPath> {
   readonly isContainer: boolean;
   /** Number among the paths of its root. */
   readonly number: number;
-  /** The object in which the key was met last, to notice one that comes twice. */
-  metIn = -1;
+  /** The last object with this key, to detect duplicates. */
+  lastObject = -1;
   readonly #all: TransactionPath[];
   #element: TransactionPath | undefined;
 
@@ -126,7 +126,7 @@ export class TransactionPath extends KeyNode<TransactionPath> {
     return new TransactionPath(kindOf(this.kind, name), path, key, this.#all);
   }
 
-  /** The elements of the array at this path: a list's are what the list is. */
+  /** The path of the elements of the array at this path; those of a list have its kind. */
   element(): TransactionPath {
     const kind = this.isList ? this.kind : 'other';
     return (this.#element ??= new TransactionPath(kind, `${this.path}[]`, undefined, this.#all));

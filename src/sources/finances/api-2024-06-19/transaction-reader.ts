@@ -7,7 +7,7 @@ import { BreakdownChain } from './breakdown-kinds.js';
 import { type Field, fields, TransactionPath } from './transaction-paths.js';
 import { type TextName, textColumns, type TransactionRows } from './transaction-rows.js';
 
-/** The list name that ids are hashes of. */
+/** The list name that is hashed into ids. */
 export const listName = 'transactions';
 
 /** Identifiers that become columns. */
@@ -24,7 +24,7 @@ const identifierColumns: ReadonlyMap<string, TextName> = new Map([
   ['RELEASE_TRANSACTION_ID', 'release_transaction_id'],
 ]);
 
-/** Columns that a field of the transaction gives, the best field first. */
+/** Columns from fields of the transaction, the preferred field first. */
 const fieldColumns: readonly (readonly [TextName, readonly Field[]])[] = [
   ['transaction_id', ['transactionId']],
   ['transaction_type', ['transactionType']],
@@ -34,7 +34,7 @@ const fieldColumns: readonly (readonly [TextName, readonly Field[]])[] = [
   ['marketplace', ['marketplaceName']],
 ];
 
-/** Fields from this one on belong to the object that is being read. */
+/** Index of the first field that belongs to the current object. */
 const firstLocal = fields.indexOf('breakdownType' satisfies Field);
 
 function numbered<Name extends string>(names: readonly Name[]): Readonly<Record<Name, number>> {
@@ -44,7 +44,7 @@ function numbered<Name extends string>(names: readonly Name[]): Readonly<Record<
 const fieldNumbers = numbered(fields);
 const columnNumbers = numbered(textColumns);
 
-/** An amount of the transaction that is being read: what the number of its path depends on. */
+/** An amount of the current transaction, with the properties that determine the number of its path. */
 interface Amount {
   readonly path: TransactionPath;
   readonly chain: BreakdownChain;
@@ -52,21 +52,21 @@ interface Amount {
 }
 
 /**
- * Reads transactions into rows: one per transaction, one per amount (tables `transactions` and `transaction_entries`), off
- * the tape of their page. Nothing throws for a field of an unexpected type: its column is null, and a warning counts it.
+ * Reads transactions into rows: one per transaction, one per amount (tables `transactions` and `transaction_entries`), from the
+ * tape of their page. A field of an unexpected type is null, and counted as a warning.
  */
 export class TransactionReader {
   readonly #rows: TransactionRows;
   readonly #warnings: EventWarnings;
   readonly #root = new TransactionPath('transaction');
-  /** Of each type of transaction. */
+  /** By type of transaction. */
   readonly #chains = new Map<string, BreakdownChain>();
   readonly #tree = new AmountTree();
   readonly #amount: Int64Halves = { low: 0, high: 0 };
   /** Nodes of the fields' values. */
   readonly #fields = new Int32Array(fields.length);
   readonly #texts = new Int32Array(textColumns.length);
-  /** Of the transaction that is being read, its rows in `slice.entries` from the first one on. */
+  /** The amounts of the current transaction, in the order of its rows in `slice.entries`. */
   #amounts: Amount[] = [];
   #items: { readonly item: number; readonly node: number }[] = [];
   #oddFields: string[] = [];
@@ -74,9 +74,9 @@ export class TransactionReader {
   #total: number = none;
   #objects = 0;
   #product = 0;
-  /** Row of the item that is being read. */
+  /** Row of the current item. */
   #item: number = none;
-  /** Which element of the outermost array is being read. */
+  /** Index of the current element of the outermost array. */
   #index: number = none;
   #isDuplicate = false;
 
@@ -94,7 +94,7 @@ export class TransactionReader {
     this.#product = this.#rows.products.add();
     this.#walk(tape, node);
     if (this.#isDuplicate) {
-      // Rare: some object has a key twice. The last one counts, which the walk can't know in advance: mark and walk again.
+      // Rare: an object has a duplicate key, of which the last one counts. The duplicates are shadowed, and it is read again.
       entries.truncate(firstEntry);
       indexes.truncate(firstEntry);
       items.truncate(firstItem);
@@ -122,16 +122,17 @@ export class TransactionReader {
     this.#index = none;
     this.#isDuplicate = false;
     this.#tree.begin();
-    if (tape.kind(node) === kind.null) this.#odd(this.#root);
+    if (tape.kind(node) === kind.null) this.#addOddField(this.#root);
     this.#value(tape, node, this.#root, undefined, none);
   }
 
-  /** @param owner the tree's node that breakdowns belong to; `none` for the transaction */
+  /** @param owner the tree's node of the breakdowns; `none` for the transaction */
   #value(tape: Tape, node: number, path: TransactionPath, chain: BreakdownChain | undefined, owner: number): void {
     const valueKind = tape.kind(node);
     if (valueKind === kind.object) this.#object(tape, node, path, chain, owner);
     else {
-      if (path.isContainer && valueKind !== kind.null && !(path.isList && valueKind === kind.array)) this.#odd(path);
+      if (path.isContainer && valueKind !== kind.null && !(path.isList && valueKind === kind.array))
+        this.#addOddField(path);
       if (valueKind === kind.array) this.#array(tape, node, path, chain, owner);
     }
   }
@@ -159,8 +160,8 @@ export class TransactionReader {
     for (let key = node + 1; key < end; key = tape.next(key + 1)) {
       if (tape.kind(key) === kind.shadowed) continue;
       const child = path.member(tape, key);
-      if (child.metIn === id) this.#isDuplicate = true;
-      child.metIn = id;
+      if (child.lastObject === id) this.#isDuplicate = true;
+      child.lastObject = id;
       const value = key + 1;
       const valueKind = tape.kind(value);
       if (child.field >= 0) this.#field(tape, value, child);
@@ -176,7 +177,7 @@ export class TransactionReader {
     if (pathKind === 'items') {
       tree = this.#tree.add(owner === none ? this.#tree.items : owner);
       this.#item = this.#rows.items.add();
-      // A list of items that came as an object is no item itself.
+      // A list of items in the form of an object is not an item.
       if (!isList) this.#items.push({ item: this.#item, node: tree });
     } else if (pathKind === 'breakdowns') {
       tree = this.#tree.add(owner === none ? this.#tree.breakdowns : owner);
@@ -189,7 +190,7 @@ export class TransactionReader {
     if (isMoney) {
       const row = this.#addEntry(tape, path, chain, code, amount);
       if (pathKind === 'total') this.#setTotal(tree, row);
-    } else if (pathKind === 'total') this.#odd(path);
+    } else if (pathKind === 'total') this.#addOddField(path);
 
     if (hasContainers) {
       for (let key = node + 1; key < end; key = tape.next(key + 1)) {
@@ -199,11 +200,11 @@ export class TransactionReader {
     this.#item = outerItem;
   }
 
-  /** Keeps a field's value, unless it is null or of an unexpected type. */
+  /** Stores a field's value, unless it is null or of an unexpected type. */
   #field(tape: Tape, value: number, path: TransactionPath): void {
     if (tape.kind(value) === kind.null) return;
     if (path.kind === 'quantityShipped' || tape.isString(value)) this.#fields[path.field] = value;
-    else this.#odd(path);
+    else this.#addOddField(path);
   }
 
   #node(field: Field): number {
@@ -234,7 +235,7 @@ export class TransactionReader {
     this.#tree.setRow(this.#tree.breakdowns, row);
   }
 
-  /** A context says what it is about: the product of an item or of the transaction, or why that is deferred. */
+  /** Reads a context: the product of an item or of the transaction, or the reason of a deferral. */
   #context(tape: Tape, path: TransactionPath): void {
     const node = this.#node('contextType');
     const type = node === none ? '' : tape.stringValue(node);
@@ -258,16 +259,16 @@ export class TransactionReader {
     }
     const quantity = this.#node('quantityShipped');
     if (quantity === none) return;
-    const units = integerValue(tape, quantity);
-    if (units === undefined) this.#odd(path, 'quantityShipped');
-    rows.quantity[row] ??= units;
+    const shipped = integerOf(tape, quantity);
+    if (shipped === undefined) this.#addOddField(path, 'quantityShipped');
+    rows.quantity[row] ??= shipped;
   }
 
   #identifier(tape: Tape): void {
     const node = this.#node('identifierName');
     const column = node === none ? undefined : identifierColumns.get(tape.stringValue(node));
     const value = this.#node('identifierValue');
-    // An empty id names nothing: as a sale that it releases, it would take the amount out of the earned basis.
+    // An empty id is ignored: as the id of a released sale it would remove the amount from the earned basis.
     if (column === undefined || value === none || tape.stringValue(value) === '') return;
     this.#setText(column, tape, value);
   }
@@ -281,8 +282,8 @@ export class TransactionReader {
 
   #instant(tape: Tape, field: Field): bigint | undefined {
     const node = this.#node(field);
-    const instant = node === none ? undefined : instantValue(tape, node);
-    if (node !== none && instant === undefined) this.#odd(this.#root, field);
+    const instant = node === none ? undefined : instantOf(tape, node);
+    if (node !== none && instant === undefined) this.#addOddField(this.#root, field);
     return instant;
   }
 
@@ -295,9 +296,9 @@ export class TransactionReader {
     entries.item[row] = this.#item;
     this.#amounts.push({ path, chain, isNet: false });
     if (tape.isString(code)) entries.currency[row] = addText(tape, code, currencies);
-    else this.#odd(path, 'currencyCode');
+    else this.#addOddField(path, 'currencyCode');
     if (tape.kind(amount) !== kind.number) {
-      this.#odd(path, 'currencyAmount');
+      this.#addOddField(path, 'currencyAmount');
       return row;
     }
     const start = tape.start(amount);
@@ -327,7 +328,7 @@ export class TransactionReader {
     maturityAt.push(this.#maturityAt);
   }
 
-  /** Decides which amounts count, and gives each the number of its path. */
+  /** Determines the amounts that count, and the number of each path. */
   #setPaths(firstEntry: number): void {
     const { entries } = this.#rows.slice;
     if (this.#amounts[0]?.chain.isMemo === false) this.#markNet(firstEntry);
@@ -348,7 +349,7 @@ export class TransactionReader {
     tree.addUp(entries);
     const [item, ...others] = this.#items;
     const isByItem = tree.addsUp(tree.items);
-    // One item that doesn't break down itself: the transaction's breakdowns are its.
+    // The breakdowns of a transaction with one item that has none belong to the item.
     const isBare = item !== undefined && others.length === 0 && !tree.hasChildren(item.node);
     const isShared = isByItem && isBare && tree.addsUp(tree.breakdowns);
     const root = isByItem && !isShared ? tree.items : tree.breakdowns;
@@ -373,7 +374,7 @@ export class TransactionReader {
     return number;
   }
 
-  #odd(path: TransactionPath, field?: string): void {
+  #addOddField(path: TransactionPath, field?: string): void {
     const text = [path.path, field].filter(Boolean).join('.');
     this.#oddFields.push(text === '' ? 'the transaction itself' : text);
   }

@@ -2,7 +2,7 @@ import { Dictionary } from '../../../core/columns/dictionary.js';
 import { Int32List } from '../../../core/columns/memory.js';
 import { none, SliceRows, type AmountPath } from '../model/slice-rows.js';
 
-/** The columns of `transactions` that hold a text of the transaction's. */
+/** The text columns of `transactions`. */
 export const textColumns = [
   'transaction_id',
   'transaction_type',
@@ -26,7 +26,7 @@ export const textColumns = [
 
 export type TextName = (typeof textColumns)[number];
 
-/** A column of texts: the distinct ones, and for each row the number of its text, `none` for null. */
+/** A column of texts: the distinct texts, and for each row the number of its text, `none` for null. */
 export class TextColumn {
   readonly values = new Dictionary();
   readonly numbers = new Int32List();
@@ -43,7 +43,7 @@ export class ProductRows {
     return this.quantity.length;
   }
 
-  /** Adds one of which nothing is known yet; its number. */
+  /** Adds an empty row; returns its number. */
   add(): number {
     this.sku.push(none);
     this.asin.push(none);
@@ -57,18 +57,18 @@ export class ProductRows {
   }
 }
 
-/** What amounts have in common, beside their number: what decides of `path`, `breakdown`, `kind`, `name` and `role`. */
+/** The properties shared by amounts of one path number: they determine `path`, `breakdown`, `kind`, `name` and `role`. */
 export interface TransactionAmountPath extends AmountPath {
   readonly breakdown: string | undefined;
   readonly name: string | undefined;
 }
 
-/** What one slice has received so far: rows in order of receipt, strings as numbers in dictionaries. */
+/** The rows of one slice so far, in order of receipt, with strings as numbers in dictionaries. */
 export class TransactionRows {
-  /** What transactions have as events do: sources, raw bytes, dates and amounts. */
+  /** Data shared with events: sources, raw bytes, dates and amounts. */
   readonly slice: SliceRows;
   readonly texts: Readonly<Record<TextName, TextColumn>>;
-  /** Number of the row in `slice.entries` that has the total; `none` where there is no total. */
+  /** Number of the row in `slice.entries` with the total; `none` without a total. */
   readonly total = new Int32List();
   /** Microseconds since 1970. */
   readonly maturityAt: (bigint | undefined)[] = [];
@@ -76,12 +76,12 @@ export class TransactionRows {
   readonly products = new ProductRows();
   /** One row per item. */
   readonly items = new ProductRows();
-  /** Of each row in `slice.entries`: which element of the outermost array it is in; `none` where there is no array. */
+  /** For each row in `slice.entries` the index of its element in the outermost array; `none` without an array. */
   readonly indexes = new Int32List();
   readonly skus = new Dictionary();
   readonly asins = new Dictionary();
   readonly networks = new Dictionary();
-  /** As `slice.amountPaths`. */
+  /** The paths of `slice.amountPaths`. */
   readonly paths: TransactionAmountPath[] = [];
 
   /** @param keepsRaw whether the transactions' pages stay in memory */
@@ -94,8 +94,8 @@ export class TransactionRows {
   }
 
   /**
-   * The rows whose transaction came more than once in one answer, all but one: its id is its key, a page may come twice, and what
-   * changes while pages are read may be on two of them. What came last counts; of equal ones the first.
+   * The duplicate rows of transactions that appear more than once in one answer: a page may be repeated, and a transaction that
+   * changes during the reading may be on two pages. The last one with an id counts; of equal ones the first.
    */
   repeated(): Set<number> {
     const { events } = this.slice;
@@ -114,7 +114,7 @@ export class TransactionRows {
     return left;
   }
 
-  /** What a warning calls a row's transaction. */
+  /** The subject of a warning about a row's transaction. */
   typeOf(row: number): string {
     const { values, numbers } = this.texts.transaction_type;
     const type = numbers.get(row);
@@ -126,7 +126,7 @@ export class TransactionRows {
     return Buffer.compare(raw.bytes(first), raw.bytes(second)) === 0;
   }
 
-  /** Number of a path that no amount had so far. */
+  /** Adds a path; returns its number. */
   addPath(path: TransactionAmountPath): number {
     this.slice.amountPaths.push(path);
     return this.paths.push(path) - 1;

@@ -8,14 +8,14 @@ import { readEndpoint } from '../../../engine/http/address.js';
 import type { PagedApi, Query } from '../../../engine/paging/paged-api.js';
 import type { PagedClient } from '../../../engine/paging/paged-client.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
-import type { Reading, Verdict } from '../../../engine/run/pipeline.js';
+import type { Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
 import type { FinancesApiOptions } from '../selling-partner/api-options.js';
-import { financesRefusal, verdictOn, type AskedFor } from '../selling-partner/refusals.js';
+import { financesRefusal, verdictOn, type RefusedQuery } from '../selling-partner/refusals.js';
 import { subjectFailure, unaskable } from '../selling-partner/subject-ids.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 
-/** What is asked for: every argument of the first request, dates in milliseconds since 1970. */
+/** A query: all parameters of the first request, dates in milliseconds since 1970. */
 export interface TransactionsQuery extends Query {
   readonly operation: OperationName;
   readonly parameters: Readonly<Record<string, string | number | undefined>>;
@@ -30,8 +30,8 @@ export interface WithTransactions {
 }
 
 /**
- * Finances 2024-06-19, and the listing of payouts, as a paged API. It takes no page size, so what is too large needs a
- * shorter window; its pages have no order, so nothing is recovered behind a lost cursor.
+ * Finances 2024-06-19, and the listing of payouts, as a paged API. It has no page size, so a query that is too large needs a
+ * shorter window; its pages have no order, so a lost cursor isn't recovered.
  *
  * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
  */
@@ -60,7 +60,7 @@ export function transactionsApi({
     request: (query, cursor) => ({ path: prefix + requestPath(query, cursor) }),
     windowOf,
     readPage: ({ operation }, { body }) => readResultsPage(operation, body),
-    refusal: (query, answer) => financesRefusal(askedFor(query), answer),
+    refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
     resultTexts: (page) => {
       const texts: string[] = [];
       eachResult(page, (node) => texts.push(page.tape.text(node)));
@@ -69,7 +69,7 @@ export function transactionsApi({
   };
 }
 
-/** Path and query of a page: the token goes with all arguments of the first request, and is encoded once. */
+/** Path and query of a page: the token is sent with all parameters of the first request, and is encoded once. */
 function requestPath({ operation, parameters }: TransactionsQuery, cursor: string | undefined): string {
   const { path, range }: Operation = operations[operation];
   const instant = range.bounds === 'dates' ? isoDate : isoInstant;
@@ -93,7 +93,7 @@ function windowOf(query: TransactionsQuery, now: number): Window | undefined {
   return start === undefined ? undefined : { start, end };
 }
 
-function askedFor(query: TransactionsQuery): AskedFor {
+function refusedQuery(query: TransactionsQuery): RefusedQuery {
   const { operation, parameters } = query;
   const { range, filters }: Operation = operations[operation];
   return {
@@ -105,12 +105,12 @@ function askedFor(query: TransactionsQuery): AskedFor {
   };
 }
 
-/** The verdict on a slice that fails with this: without a page size, what is too large needs a shorter window. */
-export function transactionsVerdict(error: unknown): Verdict {
+/** The verdict on a slice that failed with an error. Without a page size, one that is too large is split. */
+export function transactionsVerdict(error: unknown): SliceVerdict {
   return error instanceof ReadFailure && error.kind === 'too-large' ? 'split' : verdictOn(error);
 }
 
-/** The transactions of bodies as pages that answer for one source. */
+/** The transactions of bodies as pages of one source. */
 export async function* storedPages(
   source: RowSource,
   bodies: () => Promise<readonly Uint8Array[]>,
@@ -118,16 +118,16 @@ export async function* storedPages(
   for (const body of await bodies()) yield { page: readResultsPage('listTransactions', body), source };
 }
 
-/** The query for what belongs to an identifier, such as an order's transactions. */
+/** The query for the results of an identifier, such as an order's transactions. */
 export function relatedQuery(operation: OperationName, name: string, value: string): TransactionsQuery {
   return { operation, parameters: { [names.relatedIdentifierName]: name, [names.relatedIdentifierValue]: value } };
 }
 
 /**
- * The summary of a settlement that transactions name.
+ * The summary of a settlement.
  *
- * @throws ReadFailure `unaskable`, without a request, for an id that nothing can be asked for by; `unknown-subject` for an odd
- * id that is refused, whatever the service says; and what reading a chain of pages throws
+ * @throws ReadFailure `unaskable`, without a request, for an id that can't be part of one; `unknown-subject` for a malformed id
+ * that is refused; and the errors of reading pages
  */
 export async function* summaryPages(
   settlement: string,

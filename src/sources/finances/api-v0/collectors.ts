@@ -4,7 +4,7 @@ import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import { type Window, monthOf } from '../../../core/windows.js';
-import type { AnsweredPage } from '../model/answered-pages.js';
+import type { SourcePage } from '../model/source-pages.js';
 import { effectiveInstants, eventIds } from '../model/event-ids.js';
 import {
   entryBatch,
@@ -12,7 +12,7 @@ import {
   eventsByMonth,
   sortedEvents,
   type FinishedEvents,
-  netSums,
+  netSumTexts,
 } from '../model/event-batches.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
@@ -20,8 +20,8 @@ import { count, newWarnings, SliceRows, type RowSource } from '../model/slice-ro
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
 
-/** A page of events with what it answers. */
-export type EventsPage = AnsweredPage<ScannedPage>;
+/** A page of events, with its source. */
+export type EventsPage = SourcePage<ScannedPage>;
 
 /** The two tables that events fill. */
 export interface EventTables {
@@ -77,7 +77,7 @@ export function eventCollector(
   };
 }
 
-/** The chosen events of one month as batches: entries first, as events name them. Each is made when it is asked for. */
+/** The chosen events of one month as batches: entries first, as events reference them. Each is built on demand. */
 export function* eventBatches(
   { events, entries }: EventTables,
   finished: FinishedEvents,
@@ -86,23 +86,23 @@ export function* eventBatches(
   memory?: ColumnMemory,
 ): Generator<Batch> {
   const order = sortedEvents(finished.effective, chosen);
-  const tags = { net: JSON.stringify(netSums(finished.rows, chosen)) };
-  // Events without any amount give no entries, and no file without a row.
+  const tags = { net: JSON.stringify(netSumTexts(finished.rows, chosen)) };
+  // Events without amounts have no entries: no empty file is written.
   const rows = entryBatch(entries, finished, order, memory);
   if (rows.length > 0) yield { month, rows, tags };
   yield { month, rows: eventBatch(events, finished, order, memory), tags };
 }
 
 /**
- * Collects the groups of a window. The log keeps what other pipelines need of them: their ids and when they opened and closed.
+ * Collects the groups of a window. Their ids and spans go into the log's tags for other pipelines.
  *
- * @param isRelisted of a group that comes more than once, what came last counts
+ * @param isRelisted of a repeated group the last one counts
  */
 export function groupCollector(window: Window, isRelisted = false): Collector<ScannedPage> {
   const rows: GroupRow[] = [];
   const keys: string[] = [];
   const warnings = newWarnings();
-  /** How often bytes came so far, among what the lake holds or among what was read. */
+  /** Occurrences of each group's bytes, counted apart for the stored page and the received ones. */
   let times = new Map<string, number>();
   return {
     warnings: warnings,
@@ -114,20 +114,20 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
         rows.push(row);
         keys.push(isRelisted ? keyOf(row, times) : '');
       });
-      // The first page is what the lake holds: what was read begins behind it.
+      // The first page is the stored one.
       if (before === 0) times = new Map();
       return rows.length - before;
     },
     finish: () => {
       if (rows.length === 0) return [];
-      const kept = isRelisted ? [...new Map(rows.map((row, at) => [keys[at], row])).values()] : rows;
-      const tags = { groups: JSON.stringify(kept.map(groupSpan)) };
-      return [{ month: monthOf(window.start), rows: groupBatch(kept, window), tags }];
+      const counted = isRelisted ? [...new Map(rows.map((row, at) => [keys[at], row])).values()] : rows;
+      const tags = { groups: JSON.stringify(counted.map(groupSpan)) };
+      return [{ month: monthOf(window.start), rows: groupBatch(counted, window), tags }];
     },
   };
 }
 
-/** What a group is known by: its id, and where that is none to go by its bytes, with how often these came. */
+/** The key of a group: its id, or without a usable id its bytes with their occurrence. */
 function keyOf({ id = '', raw }: GroupRow, times: Map<string, number>): string {
   if (unaskable(id, { inPath: true }) === undefined) return `id ${id}`;
   const bytes = raw.page.toString('utf8', raw.start, raw.end);
@@ -135,22 +135,22 @@ function keyOf({ id = '', raw }: GroupRow, times: Map<string, number>): string {
   return `${times.get(bytes) ?? 0} ${bytes}`;
 }
 
-/** A group in the log's tags; instants in milliseconds since 1970, null where the group has none. */
+/** A group in the log's tags; instants in milliseconds since 1970; null: absent. */
 export interface GroupSpan {
-  /** Empty where it has none. */
+  /** Empty: absent. */
   readonly id: string;
   readonly start: number | null;
   readonly end: number | null;
-  /** Its end is known, and it is open all the same. */
+  /** It is open although it has an end. */
   readonly open?: true;
-  /** It is closed, and its total isn't there yet. */
+  /** It is closed, and its total is still missing. */
   readonly awaited?: true;
 }
 
 /**
  * The groups of a file of the listing.
  *
- * @throws LedgerlakeError LAKE_LOG where its tag isn't a list of them
+ * @throws LedgerlakeError LAKE_LOG for a malformed tag
  */
 export function groupSpansOf({ tags }: Pick<Add, 'tags'>): readonly GroupSpan[] {
   return loggedJson(tags?.['groups'] ?? '[]', 'settlements', isGroupSpans);

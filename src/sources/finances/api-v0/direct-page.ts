@@ -19,13 +19,13 @@ const braceEnd = 0x7d;
 const outerDepth = 4;
 
 /**
- * Adds the events of a page straight off its bytes, as far as it is written as the service writes it: without white space,
- * nothing in it but `FinancialEvents` and `NextToken`, no list twice.
+ * Adds the events of a page directly from its bytes, if it has the service's usual form: no white space, no members other than
+ * `FinancialEvents` and `NextToken`, no list twice.
  *
- * @returns false where it isn't: nothing is added then, and `scanPage` reports what it is
+ * @returns false for another form: nothing is added then, and `scanPage` reads or refuses it
  */
 export function addPageDirectly(bytes: Buffer, rows: SliceRows, flattener: Flattener): boolean {
-  // A larger one may have more values than a tape takes.
+  // A larger page may have more values than a tape can hold.
   if (bytes.length > 2 * mostNodes || !isUtf8(bytes)) return false;
   const { mark } = rows;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -56,7 +56,7 @@ function addLists(json: JsonBytes, flattener: Flattener): boolean {
   return hasEvents && pageEnd.matchesAt(json, at) && at + pageEnd.length === bytes.length;
 }
 
-/** Adds the events of the lists that begin at a byte; where their object ends, `none` where it is written in another way. */
+/** Adds the events of the lists that begin at a byte. Returns the end of their object; `none` for another form. */
 function listsEnd(json: JsonBytes, start: number, flattener: Flattener): number {
   const { bytes, view } = json;
   const lists = new Set<string>();

@@ -16,7 +16,7 @@ export function groupSource({ group: { id, start, end }, opened }: GroupSlice): 
   return { ...span, groupId: id, requestedOrderId: undefined };
 }
 
-/** Pages behind one that is stored already, whose body `stored` reads; left out: there is none. */
+/** Pages, preceded by the stored one whose body `stored` reads, if any. */
 export async function* storedThenRead(
   stored: (() => Promise<Uint8Array>) | undefined,
   pages: AsyncIterable<ScannedPage>,
@@ -30,15 +30,19 @@ const groupQuery = (eventGroupId: string): FinancesQuery => ({
   parameters: { eventGroupId },
 });
 
-/** Events from which on a settlement that is refused isn't asked for again at once. */
+/** Events from which a refused settlement counts as too large, and is not retried soon. */
 const manyEvents = 10_000;
 
 /**
  * The pages of a settlement.
  *
- * @throws ReadFailure that names its size, where that is the likely reason; without a request, `known` where it was so not
- * long ago, `unaskable` for an id that nothing can be asked for by; `unknown-subject` for an odd id that is refused, whatever
- * the service says; and what reading a chain of pages throws
+ * @throws ReadFailure:
+ * - `too-large` where its size is the likely reason of a refusal
+ * - `known`, without a request, where that was so recently
+ * - `unaskable`, without a request, for an id that can't be part of one
+ * - `unknown-subject` for a malformed id that is refused
+ *
+ * and the errors of reading pages
  */
 export async function* groupPages(
   { group }: GroupSlice,
@@ -57,7 +61,7 @@ export async function* groupPages(
     }
   } catch (cause) {
     const error = subjectFailure(cause, group.id);
-    // A page that is refused though those before it came: nothing else about it is different.
+    // A page is refused after accepted ones: only the size differs.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
     if (events >= manyEvents) await v0.largeGroups?.add(group, events);
     throw error.with({ kind: 'too-large', why: sizeText(events) });

@@ -6,10 +6,10 @@ import { eachResult, readFinancesPage, resultText, type FinancesPage } from './f
 import type { LargeGroups } from './large-groups.js';
 import { limits, operations, type Operation } from './operations.js';
 import type { FinancesApiOptions } from '../selling-partner/api-options.js';
-import { financesRefusal, type AskedFor } from '../selling-partner/refusals.js';
-import { pageParameters, requestPath, windowOf, type FinancesQuery } from './request-path.js';
+import { financesRefusal, type RefusedQuery } from '../selling-partner/refusals.js';
+import { pageParameters, requestPath, queriedWindow, type FinancesQuery } from './request-path.js';
 
-/** Page sizes that are tried one after the other where a page is too large for the service. */
+/** Page sizes, tried in this order where a page is too large for the service. */
 const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
 
 /**
@@ -41,9 +41,9 @@ export function financesApi({
     request: (query, cursor, pageSize) => ({
       path: prefix + requestPath(query.operation, pageParameters(query, cursor, pageSize)),
     }),
-    windowOf,
+    windowOf: queriedWindow,
     readPage: (_query, { body }) => readFinancesPage(body),
-    refusal: (query, answer) => financesRefusal(askedFor(query), answer),
+    refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
     resultTexts: (page) => {
       const texts: string[] = [];
       eachResult(page, (list, node) => texts.push(resultText(page, list, node)));
@@ -53,7 +53,7 @@ export function financesApi({
   };
 }
 
-function askedFor({ operation, parameters }: FinancesQuery): AskedFor {
+function refusedQuery({ operation, parameters }: FinancesQuery): RefusedQuery {
   const { pathParameter, range }: Operation = operations[operation];
   const dates = range === undefined ? [] : [range.after, range.before];
   const bounds = dates.flatMap((name) => parameters[name] ?? []).filter((bound) => typeof bound === 'number');
@@ -73,7 +73,7 @@ function askedFor({ operation, parameters }: FinancesQuery): AskedFor {
 
 /** Finances v0 as pipelines read it. */
 export interface FinancesV0 extends Pick<PagedClient<FinancesQuery, FinancesPage>, 'pages' | 'pace' | 'begun'> {
-  /** Settlements that were found to be too large to be read; left out: nobody keeps them in mind. */
+  /** Settlements that are too large to read; left out: they aren't recorded. */
   readonly largeGroups?: LargeGroups | undefined;
 }
 

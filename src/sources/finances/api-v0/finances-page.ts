@@ -16,7 +16,7 @@ export interface ScannedPage {
 export interface FinancesPage extends ScannedPage, ApiPage {}
 
 /**
- * Reads a page. Its results are counted here, so that a page which isn't the model's is asked for again.
+ * Reads a page. Its results are counted here, so that a page that doesn't match the model is requested again.
  *
  * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY
  */
@@ -30,7 +30,7 @@ export function readFinancesPage(body: Uint8Array): FinancesPage {
 /**
  * Scans a response body and finds its payload.
  *
- * @throws LedgerlakeError JSON_SYNTAX for bytes that aren't JSON, UPSTREAM_BODY where the envelope isn't the model's
+ * @throws LedgerlakeError JSON_SYNTAX for bytes that aren't JSON, UPSTREAM_BODY for an envelope that doesn't match the model
  */
 export function scanPage(body: Uint8Array, tape = new Tape()): ScannedPage {
   scan(body, tape);
@@ -55,9 +55,9 @@ export function scanPage(body: Uint8Array, tape = new Tape()): ScannedPage {
 }
 
 /**
- * Calls back with every result of a page: its events with the names of their lists, or its groups, whose list is empty.
+ * Visits every result of a page: events with the names of their lists, or groups with an empty name.
  *
- * @throws LedgerlakeError UPSTREAM_BODY where the results aren't what the model says
+ * @throws LedgerlakeError UPSTREAM_BODY where the results don't match the model
  */
 export function eachResult(page: ScannedPage, visit: (list: string, node: number) => void): void {
   eachEvent(page, visit);
@@ -66,14 +66,14 @@ export function eachResult(page: ScannedPage, visit: (list: string, node: number
   });
 }
 
-/** The text of a result: its list as JSON and its bytes, so that no two pairs of list and bytes have the same text. */
+/** The text of a result: its list as JSON and its bytes, which is unique for each pair of list and bytes. */
 export function resultText({ tape }: ScannedPage, list: string, node: number): string {
   return `${JSON.stringify(list)}${tape.text(node)}`;
 }
 
 /**
- * Calls back with every event of a page, list by list. A list that came as an object, or as anything but an array, is
- * taken as one event, so that nothing vanishes; null is an empty list.
+ * Visits every event of a page, list by list. A list that isn't an array counts as one event, so that nothing is lost; null is
+ * an empty list.
  *
  * @throws LedgerlakeError UPSTREAM_BODY where FinancialEvents isn't an object
  */
@@ -97,7 +97,7 @@ export function eachEvent({ tape, payload }: ScannedPage, visit: (list: string, 
   }
 }
 
-/** Calls back with every group of a page. What isn't an array is taken as for events: as one group, null as none. */
+/** Visits every group of a page. As with events, a list that isn't an array counts as one group, null as none. */
 export function eachGroup({ tape, payload }: ScannedPage, visit: (group: number) => void): void {
   const list = tape.member(payload, 'FinancialEventGroupList');
   if (list === undefined || tape.kind(list) === kind.null) return;

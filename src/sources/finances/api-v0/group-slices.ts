@@ -6,10 +6,10 @@ import { contains, type Window } from '../../../core/windows.js';
 import { groupSpansOf, type GroupSpan } from './collectors.js';
 import { groups } from '../model/tables.js';
 
-/** A slice that reads one group, however long it lasted. */
+/** A slice that reads one whole group. */
 export interface GroupSlice extends Slice {
   readonly group: GroupSpan;
-  /** Where the group counts by date: its start, or that of the window in which it was listed. Milliseconds since 1970. */
+  /** The date of the group: its start, or that of the window in which it was listed. Milliseconds since 1970. */
   readonly opened: number;
 }
 
@@ -19,14 +19,12 @@ export function groupSlices(job: Job, pipeline: string, table: string, listing: 
   return listedGroups(job.lake, listing, job.account)
     .map(groupSlice)
     .filter(({ opened, loadKeys: [loadKey = ''] }) =>
-      job.onlyLoadKeys === undefined
-        ? contains(job.range, opened)
-        : job.onlyLoadKeys.has(loadKey),
+      job.onlyLoadKeys === undefined ? contains(job.range, opened) : job.onlyLoadKeys.has(loadKey),
     )
     .filter(({ loadKeys }) => job.refresh || !loadKeys.some((loadKey) => loaded.has(loadKey)));
 }
 
-/** When the events of a group lie; undefined while it is open. */
+/** The span of a group's events; undefined while it is open. */
 export function spanOfGroup({ group: { start, end } }: GroupSlice): Window | undefined {
   return start === null || end === null || end <= start ? undefined : { start, end };
 }
@@ -36,7 +34,7 @@ export function groupSlice({ group, listedFrom }: { group: GroupSpan; listedFrom
   return {
     group,
     opened: group.start ?? listedFrom,
-    // A group's id may hold anything: a file's name takes its hash.
+    // A hash, as an id may contain any characters.
     name: `group-${createHash('sha256').update(group.id).digest('hex').slice(0, 16)}`,
     label: `group ${shownId(group.id)}`,
     loadKeys: [`group/${group.id}`],

@@ -1,42 +1,42 @@
 import type { Clock } from '../../../core/clock.js';
 import { dayMs } from '../../../core/windows.js';
-import { openKeptState } from '../../../engine/journal/persisted-quota.js';
+import { openPersistedState } from '../../../engine/journal/persisted-quota.js';
 import type { GroupSpan } from './collectors.js';
 
-/** A settlement that could not be read for its size, as it seems. */
+/** A settlement that was probably too large to read. */
 export interface LargeGroup {
-  /** Events that came before the service refused to go on. */
+  /** Events received before the refusal. */
   readonly events: number;
-  /** When that was: milliseconds since 1970. */
+  /** Time of the refusal: milliseconds since 1970. */
   readonly at: number;
-  /** The settlement's end then; null while it was open. */
+  /** The settlement's end at that time; null: open. */
   readonly end: number | null;
 }
 
-/** Settlements that aren't asked for again for a while: each attempt is more than a hundred requests in vain. */
+/** Settlements that aren't read for a while: each attempt wastes more than a hundred requests. */
 export interface LargeGroups {
-  /** What is known of a settlement that isn't to be asked for now. */
+  /** The record of a settlement that isn't due for a retry; undefined otherwise. */
   find(group: GroupSpan): LargeGroup | undefined;
-  /** Resolves once it is kept. */
+  /** Resolves once it is persisted. */
   add(group: GroupSpan, events: number): Promise<void>;
 }
 
-/** For so long a settlement isn't asked for again, unless its end is another one by then. */
+/** How long a settlement isn't read again, unless its end changes. */
 export const patienceMs = 7 * dayMs;
 
 export interface LargeGroupsOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** All are asked for again. */
+  /** Whether all are read again. */
   readonly isForgotten: boolean;
-  /** Takes the reason why they can't be kept. */
+  /** Called with the reason why they can't be persisted. */
   readonly warn: (reason: unknown) => void;
 }
 
-/** Opens what is known of large settlements in a file on the local disk. */
+/** Opens the record of large settlements in a file on the local disk. */
 export async function openLargeGroups({ path, clock, isForgotten, warn }: LargeGroupsOptions): Promise<LargeGroups> {
   const isKnown = (value: unknown): value is LargeGroup => !isForgotten && isLargeGroup(value);
-  const known = await openKeptState(path, isKnown, warn);
+  const known = await openPersistedState(path, isKnown, warn);
   return {
     find: ({ id, end }) => {
       const found = known.stateOf(id);

@@ -20,7 +20,7 @@ export interface DateRange {
 
 export interface PathParameter {
   readonly name: string;
-  /** What the parameter must look like; undefined: any non-empty string. */
+  /** Pattern of valid values; undefined: any non-empty string. */
   readonly pattern: RegExp | undefined;
   /** The pattern in words. */
   readonly format: string;
@@ -81,10 +81,10 @@ export const limits = {
   rate: 0.5,
   /** Requests at once, for each operation. */
   burst: 30,
-  /** Results a page when MaxResultsPerPage is left out, and the most it may ask for. */
+  /** Default and maximum of MaxResultsPerPage. */
   pageSize: 100,
-  /** The two date bounds may be this far apart; beyond it the answer is empty. */
+  /** Maximal distance of the two date bounds; beyond it the answer is empty. */
   maxSpanMs: 180 * dayMs,
-  /** No date bound may be later than this long before the request. */
+  /** Minimal age of a date bound at the request. */
   marginMs: 2 * 60_000,
 } as const;

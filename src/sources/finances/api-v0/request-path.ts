@@ -7,18 +7,18 @@ import { limits, operations, type Operation, type OperationName } from './operat
 /** Query and path parameters by their names in the specification; dates in milliseconds since 1970. */
 export type RequestParameters = Readonly<Record<string, string | number | undefined>>;
 
-/** What is asked of the service: all that the first request holds but the page size. */
+/** A query of the service: the parameters of the first request without the page size. */
 export interface FinancesQuery extends Query {
   readonly operation: OperationName;
   readonly parameters: RequestParameters;
 }
 
 /**
- * Path and query of a request (specification, section 4): what is undefined is left out, values are percent-encoded,
+ * Path and query of a request (specification, section 4): undefined values are omitted, others are percent-encoded,
  * dates are ISO 8601 with milliseconds and `Z`.
  *
  * @throws LedgerlakeError MISSING_PARAMETER, status 400, where the path parameter is missing or empty (section 7); USAGE
- *   for an id or a token that can't be sent
+ *   for an id or a token that can't be encoded
  */
 export function requestPath(name: OperationName, parameters: RequestParameters): string {
   const operation: Operation = operations[name];
@@ -34,7 +34,7 @@ export function requestPath(name: OperationName, parameters: RequestParameters):
 }
 
 /**
- * The parameters of a page. Behind the first one the token replaces the dates, which it stands for, with the path
+ * The parameters of a page. After the first page the token replaces the dates, together with the path
  * and the page size of the first request (specification, section 4, common rule 2).
  */
 export function pageParameters(
@@ -44,8 +44,8 @@ export function pageParameters(
 ): RequestParameters {
   const sized = { ...parameters, MaxResultsPerPage: pageSize };
   if (cursor === undefined) return sized;
-  const kept = Object.entries(sized).filter(([name]) => !isDate(operations[operation], name));
-  return { ...Object.fromEntries(kept), NextToken: cursor };
+  const undated = Object.entries(sized).filter(([name]) => !isDate(operations[operation], name));
+  return { ...Object.fromEntries(undated), NextToken: cursor };
 }
 
 function filledPath({ name, path, pathParameter }: Operation, parameters: RequestParameters): string {
@@ -55,7 +55,7 @@ function filledPath({ name, path, pathParameter }: Operation, parameters: Reques
     const message = `${name} needs ${pathParameter.format}: the required parameter ${pathParameter.name} is missing.`;
     throw new LedgerlakeError('MISSING_PARAMETER', message, { status: 400 });
   }
-  // Servers take these for steps within the path, encoded or not, and would answer another question than the one asked.
+  // Servers resolve these as path segments, encoded or not, and would answer a different request.
   if (value === '.' || value === '..') throw unsendable(pathParameter.name, pathParameter.format, value);
   const segment = encoded(pathParameter.name, String(value));
   return path.replace(`{${pathParameter.name}}`, () => segment);
@@ -66,7 +66,7 @@ function isDate({ range }: Operation, parameter: string): boolean {
 }
 
 function encoded(parameter: string, value: string): string {
-  // Half of a surrogate pair, which has no UTF-8.
+  // A lone surrogate has no UTF-8 form.
   if (/\p{Surrogate}/u.test(value)) throw unsendable(parameter, 'text that can be encoded', value);
   return encodeURIComponent(value);
 }
@@ -76,10 +76,10 @@ function unsendable(parameter: string, expected: string, got: unknown): Ledgerla
 }
 
 /**
- * The dates that a query asks for, with what the service takes for those that are left out; undefined where it asks for none.
+ * The range of dates of a query, with the service's default for a missing end; undefined without dates.
  * `now`: milliseconds since 1970.
  */
-export function windowOf({ operation, parameters }: FinancesQuery, now: number): Window | undefined {
+export function queriedWindow({ operation, parameters }: FinancesQuery, now: number): Window | undefined {
   const { range }: Operation = operations[operation];
   if (range === undefined) return undefined;
   const [start, end = now - limits.marginMs] = [parameters[range.after], parameters[range.before]];

@@ -2,35 +2,35 @@ import { contains, joined, type Window } from '../../../core/windows.js';
 import type { GroupSpan } from './collectors.js';
 import { shortInstant } from '../../../core/numeric/instant.js';
 
-/** Where the row of settlements breaks off, though it was listed what opened there. */
+/** An end of a sequence of settlements at a time that was listed. */
 export interface SettlementHole {
-  /** When one should have opened that isn't listed: milliseconds since 1970. */
+  /** When the missing settlement should have opened: milliseconds since 1970. */
   readonly at: number;
-  /** The settlement beside it. */
+  /** The settlement next to it. */
   readonly beside: GroupSpan;
   readonly side: 'after' | 'before';
 }
 
-/** How far a settlement may begin from where the one before ended. */
+/** Tolerance between the end of a settlement and the start of the next one. */
 const slackMs = 36 * 3_600_000;
 
-/** Where rows of settlements break off or begin. */
+/** The ends and beginnings of sequences of settlements. */
 export interface SettlementBreaks {
   readonly holes: readonly SettlementHole[];
   /**
-   * Where one may have opened before the first settlement of all, though it was listed what opened there. Most often the
-   * account is new: that is worth another look, and no warning.
+   * Holes before the first settlement of all, at times that were listed. Usually the account is new: they are listed again,
+   * without a warning.
    */
   readonly beginnings: readonly SettlementHole[];
 }
 
 /**
- * Where settlements seem to be missing: one follows the other, each begins where the one before ended. An account has
- * several rows of them (currencies, kinds of orders), and a listing doesn't say which one a settlement belongs to, so ends
- * and beginnings are counted against each other.
+ * Finds where settlements seem to be missing. Settlements form sequences: each begins where the previous one ended. An account
+ * has several sequences (currencies, kinds of orders), and a listing doesn't state the sequence of a settlement, so ends are
+ * paired with beginnings.
  *
- * A row also breaks off where an account pauses, and begins where it is new: a hole is a reason to list that time again,
- * and no proof. Before the first settlement of all nothing is missed.
+ * A sequence also ends where an account pauses, and begins where it is new: a hole is a reason to list that time again, not a
+ * proof. Before the first settlement of all none is missing.
  *
  * @param loaded windows whose settlements were listed
  */
@@ -41,7 +41,7 @@ export function settlementBreaks(groups: readonly GroupSpan[], loaded: readonly 
   );
   const starts = dated.map((group) => ({ at: group.start, group }));
   const ends = closed.map((group) => ({ at: group.end, group }));
-  for (const slack of [0, slackMs]) takePairs(ends, starts, slack);
+  for (const slack of [0, slackMs]) removePairs(ends, starts, slack);
 
   const listed = joined(loaded);
   const isListed = (from: number, to: number) => listed.some(({ start, end }) => start <= from && to <= end);
@@ -75,8 +75,8 @@ interface Bound {
   readonly group: GroupSpan;
 }
 
-/** Takes out each end with the beginning that is nearest to it, if that is near enough. */
-function takePairs(ends: Bound[], starts: Bound[], slack: number): void {
+/** Removes each end together with the nearest beginning within `slack`. */
+function removePairs(ends: Bound[], starts: Bound[], slack: number): void {
   starts.sort((a, b) => a.at - b.at);
   for (const end of ends.splice(0).toSorted((a, b) => a.at - b.at)) {
     const near = starts.filter(({ at, group }) => Math.abs(at - end.at) <= slack && group.id !== end.group.id);
@@ -86,20 +86,19 @@ function takePairs(ends: Bound[], starts: Bound[], slack: number): void {
   }
 }
 
-/** More of them than this in a row are none that anybody had. */
-const mostInRow = 1000;
+/** Limit of expected settlements in a sequence. */
+const mostInSequence = 1000;
 
 /**
- * Settlements that opened where nobody has looked yet, as the known ones let expect: one follows the other, and each is
- * as long as the one beside it. `known`: spans of closed ones. `unseen`: where they weren't listed, in order; `seen`:
- * where they were.
+ * The expected settlements at times that aren't listed yet: each follows a known one, and is as long as it. `known`: spans of
+ * closed ones. `unseen`: times that weren't listed, in order; `seen`: those that were.
  */
 export function settlementsAhead(
   known: readonly Window[],
   unseen: readonly Window[],
   seen: readonly Window[] = [],
 ): Window[] {
-  const rows = known.filter(({ start, end }) => end - start > slackMs);
+  const sequences = known.filter(({ start, end }) => end - start > slackMs);
   const first = Math.min(...known.map(({ start }) => start));
   const isUnseen = (at: number): boolean => unseen.some((window) => contains(window, at));
   const listed = joined(seen);
@@ -108,23 +107,23 @@ export function settlementsAhead(
   const ahead: Window[] = [];
   const begins = known.map(({ start }) => start);
   const ends = known.map(({ end }) => end);
-  for (const { start, end } of rows) {
+  for (const { start, end } of sequences) {
     const length = end - start;
-    if (!takeNear(begins, end)) {
-      for (let at = end, count = 0; at < last && count < mostInRow; at += length, count++) {
+    if (!removeNearest(begins, end)) {
+      for (let at = end, count = 0; at < last && count < mostInSequence; at += length, count++) {
         if (isUnseen(at)) ahead.push({ start: at, end: at + length });
-        // Where others were listed again, their rows go on from there.
+        // Later listed settlements continue the sequence.
         else if (known.some((other) => other.start > at - slackMs && other.start > end)) break;
       }
     }
-    // What lies before the first is followed back; what lies between two is followed from the earlier one.
-    if (!takeNear(ends, start)) {
+    // Only the first settlement is followed backwards; gaps are filled from the earlier settlement.
+    if (!removeNearest(ends, start)) {
       for (
         let at = start - length, count = 0;
-        at >= (unseen[0]?.start ?? Infinity) && count < mostInRow;
+        at >= (unseen[0]?.start ?? Infinity) && count < mostInSequence;
         at -= length
       ) {
-        // It would be listed: the row begins behind it.
+        // It would be listed: the sequence begins after it.
         if (isSeen(at)) break;
         if (isUnseen(at) && at < first) ahead.push({ start: at, end: at + length });
         count++;
@@ -134,15 +133,15 @@ export function settlementsAhead(
   return ahead.toSorted((a, b) => a.start - b.start);
 }
 
-/** The most that were open at the same time. */
-export function mostAtOnce(spans: readonly Window[]): number {
+/** The maximum of simultaneously open settlements. */
+export function mostSimultaneous(spans: readonly Window[]): number {
   const changes = spans.flatMap(({ start, end }) => [
     { at: start, by: 1 },
     { at: end, by: -1 },
   ]);
   let open = 0;
   let most = 0;
-  // Where one ends as another begins, it has ended.
+  // At the same instant ends precede beginnings.
   for (const { by } of changes.toSorted((a, b) => a.at - b.at || a.by - b.by)) {
     open += by;
     most = Math.max(most, open);
@@ -150,8 +149,8 @@ export function mostAtOnce(spans: readonly Window[]): number {
   return most;
 }
 
-/** Takes out the instant that is nearest, if it is near. */
-function takeNear(instants: number[], wanted: number): boolean {
+/** Removes the nearest instant within `slackMs`; false without one. */
+function removeNearest(instants: number[], wanted: number): boolean {
   const off = instants.map((at) => Math.abs(at - wanted));
   const nearest = Math.min(...off);
   if (!(nearest <= slackMs)) return false;

@@ -2,7 +2,7 @@ import { KeyNode } from '../../../core/json/key-node.js';
 import { Components } from './components.js';
 import { type Role, recordOf } from './records.js';
 
-/** What a key is to its object, where it is no attribute: nothing, or a member of money. */
+/** The meaning of a key that is no attribute: none, or a member of money. */
 export const meaning = { none: -1, currencyCode: -2, currencyAmount: -3 } as const;
 
 /** Attributes that only the event itself has, and no item. */
@@ -27,7 +27,7 @@ function attributeFields(list: string) {
     fnsku: ['FnSKU', 'FulfillmentNetworkSKU'],
     asin: ['ASIN', 'ParentASIN'],
     orderItemId: ['OrderItemId', 'OrderAdjustmentItemId', 'RemovalShipmentItemId'],
-    // The model grows: a record that names no such field today may tomorrow.
+    // A record may gain this field in a later version of the model.
     amazonOrderId: [
       ...new Set(record === undefined ? ['AmazonOrderId', ...orderFields] : [...orderFields, 'AmazonOrderId']),
     ],
@@ -44,28 +44,28 @@ type Attribute = keyof ReturnType<typeof attributeFields>;
 /** The slots of one attribute's fields, the best field's first. */
 export interface Slots {
   readonly first: number;
-  /** The slot behind the last one. */
+  /** Exclusive. */
   readonly end: number;
 }
 
 /** One slot for each field that gives an attribute. */
 interface FieldSlots {
-  readonly ofField: ReadonlyMap<string, { readonly slot: number; readonly attribute: Attribute }>;
-  readonly ofAttribute: Readonly<Record<Attribute, Slots>>;
+  readonly byField: ReadonlyMap<string, { readonly slot: number; readonly attribute: Attribute }>;
+  readonly byAttribute: Readonly<Record<Attribute, Slots>>;
 }
 
-/** @throws Error where a field gives two attributes: a fault of this file */
+/** @throws Error where a field gives two attributes: an error of this file */
 function fieldSlots(list: string): FieldSlots {
-  const ofField = new Map<string, { readonly slot: number; readonly attribute: Attribute }>();
+  const byField = new Map<string, { readonly slot: number; readonly attribute: Attribute }>();
   const slots = Object.entries(attributeFields(list)).map(([attribute, fields]) => {
-    const first = ofField.size;
+    const first = byField.size;
     for (const field of fields) {
-      if (ofField.has(field)) throw new Error(`${list}: the field ${field} gives two attributes`);
-      ofField.set(field, { slot: ofField.size, attribute: attribute as Attribute });
+      if (byField.has(field)) throw new Error(`${list}: the field ${field} gives two attributes`);
+      byField.set(field, { slot: byField.size, attribute: attribute as Attribute });
     }
-    return [attribute, { first, end: ofField.size }];
+    return [attribute, { first, end: byField.size }];
   });
-  return { ofField, ofAttribute: Object.fromEntries(slots) as Record<Attribute, Slots> };
+  return { byField, byAttribute: Object.fromEntries(slots) as Record<Attribute, Slots> };
 }
 
 const moneyFields: ReadonlyMap<string, number> = new Map([
@@ -76,7 +76,7 @@ const moneyFields: ReadonlyMap<string, number> = new Map([
 /** A path in the events of one list: the list itself, a member, or the elements of an array. */
 export class PathNode extends KeyNode<PathNode> {
   readonly list: ListPaths;
-  /** As in the `path` column: relative to the event, `[]` for elements. */
+  /** The value of the `path` column: relative to the event, `[]` for elements. */
   readonly path: string;
   readonly role: Role;
   readonly kind: string;
@@ -86,14 +86,14 @@ export class PathNode extends KeyNode<PathNode> {
   readonly isQuantity: boolean;
   /** Whether the key names the type of the amounts beside it. */
   readonly isType: boolean;
-  /** What the key is about: `fee` for `FeeType`, `FeeAmount` and `feeAmount`; elements of an array have no key. */
+  /** The stem of the key: `fee` for `FeeType`, `FeeAmount` and `feeAmount`; elements of an array have no key. */
   readonly stem: string;
-  /** Number of this path among those that carry amounts, given when the first one comes. */
+  /** Number of this path among those with amounts, assigned with its first amount. */
   amountPath = -1;
   /** The `generation` of the rows that its number is of; -1 before it has one. */
   numberedIn = -1;
-  /** The object in which the key was met last, to notice one that comes twice. */
-  metIn = -1;
+  /** The last object with this key, to detect duplicates. */
+  lastObject = -1;
   #element: PathNode | undefined;
   #components: Components<PathNode> | undefined;
 
@@ -123,7 +123,7 @@ export class PathNode extends KeyNode<PathNode> {
     return this.#element;
   }
 
-  /** Components that were elements here. */
+  /** Components found among the elements of this array. */
   get components(): Components<PathNode> {
     return (this.#components ??= new Components());
   }
@@ -133,37 +133,37 @@ export class PathNode extends KeyNode<PathNode> {
 export class ListPaths {
   readonly name: string;
   readonly isKnown: boolean;
-  readonly fields: FieldSlots['ofField'];
-  readonly slots: FieldSlots['ofAttribute'];
+  readonly fields: FieldSlots['byField'];
+  readonly slots: FieldSlots['byAttribute'];
   /**
-   * While an event is walked: the node that each field's slot holds, or the first byte of its value, of the event itself and of
-   * the item being walked.
+   * While an event is read: for each field's slot the node of its value, or its first byte, of the event itself and of the current
+   * item.
    */
   readonly eventFields: Int32Array;
   readonly itemFields: Int32Array;
-  /** Where the values of the same fields end, where they are held by their bytes. */
+  /** The ends of the same values, where the slots contain bytes. */
   readonly eventEnds: Int32Array;
   readonly itemEnds: Int32Array;
   readonly amounts: ReadonlyMap<string, { readonly role: Role; readonly kind: string }>;
   readonly root: PathNode;
-  /** Number of the list among those of a slice, given when its first event comes. */
+  /** Number of the list among those of a slice, assigned with its first event. */
   number = -1;
   /** The `generation` of the rows that its number is of; -1 before it has one. */
   numberedIn = -1;
-  /** Places met so far, and components. */
+  /** Number of paths and components so far. */
   size = 0;
 
   constructor(name: string) {
     const record = recordOf(name);
     this.name = name;
     this.isKnown = record !== undefined;
-    const { ofField, ofAttribute } = fieldSlots(name);
-    this.fields = ofField;
-    this.slots = ofAttribute;
-    this.eventFields = new Int32Array(ofField.size);
-    this.itemFields = new Int32Array(ofField.size);
-    this.eventEnds = new Int32Array(ofField.size);
-    this.itemEnds = new Int32Array(ofField.size);
+    const { byField, byAttribute } = fieldSlots(name);
+    this.fields = byField;
+    this.slots = byAttribute;
+    this.eventFields = new Int32Array(byField.size);
+    this.itemFields = new Int32Array(byField.size);
+    this.eventEnds = new Int32Array(byField.size);
+    this.itemEnds = new Int32Array(byField.size);
     this.amounts = new Map(record?.amounts.map((amount) => [amount.path, amount]));
     this.root = new PathNode(this, '');
   }

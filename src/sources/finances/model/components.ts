@@ -1,12 +1,12 @@
 import { FixedText, type JsonBytes } from '../../../core/json/text.js';
 
-/** Components that are known of one array: a record has some dozens of types, each in the currencies of a seller. */
+/** Maximum of known components of one array: a record has some dozens of types, each in the seller's currencies. */
 const mostKnown = 256;
 
-/** What lately came behind a component: the fees of two items differ. */
+/** Maximum of remembered followers of a component: the fees of two items differ. */
 const mostFollowers = 8;
 
-/** A type and its amount, `{"FeeType":"Commission","FeeAmount":{…}}`, known by its bytes up to the amount's number. */
+/** A type and its amount, `{"FeeType":"Commission","FeeAmount":{…}}`, identified by its bytes up to the amount's number. */
 export class Component<Path> {
   /** The path of its amount. */
   readonly path: Path;
@@ -14,9 +14,9 @@ export class Component<Path> {
   /** Of its currency. */
   readonly code: string;
   readonly text: FixedText;
-  /** Those that came behind it, the last one first. */
+  /** The components that followed it, the latest first. */
   readonly followers: Component<Path>[] = [];
-  /** Numbers of its type and its currency, given when it first comes in a generation of rows. */
+  /** Numbers of its type and its currency, assigned on its first use in a generation of rows. */
   name = -1;
   currency = -1;
   numberedIn = -1;
@@ -30,15 +30,15 @@ export class Component<Path> {
 }
 
 /**
- * The components of one array. They mostly come in the order of before, and their bytes are the same but for the number: a
- * comparison of bytes replaces reading keys, type and currency.
+ * The components of one array. They mostly repeat in the same order, with the same bytes except for the number: a comparison of
+ * bytes replaces reading keys, type and currency.
  */
 export class Components<Path extends { readonly list: { size: number } }> {
   readonly #known = new Map<string, Component<Path>>();
-  /** Those that an array began with, the last one first. */
+  /** The first components of arrays, the latest first. */
   readonly #first: Component<Path>[] = [];
 
-  /** The component that begins at a byte, if it came behind `before` lately; undefined `before` at the array's beginning. */
+  /** The component that begins at a byte, if it recently followed `before`; `before` undefined: the first element. */
   at(json: JsonBytes, start: number, before: Component<Path> | undefined): Component<Path> | undefined {
     const candidates = before === undefined ? this.#first : before.followers;
     for (let tried = 0; tried < candidates.length; tried++) {
@@ -50,12 +50,12 @@ export class Components<Path extends { readonly list: { size: number } }> {
     return undefined;
   }
 
-  /** The component that was read before with a text. */
+  /** The known component with a text. */
   known(text: string): Component<Path> | undefined {
     return this.#known.get(text);
   }
 
-  /** A component that is read for the first time; undefined where more are known than are worth it. */
+  /** Adds a new component; undefined at the maximum. */
   add(text: string, path: Path, type: string, code: string): Component<Path> | undefined {
     if (this.#known.size === mostKnown) return undefined;
     const component = new Component(path, type, code, text);
@@ -64,8 +64,8 @@ export class Components<Path extends { readonly list: { size: number } }> {
     return component;
   }
 
-  /** Takes note that a component came behind `before`. */
-  met(component: Component<Path>, before: Component<Path> | undefined): Component<Path> {
+  /** Records that a component followed `before`. */
+  addFollower(component: Component<Path>, before: Component<Path> | undefined): Component<Path> {
     const candidates = before === undefined ? this.#first : before.followers;
     const index = candidates.indexOf(component);
     moveToFront(candidates, index < 0 ? Math.min(candidates.length, mostFollowers - 1) : index, component);

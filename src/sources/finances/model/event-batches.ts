@@ -9,7 +9,7 @@ import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 
 export type FinishedEvents = Finished<SliceRows>;
 
-/** Numbers of events in the tables' sort order: by `effective_at`, then by receipt; those without an instant last. */
+/** Numbers of events in the tables' sort order: by `effective_at`, then by receipt; events without an instant last. */
 export function sortedEvents(effective: readonly (bigint | undefined)[], chosen: readonly number[]): number[] {
   return chosen.toSorted((a, b) => {
     const x = effective[a];
@@ -93,19 +93,19 @@ const noCurrency = '';
 const two32 = 0x1_0000_0000;
 
 /**
- * The sums of the low and of the high halves, a currency's at its number plus one, and those without one at 0: whole numbers below
- * 2^53, so that adding makes no object and loses nothing.
+ * The sums of the low and of the high halves, indexed by currency number plus one, with no currency at 0. They are integers below
+ * 2^53: adding is exact and allocates nothing.
  */
 interface HalfSums {
   readonly low: Float64Array;
   readonly high: Float64Array;
-  /** A 1 for each currency that came. */
+  /** 1 for each currency with an amount. */
   readonly isPresent: Uint8Array;
 }
 
 /**
- * Adds the net ones of the amounts from `first` to before `end`. A high half is below 2^28, as DECIMAL(18,6) has it: 2^25 amounts,
- * more than memory holds of a slice, stay below 2^53.
+ * Adds the net amounts from `first` to `end` (exclusive). A high half of a DECIMAL(18,6) is below 2^28: 2^25 amounts, more than a
+ * slice has in memory, stay below 2^53.
  */
 function addNet(sums: HalfSums, entries: EntryRows, isNet: Uint8Array, first: number, end: number): void {
   const { path, currency, exact, low, high } = entries;
@@ -120,7 +120,7 @@ function addNet(sums: HalfSums, entries: EntryRows, isNet: Uint8Array, first: nu
   }
 }
 
-/** A function of its own, as the loop is optimized while it runs: what stood behind it would be compiled for nothing. */
+/** A separate function: V8 optimizes the loop while it runs, and would compile code after it in vain. */
 function halfSums(rows: SliceRows, chosen: readonly number[]): HalfSums {
   const { entries, events, currencies } = rows;
   const isNet = Uint8Array.from(rows.amountPaths, ({ role }) => (role === 'net' ? 1 : 0));
@@ -131,10 +131,10 @@ function halfSums(rows: SliceRows, chosen: readonly number[]): HalfSums {
 }
 
 /** Net sum per currency of the given events, exact, as decimal text: `{"USD":"1234.560000"}`. */
-export function netSums(rows: SliceRows, chosen: readonly number[]): Record<string, string> {
+export function netSumTexts(rows: SliceRows, chosen: readonly number[]): Record<string, string> {
   const { currencies } = rows;
   const sums = halfSums(rows, chosen);
-  // An empty code counts with those that have none.
+  // An empty code counts as no currency.
   const named = new Map<string, bigint>();
   for (let at = 0; at <= currencies.length; at++) {
     if (sums.isPresent[at] !== 1) continue;

@@ -5,14 +5,14 @@ import type { ColumnMemory, SharedArrays } from '../../../core/columns/memory.js
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { RowSource, SliceRows } from './slice-rows.js';
 
-/** Bytes that an instant and the zero before it take at most: years of more than four digits have a sign. */
+/** Maximum bytes of an instant and the zero before it: years of more than four digits have a sign. */
 const windowLength = 32;
-/** Bytes of the longest name of a list, and of a zero. */
+/** Maximum bytes of a list's name and a zero. */
 const mostName = 64;
 /** The first 128 bits of a SHA-256. */
 const hashBytes = 16;
 
-/** Of events, by their number. */
+/** The ids of events, by event number. */
 export interface EventIds {
   /** The `content_hash` of chosen ones. */
   readonly contentHashes: (chosen: Int32Array, memory?: ColumnMemory) => Data<Utf8>;
@@ -26,11 +26,11 @@ export function contentHashOf(list: string, raw: Buffer): string {
 }
 
 /**
- * The ids of a slice's events: hashes of what was received, so that the same event has the same
- * id on every run. An event without a date also hashes the start of its window, as nothing else tells two months' equal
- * fees apart; the second, third … identical event of a slice gets `-2`, `-3` …
+ * The ids of a slice's events: hashes of the received bytes, so that the same event has the same id on every run. The id of an
+ * event without a date also includes the start of its window, as only that distinguishes equal fees of two months. The second,
+ * third … identical event of a slice gets `-2`, `-3` …
  *
- * @param leftOut rows that become no event: they take no number
+ * @param leftOut rows that become no event, and aren't counted
  */
 export function eventIds(rows: SliceRows, leftOut: ReadonlySet<number> = new Set()): EventIds {
   const ids = new HashedIds(rows);
@@ -45,43 +45,43 @@ export function eventIds(rows: SliceRows, leftOut: ReadonlySet<number> = new Set
   return ids.numbered(times);
 }
 
-/** The id of the how many-th event that would share it, from 1. */
+/** The id of one of several events with the same hash; `times` counts them from 1. */
 export function numberedId(id: string, times: number): string {
-  return id + numberBehind(times);
+  return id + numberSuffix(times);
 }
 
-function numberBehind(times: number): string {
+function numberSuffix(times: number): string {
   return times === 1 ? '' : `-${times}`;
 }
 
-/** Hashes of events' contents and ids, one behind the other. */
+/** Concatenated hashes of events' contents and ids. */
 export interface IdHashes {
   readonly contents: Uint8Array;
   readonly hashes: Uint8Array;
 }
 
-/** Ids as the hashes that they are, without the numbers: identical events share one. */
+/** Ids as hashes without number suffixes: identical events share one. */
 export class HashedIds {
-  /** Of all events, one behind the other. */
+  /** Concatenated hashes of all events. */
   readonly #contents: Uint8Array;
   /** The same for ids, without their prefixes. */
   readonly #hashes: Uint8Array;
   readonly #rows: SliceRows;
   /** The prefix of the ids of each source. */
   readonly #prefixes: readonly Buffer[];
-  /** Whether nobody else reads the events' pages. */
-  readonly #ownsPages: boolean;
-  /** What is hashed of one event after the other. */
+  /** Whether the events' pages may be written to for a moment. */
+  readonly #mayWritePages: boolean;
+  /** Buffer for the bytes of the event that is hashed. */
   #hashed = nothing;
   readonly #overwritten = new Uint8Array(mostName);
 
   /**
-   * @param pages `own` where nobody else reads the events' pages meanwhile: they are written to, and are then as they were; or the
-   *   hashes, where they are known
+   * @param pages `writable` where nothing else reads the events' pages meanwhile: they are overwritten and restored; or the known
+   *   hashes
    */
-  constructor(rows: SliceRows, pages?: 'own' | IdHashes) {
+  constructor(rows: SliceRows, pages?: 'writable' | IdHashes) {
     const { events, lists, sources } = rows;
-    this.#ownsPages = pages === 'own';
+    this.#mayWritePages = pages === 'writable';
     this.#rows = rows;
     this.#prefixes = sources.map((source) => Buffer.from(prefix(source)));
     if (typeof pages === 'object') {
@@ -105,13 +105,13 @@ export class HashedIds {
     const { raw, postedAt } = this.#rows.events;
     const { windowStart } = source;
     const isUndated = postedAt[row] === undefined && windowStart !== undefined;
-    if (this.#ownsPages && !isUndated && raw.start(row) >= name.length && name.length <= mostName) {
+    if (this.#mayWritePages && !isUndated && raw.start(row) >= name.length && name.length <= mostName) {
       const content = this.#digestInPlace(row, name);
       putDigest(content, this.#contents, row);
       putDigest(content, this.#hashes, row);
       return;
     }
-    // One call over one piece of memory: a hash object for each event would cost as much again as the hashing.
+    // One call over one buffer: a hash object for each event would double the cost.
     const length = name.length + raw.size(row);
     if (length + windowLength > this.#hashed.length) this.#hashed = Buffer.alloc(2 * length + windowLength);
     const hashed = this.#hashed;
@@ -122,7 +122,7 @@ export class HashedIds {
     putDigest(isUndated ? this.#undatedDigest(length, windowStart) : content, this.#hashes, row);
   }
 
-  /** Writes the list's name over the bytes before the event for a moment: to copy the event would take longer. */
+  /** Writes the list's name over the bytes before the event, and restores them: faster than copying the event. */
   #digestInPlace(row: number, name: Buffer): string {
     const bytes = this.#rows.events.raw.bytes(row, name.length);
     const overwritten = this.#overwritten;
@@ -135,13 +135,13 @@ export class HashedIds {
     return digest;
   }
 
-  /** Of the content that lies in `#hashed` and the start of its window. */
+  /** The digest of the content in `#hashed` and the start of its window. */
   #undatedDigest(length: number, windowStart: number): string {
     const end = length + this.#hashed.write(`\0${isoInstant(windowStart)}`, length, 'latin1');
     return digestOf(this.#hashed.subarray(0, end));
   }
 
-  /** The ids' hashes as words of 32 bits, four an event. They are the caller's. */
+  /** A copy of the ids' hashes as words of 32 bits, four an event. */
   words(): Int32Array {
     return new Int32Array(this.#hashes.slice().buffer);
   }
@@ -159,14 +159,12 @@ export class HashedIds {
     return String(this.#prefix(row)) + hexOf(this.#hashes, row);
   }
 
-  /** @param times the how many-th of those with its id each event is, from 1 */
+  /** @param times of each event its number among those with the same hash, from 1 */
   numbered(times: Int32Array): EventIds {
     const around = (row: number): HexAffixes | undefined => {
       const before = this.#prefix(row);
       const count = times[row] ?? 1;
-      return before.length === 0 && count === 1
-        ? undefined
-        : { prefix: before, suffix: Buffer.from(numberBehind(count)) };
+      return before.length === 0 && count === 1 ? undefined : { before, behind: Buffer.from(numberSuffix(count)) };
     };
     return {
       contentHashes: (chosen, memory) => hexArray(this.#contents, hashBytes, chosen, memory),
@@ -181,7 +179,7 @@ export class HashedIds {
 
 const nothing = Buffer.alloc(0);
 
-/** A character a byte: a buffer for each hash would cost as much as the hashing. */
+/** One character for each byte: a buffer for each hash would double the cost. */
 function digestOf(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'binary');
 }
@@ -195,7 +193,7 @@ function hexOf({ buffer, byteOffset }: Uint8Array, row: number): string {
   return Buffer.from(buffer, byteOffset + row * hashBytes, hashBytes).toString('hex');
 }
 
-/** Only by date is an event in one slice alone; elsewhere the group or the order is part of its id. */
+/** An event read by group or order may be in several slices: its id begins with the group or order. */
 function prefix(source: RowSource): string {
   const owner = source.requestedOrderId ?? source.groupId;
   return owner === undefined ? '' : `${owner}:`;
@@ -205,9 +203,9 @@ function prefix(source: RowSource): string {
  * `effective_at` of each event, in order of receipt: microseconds since 1970, or undefined for an order's event where
  * the order has no date at all.
  *
- * Pages come in order of time, but inside a page events come list by list. So an event without a date gets the instant at
- * which its page begins: the page's earliest date, else the latest date of the pages before it, else the earliest of the first
- * later page that has one, else the source's own fallback.
+ * Pages are in order of time, but within a page events are in order of list. So an event without a date gets the instant at which
+ * its page begins: the page's earliest date, else the latest date of the pages before it, else the earliest of the first later
+ * page with a date, else the source's fallback.
  */
 export function effectiveInstants(rows: SliceRows): (bigint | undefined)[] {
   const { events, sources } = rows;
@@ -236,7 +234,7 @@ function dateUndated(
     const known = earliest.get(page.get(row));
     if (posted !== undefined && (known === undefined || posted < known)) earliest.set(page.get(row), posted);
   }
-  // Before the first page with a date, that page's beginning is the nearest instant there is.
+  // Before the first page with a date, that page's beginning is the nearest known instant.
   let before = earliest.values().next().value ?? micros(source.fallback);
   let latest: bigint | undefined;
   for (let row = first; row < end; row++) {

@@ -7,10 +7,10 @@ import { meaning, type ListPaths, type PathNode, type Slots } from './amount-pat
 import type { Component } from './components.js';
 import { none, type AttributeRows, type SliceRows } from './slice-rows.js';
 
-/** What an object is: the event, an item of it, or something further in. */
+/** The level of an object: the event, an item of it, or deeper. */
 const level = { event: 0, item: 1, inner: 2 } as const;
 
-/** Objects and arrays are nested this deep at most: the model has five levels. */
+/** Maximal nesting of objects and arrays: the model has five levels. */
 const deepest = 32;
 
 const quote = 0x22;
@@ -25,7 +25,7 @@ const brace = 0x7b;
 const braceEnd = 0x7d;
 
 const two32 = 0x1_0000_0000;
-/** What makes millionths of a number with so many decimals. */
+/** Factors to millionths, by number of decimals. */
 const scales = [1e6, 1e5, 1e4, 1e3, 100, 10, 1];
 
 const codeFirst = { start: new FixedText('{"CurrencyCode":"'), middle: new FixedText(',"CurrencyAmount":') };
@@ -33,7 +33,7 @@ const amountFirst = { start: new FixedText('{"CurrencyAmount":'), middle: new Fi
 const nullText = new FixedText('null');
 const words = [new FixedText('true'), new FixedText('false'), nullText];
 
-/** A value that names the type of the amounts beside it. */
+/** A value with the type of the amounts in the same object. */
 interface TypeText {
   readonly stem: string;
   /** Its quote. */
@@ -42,17 +42,17 @@ interface TypeText {
 }
 
 /**
- * Turns events into rows straight off their bytes, as far as they are written as the service writes them: without white
- * space, with keys that came before and none of them twice, each amount a code and a number. All others are left to
- * `Flattener`, which also decides how an event is to be read: both give the same rows.
+ * Turns events into rows directly from their bytes, if they have the service's usual form: no white space, only known keys, no
+ * duplicates, each amount a code and a number. `Flattener` reads all others, and chooses the reader of each event. Both give the
+ * same rows.
  */
 export class DirectFlattener {
   readonly #rows: SliceRows;
   readonly #amount: Int64Halves = { low: 0, high: 0 };
   #json: JsonBytes = { bytes: Buffer.alloc(0), view: new DataView(new ArrayBuffer(0)) };
-  /** The next byte to be read. */
+  /** The next byte to read. */
   #at = 0;
-  /** Counted down where `Flattener` counts up: `metIn` of a path takes both. */
+  /** Counts down, while `Flattener` counts up: `lastObject` of a path stores both. */
   #objects = -1;
   #item: number = none;
   #postedAt: bigint | undefined;
@@ -67,7 +67,7 @@ export class DirectFlattener {
   /**
    * Adds the event of a list that begins at a byte of a UTF-8 text.
    *
-   * @returns where it ends; `none` where it isn't written so: nothing is added then
+   * @returns its end; `none` for another form: nothing is added then
    */
   add(json: JsonBytes, list: ListPaths, start: number): number {
     const { events, entries, items } = this.#rows;
@@ -94,7 +94,7 @@ export class DirectFlattener {
     return this.#at;
   }
 
-  /** Reads the value that is next; false where it isn't written as expected. */
+  /** Reads the next value; false for another form. */
   #value(path: PathNode, holder: number, at: number, depth: number): boolean {
     const first = this.#json.bytes[this.#at];
     if (first === bracket) return this.#array(path, holder, depth);
@@ -110,7 +110,7 @@ export class DirectFlattener {
     return this.#object(path, at, depth);
   }
 
-  /** Goes on behind a text that is here. */
+  /** Skips a text; false where the next bytes are others. */
   #skip(text: FixedText): boolean {
     const isMatch = text.matchesAt(this.#json, this.#at);
     if (isMatch) this.#at += text.length;
@@ -132,8 +132,8 @@ export class DirectFlattener {
     }
     for (;;) {
       const child = path.memberAt(view, this.#at);
-      if (child === undefined || child.metIn === id) return false;
-      child.metIn = id;
+      if (child === undefined || child.lastObject === id) return false;
+      child.lastObject = id;
       const start = (this.#at += child.writtenLength);
       const first = bytes[start];
       if (first === brace || first === bracket) {
@@ -192,7 +192,7 @@ export class DirectFlattener {
     return true;
   }
 
-  /** Adds the amount of a component that begins at a byte; false where its number isn't as most are, or more follows it. */
+  /** Adds the amount of a component that begins at a byte; false for a long number, or where more members follow. */
   #addComponent(component: Component<PathNode>, start: number): boolean {
     const { entries, names, currencies, generation } = this.#rows;
     const { bytes } = this.#json;
@@ -207,13 +207,13 @@ export class DirectFlattener {
       component.name = names.addString(component.type);
       component.numberedIn = generation;
     }
-    // No object is its holder: it has its type, and those of others aren't its.
+    // It has its type already: no object may name it.
     entries.add(amountPath(this.#rows, component.path), this.#item, none, component.currency, this.#amount);
     entries.name[entries.length - 1] = component.name;
     return true;
   }
 
-  /** The component that an element is which was read up to here; undefined where it holds anything else. */
+  /** The component of the element that ends here; undefined for another kind of element. */
   #componentOf(
     element: PathNode,
     start: number,
@@ -233,17 +233,17 @@ export class DirectFlattener {
     const codeEnd = plainEnd(bytes, view, codeStart);
     if (bytes[codeEnd] !== quote || !codeFirst.middle.matchesAt(this.#json, codeEnd + 1)) return undefined;
     const end = codeEnd + 1 + codeFirst.middle.length;
-    // The first brace behind a number ends its object: what is behind it is the component's.
+    // The first brace after a number ends its object; the next one ends the component.
     if (bytes.indexOf(braceEnd, end) !== this.#at - 2) return undefined;
     const textOf = (from: number, to: number): string => bytes.toString('utf8', from, to);
     const text = textOf(start, end);
     const { components } = element;
     const component =
       components.known(text) ?? components.add(text, path, textOf(typeStart, typeEnd), textOf(codeStart, codeEnd));
-    return component && components.met(component, before);
+    return component && components.addFollower(component, before);
   }
 
-  /** Keeps the scalar that ends here for the event or the item that it is in; false where it is no value of the field. */
+  /** Stores the scalar that ends here for its event or item; false for a value of another type. */
   #field(child: PathNode, start: number, at: number): boolean {
     if (child.meaning < 0) return false;
     const { bytes } = this.#json;
@@ -305,7 +305,7 @@ export class DirectFlattener {
     return this.#at > start;
   }
 
-  /** Adds the amount whose code and number were read; false where more follows in its object, and at an unknown path. */
+  /** Adds the amount with the code and number that were read; false where more members follow, and for an unknown path. */
   #addEntry(path: PathNode, holder: number): boolean {
     const { entries, currencies } = this.#rows;
     const { bytes } = this.#json;
@@ -315,7 +315,7 @@ export class DirectFlattener {
     return true;
   }
 
-  /** Reads a currency's code, behind its first quote. */
+  /** Reads a currency's code, after its first quote. */
   #readCode(): boolean {
     const { bytes, view } = this.#json;
     this.#codeStart = this.#at;
@@ -334,7 +334,7 @@ export class DirectFlattener {
     );
   }
 
-  /** Reads a number of at most nine digits before the point and six behind it, whose millionths are a whole number below 2^53. */
+  /** Reads a number of at most nine digits before the point and six after it: its millionths are an integer below 2^53. */
   #readShortAmount(): boolean {
     const { bytes } = this.#json;
     let at = this.#at;
@@ -347,19 +347,19 @@ export class DirectFlattener {
       if (at - first === 9) return false;
     }
     if (at === first || (bytes[first] === zero && at > first + 1)) return false;
-    let places = 0;
+    let decimals = 0;
     if (bytes[at] === point) {
       at++;
       for (let digit = (bytes[at] ?? 0) - zero; digit >= 0 && digit <= 9; digit = (bytes[++at] ?? 0) - zero) {
-        if (++places > 6) return false;
+        if (++decimals > 6) return false;
         value = value * 10 + digit;
       }
-      if (places === 0) return false;
+      if (decimals === 0) return false;
     }
-    // Else it goes on, or isn't one.
+    // Otherwise the number continues, or is invalid.
     if (bytes[at] !== braceEnd && bytes[at] !== comma) return false;
     this.#at = at;
-    value *= scales[places] ?? 1;
+    value *= scales[decimals] ?? 1;
     if (isNegative) value = -value;
     const high = Math.floor(value / two32);
     this.#amount.high = high | 0;
@@ -367,7 +367,7 @@ export class DirectFlattener {
     return true;
   }
 
-  /** Gives the types that an object names to the amounts that it holds itself, as `Flattener` does. */
+  /** Assigns the types of an object to its direct amounts, as `Flattener` does. */
   #nameEntries(row: number, holder: number, start: number, end: number, further?: readonly TypeText[]): void {
     const { entries, names } = this.#rows;
     for (let at = row; at < entries.length; at++) {
@@ -383,7 +383,7 @@ export class DirectFlattener {
     return types.find((type) => type.stem === stem);
   }
 
-  /** Completes the item begun last; false where its quantity is none. */
+  /** Completes the current item; false for an invalid quantity. */
   #addItem({ slots, itemFields, itemEnds }: ListPaths): boolean {
     const { items } = this.#rows;
     this.#addShared(items, slots, itemFields, itemEnds);
@@ -393,7 +393,7 @@ export class DirectFlattener {
     return slot === none || quantity !== undefined;
   }
 
-  /** A whole number, or a string of digits; undefined for what is written in another way. */
+  /** An integer, or a string of digits; undefined for another form. */
   #integer(start: number, end: number): bigint | undefined {
     const { bytes } = this.#json;
     if (bytes[start] === quote) return parseDigits(bytes.toString('latin1', start + 1, end - 1));
@@ -421,12 +421,12 @@ export class DirectFlattener {
   #addText(start: number, end: number, dictionary: Dictionary): number {
     const { bytes, view } = this.#json;
     if (plainEnd(bytes, view, start + 1) === end - 1) return dictionary.add(bytes, start + 1, end - 1);
-    // An escape is never shorter than what it stands for.
+    // An escape is never shorter than its character.
     if (this.#decoded.length < end - start) this.#decoded = Buffer.alloc(2 * (end - start));
     return dictionary.add(this.#decoded, 0, unescapeUtf8(bytes, start + 1, end - 1, this.#decoded));
   }
 
-  /** Reads the first of the event's dates; false where it isn't one. */
+  /** Reads the first of the event's dates; false for an invalid one. */
   #readDate({ slots, eventFields, eventEnds }: ListPaths): boolean {
     const slot = bestSlot(eventFields, slots.date);
     this.#postedAt = undefined;
@@ -436,7 +436,7 @@ export class DirectFlattener {
   }
 }
 
-/** The number of a list, which is given when its first event comes. */
+/** The number of a list, assigned with its first event. */
 export function listNumber({ lists, generation }: SliceRows, list: ListPaths): number {
   if (list.numberedIn !== generation) {
     list.number = lists.addString(list.name);
@@ -445,7 +445,7 @@ export function listNumber({ lists, generation }: SliceRows, list: ListPaths): n
   return list.number;
 }
 
-/** The number of an amount's path, which is assigned when the first one comes. */
+/** The number of an amount's path, assigned with its first amount. */
 export function amountPath({ amountPaths, generation }: SliceRows, path: PathNode): number {
   if (path.numberedIn !== generation) {
     path.amountPath = amountPaths.push(path) - 1;

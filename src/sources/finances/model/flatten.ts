@@ -10,22 +10,22 @@ import { listNumber, amountPath, DirectFlattener } from './flatten-direct.js';
 import { type EventWarnings, countWarning, none, type AttributeRows, type SliceRows } from './slice-rows.js';
 import { type PathNode, ListPaths, meaning, type Slots } from './amount-paths.js';
 
-/** What an object is: the event, an item of it, or something further in. */
+/** The level of an object: the event, an item of it, or deeper. */
 const level = { event: 0, item: 1, inner: 2 } as const;
 
-/** A field that names a type, behind the first one of its object. */
+/** A type field after the first one of its object. */
 interface TypeField {
   readonly stem: string;
   readonly value: number;
 }
 
-/** Lists whose paths are kept, and paths that are kept for further rows: far more than the model has. */
+/** Maxima of cached lists, and of cached paths: far more than the model has. */
 const mostLists = 1000;
 const mostPaths = 20_000;
 
 /**
- * Turns events into rows: one per event, one per amount (tables `events` and `entries`), read off the
- * tape of their page. Nothing throws for a field of an unexpected type: its column is null, and a notice counts it.
+ * Turns events into rows: one per event, one per amount (tables `events` and `entries`), from the tape of their page. A field of
+ * an unexpected type is null, and counted as a warning.
  */
 export class Flattener {
   readonly #rows: SliceRows;
@@ -33,17 +33,17 @@ export class Flattener {
   readonly #lists = new Map<string, ListPaths>();
   readonly #amount: Int64Halves = { low: 0, high: 0 };
   readonly #direct: DirectFlattener;
-  /** Of an event that isn't read directly. */
+  /** For an event that isn't read directly. */
   readonly #tape = new Tape();
-  /** Where `addWithin` has read last, and its bytes if they are UTF-8. */
+  /** The last page of `addWithin`, and its bytes if they are UTF-8. */
   #page: Uint8Array | undefined;
   #json: JsonBytes | undefined;
   #objects = 0;
   #item: number = none;
   #duplicate = false;
-  /** Whether an amount of the event being walked is one to warn of. */
-  #isNotable = false;
-  /** Places of the event being walked that hold a value of an unexpected type. */
+  /** Whether an amount of the current event causes a warning. */
+  #hasWarnings = false;
+  /** Fields of the current event with a value of an unexpected type. */
   #oddFields: string[] = [];
 
   constructor(rows: SliceRows, warnings: EventWarnings) {
@@ -52,7 +52,7 @@ export class Flattener {
     this.#direct = new DirectFlattener(rows);
   }
 
-  /** Clears the rows. The paths that were met stay known, as an event with a new one isn't read directly. */
+  /** Clears the rows. Known paths stay, as an event with a new one isn't read directly. */
   clear(): void {
     this.#rows.clear();
     this.#page = undefined;
@@ -63,10 +63,10 @@ export class Flattener {
   }
 
   /**
-   * Adds one event of a list, which begins at a byte of a UTF-8 text; where it ends.
+   * Adds one event of a list, which begins at a byte of a UTF-8 text. Returns its end.
    *
    * @param outerDepth objects and arrays around it
-   * @throws LedgerlakeError JSON_SYNTAX where none does: what was added before stays
+   * @throws LedgerlakeError JSON_SYNTAX for invalid JSON: earlier events stay
    */
   addAt(json: JsonBytes, list: string, start: number, outerDepth: number): number {
     const paths = this.#pathsOf(list);
@@ -78,7 +78,7 @@ export class Flattener {
   }
 
   /**
-   * Adds one event of a list, which is a text of its own: mostly one of many that lie in the same page.
+   * Adds one event of a list from a separate text, usually one of many in the same page.
    *
    * @throws LedgerlakeError JSON_SYNTAX, and adds nothing then
    */
@@ -88,7 +88,7 @@ export class Flattener {
       this.#page = page;
       const bytes = bufferOf({ page, start: 0, end: page.length });
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-      // Then each text is UTF-8 that is read directly, as it begins and ends with a brace.
+      // Within UTF-8 a text that begins and ends with a brace is UTF-8 too.
       this.#json = isUtf8(bytes) ? { bytes, view } : undefined;
     }
     const paths = this.#pathsOf(list);
@@ -108,13 +108,13 @@ export class Flattener {
     if (!paths.isKnown) countWarning(this.#warnings.unknownLists, list);
     this.#walkEvent(tape, node, paths.root);
     if (this.#duplicate) {
-      // Rare: some object has a key twice. The last one counts, which the walk can't know in advance: mark and walk again.
+      // Rare: an object has a duplicate key, of which the last one counts. The duplicates are shadowed, and the event is read again.
       entries.truncate(firstEntry);
       items.truncate(firstItem);
       tape.shadowDuplicates(node);
       this.#walkEvent(tape, node, paths.root);
     }
-    if (this.#isNotable) this.#noticeAmounts(paths, firstEntry);
+    if (this.#hasWarnings) this.#countAmountWarnings(paths, firstEntry);
     const number = listNumber(this.#rows, paths);
     this.#rows.addEvent(number, firstEntry, tape.bytes, tape.start(node), tape.end(node));
     this.#addAttributes(tape, paths.root);
@@ -123,7 +123,7 @@ export class Flattener {
 
   #pathsOf(list: string): ListPaths {
     let paths = this.#lists.get(list);
-    // Their paths are a cache: a page can name as many lists as it has bytes.
+    // A limited cache: a page can contain as many lists as it has bytes.
     if (paths === undefined && this.#lists.size === mostLists) this.#lists.clear();
     if (paths === undefined) this.#lists.set(list, (paths = new ListPaths(list)));
     return paths;
@@ -131,11 +131,11 @@ export class Flattener {
 
   #walkEvent(tape: Tape, node: number, root: PathNode): void {
     this.#duplicate = false;
-    this.#isNotable = false;
+    this.#hasWarnings = false;
     if (this.#oddFields.length > 0) this.#oddFields = [];
     this.#item = none;
     root.list.eventFields.fill(none);
-    if (tape.kind(node) !== kind.object) this.#odd(root);
+    if (tape.kind(node) !== kind.object) this.#addOddField(root);
     this.#value(tape, node, root, none, level.event);
   }
 
@@ -177,8 +177,8 @@ export class Flattener {
       if (tape.kind(key) === kind.shadowed) continue;
       const value = key + 1;
       const child = path.member(tape, key);
-      if (child.metIn === id) this.#duplicate = true;
-      child.metIn = id;
+      if (child.lastObject === id) this.#duplicate = true;
+      child.lastObject = id;
       if (child.meaning >= 0) this.#field(tape, value, child, at);
       else if (child.meaning === meaning.currencyCode) currency = value;
       else if (child.meaning === meaning.currencyAmount) amount = value;
@@ -196,13 +196,13 @@ export class Flattener {
     if (type !== none) this.#nameEntries(tape, firstEntry, id, type, further);
   }
 
-  /** Keeps a field's value for the event or the item that it is in. */
+  /** Stores a field's value for its event or item. */
   #field(tape: Tape, value: number, child: PathNode, at: number): void {
     const valueKind = tape.kind(value);
     if (valueKind === kind.null || at === level.inner || (at === level.item && child.eventOnly)) return;
     if (child.isQuantity && at === level.event) return;
     if (!tape.isString(value) && !child.isQuantity) {
-      this.#odd(child);
+      this.#addOddField(child);
       return;
     }
     const { eventFields, itemFields } = child.list;
@@ -212,16 +212,16 @@ export class Flattener {
 
   #addEntry(tape: Tape, path: PathNode, row: number, currency: number, amount: number, holder: number): void {
     const { entries } = this.#rows;
-    // Money within money comes behind the money that it is in.
+    // Nested money follows the outer money.
     entries.insert(row);
     entries.path[row] = amountPath(this.#rows, path);
     entries.item[row] = this.#item;
     entries.holder[row] = holder;
-    if (path.role === 'unknown') this.#isNotable = true;
+    if (path.role === 'unknown') this.#hasWarnings = true;
     if (tape.isString(currency)) entries.currency[row] = addText(tape, currency, this.#rows.currencies);
-    else this.#odd(path, 'CurrencyCode');
+    else this.#addOddField(path, 'CurrencyCode');
     if (tape.kind(amount) !== kind.number) {
-      this.#odd(path, 'CurrencyAmount');
+      this.#addOddField(path, 'CurrencyAmount');
       return;
     }
     const start = tape.start(amount);
@@ -232,13 +232,13 @@ export class Flattener {
       entries.high[row] = this.#amount.high;
     } else {
       entries.text[row] = this.#rows.amountTexts.add(tape.bytes, start, end);
-      this.#isNotable = true;
+      this.#hasWarnings = true;
     }
   }
 
   /**
-   * Gives the types that an object names to the amounts that it holds itself: each the one that is named like it
-   * (`feeType` for `feeAmount`), else the first.
+   * Assigns the types of an object to its direct amounts: each gets the type with the same stem (`feeType` for `feeAmount`), else
+   * the first.
    */
   #nameEntries(tape: Tape, start: number, holder: number, first: number, further?: readonly TypeField[]): void {
     const { entries, amountPaths, names } = this.#rows;
@@ -253,14 +253,14 @@ export class Flattener {
     }
   }
 
-  /** Completes the item begun last. */
+  /** Completes the current item. */
   #addItem(tape: Tape, element: PathNode): void {
     const { items } = this.#rows;
     const { itemFields, slots } = element.list;
     this.#addShared(tape, items, itemFields, slots);
     const node = bestNode(itemFields, slots.quantity);
-    const quantity = node === none ? undefined : integerValue(tape, node);
-    if (node !== none && quantity === undefined) this.#odd(element, 'quantity');
+    const quantity = node === none ? undefined : integerOf(tape, node);
+    if (node !== none && quantity === undefined) this.#addOddField(element, 'quantity');
     items.quantity.push(quantity);
   }
 
@@ -284,7 +284,7 @@ export class Flattener {
     rows.orderItemId.push(best(tape, fields, slots.orderItemId, orderItems));
   }
 
-  /** The first of the event's dates that is one. */
+  /** The first valid date of the event. */
   #postedAt(tape: Tape, root: PathNode): bigint | undefined {
     const { eventFields, slots } = root.list;
     for (let slot = slots.date.first; slot < slots.date.end; slot++) {
@@ -292,12 +292,12 @@ export class Flattener {
       if (node === none) continue;
       const instant = instantValue(tape, node);
       if (instant !== undefined) return instant;
-      this.#odd(root, 'date');
+      this.#addOddField(root, 'date');
     }
     return undefined;
   }
 
-  #noticeAmounts(paths: ListPaths, firstEntry: number): void {
+  #countAmountWarnings(paths: ListPaths, firstEntry: number): void {
     const { entries, amountPaths } = this.#rows;
     for (let row = firstEntry; row < entries.length; row++) {
       const amountPath = amountPaths[entries.path[row] ?? none];
@@ -308,7 +308,7 @@ export class Flattener {
     }
   }
 
-  #odd(path: PathNode, field?: string): void {
+  #addOddField(path: PathNode, field?: string): void {
     const text = [path.path, field].filter(Boolean).join('.');
     this.#oddFields.push(text === '' ? 'the event itself' : text);
   }

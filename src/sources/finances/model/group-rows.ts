@@ -15,9 +15,9 @@ interface Money {
   readonly currency: string | undefined;
 }
 
-/** A financial event group as it came, its fields read. */
+/** The fields of a financial event group. */
 export interface GroupRow {
-  /** Undefined where it has none, or one that is no text. */
+  /** Undefined: absent, or not a string. */
   readonly id: string | undefined;
   readonly texts: Readonly<Record<TextColumn, string | undefined>>;
   readonly money: Readonly<Record<MoneyColumn, Money>>;
@@ -152,7 +152,7 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
   });
 }
 
-/** Those without an id come last, as in files that are merged. */
+/** Groups without an id come last, as in merged files. */
 function byId({ id: a }: GroupRow, { id: b }: GroupRow): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   return a < b ? -1 : Number(a > b);

@@ -1,31 +1,31 @@
 /**
- * Every list of events, the record it holds, and every money path of each record with its role and kind.
+ * Every list of events, its record type, and every money path of each record with its role and kind.
  *
- * `net` counts once towards what an event adds to or takes from the seller's balance; `memo` is a total, a basis or a
- * breakdown of amounts that other paths count already, so that adding it as well would count money twice.
+ * `net` amounts add up to the change of the seller's balance; `memo` is a total, a basis or a breakdown of amounts that other
+ * paths count: adding it would count money twice.
  */
 export type Role = 'net' | 'memo' | 'unknown';
 
-export interface AmountPath {
+export interface RecordAmount {
   /** Relative to the event; `[]` marks an element of an array. */
   readonly path: string;
   readonly role: Role;
-  /** The category an analyst groups by. */
+  /** The category for analysis. */
   readonly kind: string;
 }
 
 export interface EventRecord {
-  /** Top-level field with the event's own date; undefined where the record has none. */
+  /** Top-level field with the event's date; undefined: none. */
   readonly date: string | undefined;
-  /** Top-level fields that hold order ids. */
+  /** Top-level fields with order ids. */
   readonly orderIds: readonly string[];
-  readonly amounts: readonly AmountPath[];
+  readonly amounts: readonly RecordAmount[];
 }
 
-const net = (kind: string, ...paths: string[]): AmountPath[] => paths.map((path) => ({ path, role: 'net', kind }));
-const memo = (kind: string, ...paths: string[]): AmountPath[] => paths.map((path) => ({ path, role: 'memo', kind }));
+const net = (kind: string, ...paths: string[]): RecordAmount[] => paths.map((path) => ({ path, role: 'net', kind }));
+const memo = (kind: string, ...paths: string[]): RecordAmount[] => paths.map((path) => ({ path, role: 'memo', kind }));
 
-const record = (date: string | undefined, orderIds: readonly string[], ...amounts: AmountPath[][]): EventRecord => ({
+const record = (date: string | undefined, orderIds: readonly string[], ...amounts: RecordAmount[][]): EventRecord => ({
   date,
   orderIds,
   amounts: amounts.flat(),
@@ -235,7 +235,7 @@ export const eventLists = {
 
 export type EventListName = keyof typeof eventLists;
 
-/** The record of a list, or undefined for a list that the model doesn't know. */
+/** The record type of a list; undefined for a list that isn't in the model. */
 export function recordOf(list: string): EventRecord | undefined {
   return Object.hasOwn(eventLists, list) ? records[eventLists[list as EventListName]] : undefined;
 }

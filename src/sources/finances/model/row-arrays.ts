@@ -5,7 +5,7 @@ import { separateMemory, type ColumnMemory, type Int32List } from '../../../core
 import { type EventIds, micros } from './event-ids.js';
 import { none, type RowSource, type SliceRows } from './slice-rows.js';
 
-/** What is known of a slice's events or transactions once all of its pages are there, in order of receipt. */
+/** A slice's events or transactions after its last page, in order of receipt. */
 export interface Finished<Rows> {
   readonly rows: Rows;
   readonly ids: EventIds;
@@ -90,19 +90,19 @@ export class EntryArrays {
     this.#memory = memory;
     this.#chosen = entriesOf(rows, order, memory);
     this.length = this.#chosen.chosen.length;
-    this.items = this.#chosen.ofItems.items;
-    this.itemEvents = this.#chosen.ofItems.events;
+    this.items = this.#chosen.itemRuns.items;
+    this.itemEvents = this.#chosen.itemRuns.events;
     this.#paths = this.gathered(rows.entries.path);
   }
 
   /** The columns that every table of amounts has. */
   shared({ ids, effective }: Known) {
     const { events, entries, amountTexts, currencies } = this.#rows;
-    const { chosen, entry, ofEvents } = this.#chosen;
+    const { chosen, entry, eventRuns } = this.#chosen;
     return {
-      event_id: this.perEvent(this.arrays.distinctTexts(ids.eventIds(ofEvents.events, this.#memory))),
-      posted_at: this.perEvent(this.arrays.instants(new Int64Values(events.postedAt), ofEvents.events)),
-      effective_at: this.perEvent(this.arrays.instants(new Int64Values(effective), ofEvents.events)),
+      event_id: this.perEvent(this.arrays.distinct(ids.eventIds(eventRuns.events, this.#memory))),
+      posted_at: this.perEvent(this.arrays.instants(new Int64Values(events.postedAt), eventRuns.events)),
+      effective_at: this.perEvent(this.arrays.instants(new Int64Values(effective), eventRuns.events)),
       entry: this.arrays.integers(entry),
       amount: this.arrays.decimals(entries, chosen),
       amount_text: this.arrays.runs(amountTexts, entries.text, chosen),
@@ -110,26 +110,24 @@ export class EntryArrays {
     };
   }
 
-  /** For each amount the value with its number. */
+  /** The value of each amount, by its number. */
   gathered(values: Int32Array): Int32Array {
     return this.arrays.lookUp(values, this.#chosen.chosen);
   }
 
-  eventTexts(values: Dictionary, { values: numbers }: Int32List): RunLengths {
-    return this.perEvent(
-      this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#chosen.ofEvents.events)),
-    );
+  eventTexts(values: Dictionary, { values: numbers }: Int32List): Runs {
+    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, this.#chosen.eventRuns.events)));
   }
 
   sourceTexts(textOf: (source: RowSource) => string | undefined): RunLengths {
     const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
-    const sources = this.arrays.lookUp(this.#rows.events.source.values, this.#chosen.ofEvents.events);
-    return this.perEvent(this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, sources)));
+    const sources = this.arrays.gathered(this.#rows.events.source.values, this.#chosen.eventRuns.events);
+    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, sources)));
   }
 
-  /** Of the item, else of the event. */
-  itemTexts(values: Dictionary, items: Int32List, events: Int32List): RunLengths {
-    return this.perItem(this.arrays.dictionaryTexts(values, this.itemNumbers(items.values, events.values)));
+  /** The text of the item, else of the event. */
+  itemTexts(values: Dictionary, items: Int32List, events: Int32List): Runs {
+    return this.perItem(this.arrays.numbered(values, this.itemNumbers(items.values, events.values)));
   }
 
   itemNumbers(items: Int32Array, events: Int32Array): Int32Array {
@@ -141,16 +139,16 @@ export class EntryArrays {
     return this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#paths));
   }
 
-  perEvent(values: Data): RunLengths {
-    return { values, lengths: this.#chosen.ofEvents.lengths };
+  perEvent(values: Data): Runs {
+    return { values, lengths: this.#chosen.eventRuns.lengths };
   }
 
-  perItem(values: Data): RunLengths {
-    return { values, lengths: this.#chosen.ofItems.lengths };
+  perItem(values: Data): Runs {
+    return { values, lengths: this.#chosen.itemRuns.lengths };
   }
 }
 
-/** A text of each, or none, as numbers in a dictionary. */
+/** Optional texts as numbers in a dictionary. */
 function numberedTexts<Of>(all: readonly Of[], textOf: (each: Of) => string | undefined) {
   const values = new Dictionary();
   const numbers = Int32Array.from(all, (each) => {
@@ -162,14 +160,14 @@ function numberedTexts<Of>(all: readonly Of[], textOf: (each: Of) => string | un
 
 /** Amounts of some events, event by event. */
 interface ChosenEntries {
-  /** Of each, its number in `rows.entries`. */
+  /** Numbers in `rows.entries`. */
   readonly chosen: Int32Array;
-  /** Of each, its position in its event. */
+  /** Position of each within its event. */
   readonly entry: Int32Array;
-  /** The events that have amounts, and how many each has. */
-  readonly ofEvents: { readonly events: Int32Array; readonly lengths: Int32Array };
-  /** Neighbours of the same item and event: the item or `none`, the event, and how many they are. */
-  readonly ofItems: { readonly items: Int32Array; readonly events: Int32Array; readonly lengths: Int32Array };
+  /** The events with amounts, and the count of each. */
+  readonly eventRuns: { readonly events: Int32Array; readonly lengths: Int32Array };
+  /** Consecutive amounts of the same item and event: the item or `none`, the event, and their count. */
+  readonly itemRuns: { readonly items: Int32Array; readonly events: Int32Array; readonly lengths: Int32Array };
 }
 
 /** The amounts of the given events, event by event. */
@@ -182,7 +180,7 @@ function entriesOf(rows: SliceRows, order: readonly number[], memory: ColumnMemo
   return gathering.chosen;
 }
 
-/** A method for each event: a loop over all of them would be compiled again each time that it ends. */
+/** Called once for each event: V8 would recompile a loop over all of them each time that it ends. */
 class EntryGathering {
   readonly #itemOf: Int32Array;
   readonly #chosen: Int32Array;
@@ -207,7 +205,7 @@ class EntryGathering {
     this.#itemLengths = memory.int32s(length);
   }
 
-  /** Adds an event's amounts, by their numbers from `first` to before `end`. */
+  /** Adds an event's amounts, with numbers from `first` to `end` (exclusive). */
   add(owner: number, first: number, end: number): void {
     if (first === end) return;
     this.#events[this.#withAmounts] = owner;
@@ -231,11 +229,11 @@ class EntryGathering {
   get chosen(): ChosenEntries {
     return {
       ...{ chosen: this.#chosen, entry: this.#entry },
-      ofEvents: {
+      eventRuns: {
         events: this.#events.subarray(0, this.#withAmounts),
         lengths: this.#lengths.subarray(0, this.#withAmounts),
       },
-      ofItems: {
+      itemRuns: {
         items: this.#items.subarray(0, this.#runs),
         events: this.#itemEvents.subarray(0, this.#runs),
         lengths: this.#itemLengths.subarray(0, this.#runs),
@@ -244,7 +242,7 @@ class EntryGathering {
   }
 }
 
-/** The first ones, and where there is none the others. */
+/** The first numbers, or the second ones where those are `none`. */
 function firstOf(numbers: Int32Array, others: Int32Array): Int32Array {
   for (let row = 0; row < numbers.length; row++) if (numbers[row] === none) numbers[row] = others[row] ?? none;
   return numbers;

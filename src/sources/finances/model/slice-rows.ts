@@ -4,10 +4,10 @@ import { Int32List, int64sOf, type SharedArrays } from '../../../core/columns/me
 import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictionary.js';
 import type { Int64Halves } from '../../../core/numeric/decimal.js';
 
-/** Stands for null where a dictionary's number is expected. */
+/** Null in columns of dictionary numbers. */
 export const none = -1;
 
-/** Rows that there is room for at first. */
+/** Initial capacity, in rows. */
 const firstRoom = 1024;
 
 /** The attributes that both events and items have: numbers in the dictionaries of `SliceRows`. */
@@ -38,7 +38,7 @@ export class ItemRows extends AttributeRows {
   }
 }
 
-/** One row per amount, in document order: the columns are as long as there is room, of which `length` rows are in use. */
+/** One row per amount, in document order. The columns have spare capacity; `length` rows are in use. */
 export class EntryRows {
   length = 0;
   /** Number in `SliceRows.amountPaths`. */
@@ -51,10 +51,10 @@ export class EntryRows {
   high: Int32Array = new Int32Array(firstRoom);
   exact: Int32Array = new Int32Array(firstRoom);
   text: Int32Array = new Int32Array(firstRoom);
-  /** The object that holds the amount, while its event is walked. */
+  /** The object that contains the amount, while its event is read. */
   holder: Int32Array = new Int32Array(firstRoom);
 
-  /** Puts an empty row in front of the one at `index`. */
+  /** Inserts an empty row at `index`. */
   insert(index: number): void {
     if (this.length === this.path.length) this.#grow();
     if (index < this.length) this.#shift(index);
@@ -68,7 +68,7 @@ export class EntryRows {
     this.length++;
   }
 
-  /** Adds an amount that has no type yet. */
+  /** Adds an amount without a type. */
   add(path: number, item: number, holder: number, currency: number, { low, high }: Int64Halves): void {
     if (this.length === this.path.length) this.#grow();
     const row = this.length++;
@@ -83,7 +83,7 @@ export class EntryRows {
     this.holder[row] = holder;
   }
 
-  /** Forgets what lies behind the first `length` rows. */
+  /** Removes the rows after the first `length`. */
   truncate(length: number): void {
     this.length = length;
   }
@@ -101,7 +101,7 @@ export class EntryRows {
   }
 }
 
-/** The columns that rows need once their events are walked. */
+/** The columns that are needed after an event is read. */
 const copiedColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text'] as const;
 
 const entryColumns = [...copiedColumns, 'holder'] as const;
@@ -140,24 +140,24 @@ export class EventRows extends AttributeRows {
   }
 }
 
-/** An amount's path in its list, with what the record's table says of it. */
+/** An amount's path in its list, with the role and kind of its record. */
 export interface AmountPath {
   readonly path: string;
-  /** What it is about by its name: `fee` for `FeeAmount`. */
+  /** The stem of its key: `fee` for `FeeAmount`. */
   readonly stem: string;
   readonly kind: string;
   readonly role: string;
 }
 
-/** What one chain of pages answers: a window, a group or an order. Its rows share these values. */
+/** The source of one chain of pages: a window, a group or an order. Its rows share these values. */
 export interface RowSource {
-  /** Milliseconds since 1970; undefined for an order, and where a group doesn't say. */
+  /** Milliseconds since 1970; undefined for an order, and for a group without a start. */
   readonly windowStart: number | undefined;
   /** Milliseconds since 1970, exclusive; undefined for an order and while a group is open. */
   readonly windowEnd: number | undefined;
-  /** The instant of an event without a date, where no page has one; undefined for an order. */
+  /** The instant of events without a date where no page has a date; undefined for an order. */
   readonly fallback: number | undefined;
-  /** Whether an event without a date must lie inside the window. */
+  /** Whether the instant of an event without a date is limited to the window. */
   readonly clamp: boolean;
   readonly groupId: string | undefined;
   readonly requestedOrderId: string | undefined;
@@ -177,13 +177,13 @@ export function windowSource({ start, end }: Window): RowSource {
   return { ...span, groupId: undefined, requestedOrderId: undefined };
 }
 
-/** The month of the first of an order's dates, in microseconds since 1970; `unknown` where there is none. */
+/** The month of the earliest date; `unknown` without a date. `dates`: microseconds since 1970. */
 export function firstMonth(dates: readonly bigint[]): string {
   const [first] = dates.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   return first === undefined ? 'unknown' : monthOf(Number(first / 1000n));
 }
 
-/** Rows as plain memory, which goes from thread to thread. */
+/** Rows as plain arrays, which can be passed between threads. */
 export interface RowsMemory {
   readonly lists: readonly Int32Array[];
   readonly entries: readonly Int32Array[];
@@ -195,14 +195,14 @@ export interface RowsMemory {
   readonly sources: readonly RowSource[];
 }
 
-/** How many rows of each kind there were at some time. */
+/** Row counts at one time, to truncate to. */
 export interface RowsMark {
   readonly events: number;
   readonly entries: number;
   readonly items: number;
 }
 
-/** What one slice has brought so far: rows in order of receipt, strings as numbers in dictionaries. */
+/** The rows of one slice so far, in order of receipt, with strings as numbers in dictionaries. */
 export class SliceRows {
   readonly events = new EventRows();
   readonly items = new ItemRows();
@@ -219,9 +219,9 @@ export class SliceRows {
   readonly amountTexts = new Dictionary();
   readonly amountPaths: AmountPath[] = [];
   readonly sources: RowSource[] = [];
-  /** Pages begun so far. */
+  /** Number of pages so far. */
   pages = 0;
-  /** How often the rows were cleared: numbers of lists and paths are of one generation alone. */
+  /** How often the rows were cleared: numbers of lists and paths are valid in one generation only. */
   generation = 0;
   readonly #dictionaries = [
     ...[this.lists, this.orders, this.marketplaces, this.skus, this.fnskus, this.asins],
@@ -235,17 +235,17 @@ export class SliceRows {
     this.#keepsRaw = keepsRaw;
   }
 
-  /** What is added from now on comes from here. */
+  /** Sets the source of the next rows. */
   begin(source: RowSource): void {
     this.sources.push(source);
     this.#firstEvent = this.events.length;
   }
 
   /**
-   * Begins the row of an event, whose entries are added already.
+   * Begins the row of an event, after its entries were added.
    *
    * @param list its number in `lists`
-   * @param page where its bytes lie, from `start` to before `end`
+   * @param page contains its bytes, from `start` to `end` (exclusive)
    */
   addEvent(list: number, firstEntry: number, page: Buffer, start: number, end: number): void {
     const { events } = this;
@@ -257,16 +257,16 @@ export class SliceRows {
     if (this.#keepsRaw) events.raw.push(page, start, end);
   }
 
-  /** How much there is by now. */
+  /** The present row counts. */
   get mark(): RowsMark {
     return { events: this.events.length, entries: this.entries.length, items: this.items.length };
   }
 
   /**
-   * Copies of the rows, to be taken by another thread.
+   * Copies the rows for another thread.
    *
-   * @param bytes what the events' bytes lie in, which isn't copied
-   * @param memory where the copies lie
+   * @param bytes the buffer with the events' bytes, which isn't copied
+   * @param memory the target of the copies
    */
   copy(bytes: Uint8Array, memory: SharedArrays): RowsMemory {
     const { entries, items, events, amountPaths, sources } = this;
@@ -282,7 +282,7 @@ export class SliceRows {
     };
   }
 
-  /** Takes rows whose events' bytes lie within some. Nothing can be added to them. */
+  /** Replaces the rows by copied ones, with the events' bytes in `bytes`. No rows can be added afterwards. */
   take(memory: RowsMemory, bytes: Uint8Array): void {
     this.clear();
     const { entries, items, events } = this;
@@ -293,7 +293,7 @@ export class SliceRows {
       const texts = memory.dictionaries[at];
       if (texts !== undefined) dictionary.replaceAll(texts);
     }
-    // One by one: a page can have more of each than a call takes arguments.
+    // One by one: there may be more values than a call accepts arguments.
     for (const quantity of int64sOf(memory.quantity)) items.quantity.push(quantity);
     for (const posted of int64sOf(memory.postedAt)) events.postedAt.push(posted);
     for (const path of memory.amountPaths) this.amountPaths.push(path);
@@ -313,14 +313,14 @@ export class SliceRows {
     ];
   }
 
-  /** Forgets what came since. */
+  /** Removes the rows after a mark. */
   truncate({ events, entries, items }: RowsMark): void {
     this.events.truncate(events);
     this.entries.truncate(entries);
     this.items.truncate(items);
   }
 
-  /** Forgets everything, and keeps the memory. */
+  /** Removes all rows, without freeing memory. */
   clear(): void {
     this.truncate({ events: 0, entries: 0, items: 0 });
     for (const texts of this.#dictionaries) texts.clear();
@@ -330,7 +330,7 @@ export class SliceRows {
     this.generation++;
   }
 
-  /** The number behind that of an event's last row in `entries`. */
+  /** The exclusive end of an event's rows in `entries`. */
   entriesEnd(event: number): number {
     return event + 1 < this.events.length ? this.events.firstEntry.get(event + 1) : this.entries.length;
   }
@@ -342,15 +342,15 @@ export class SliceRows {
 }
 
 /**
- * What a run noticed in the upstream's data that nobody expected; nothing of it stops a slice.
+ * Unexpected data from the upstream. None of it stops a slice.
  *
  * - `unknownLists`: events in lists that the model doesn't know, by list
  * - `unknownPaths`: amounts at paths that the model doesn't know, by `list: path`
- * - `oddFields`: values of a type that their field can't have, by `list: path`
+ * - `oddFields`: values of an unexpected type, by `list: path`
  * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, by `list: path`
- * - `unknownOrders`: orders that the service doesn't know, by their id
+ * - `unknownOrders`: orders that the service doesn't know, by id
  * - `unreconciled`: transactions whose breakdowns don't add up to their total, by type
- * - `repeated`: transactions that came again in the same answer and count once, by type
+ * - `repeated`: transactions that appear twice in the same answer and count once, by type
  */
 export type EventWarnings = Readonly<Record<WarningKind, Map<string, number>>>;
 
@@ -373,15 +373,15 @@ export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
   counts.set(key, (counts.get(key) ?? 0) + by);
 }
 
-/** Subjects of one kind of warning that are counted one by one: a page can name as many as it has bytes. */
+/** Maximum of separately counted subjects of one kind of warning: a page can contain as many as it has bytes. */
 const mostSubjects = 1000;
 
-/** Counts a warning of one kind by its subject; what comes behind the first thousand counts as one. */
+/** Counts a warning by its subject; subjects after the first thousand are counted together. */
 export function countWarning(counts: Map<string, number>, subject: string, by = 1): void {
   count(counts, counts.size < mostSubjects || counts.has(subject) ? subject : 'others', by);
 }
 
-/** Adds what was noticed to what was before, and forgets it. */
+/** Moves counts from one set of warnings to another. */
 export function moveWarnings(from: EventWarnings, to: EventWarnings): void {
   for (const kind of Object.keys(from) as WarningKind[]) {
     for (const [subject, times] of from[kind]) countWarning(to[kind], subject, times);

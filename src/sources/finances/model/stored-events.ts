@@ -4,39 +4,39 @@ import { separateMemory, type ColumnMemory } from '../../../core/columns/memory.
 import type { Table } from '../../../core/columns/table.js';
 import type { TableRows } from '../../../core/columns/table-rows.js';
 import type { RowCells } from '../../../core/columns/column-data.js';
-import { cellText, type Derivation, type StoredRows } from '../../../engine/run/derivation.js';
-import { entryBatch, netSums } from './event-batches.js';
+import { decodeText, type Derivation, type RowDeriver } from '../../../engine/run/derivation.js';
+import { entryBatch, netSumTexts } from './event-batches.js';
 import type { EventIds } from './event-ids.js';
 import { Flattener } from './flatten.js';
 import { newWarnings, none, SliceRows } from './slice-rows.js';
 
-/** Entries of events, from the events as they are stored. */
+/** Derives entries from stored events. */
 export const eventDerivation: Derivation = {
   texts: ['event_id', 'event_list', 'amazon_order_id', 'marketplace', 'group_id', 'raw'],
   instants: ['posted_at', 'effective_at'],
-  begin: () => storedRows(storedEvents()),
+  begin: () => entryDeriver(storedEvents()),
 };
 
-/** How entries follow from the stored rows of one API. */
-export interface StoredReader {
+/** Derives entries from the stored rows of one API. */
+export interface EntryReader {
   readonly slice: SliceRows;
-  /** What adds a row of a batch, given its `raw`; `at`: how many were added before. */
+  /** Returns a function that adds a row of a batch, given its `raw`; `at`: the number of rows added before. */
   readonly reader: (cells: RowCells) => (raw: ByteRange, row: number, at: number) => void;
   /** The entries of the rows, in their order. */
   readonly entries: (table: Table, known: StoredColumns, order: readonly number[], memory?: ColumnMemory) => TableRows;
-  /** Left out: the memory isn't used again. */
+  /** Frees the memory for other rows. */
   readonly release?: () => void;
 }
 
-/** What entries repeat of the stored rows, in the order of these. */
+/** Columns that entries copy from the stored rows, in their order. */
 export interface StoredColumns {
   readonly ids: EventIds;
   /** Microseconds since 1970. */
   readonly effective: readonly (bigint | undefined)[];
 }
 
-/** Stored rows that become entries, by the reader of their API. */
-export function storedRows({ slice, reader, entries, release }: StoredReader): StoredRows {
+/** Derives entries with the reader of an API. */
+export function entryDeriver({ slice, reader, entries, release }: EntryReader): RowDeriver {
   const ids = new ByteRanges();
   const effective: (bigint | undefined)[] = [];
   let bytes = 0;
@@ -57,11 +57,11 @@ export function storedRows({ slice, reader, entries, release }: StoredReader): S
         const at = effective.length;
         const raw = rawAt(row) ?? nullText;
         read(raw, row, at);
-        // An entry repeats these of its row: what the row says, even if it would be read otherwise today.
+        // Entries copy these from the row, even if the present reader would read another value.
         slice.events.postedAt[at] = postedAt(row);
         effective.push(effectiveAt(row));
         const { page, start, end } = idAt(row) ?? noText;
-        // The batch's other columns, `raw` above all, aren't to stay in memory for it.
+        // A copy, so that the batch's other columns, above all `raw`, can be freed.
         if (page !== idPage) copied = (idPage = page).slice();
         ids.push(copied, start, end);
         bytes += raw.end - raw.start;
@@ -71,7 +71,7 @@ export function storedRows({ slice, reader, entries, release }: StoredReader): S
       const order = effective.map((_, row) => row);
       const idArray = (chosen: Int32Array, into = separateMemory) => ids.array(chosen, into);
       const rows = entries(table, { ids: { eventIds: idArray, contentHashes: idArray }, effective }, order, memory);
-      return { rows, net: netSums(slice, order), sources: effective.length };
+      return { rows, net: netSumTexts(slice, order), sources: effective.length };
     },
     release: () => release?.(),
   };
@@ -80,7 +80,7 @@ export function storedRows({ slice, reader, entries, release }: StoredReader): S
 const nullText: ByteRange = { page: Buffer.from('null'), start: 0, end: 4 };
 const noText: ByteRange = { page: nullText.page, start: 0, end: 0 };
 
-/** The rows of no source in particular: entries take nothing of it but the settlement. */
+/** A source for stored rows: entries use only its group id. */
 export const storedSource = {
   windowStart: undefined,
   windowEnd: undefined,
@@ -95,7 +95,7 @@ export function cellNumber(dictionary: Dictionary, range: ByteRange | undefined)
   return range === undefined ? none : dictionary.add(range.page, range.start, range.end);
 }
 
-/** Released rows: their memory has the size that a batch needs, and their flattener knows the paths of the batches before. */
+/** Released rows for reuse: their arrays have the size of a batch, and their flattener knows the paths of earlier batches. */
 const free: { readonly slice: SliceRows; readonly flattener: Flattener }[] = [];
 
 function newFlattener(): (typeof free)[number] {
@@ -103,7 +103,7 @@ function newFlattener(): (typeof free)[number] {
   return { slice, flattener: new Flattener(slice, newWarnings()) };
 }
 
-function storedEvents(): StoredReader {
+function storedEvents(): EntryReader {
   const used = free.pop() ?? newFlattener();
   const { slice, flattener } = used;
   const { events, orders, marketplaces } = slice;
@@ -116,8 +116,8 @@ function storedEvents(): StoredReader {
       const [listAt, groupAt] = [cells.texts('event_list'), cells.texts('group_id')];
       const [orderAt, marketplaceAt] = [cells.texts('amazon_order_id'), cells.texts('marketplace')];
       return (raw, row, at) => {
-        // Of what an event was received with, its entries show the group alone.
-        const groupId = cellText(groupAt(row));
+        // Entries contain only the group id of their event's source.
+        const groupId = decodeText(groupAt(row));
         if (at === 0 || groupId !== group) slice.begin({ ...storedSource, groupId });
         group = groupId;
         const list = cellNumber(lists, listAt(row) ?? noText);

@@ -5,17 +5,17 @@ export function column(name: string, type: ColumnType, encoding: Encoding, about
   return { name, type, encoding, nullable: false, about };
 }
 
-/** A column that people filter by. */
+/** A column that queries filter by. */
 export function filtered(base: Column): Column {
   return { ...base, filtered: true };
 }
 
-/** A column of which people look for single values. */
+/** A column that queries search for single values. */
 export function sought(base: Column): Column {
   return { ...base, bloomFilter: true };
 }
 
-/** A column that files of earlier versions lack: null there until `rebuild` makes them again. */
+/** A column that files of earlier versions lack: null there until `rebuild`. */
 function later(base: Column): Column {
   return { ...base, later: true };
 }
@@ -43,7 +43,7 @@ export const amazonOrderId = sought(
   filtered(nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.')),
 );
 
-/** Columns of entries of which each file holds nearly all values: to find their bounds would be a sixth of encoding. */
+/** Columns of entries with nearly all values in each file: computing their bounds would take a sixth of the encoding time. */
 const unbounded: ReadonlySet<string> = new Set([
   'marketplace',
   'path',
@@ -58,7 +58,7 @@ export function withoutBounds(base: Column): Column {
   return unbounded.has(base.name) ? { ...base, unbounded: true } : base;
 }
 
-/** What an event has once and its entries often: DuckDB computes with each value of a dictionary once. */
+/** Columns with one value for an event and many entries: DuckDB evaluates each value of a dictionary once. */
 export function repeated(base: Column): Column {
   return { ...base, encoding: 'dictionary' };
 }
@@ -181,7 +181,7 @@ export const groups: Table = {
   ],
 };
 
-/** What a window no longer held, or newly held, when it was read again: rows are only ever added. */
+/** Events that a re-read of a window added or removed. Rows are only appended. */
 export const eventHistory: Table = {
   name: 'event_history',
   about: 'One row per event that had vanished, or newly appeared, when a window was read again.',

@@ -1,8 +1,8 @@
-/** Where the finances are, and what they allow. */
+/** Address and limits of the Finances APIs. */
 export interface FinancesApiOptions {
-  /** Base address; a path in it comes before that of the operations. */
+  /** Base address; its path precedes that of the operations. */
   readonly endpoint: URL | string;
-  /** Of each operation, as long as the service names no other rate; undefined: not throttled. */
+  /** Of each operation, until the service states another rate; undefined: not throttled. */
   readonly quota: { readonly rate: number; readonly burst: number | undefined } | undefined;
   /** How long a NextToken is accepted. */
   readonly cursorLifeMs: number;

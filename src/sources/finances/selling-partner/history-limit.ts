@@ -3,18 +3,18 @@ import type { Job, Warnings } from '../../../engine/run/pipeline.js';
 import { loadedSamples } from '../../../engine/slicing/window-slices.js';
 import { dayMs, overlap } from '../../../core/windows.js';
 
-/** How far back the service keeps what it has, about. */
-const keptDays = 730;
+/** Days that the service keeps its data, approximately. */
+const retentionDays = 730;
 
 /**
- * What of a job's range came back empty before anything else did, and is older than the service keeps: nothing there is no
- * proof that there was nothing. `now`: milliseconds since 1970.
+ * The empty windows of a job's range before the first result and beyond the service's retention: their data may have been
+ * deleted. `now`: milliseconds since 1970.
  */
 export function historyWarnings(job: Job, pipeline: string, table: string, now: number): Warnings {
   const { lake, account, range } = job;
   const samples = loadedSamples(lake, pipeline, table, account).filter(({ window }) => overlap(window, range));
   const first = Math.min(...samples.filter(({ results }) => results > 0).map(({ window }) => window.start));
-  const empty = samples.filter(({ window }) => window.start < Math.min(first, now - keptDays * dayMs));
+  const empty = samples.filter(({ window }) => window.start < Math.min(first, now - retentionDays * dayMs));
   if (empty.length === 0) return {};
   const start = Math.min(...empty.map(({ window }) => window.start));
   const end = Math.max(...empty.map(({ window }) => window.end));

@@ -1,5 +1,5 @@
 import { formatSpan } from '../../../core/text/amounts.js';
-import type { Verdict } from '../../../engine/run/pipeline.js';
+import type { SliceVerdict } from '../../../engine/run/pipeline.js';
 import { readVerdict, ReadFailure, type FailureKind } from '../../../engine/retry/read-failure.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../../engine/retry/api-refusal.js';
 
@@ -11,26 +11,26 @@ interface Reason {
   readonly details: string | undefined;
 }
 
-/** What was asked for, as far as the cause of a refusal depends on it. */
-export interface AskedFor {
+/** The refused request, as far as the cause of a refusal depends on it. */
+export interface RefusedQuery {
   readonly operation: string;
   /** Names of the operation's parameters. */
   readonly parameters: readonly string[];
-  /** Whether it was a group or an order, which may not exist. */
+  /** Whether it was for a group or an order, which may not exist. */
   readonly hasSubject: boolean;
-  /** Date bounds in milliseconds since 1970, and how long before the request the latest may be. */
+  /** Date bounds in milliseconds since 1970, and their minimal age at the request. */
   readonly bounds: readonly number[];
   readonly marginMs: number;
 }
 
-/** The refusal of an answer with another status than 200: both APIs refuse alike. */
-export function financesRefusal(asked: AskedFor, answer: RefusedAnswer): ApiRefusal {
+/** The refusal of an answer with a status other than 200, the same for both APIs. */
+export function financesRefusal(query: RefusedQuery, answer: RefusedAnswer): ApiRefusal {
   const { status, body, receivedAt, skewMs } = answer;
   const text = new TextDecoder().decode(body);
   const reason = reasonOf(text);
-  const refusalCause = causeOf(asked, answer, reason, text);
-  const leastPauseMs = refusalCause === 'bound-too-late' ? untilBoundsAreAccepted(asked, receivedAt) : 0;
-  const refused = `${asked.operation} got status ${status}: ${reasonText(reason, text)}.`;
+  const refusalCause = causeOf(query, answer, reason, text);
+  const leastPauseMs = refusalCause === 'bound-too-late' ? untilBoundsAreAccepted(query, receivedAt) : 0;
+  const refused = `${query.operation} got status ${status}: ${reasonText(reason, text)}.`;
   const message =
     refusalCause === 'bound-too-late'
       ? `${tooLateText(leastPauseMs, skewMs)} ${refused}`
@@ -63,7 +63,7 @@ const deniedText =
   'Usual causes: the application lacks the role Finance and Accounting (or got it after it was authorised), this seller has not ' +
   "authorised it, or the account's region is not that of the seller's marketplaces (docs/credentials.md).";
 
-/** `{"errors":[{"code","message","details"}]}`, of which the first counts. */
+/** The first error of `{"errors":[{"code","message","details"}]}`. */
 function reasonOf(text: string): Reason | undefined {
   const errors = member(parsed(text), 'errors');
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
@@ -89,16 +89,16 @@ function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function causeOf(asked: AskedFor, answer: RefusedAnswer, reason: Reason | undefined, text: string): Cause {
+function causeOf(query: RefusedQuery, answer: RefusedAnswer, reason: Reason | undefined, text: string): Cause {
   const { status } = answer;
   // 503 and 400 report a limit too.
   if (status === 429 || /^(QuotaExceeded|RequestThrottled|Throttl\w*)$/.test(reason?.code ?? '')) return 'throttled';
   if (status >= 500 || status === 408) return 'fault';
   if (status < 400 || text.trimStart().startsWith('<')) return 'stranger';
   if (status === 401 || status === 403) return causeOfDenial(answer, reason);
-  if (status === 404) return asked.hasSubject ? 'unknown-subject' : 'mistake';
+  if (status === 404) return query.hasSubject ? 'unknown-subject' : 'mistake';
   if (status === 413) return 'too-large';
-  return status === 400 ? causeOfInvalid(asked, answer, reason) : 'mistake';
+  return status === 400 ? causeOfInvalid(query, answer, reason) : 'mistake';
 }
 
 function causeOfDenial({ signedIn }: RefusedAnswer, reason: Reason | undefined): Cause {
@@ -111,11 +111,11 @@ function isExpired(reason: Reason | undefined): boolean {
 }
 
 const span = 'date range|time range|range|window|span|period|interval';
-/** `data requested exceeds data retention period` is what the live service says whatever it means. */
+/** The live service answers `data requested exceeds data retention period` for several causes. */
 const vague = /\bnot valid or data requested exceeds data retention period\b/;
 const tooMuch = 'too (?:long|large|wide|big)|exceed|longer than|larger than|greater than|more than|at most|maximum';
 
-/** What distinguishes the meanings of `InvalidInput`: the first that fits counts, so their order does too. */
+/** Patterns for the meanings of `InvalidInput`: the first match counts. */
 const meanings: readonly (readonly [Cause, RegExp])[] = [
   ['bound-too-late', /\bno later than\b.*\bminutes?\b|\bminutes? (?:from|before) now\b|\bin the future\b/],
   [
@@ -127,30 +127,30 @@ const meanings: readonly (readonly [Cause, RegExp])[] = [
   ['too-large', /\b(?:reduce|lower|smaller|decrease)\b.*\b(?:page size|maxresultsperpage)\b/],
 ];
 
-function causeOfInvalid(asked: AskedFor, { hadCursor }: RefusedAnswer, reason: Reason | undefined): Cause {
+function causeOfInvalid(query: RefusedQuery, { hadCursor }: RefusedAnswer, reason: Reason | undefined): Cause {
   if (reason === undefined) return 'invalid';
   const text = `${reason.message} ${reason.details ?? ''}`;
   const plain = text.toLowerCase();
-  // A request without a NextToken can't be refused for one, and one with it has no dates to be refused for.
+  // Only a request with a NextToken can be refused for it, and such a request has no dates.
   if (hadCursor && plain.includes('token')) return 'cursor-expired';
   if (vague.test(plain)) return 'invalid';
   const [meaning] = meanings.find(([, pattern]) => pattern.test(plain)) ?? [];
   if (meaning !== undefined && !(hadCursor && meaning === 'bound-too-late')) return meaning;
-  return namesBrokenRule(text, asked) ? 'mistake' : 'invalid';
+  return namesBrokenRule(text, query) ? 'mistake' : 'invalid';
 }
 
-/** Whether a text says of one of the operation's parameters what it must be, or that it isn't one. */
-function namesBrokenRule(text: string, { operation, parameters }: AskedFor): boolean {
+/** Whether a text states the rule for a parameter of the operation, or that there is no such parameter. */
+function namesBrokenRule(text: string, { operation, parameters }: RefusedQuery): boolean {
   if (text.includes(operation) && /\bhas no parameter\b/.test(text)) return true;
   if (!/\b(must|required|missing|malformed|more than once|has no value)\b/i.test(text)) return false;
   return parameters.some((parameter) => text.includes(parameter));
 }
 
-/** The service's `Date` is cut to the second, and its clock may be read a little before ours. */
+/** The service's `Date` is truncated to the second, and is read a little before our clock. */
 const clockGrainMs = 2000;
 
 /** Milliseconds until the date bounds are old enough (section 4, limits); `now` is by the service's clock. */
-function untilBoundsAreAccepted({ bounds, marginMs }: AskedFor, now: number): number {
+function untilBoundsAreAccepted({ bounds, marginMs }: RefusedQuery, now: number): number {
   return Math.max(0, Math.max(...bounds) + marginMs + clockGrainMs - now);
 }
 
@@ -164,7 +164,7 @@ function adviceFor(refusalCause: Cause): string {
   return '';
 }
 
-/** The cause of a bound that the service refuses as too late: of all that, its clock is what differs from ours. */
+/** The explanation of a bound that the service refuses as too recent: the clocks differ. */
 function tooLateText(leastPauseMs: number, skewMs: number | undefined): string {
   const accepted = `accepts these dates in ${formatSpan(leastPauseMs)} at the earliest`;
   if (skewMs === undefined)
@@ -173,8 +173,8 @@ function tooLateText(leastPauseMs: number, skewMs: number | undefined): string {
   return `The service's clock is ${skew}, and it ${accepted}: check the clock of this machine, and the end of the range.`;
 }
 
-/** What may help a slice that would be left open otherwise. */
-const remedies: Partial<Record<FailureKind, Verdict>> = {
+/** Verdicts on failures; the default is `skip`. */
+const remedies: Partial<Record<FailureKind, SliceVerdict>> = {
   'cursor-expired': 'retry',
   loop: 'split-to-days',
   invalid: 'split-to-days',
@@ -185,19 +185,19 @@ const remedies: Partial<Record<FailureKind, Verdict>> = {
   'unknown-subject': 'unknown',
 };
 
-/** The verdict on a slice that fails with this. */
-export function verdictOn(error: unknown): Verdict {
-  // Without a single page it may be the window itself that isn't accepted.
+/** The verdict on a slice that failed with an error. */
+export function verdictOn(error: unknown): SliceVerdict {
+  // Before the first page the window itself may be refused.
   const isWindow = error instanceof ReadFailure && (error.kind === 'invalid' || error.kind === 'bound-too-late');
   if (isWindow && error.pages === 0) return 'shorten';
   return readVerdict(error, remedies);
 }
 
 /**
- * The same for a slice that is one settlement: where what came for it is no page, other settlements may be read. A web page
- * and an answer with our own secrets come from something else than the service.
+ * The verdict on a slice that is one settlement: after an answer that isn't a page, other settlements can still be read. A web
+ * page, or an answer that contains our secrets, isn't from the service.
  */
-export function settlementVerdict(error: unknown): Verdict {
+export function settlementVerdict(error: unknown): SliceVerdict {
   const isBroken = error instanceof ReadFailure && error.kind === 'fault' && error.status === undefined;
   return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'unknown' : verdictOn(error);
 }

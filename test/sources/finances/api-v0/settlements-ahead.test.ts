@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mostAtOnce, settlementsAhead } from '../../../../src/sources/finances/api-v0/settlement-holes.js';
+import { mostSimultaneous, settlementsAhead } from '../../../../src/sources/finances/api-v0/settlement-holes.js';
 import { dayMs, uncovered, type Window } from '../../../../src/core/windows.js';
 
 const hour = 3_600_000;
@@ -61,7 +61,7 @@ test('nothing known, nothing ahead', () => {
 });
 
 test('the most that are open at once', () => {
-  expect(mostAtOnce(rowsOf([0, dayMs, 2 * dayMs], 14))).toBe(3);
-  expect(mostAtOnce(rowsOf([0], 14))).toBe(1);
-  expect(mostAtOnce([])).toBe(0);
+  expect(mostSimultaneous(rowsOf([0, dayMs, 2 * dayMs], 14))).toBe(3);
+  expect(mostSimultaneous(rowsOf([0], 14))).toBe(1);
+  expect(mostSimultaneous([])).toBe(0);
 });

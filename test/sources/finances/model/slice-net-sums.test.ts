@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
 import { decimalScale, decimalText } from '../../../../src/core/numeric/decimal.js';
-import { netSums } from '../../../../src/sources/finances/model/event-batches.js';
+import { netSumTexts } from '../../../../src/sources/finances/model/event-batches.js';
 import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
 import { windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 import { scan } from '../../../../src/core/json/scan.js';
@@ -31,7 +31,7 @@ test('net sums are exact whatever the amounts: held against BigInt', () => {
           flattener.add(tape, 'AdjustmentEventList', 0);
           expected.set(currency ?? '', (expected.get(currency ?? '') ?? 0n) + amount);
         }
-        const sums = Object.entries(netSums(rows, [...amounts.keys()]));
+        const sums = Object.entries(netSumTexts(rows, [...amounts.keys()]));
         expect(new Map(sums)).toEqual(
           new Map([...expected].map(([currency, sum]) => [currency, decimalText(sum, decimalScale)])),
         );

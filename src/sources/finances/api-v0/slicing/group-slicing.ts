@@ -14,11 +14,11 @@ import {
   mainTable,
   type Coverage,
   type Forecast,
-  type ForecastQuestion,
+  type ForecastRequest,
   type Slicing,
   type SyncJob,
 } from '../../../../engine/slicing/slicing.js';
-import { askedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
+import { requestedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { PipelineTables } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
@@ -26,15 +26,15 @@ import type { Add, Txn } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
-import { mostAtOnce } from '../settlement-holes.js';
+import { mostSimultaneous } from '../settlement-holes.js';
 
 export interface GroupSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline that lists the settlements. */
-  readonly listing: PipelineTables;
-  /** The pipeline that reads the same events by date: how many events it has found is an estimate for settlements. */
-  readonly byDate: PipelineTables;
+  readonly listing: Tabled;
+  /** The pipeline that reads the same events by date: its density is an estimate for settlements. */
+  readonly byDate: Tabled;
 }
 
 /** Slices that are settlements; a sync reads those that are new, open, or closed after they were read. */
@@ -44,7 +44,7 @@ export function groupSlicing(options: GroupSlicingOptions): Slicing<GroupSlice> 
     loadKey: 'group',
     sliceQueue: (job) => groupQueue(groupSlices(job, pipeline, table, listing.name)),
     sync: (job) => groupQueue(syncedGroups(job, options)),
-    forecast: (question) => groupForecast(question, options),
+    forecast: (request) => groupForecast(request, options),
     coverage: (lake, account, range) => groupCoverage(lake, account, range, options),
   };
 }
@@ -63,19 +63,19 @@ function syncedGroups(job: SyncJob, { pipeline, table, listing }: GroupSlicingOp
   const loaded = lake.loadKeys(pipeline, table, account);
   const listed = listedSettlements(lake, listing.name, account);
   const isLoaded = isIn(loaded);
-  const from = Math.min(askedFrom(asked, range.end), syncedFrom(listed.filter(isLoaded), range.end));
+  const from = Math.min(requestedFrom(asked, range.end), syncedFrom(listed.filter(isLoaded), range.end));
   return groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom }).filter(
     (slice) => (refresh || !isLoaded(slice)) && !job.wasRead(slice.label),
   );
 }
 
 function groupForecast(
-  question: ForecastQuestion,
+  request: ForecastRequest,
   { pipeline, table, listing, byDate }: GroupSlicingOptions,
 ): Forecast<GroupSlice> {
-  const { job, now } = question;
+  const { job, now } = request;
   const { lake, account, range, refresh } = job;
-  const { listed, ahead, spans, isSeen } = settlementsOf(question, listing.name);
+  const { listed, ahead, spans, isListed } = settlementsOf(request, listing.name);
   const files = lake.files(pipeline, table, account);
   const loaded = loadedSettlements(files, lake.loadKeys(pipeline, table, account), listed, now);
   const isInRange = ({ opened }: GroupSlice): boolean => contains(range, opened);
@@ -86,8 +86,8 @@ function groupForecast(
     queue: groupQueue(missing.toSorted((a, b) => a.opened - b.opened)),
     expectation: groupExpectation({
       loaded: loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events })),
-      ...datedEvents(question, byDate),
-      ...{ atOnce: mostAtOnce(spans), now },
+      ...datedEvents(request, byDate),
+      ...{ atOnce: mostSimultaneous(spans), now },
     }),
     loaded: {
       count: inside.length,
@@ -95,15 +95,15 @@ function groupForecast(
       results: Math.round(inside.reduce((sum, { events }) => sum + events, 0)),
     },
     unlisted: ahead.filter(isInRange).length,
-    isComplete: isSeen,
+    isComplete: isListed,
   };
 }
 
 /** What the pipeline by date has loaded, and its probe has found. */
 function datedEvents(
-  { job: { lake, account }, probed }: ForecastQuestion,
-  byDate: PipelineTables,
-): Pick<GroupKnowledge, 'byDate' | 'firstByDate'> {
+  { job: { lake, account }, probed }: ForecastRequest,
+  byDate: Tabled,
+): Pick<GroupSamples, 'byDate' | 'firstByDate'> {
   const page = probed.get(byDate.name);
   const { name: table } = mainTable(byDate);
   const samples = loadedSamples(lake, byDate.name, table, account);
@@ -113,7 +113,7 @@ function datedEvents(
   };
 }
 
-/** Whether the lake holds events of any settlement. */
+/** Whether any settlement is loaded. */
 export function hasLoadedGroups({ lake, account }: Job, pipeline: string, table: string): boolean {
   return lake.loadKeys(pipeline, table, account).size > 0;
 }
@@ -149,7 +149,7 @@ function openedByDay(slices: readonly GroupSlice[]): Map<number, number> {
   return counts;
 }
 
-/** From when on a sync reads settlements that aren't loaded: as with dates, gaps of the last 90 days and what is new. */
+/** The first instant from which a sync reads missing settlements: as with dates, gaps of the last 90 days and new ones. */
 function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
   const { start } = syncRange([], end);
   if (loaded.length === 0) return start;
@@ -157,25 +157,24 @@ function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
   return Math.max(Math.min(...opened), Math.min(Math.max(...opened) + 1, start));
 }
 
-/** For so long after its end the service may still add events to a settlement. */
+/** How long after its end the service may still add events to a settlement. */
 const settlingMs = 5 * 60_000;
 
-interface GroupsQuestion {
+interface GroupSelection {
   readonly listed: readonly GroupSlice[];
-  /** The load keys that are loaded, with when that was noted last. */
+  /** Loaded load keys, with the time of the last read. */
   readonly loaded: ReadonlyMap<string, Txn>;
-  /** Of groups that aren't loaded those are that opened from here on: milliseconds since 1970. */
+  /** Missing groups are read that opened at or after this instant: milliseconds since 1970. */
   readonly from: number;
-  /** Groups that closed from here on are read again though they were read since; `Infinity`: none. */
+  /** Groups that closed at or after this instant are read again; `Infinity`: none. */
   readonly lookBackFrom: number;
 }
 
 /**
- * What a sync reads of groups: those that aren't loaded, those that are open, and those that have closed since they were
- * read. A closed group holds its events for good, so that it is read once after its end, and its reading is noted even
- * where it is the same as before.
+ * The groups that a sync reads: missing ones, open ones, and those that closed after they were read. The events of a closed
+ * group no longer change: it is read once after its end, and the read is recorded even if nothing changed.
  */
-function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupsQuestion): GroupSlice[] {
+function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupSelection): GroupSlice[] {
   return listed.flatMap((slice): GroupSlice[] => {
     const read = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((txn) => txn !== undefined);
     if (read === undefined) return slice.opened >= from ? [slice] : [];
@@ -186,7 +185,7 @@ function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupsQuestion): G
   });
 }
 
-/** A settlement that was loaded, and how many events it holds. */
+/** A loaded settlement, and its number of events. */
 interface LoadedSettlement {
   readonly slice: GroupSlice;
   readonly events: number;
@@ -209,7 +208,7 @@ function loadedSettlements(
     const loadKeys = loadKeysOf(add);
     const all = loadKeys.reduce((sum, loadKey) => sum + (lengths.get(loadKey) ?? 1), 0);
     const rows = Number(add.tags?.['rows'] ?? 0);
-    // A merged file holds several, and the log doesn't say which has how many.
+    // A merged file contains several, and the log has no count for each.
     for (const loadKey of loadKeys) events.set(loadKey, (rows * (lengths.get(loadKey) ?? 1)) / all);
   }
   return listed.flatMap((slice) => {
@@ -218,24 +217,24 @@ function loadedSettlements(
   });
 }
 
-/** How many events settlements were found to have, and what else helps to estimate how many others will. */
-export interface GroupKnowledge {
+/** The data for an estimate of the events in settlements. */
+export interface GroupSamples {
   readonly loaded: readonly Sample[];
   readonly byDate: readonly Sample[];
-  /** When the first of these happened, if that is known: milliseconds since 1970. */
+  /** Time of the first of these events: milliseconds since 1970. */
   readonly firstByDate?: number | undefined;
   /** Settlements that are open at once. */
   readonly atOnce: number;
-  /** Milliseconds since 1970: later than this nothing has happened yet. */
+  /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** How far settlements of one row may be off from following each other without a gap. */
-const rowSlackMs = 12 * 3_600_000;
+/** Tolerance between consecutive settlements of one sequence. */
+const sequenceSlackMs = 12 * 3_600_000;
 
 /**
- * Settlements hold as many events a day as those before or after them in their row (of one marketplace), else as many as
- * others did, else their share of the events by date. Undefined: nothing is known, or nothing was there.
+ * The expectation for settlements: the density of others in their sequence (of one marketplace), else that of all others, else
+ * their share of the events by date. Undefined without a sample that has results.
  */
 export function groupExpectation({
   loaded,
@@ -243,42 +242,42 @@ export function groupExpectation({
   firstByDate,
   atOnce,
   now,
-}: GroupKnowledge): Expectation<GroupSlice> | undefined {
+}: GroupSamples): Expectation<GroupSlice> | undefined {
   if (![...loaded, ...byDate].some((sample) => sample.results > 0)) return undefined;
   const all = new Density(loaded);
   const dated = densityFromStart(byDate, firstByDate);
   const shares = sharesOf(loaded);
-  const rowOf = ({ group, opened }: GroupSlice): readonly Sample[] => {
+  const sequenceOf = ({ group, opened }: GroupSlice): readonly Sample[] => {
     const length = (group.end ?? Infinity) - opened;
     return loaded.filter(({ window }) => {
       const steps = (window.start - opened) / (length === Infinity ? window.end - window.start : length);
-      return Math.abs(steps - Math.round(steps)) * (window.end - window.start) <= rowSlackMs;
+      return Math.abs(steps - Math.round(steps)) * (window.end - window.start) <= sequenceSlackMs;
     });
   };
   const results = (slice: GroupSlice): number => {
     const span = spanOf(slice, now);
     const others = all.expected(span) ?? (dated.expected(span) ?? 0) / Math.max(1, atOnce);
-    return new Density(rowOf(slice)).expected(span) ?? others;
+    return new Density(sequenceOf(slice)).expected(span) ?? others;
   };
   return {
     results,
     pages: (slice) => {
       const mean = results(slice);
-      // Of another row it may be as unlike the mean as the known ones are.
-      const alike = rowOf(slice).length > 0 ? [1] : shares;
+      // A settlement of another sequence may deviate from the mean like the known ones.
+      const alike = sequenceOf(slice).length > 0 ? [1] : shares;
       return alike.reduce((sum, share) => sum + meanPages(mean * share), 0) / alike.length;
     },
   };
 }
 
-/** How many events a day each sample had, against the mean. */
+/** The density of each sample relative to the mean. */
 function sharesOf(samples: readonly Sample[]): readonly number[] {
   const rates = samples.map(({ window, results }) => results / Math.max(1, window.end - window.start));
   const mean = rates.reduce((sum, rate) => sum + rate, 0) / Math.max(1, rates.length);
   return mean === 0 ? [1] : rates.map((rate) => rate / mean);
 }
 
-/** The time of which a settlement holds events; one that is open goes on to the present. */
+/** The span of a settlement's events; an open one ends now. */
 function spanOf({ group, opened }: GroupSlice, now: number): Window {
   return { start: opened, end: Math.max(opened, Math.min(group.end ?? now, now)) };
 }

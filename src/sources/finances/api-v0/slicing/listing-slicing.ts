@@ -4,7 +4,7 @@ import type { Job, Warnings } from '../../../../engine/run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/slicing/window-slices.js';
 import { WindowQueue, type WindowSource } from '../../../../engine/slicing/window-queue.js';
 import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
-import type { Definition, ForecastQuestion, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
+import type { Definition, ForecastRequest, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
 import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
 import {
   gapToProbe,
@@ -24,34 +24,34 @@ import {
   settlementsAhead,
 } from '../settlement-holes.js';
 
-/** Days before the end of a stretch of which a plan asks for settlements: far fewer than a page of them. */
+/** Days at the end of a gap that a plan probes for settlements: far fewer than a page of them. */
 const probedDays = 90;
 
-/** Days after its end for which a settlement's missing total is looked for. */
+/** Days after its end for which a settlement's missing total is read again. */
 const awaitedDays = 60;
 
 /** A window of the list of settlements. */
 export interface ListingSlice extends WindowSlice {
-  /** The settlements of the window that the lake has, as a page's body: what is read is added to them. */
+  /** Reads the stored settlements of the window as a page's body, to which new ones are added. */
   readonly stored?: () => Promise<Uint8Array>;
 }
 
-/** Times that a window in which settlements seem to be missing is listed: where it was read in this run, and where it was stored. */
-const mostRounds = { read: 3, held: 1 };
+/** Repeated listings of a window with a hole: for one that this run has read, and for one stored earlier. */
+const mostRounds = { read: 3, stored: 1 };
 
-/** The same for windows of this run in which one more may have opened before the first settlement of all. */
+/** Repeated listings of a window of this run with a hole before the first settlement of all. */
 const mostFirstRounds = 1;
 
-/** Days before the end of a run's range in which a hole is looked at again, wherever the range begins. */
+/** Days before the end of a run's range in which holes count even before its start. */
 const recentDays = 60;
 
-/** The holes in the list of settlements that are a run's matter: those of its range, and new ones. */
+/** The holes in the list of settlements that concern a run: those of its range, and recent ones. */
 function breaksOf({ lake, account, range }: Job, listing: string, windows: readonly Window[]): SettlementBreaks {
   const from = Math.min(range.start, range.end - recentDays * dayMs);
   const spans = listedGroups(lake, listing, account).map(({ group }) => group);
   const { holes, beginnings } = settlementBreaks(spans, windows);
-  const isTheirs = ({ at }: SettlementHole) => at >= from;
-  return { holes: holes.filter(isTheirs), beginnings: beginnings.filter(isTheirs) };
+  const isConcerned = ({ at }: SettlementHole) => at >= from;
+  return { holes: holes.filter(isConcerned), beginnings: beginnings.filter(isConcerned) };
 }
 
 function listedWindows({ lake, account }: Pick<Job, 'lake' | 'account'>, listing: string): readonly Window[] {
@@ -59,9 +59,8 @@ function listedWindows({ lake, account }: Pick<Job, 'lake' | 'account'>, listing
 }
 
 /**
- * The slice queue of listing settlements: once all is read, the windows in which some seem to be missing are read again, a few
- * times as long as they do, for the service is known to leave settlements out of a listing, other ones each time. A run that
- * has nothing to read does nothing of this.
+ * The slice queue of listing settlements. After all slices, the windows with holes are read again, a few times while the holes
+ * remain: the service is known to omit settlements from a listing, different ones each time. A run without slices skips this.
  */
 function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string): SliceQueue<ListingSlice> {
   const { lake, account } = job;
@@ -89,7 +88,7 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
       const { holes, beginnings } = breaksOf(job, listing, windows);
       const isIn = (window: Window, breaks: readonly SettlementHole[]) => breaks.some(({ at }) => contains(window, at));
       const mostOf = (window: Window, { name }: WindowSlice): number => {
-        if (isIn(window, holes)) return read.has(name) ? mostRounds.read : mostRounds.held;
+        if (isIn(window, holes)) return read.has(name) ? mostRounds.read : mostRounds.stored;
         return read.has(name) && isIn(window, beginnings) ? mostFirstRounds : 0;
       };
       return windows
@@ -103,14 +102,14 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
   };
 }
 
-/** The settlements that seem to be missing still, by where. */
+/** The holes that remain, as warnings. */
 export function listingWarnings(job: Job, listing: string): Warnings {
   const { holes } = breaksOf(job, listing, listedWindows(job, listing));
   return { missingSettlements: new Map(holes.map((hole) => [holeText(hole), 1])) };
 }
 
 async function storedListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
-  // Only now: most runs find no hole, and need no DuckDB.
+  // Imported here: most runs find no hole, and need no DuckDB.
   const { storedRaws } = await import('../../../../lake/files/month-files.js');
   const { snapshot } = lake.table(groups.name);
   const adds = snapshot.filesWith(account, listing, slice.loadKeys);
@@ -129,15 +128,15 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
         .filter((slice) => isOpen(slice) || isAwaited(slice, job.now) || (slice.group.end ?? 0) >= job.lookBackFrom)
         .map(({ opened }) => opened);
       const isWanted = (window: Window) => starts.some((start) => contains(window, start));
-      const queue = syncedWindows(job, options, 31, (question) => monthlyWindows(question, isWanted));
+      const queue = syncedWindows(job, options, 31, (windows) => monthlyWindows(windows, isWanted));
       return job.refresh ? listingQueue(queue, job, listing) : queue;
     },
-    forecast: (question) => {
-      const { listed, ahead, isSeen } = settlementsOf(question, listing);
+    forecast: (request) => {
+      const { listed, ahead, isListed } = settlementsOf(request, listing);
       const starts = [...listed, ...ahead].map(({ opened }) => opened);
       const results = ({ window }: WindowSlice): number => starts.filter((start) => contains(window, start)).length;
       const pages = (slice: WindowSlice): number => Math.max(1, Math.ceil(results(slice) / pageSize));
-      return windowForecast(question, options, isSeen ? { results, pages } : undefined);
+      return windowForecast(request, options, isListed ? { results, pages } : undefined);
     },
     coverage: (lake, account, range) => {
       const filled = listedSettlements(lake, listing, account).map(({ opened }) => ({
@@ -149,7 +148,7 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
   };
 }
 
-/** What to ask of the longest stretch that isn't listed: its end. */
+/** The probe of the longest gap: its end. */
 export function listingProbes<Upstream>(pipeline: Definition<Upstream>, job: Job): Probe<Upstream>[] {
   const listed = listedWindows(job, pipeline.name);
   const gap = gapToProbe(job.range, listed, listed.length > 0);
@@ -157,35 +156,35 @@ export function listingProbes<Upstream>(pipeline: Definition<Upstream>, job: Job
   return [{ pipeline, gap, window: { start: Math.max(gap.start, gap.end - probedDays * dayMs), end: gap.end } }];
 }
 
-/** Every settlement that is listed, oldest first. */
+/** Every listed settlement, the oldest first. */
 export function listedSettlements(lake: Lake, listing: string, account: string): GroupSlice[] {
   return listedGroups(lake, listing, account).map(groupSlice);
 }
 
-/** Whether a settlement still takes events in, as its listing says. */
+/** Whether a settlement can still receive events, by its listing. */
 export function isOpen({ group }: GroupSlice): boolean {
   return group.end === null || group.open === true;
 }
 
-/** Whether a settlement's total is still to come: the service can take a while over it after the end. */
+/** Whether a settlement's total is pending: the service adds it some time after the end. */
 function isAwaited({ group }: GroupSlice, now: number): boolean {
   return group.awaited === true && (group.end ?? 0) >= now - awaitedDays * dayMs;
 }
 
 /** The settlements of an account. */
 export interface Settlements {
-  /** In the lake, or asked for. */
+  /** In the lake, or probed. */
   readonly listed: readonly GroupSlice[];
-  /** To be expected where nobody has looked, within the range. */
+  /** Expected at times of the range that aren't listed. */
   readonly ahead: readonly GroupSlice[];
-  /** Times of all of them. */
+  /** Spans of both. */
   readonly spans: readonly Window[];
-  /** Whether anybody has looked, or need not. */
-  readonly isSeen: boolean;
+  /** Whether any listing exists, or none is needed. */
+  readonly isListed: boolean;
 }
 
-/** What is known of an account's settlements, and what that lets expect. */
-export function settlementsOf({ job, now, probed }: ForecastQuestion, listing: string): Settlements {
+/** The known and the expected settlements of an account. */
+export function settlementsOf({ job, now, probed }: ForecastRequest, listing: string): Settlements {
   const { lake, account, range } = job;
   const inLake = listedSettlements(lake, listing, account);
   const names = new Set(inLake.map(({ name }) => name));
@@ -205,8 +204,8 @@ export function settlementsOf({ job, now, probed }: ForecastQuestion, listing: s
   const ahead = spans.map(({ start, end }, at) =>
     groupSlice({ group: { id: `not listed yet ${at + 1}`, start, end }, listedFrom: start }),
   );
-  const isSeen = seen.length > 0 || uncovered(range, seen).length === 0;
-  return { listed, ahead, spans: [...known, ...spans], isSeen };
+  const isListed = seen.length > 0 || uncovered(range, seen).length === 0;
+  return { listed, ahead, spans: [...known, ...spans], isListed };
 }
 
 function probedGroups(page: ProbedPage | undefined, now: number): GroupSlice[] {
@@ -214,7 +213,7 @@ function probedGroups(page: ProbedPage | undefined, now: number): GroupSlice[] {
   return groups.map((group) => groupSlice({ group, listedFrom: page?.window.start ?? now }));
 }
 
-/** Spans of settlements; one that is open is taken to last as long as closed ones do on average. */
+/** Spans of settlements; an open one gets the average length of closed ones. */
 function spansOf(groups: readonly GroupSpan[], now: number): Window[] {
   const closed = groups.flatMap(({ start, end }) => (start === null || end === null ? [] : [{ start, end }]));
   const length = closed.reduce((sum, { start, end }) => sum + end - start, 0) / closed.length;

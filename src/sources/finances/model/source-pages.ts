@@ -1,18 +1,18 @@
 import { LedgerlakeError } from '../../../core/errors.js';
 import { orderSource, type RowSource } from './slice-rows.js';
 
-/** A page with what it answers: the pages of one source follow each other. */
-export interface AnsweredPage<Page> {
+/** A page with its source. The pages of one source are consecutive. */
+export interface SourcePage<Page> {
   /** Undefined where the service doesn't know the source. */
   readonly page: Page | undefined;
   readonly source: RowSource;
 }
 
-/** Pages with what they answer. */
-export async function* answering<Page>(
+/** Adds the source to pages. */
+export async function* withSource<Page>(
   source: RowSource,
   pages: AsyncIterable<Page>,
-): AsyncGenerator<AnsweredPage<Page>> {
+): AsyncGenerator<SourcePage<Page>> {
   for await (const page of pages) yield { page, source };
 }
 
@@ -20,13 +20,13 @@ export async function* answering<Page>(
 export async function* orderPages<Page>(
   orders: readonly string[],
   pagesOf: (order: string) => AsyncIterable<Page>,
-): AsyncGenerator<AnsweredPage<Page>> {
+): AsyncGenerator<SourcePage<Page>> {
   for (const order of orders) {
     const source = orderSource(order);
     try {
-      yield* answering(source, pagesOf(order));
+      yield* withSource(source, pagesOf(order));
     } catch (error) {
-      // One id that the service doesn't know, mistyped perhaps, is no reason to leave out the others.
+      // An unknown order id, perhaps mistyped, doesn't stop the others.
       if (!(error instanceof LedgerlakeError) || error.status !== 404) throw error;
       yield { page: undefined, source };
     }
