@@ -23,7 +23,7 @@ export interface RangeOptions {
  * second, and `--from` the beginning of the UTC day 90 days before. An end in the future is drawn back to the margin. Throws
  * a USAGE error for a date that is none, and for a range that is empty or the wrong way round
  */
-export function readRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
+export function readDateRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
   const marginMs = marginMinutes === undefined ? rangeMarginMs : marginMinutes * 60_000;
   const latest = latestBound(now, marginMinutes);
   const requestedEnd = to === undefined ? latest : readInstantOption('--to', to);

@@ -8,13 +8,13 @@ import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { demoAccount } from '../configuration/account.js';
-import { rangeMarginMs, readRange, type RangeOptions } from '../configuration/range.js';
+import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/checks/main-tables.js';
+import { byGroup, listing, mainTablesOf, type PipelineTable } from '../verify/checks/main-tables.js';
 import { backfillCommandLine } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -174,7 +174,7 @@ export function rangeOf({ from, to }: LastRun): Window {
 }
 
 /** The watermark: the instant up to which every pipeline that reads windows has loaded them, as `sync` computes it. */
-function coveredBy(used: readonly MainTable[], question: StatusQuestion): number | undefined {
+function coveredBy(used: readonly PipelineTable[], question: StatusQuestion): number | undefined {
   const { lake, account, range } = question;
   const covered = used
     .filter(({ loadKey }) => loadKey === 'window')
@@ -202,7 +202,7 @@ export function loadedRange(
   account: string,
   unfinished: readonly UnfinishedRange[] = [],
 ): Window | undefined {
-  const windowsOf = (mains: readonly MainTable[]): Window[] =>
+  const windowsOf = (mains: readonly PipelineTable[]): Window[] =>
     mains.flatMap(({ pipeline, table }) => {
       const windows: readonly Window[] = [
         ...loadedWindows(lake, pipeline, table, account),
@@ -231,14 +231,14 @@ function spanOf(windows: readonly Window[]): Window {
  */
 export function reportedRange(options: RangeOptions, loaded: Window | undefined, now: number): Window {
   // Orders have no dates: where nothing else is loaded, the default range is shown.
-  if (loaded === undefined || options.from !== undefined) return readRange(options, now);
-  if (options.to !== undefined) return readRange({ ...options, from: isoInstant(loaded.start) }, now);
+  if (loaded === undefined || options.from !== undefined) return readDateRange(options, now);
+  if (options.to !== undefined) return readDateRange({ ...options, from: isoInstant(loaded.start) }, now);
   const latest = Math.floor((now - rangeMarginMs) / 1000) * 1000;
   // A clock that was put back must not hide what is loaded.
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
-function pipelineStatus(main: MainTable, { lake, account, range }: StatusQuestion): PipelineStatus {
+function pipelineStatus(main: PipelineTable, { lake, account, range }: StatusQuestion): PipelineStatus {
   const { pipeline, table, loadKey } = main;
   const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
   const loaded = lake.loadKeys(pipeline, table, account).size - imported.length;

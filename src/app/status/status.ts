@@ -11,7 +11,7 @@ import type { Lake } from '../../lake/lake.js';
 import { leaseText, readRuns, type Runs, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
-import { readRange, type RangeOptions } from '../configuration/range.js';
+import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
 import { plainLog } from '../../observe/log/plain-log.js';
@@ -70,7 +70,7 @@ const defaultWidth = 80;
 export async function status(options: StatusOptions, { clock, output, log }: ReadingContext): Promise<void> {
   const now = clock.now();
   // The range is checked before anything is read.
-  if (options.from !== undefined) readRange(options, now);
+  if (options.from !== undefined) readDateRange(options, now);
   const maxLagMs = readMaxLag(options.maxLag, options.marginMinutes);
   const lake = await openExistingLake(options.lake, clock, log);
   const lastRun = await readLastRun(lake.store);

@@ -84,7 +84,7 @@ export const backfillCommand: CommandDefinition = {
 /** Throws a USAGE error for what is wrong in the command line, the environment or a file of the user's */
 async function readBackfill(args: CommandArguments, now: number, sendsRequests: boolean) {
   const to = args.text('to');
-  const { readRange } = await import('../../app/configuration/range.js');
+  const { readDateRange: readRange } = await import('../../app/configuration/range.js');
   const orders = await readOrdersFile(args);
   const check = ({ from, marginMinutes }: Settings) => readRange({ from, to, marginMinutes }, now);
   const settings = await readSettings(args, { sendsRequests, check });
