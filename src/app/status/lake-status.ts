@@ -122,7 +122,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ...notBegun,
     ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [isBroken ? rangeOf(lastRun) : range]),
   ];
-  const customNames = new Set(used.filter(({ isCustom: isOwn }) => isOwn).map(({ pipeline }) => pipeline));
+  const customNames = new Set(used.filter(({ isCustom }) => isCustom).map(({ pipeline }) => pipeline));
   const lackingCustom = lacking.filter((pipeline) => customNames.has(pipeline));
   const unnamed = namesOf(defaultApi);
   const isDefault = lacking.length === unnamed.length && unnamed.every((pipeline) => lacking.includes(pipeline));
@@ -142,7 +142,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     range,
     pipelines,
     // A lake that has custom pipelines alone is not expected to have the default ones.
-    unused: used.every(({ isCustom: isOwn }) => isOwn)
+    unused: used.every(({ isCustom }) => isCustom)
       ? []
       : defaults.filter(
           (pipeline) => !used.some((main) => main.pipeline === pipeline) && !unfinished.includes(pipeline),
@@ -212,8 +212,8 @@ export function loadedRange(
       return windows.length === 0 ? [] : [spanOf(windows)];
     });
   const byWindow = mainTablesOf(lake).filter(({ loadKey }) => loadKey === 'window');
-  const dated = windowsOf(byWindow.filter(({ isCustom: isOwn }) => !isOwn));
-  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isCustom: isOwn }) => isOwn));
+  const dated = windowsOf(byWindow.filter(({ isCustom }) => isCustom !== true));
+  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isCustom }) => isCustom));
   if (windows.length === 0) return undefined;
   const { start, end: last } = spanOf(windows);
   return { start, end: Math.min(...windows.flatMap(({ end }) => (last - end < dayMs ? end : []))) };
