@@ -5,31 +5,31 @@ import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/a
 import type { Configuration, SecretSource } from './configuration.js';
 import { variableOf, variableSuffix, type Environment } from '../../core/environment.js';
 
-/** A secret that is set, not read yet. */
+/** A configured secret that isn't read yet. */
 export interface LocatedSecret {
-  /** Where, for people: a variable, a file, the configuration. */
+  /** Its location for people: a variable, a file, or the configuration. */
   readonly location: string;
-  /** Whether it has a value, as far as that shows without reading it: a variable may not be set. */
+  /** False where its variable is not set; files are not read. */
   readonly isSet: boolean;
   readonly source: SecretSource;
 }
 
-/** What is set for an account. */
+/** The settings of an account. */
 export interface AccountSettings {
   readonly account: string;
-  /** Undefined where an endpoint is set instead, or nothing. */
+  /** Undefined where an endpoint is set instead, or neither. */
   readonly region: Region | undefined;
-  /** Base address; it may hold a user and a password. */
+  /** Base address; it may contain a user and a password. */
   readonly endpoint: string | undefined;
   readonly tokenEndpoint: string;
-  /** Which of the two addresses the configuration file decides. */
+  /** The addresses that the configuration file sets. */
   readonly setByFile: readonly ('endpoint' | 'tokenEndpoint')[];
   readonly clientId: LocatedSecret | undefined;
   readonly clientSecret: LocatedSecret | undefined;
   readonly refreshToken: LocatedSecret | undefined;
 }
 
-/** The variables of an account, each with what it sets. */
+/** The variable of each setting of an account. */
 export const accountVariables = {
   region: 'LEDGERLAKE_REGION',
   endpoint: 'LEDGERLAKE_ENDPOINT',
@@ -42,16 +42,16 @@ export const accountVariables = {
 type Key = keyof typeof accountVariables;
 
 /**
- * What the environment and the configuration set for an account; each value from the first that has it:
+ * The settings of an account from the environment and the configuration. Each value is from the first of:
  *
- * 1. the account's own variables, such as `LEDGERLAKE_REFRESH_TOKEN_MY_SHOP`
- * 2. the bare ones, such as `LEDGERLAKE_REFRESH_TOKEN`, if the account is the only one: no other is configured or named
- *    by `LEDGERLAKE_ACCOUNT`, and it isn't the synthetic seller's. One seller's token must never load another's events.
+ * 1. the variables with the account's suffix, such as `LEDGERLAKE_REFRESH_TOKEN_MY_SHOP`
+ * 2. the variables without a suffix, such as `LEDGERLAKE_REFRESH_TOKEN`, if the account is the only one: no other is configured or
+ *    named by `LEDGERLAKE_ACCOUNT`, and it isn't the made-up seller's. One seller's token must never load another's events.
  * 3. the file
  *
- * Region and endpoint are one value: the first that has either decides, and there the endpoint goes before the region.
+ * Region and endpoint are one value: the first source with either decides, and the endpoint overrides the region there.
  *
- * @throws LedgerlakeError USAGE for a variable with a value that isn't one, and for variables that two accounts share
+ * @throws LedgerlakeError USAGE for a variable with an invalid value, and for variables that two accounts share
  */
 export function accountSettings(config: Configuration, environment: Environment, account: string): AccountSettings {
   const file = config.accounts.get(account) ?? {};
@@ -89,7 +89,7 @@ export function accountSettings(config: Configuration, environment: Environment,
   };
 }
 
-/** What a program signs in with, instead of what is set. */
+/** Credentials that a program passes instead of the settings. */
 export interface SecretCredentials {
   readonly clientId: Secret;
   readonly clientSecret: Secret;
@@ -97,7 +97,7 @@ export interface SecretCredentials {
   readonly tokenEndpoint?: string | undefined;
 }
 
-/** @throws LedgerlakeError USAGE for an address that is no token endpoint */
+/** @throws LedgerlakeError USAGE for an invalid token endpoint */
 export function withCredentials(
   settings: AccountSettings,
   { tokenEndpoint, ...secrets }: SecretCredentials,
@@ -138,8 +138,9 @@ function upstreamOf(
 }
 
 /**
- * Checks every variable whose value can be checked, whichever account it is for: a wrong one that nobody reads yet would be
- * found out only when it is needed. Throws a USAGE error naming the first one with a value that isn't one
+ * Checks the variables of all accounts, so that an invalid value is found before it is needed.
+ *
+ * @throws LedgerlakeError USAGE for the first variable with an invalid value
  */
 export function checkVariables(environment: Environment): void {
   const checks = { region: readRegion, endpoint: checkEndpoint, tokenEndpoint: checkTokenEndpoint };
@@ -152,7 +153,7 @@ export function checkVariables(environment: Environment): void {
   }
 }
 
-// The value of a variable may be a secret that belongs in another: no value is shown.
+// No message has the value of a variable, which may be a misplaced secret.
 
 function readRegion(name: string, text: string): Region {
   const known = regionNames.find((region) => region === text);
@@ -172,14 +173,14 @@ function checkTokenEndpoint(name: string, text: string): void {
   throw usageError(`expected ${name} to be ${tokenAddress}, got something else; correct it`);
 }
 
-/** Whether the bare variables can mean no other account. */
+/** Whether the variables without a suffix can only be the account's. */
 function isOnlyAccount({ accounts }: Configuration, environment: Environment, account: string): boolean {
   const named = variableOf(environment, 'LEDGERLAKE_ACCOUNT') ?? account;
   const others = [...accounts.keys(), named].filter((name) => name !== account);
   return others.length === 0 && account !== demoAccount;
 }
 
-/** `my-shop` and `my.shop` would both read `LEDGERLAKE_REFRESH_TOKEN_MY_SHOP`: which seller's is it? */
+/** @throws LedgerlakeError USAGE where two accounts have the same suffix, as `my-shop` and `my.shop` have, and a variable with it is set */
 function refuseSharedVariables({ accounts }: Configuration, environment: Environment, account: string): void {
   const suffix = variableSuffix(account);
   const other = [...accounts.keys()].find((name) => name !== account && variableSuffix(name) === suffix);
@@ -195,7 +196,7 @@ function locationOf(source: SecretSource): string {
   return 'env' in source ? source.env : source.file;
 }
 
-/** The accounts that the file configures, and the one that is named as the default, in the order of their names. */
+/** The configured accounts and the default one, sorted by name. */
 export function listedAccounts({ accounts, settings }: Configuration, environment: Environment): readonly string[] {
   const named = variableOf(environment, 'LEDGERLAKE_ACCOUNT') ?? settings.account;
   return [...new Set([...accounts.keys(), ...(named === undefined ? [] : [named])])].toSorted();

@@ -4,12 +4,14 @@ import { nearestName, unknownName } from '../../core/text/fault-line.js';
 /** The account of the embedded service's synthetic seller. */
 export const demoAccount = 'demo';
 
-/** What an account may be called: it names a folder of the lake. */
+/** Valid names of accounts, which are names of folders in the lake. */
 export const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
- * Throws a USAGE error for a name that can't be a folder, for an endpoint without an account, and for an account without an
- * endpoint: the embedded service has synthetic money, which must not pass for somebody's own
+ * The account of the options, by default the made-up seller's.
+ *
+ * @throws LedgerlakeError USAGE for an invalid name, for an endpoint without an account, and for an account without an endpoint, whose
+ * events the embedded service would make up
  */
 export function readAccount(account: string | undefined, endpoint: string | undefined): string {
   if (account !== undefined) readAccountName(account);
@@ -26,8 +28,9 @@ export function readAccount(account: string | undefined, endpoint: string | unde
 }
 
 /**
- * The account that pipelines of a user's own load for: any name but the synthetic seller's. Throws a USAGE error where none is
- * named, or one that can't be
+ * The account of a run of custom pipelines alone: any name except the made-up seller's.
+ *
+ * @throws LedgerlakeError USAGE where no account is named, or the name is invalid
  */
 export function readCustomAccount(account: string | undefined): string {
   if (account !== undefined && account !== demoAccount) return readAccountName(account);
@@ -36,7 +39,7 @@ export function readCustomAccount(account: string | undefined): string {
   );
 }
 
-/** Throws a USAGE error for a name that can't be a folder */
+/** @throws LedgerlakeError USAGE for a name that can't be a folder's */
 export function readAccountName(account: string): string {
   if (accountPattern.test(account)) return account;
   throw usageError(
@@ -44,7 +47,7 @@ export function readAccountName(account: string): string {
   );
 }
 
-/** Throws a USAGE error where the lake holds `demo` and another account is asked for, or the other way round */
+/** @throws LedgerlakeError USAGE where the account is `demo` and the lake has others, or the reverse */
 export function refuseMixing(account: string, lakeAccounts: ReadonlySet<string>, lake: string): void {
   const other = [...lakeAccounts].find((name) => (name === demoAccount) !== (account === demoAccount));
   if (other === undefined) return;
@@ -57,7 +60,7 @@ export function refuseMixing(account: string, lakeAccounts: ReadonlySet<string>,
   );
 }
 
-/** Throws a USAGE error for an account that the lake lacks, while it holds others */
+/** @throws LedgerlakeError USAGE for an account that the lake lacks, while it has others */
 export function refuseUnknownAccount(
   account: string | undefined,
   lakeAccounts: ReadonlySet<string>,
@@ -85,7 +88,7 @@ export type Region = keyof typeof regions;
 
 export const regionNames = Object.keys(regions) as Region[];
 
-/** Marketplaces by the region that serves them: what users write in its place. */
+/** Words that users write instead of a region: its marketplaces and data centres. */
 const marketplaces: Readonly<Partial<Record<Region, readonly string[]>>> = {
   na: ['us', 'usa', 'ca', 'mx', 'br', 'us-east-1', 'america', 'north-america'],
   eu: [
@@ -95,14 +98,14 @@ const marketplaces: Readonly<Partial<Record<Region, readonly string[]>>> = {
   fe: ['jp', 'au', 'sg', 'us-west-2', 'asia', 'far-east'],
 };
 
-/** The region that another word most likely means: `us`, `UK`, `EU`; undefined where none is near. */
+/** The region that a word such as `us`, `UK` or `EU` probably means; undefined: unknown. */
 export function nearestRegion(given: string): Region | undefined {
   const word = given.trim().toLowerCase().replaceAll(/[ _]/g, '-');
   const nearest = nearestName(word, regionNames);
   return regionNames.find((region) => marketplaces[region]?.includes(word) === true || region === nearest);
 }
 
-/** Hosts of the service and of its sign-in: a secret of the user's may go to these, whichever file names them. */
+/** Hosts of the service and of its sign-in, which may receive secrets whichever file has their address. */
 export const knownHosts: ReadonlySet<string> = new Set([
   ...Object.values(regions).map((address) => new URL(address).host),
   'api.amazon.com',
@@ -110,5 +113,5 @@ export const knownHosts: ReadonlySet<string> = new Set([
   'api.amazon.co.jp',
 ]);
 
-/** Where refresh tokens of all regions, sandboxes too, are turned into access tokens, unless an account says otherwise. */
+/** The default token endpoint of all regions and sandboxes. */
 export const defaultTokenEndpoint = 'https://api.amazon.com/auth/o2/token';

@@ -7,8 +7,9 @@ import type { FinancesPipeline } from '../../sources/finances/connect-finances.j
 import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
 
 /**
- * The pipelines of the given names, each once, or those of an API where there is none; `customPipelines` are those of `--pipelines`.
- * Throws a USAGE error for an unknown name, and where order ids and the pipeline that reads them don't meet
+ * The pipelines with these names, each once; without names the default ones of an API. `customPipelines` are those of `--pipelines`.
+ *
+ * @throws LedgerlakeError USAGE for an unknown name, and for order ids without a pipeline that reads them or the reverse
  */
 export function choosePipelines(
   names: readonly string[],
@@ -39,8 +40,8 @@ export function choosePipelines(
 }
 
 /**
- * The error for a name that no pipeline has, with what was most likely meant: one of the accounts, or a pipeline of such a name
- * or with such a table.
+ * The error for an unknown pipeline, with a suggestion: an account of that name, a pipeline with a table of that name, or one with a
+ * similar name.
  */
 export function unknownPipeline(
   name: string,
@@ -55,12 +56,12 @@ export function unknownPipeline(
   return usageError(`expected a pipeline (${names.join(', ')}), got ${JSON.stringify(name)}${hint}`);
 }
 
-/** Whether nothing of the finances is asked for, but users' own pipelines are. */
+/** Whether all chosen pipelines are custom. */
 export function areAllCustom(chosen: readonly FinancesPipeline[]): boolean {
   return chosen.length > 0 && chosen.every(isCustom);
 }
 
-/** Those that a run starts: each after what it needs. */
+/** The pipelines of a run: each after the pipelines that it needs. */
 export function withNeeds(pipelines: readonly FinancesPipeline[]): FinancesPipeline[] {
   const all = new Set<FinancesPipeline>();
   for (const pipeline of pipelines) {
@@ -71,8 +72,9 @@ export function withNeeds(pipelines: readonly FinancesPipeline[]): FinancesPipel
 }
 
 /**
- * Order ids from a text, one a line; blank lines are passed over and a repeated id counts once. Throws a USAGE error naming
- * the source and line of an id that isn't 3-7-7 digits, or where there is no id
+ * Parses order ids, one on each line, without blank lines and duplicates.
+ *
+ * @throws LedgerlakeError USAGE with the source and line of an id that isn't 3-7-7 digits, or where there is no id
  */
 export function readOrders(text: string, source: string): string[] {
   const orders = new Set<string>();

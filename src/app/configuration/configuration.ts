@@ -27,8 +27,9 @@ export interface Configuration {
 }
 
 /**
- * Reads the text of a configuration: JSON, which may have comments. Nothing of its values is in an error that could be a
- * secret. Throws a USAGE error with file, path, what was expected and what came; further faults are in the details
+ * Parses a configuration: JSON, which may have comments. No message has a value that could be a secret.
+ *
+ * @throws LedgerlakeError USAGE with file, path, and the expected and the found value; further faults are in the details
  */
 export function parseConfiguration(text: Uint8Array, file: string, folder: string): Configuration {
   let bytes = text;
@@ -53,7 +54,7 @@ export function parseConfiguration(text: Uint8Array, file: string, folder: strin
   return { file, folder, settings, accounts: new Map(Object.entries(accounts)) };
 }
 
-/** Of two equal keys JSON.parse takes the last and says nothing: of two accounts of one name, one would be gone. */
+/** @throws LedgerlakeError USAGE for a duplicate key, of which JSON.parse would keep only the last */
 function refuseDoubleKeys(tape: Tape, file: string): void {
   for (let node = 0; node < tape.length; node++) {
     if (tape.kind(node) !== kind.object) continue;
@@ -61,7 +62,7 @@ function refuseDoubleKeys(tape: Tape, file: string): void {
     for (const key of tape.keys(node)) {
       const name = tape.stringValue(key);
       const { line, column } = positionOf(tape.bytes, tape.start(key));
-      // A key of this name never becomes a member like others.
+      // This key sets the prototype instead of a member.
       if (name === '__proto__') throw usageError(`${file}: expected no key __proto__, got one in line ${line}`);
       if (seen.has(name)) {
         throw usageError(`${file}: expected each key once, got one again in line ${line}, column ${column}: remove it`);
@@ -71,7 +72,7 @@ function refuseDoubleKeys(tape: Tape, file: string): void {
   }
 }
 
-/** The scanner counts bytes, people count lines. */
+/** The scanner's message with line and column instead of the byte offset. */
 function withLine(message: string, bytes: Uint8Array): string {
   return message.replace(/at byte (\d+)/, (_, byte: string) => {
     const { line, column } = positionOf(bytes, Number(byte));
@@ -88,7 +89,7 @@ function number(expected: string): z.ZodNumber {
   return z.number({ error: expected });
 }
 
-/** A secret as text, or the variable or file that holds it. */
+/** A secret as text, or the variable or file that contains it. */
 function secretSource() {
   const expected = 'a text, {"env": "NAME"} or {"file": "PATH"}';
   return z.union(
@@ -204,14 +205,14 @@ type ConfigurationFile = z.output<typeof configurationSchema>;
 type FileSettings = NonNullable<ConfigurationFile['settings']>;
 type FileAccount = NonNullable<ConfigurationFile['accounts']>[string];
 export type LookBack = NonNullable<FileSettings['lookBack']>[number];
-/** A secret, or the environment variable or file that holds it. */
+/** A secret, or the environment variable or file that contains it. */
 export type SecretSource = NonNullable<FileAccount['clientId']>;
 
 /** The JSON Schema of the file, for editors: draft 2020-12. */
 export function configurationJsonSchema(): object {
   return {
     title: 'Configuration of Ledgerlake',
-    // Not of the draft: editors (VS Code and its like) go by it.
+    // An extension that editors such as VS Code support.
     allowComments: true,
     ...z.toJSONSchema(configurationSchema, { io: 'input', target: 'draft-2020-12' }),
   };

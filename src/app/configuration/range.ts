@@ -2,12 +2,12 @@ import { usageError } from '../../core/errors.js';
 import { readInstant, isoInstant } from '../../core/numeric/instant.js';
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 
-/** Days that a range reaches back when `--from` is left out. */
+/** Days of a range without `--from`. */
 const defaultDays = 90;
 
 /**
- * Milliseconds by which bounds stay behind the present: the service refuses a request whose bound is less than two
- * minutes old, and its clock and ours differ.
+ * Milliseconds between the latest bound and the present: the service refuses a bound that is less than two minutes old, and clocks
+ * differ.
  */
 export const rangeMarginMs = 5 * 60_000;
 
@@ -19,11 +19,12 @@ export interface RangeOptions {
 }
 
 /**
- * The range that `--from` and `--to` name, in milliseconds since 1970. Left out, `--to` is now less the margin, to the
- * second, and `--from` the beginning of the UTC day 90 days before. An end in the future is drawn back to the margin. Throws
- * a USAGE error for a date that is none, and for a range that is empty or the wrong way round
+ * The range of `--from` and `--to`, in milliseconds since 1970. By default `--to` is now less the margin, to the second, and `--from`
+ * the start of the UTC day 90 days before. An end in the future is set back to the margin.
+ *
+ * @throws LedgerlakeError USAGE for an invalid date, and for an empty or reversed range
  */
-export function readRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
+export function readDateRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
   const marginMs = marginMinutes === undefined ? rangeMarginMs : marginMinutes * 60_000;
   const latest = latestBound(now, marginMinutes);
   const requestedEnd = to === undefined ? latest : readInstantOption('--to', to);
@@ -44,18 +45,18 @@ export function readRange({ from, to, marginMinutes }: RangeOptions, now: number
   return { start, end };
 }
 
-/** The message for an end in the future, which `readRange` draws back to `end`; undefined where it is none. */
+/** The message for an end in the future, which `readDateRange` sets back to `end`; undefined for other ends. */
 export function futureEndText({ to }: RangeOptions, { end }: Window, now: number): string | undefined {
   if (to === undefined || readInstantOption('--to', to) <= now) return undefined;
   return `--to ${to} is in the future: the range ends at ${isoInstant(end)}`;
 }
 
-/** The latest instant, to the second, that a run at `now` asks for; both in milliseconds since 1970. */
+/** The latest instant, to the second, that a run at `now` requests; both in milliseconds since 1970. */
 export function latestBound(now: number, marginMinutes: number = rangeMarginMs / 60_000): number {
   return Math.floor((now - marginMinutes * 60_000) / 1000) * 1000;
 }
 
-/** Milliseconds since 1970 of an option's value. Throws a USAGE error for one that is no date or instant */
+/** Parses an option's date or instant as milliseconds since 1970. Throws LedgerlakeError USAGE for an invalid one. */
 export function readInstantOption(option: string, text: string): number {
   const micros = readInstant(text);
   if (micros === undefined) {

@@ -6,13 +6,14 @@ import { variableOf, type Environment } from '../../core/environment.js';
 import { shellWord } from '../command-text.js';
 import { accountPattern } from './account.js';
 
-/** The file that is looked for where none is named. */
+/** The default name of the configuration file. */
 export const configurationFile = 'ledgerlake.config.json';
 
 /**
- * The configuration: the file of `--config`, else of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working
- * folder, which need not be there. Throws a USAGE error for a file that was named and can't be read, and for one that is no
- * configuration
+ * Reads the configuration: the file of `--config`, else of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder,
+ * if it exists.
+ *
+ * @throws LedgerlakeError USAGE for a named file that can't be read, and for an invalid configuration
  */
 export async function readConfiguration(
   named: string | undefined,
@@ -44,19 +45,19 @@ export async function readConfiguration(
       `expected the configuration ${description}, got no such file in ${dirname(path)}; check the path, or ${written}`,
     );
   }
-  // Only now: most runs have no such file, and the schema takes longer to load than all else that reads settings.
+  // Imported here because most runs have no such file, and the schema loads slowly.
   const { parseConfiguration } = await import('./configuration.js');
   return { ...parseConfiguration(bytes, file, dirname(path)), isDiscovered: specified === undefined };
 }
 
-/** That no file configures an account, in words. */
+/** The text for a missing configuration file. */
 export function withoutFile({ folder }: Configuration): string {
   return `there is no ${configurationFile} in ${folder}`;
 }
 
 /**
- * The names of the accounts in the configuration, for the shell's completion: without the schema, which takes longer to
- * load than somebody who presses Tab will wait. None where it can't be read; whatever else it says doesn't matter here.
+ * The names of the configured accounts for the shell's completion, without the schema, which loads too slowly for it. Empty where the
+ * file can't be read; the rest of the file is not checked.
  */
 export async function configuredNames(
   named: string | undefined,
@@ -69,7 +70,7 @@ export async function configuredNames(
     const { withoutComments } = await import('./without-comments.js');
     value = JSON.parse(new TextDecoder().decode(withoutComments(await readFile(resolve(workingFolder, file)))));
   } catch {
-    // A completion reports no error.
+    // Completion reports no errors.
     return [];
   }
   const accounts = typeof value === 'object' && value !== null && 'accounts' in value ? value.accounts : undefined;

@@ -17,36 +17,37 @@ import type { Configuration, SecretSource } from './configuration.js';
 import { variableOf, variableSuffix, type Environment } from '../../core/environment.js';
 import { nearestName } from '../../core/text/fault-line.js';
 
-/** Whose events to read, where, and with what to sign in. */
+/** The account of a run, its endpoint and its credentials. */
 export interface ResolvedAccount {
   readonly account: string;
   /** Base address; undefined: the embedded service. */
   readonly endpoint: string | undefined;
-  /** Whether the configuration file has it, so that commands which are printed need not name it. */
+  /** Whether the configuration file has the endpoint, so that printed commands need not name it. */
   readonly isEndpointConfigured?: boolean;
-  /** For `createAccessTokens`; undefined where the service asks for none. */
+  /** For `createAccessTokens`; undefined where the service needs no sign-in. */
   readonly signIn: SignIn | undefined;
-  /** Files with secrets that everybody on this machine can read; undefined: none. */
+  /** Files with secrets that every user of this machine can read; undefined: none. */
   readonly exposed?: readonly string[] | undefined;
 }
 
-/** `--account` and `--endpoint` as they were given. */
+/** The options `--account` and `--endpoint`, unparsed. */
 export interface AccountOptions {
   readonly account: string | undefined;
   readonly endpoint: string | undefined;
-  /** False where no request is sent, so that no secret is needed; left out: true. */
+  /** False for a command that sends no requests and needs no secrets; left out: true. */
   readonly sendsRequests?: boolean;
-  /** False for a command without `--endpoint`, which no advice names then; left out: true. */
+  /** False for a command without `--endpoint`, which messages then don't suggest; left out: true. */
   readonly takesEndpoint?: boolean;
-  /** What a program signs in with; left out: what is set for the account. */
+  /** Credentials that a program passes; left out: those of the settings. */
   readonly credentials?: SecretCredentials | undefined;
 }
 
 /**
- * Settles whose events are read from where. The account: `--account`, else `LEDGERLAKE_ACCOUNT`, else the setting `account`,
- * else the only one configured. The endpoint: `--endpoint`, else what is set for the account, else the embedded service.
- * Secrets are read here, and no request is sent. Throws a USAGE error where account, endpoint or sign-in settings are wrong,
- * missing, or don't go together
+ * Resolves the account, its endpoint and its credentials. The account is `--account`, else `LEDGERLAKE_ACCOUNT`, else the setting
+ * `account`, else the only configured one. The endpoint is `--endpoint`, else the account's, else the embedded service. It reads the
+ * secrets, and sends no requests.
+ *
+ * @throws LedgerlakeError USAGE where account, endpoint or sign-in settings are invalid, missing or contradictory
  */
 export async function resolveAccount(
   config: Configuration,
@@ -84,7 +85,7 @@ export async function resolveAccount(
   return { account, endpoint, ...configured, signIn, exposed: await exposedFiles(config, settings) };
 }
 
-/** Others can read the command line, also after the run. */
+/** @throws LedgerlakeError USAGE for an endpoint with a password, because other users can read the command line */
 function refuseLogin(endpoint: string | undefined): void {
   if (endpoint === undefined || !URL.canParse(endpoint)) return;
   const { username, password } = new URL(endpoint);
@@ -96,8 +97,10 @@ function refuseLogin(endpoint: string | undefined): void {
 }
 
 /**
- * A file that lies in the working folder may be anybody's: it can't have the user's own secrets sent to a host of its
- * choice. Throws a USAGE error
+ * Refuses an address in a file that was only found in the working folder and may be anybody's: it must not send the user's secrets to
+ * another host.
+ *
+ * @throws LedgerlakeError USAGE
  */
 function refuseForeignAddress(config: Configuration, settings: AccountSettings, options: AccountOptions): void {
   if (config.isDiscovered !== true) return;
@@ -118,13 +121,13 @@ function refuseForeignAddress(config: Configuration, settings: AccountSettings, 
   }
 }
 
-/** Files with secrets of an account that everybody can read; undefined where there is none. A client id is no secret. */
+/** Files with secrets of an account that every user can read; undefined where there is none. A client id is no secret. */
 async function exposedFiles(
   { file, folder, accounts }: Configuration,
   settings: AccountSettings,
 ): Promise<readonly string[] | undefined> {
   const signIn = [settings.clientSecret, settings.refreshToken].flatMap((placed) =>
-    // One of the environment is a Secret too.
+    // A secret from the environment is a `Secret` too.
     placed === undefined || (placed.source instanceof Secret && placed.location !== 'configuration')
       ? []
       : placed.source,
@@ -143,8 +146,9 @@ async function exposedFiles(
 }
 
 /**
- * The account that `resolveAccount` finds; undefined where none is named. No endpoint is needed, and no secret is read.
- * Throws a USAGE error where several are configured, or sign-in settings name none
+ * The account that `resolveAccount` finds, without reading secrets; undefined where none is named.
+ *
+ * @throws LedgerlakeError USAGE where several accounts are configured, or sign-in settings have no account
  */
 export function accountName(
   { file, settings, accounts }: Configuration,
@@ -164,7 +168,7 @@ export function accountName(
   throw usageError(`expected --account or LEDGERLAKE_ACCOUNT with ${set}, got none; choose any name for the account`);
 }
 
-/** @throws LedgerlakeError USAGE for an account that is set up in part, or that is not one of those configured */
+/** @throws LedgerlakeError USAGE for an account with incomplete settings, or that isn't configured while others are */
 function refuseWithoutEndpoint(
   config: Configuration,
   settings: AccountSettings,
@@ -198,9 +202,10 @@ function refuseWithoutEndpoint(
 }
 
 /**
- * The variables that custom pipelines read for an account: those of the environment, and for those of the account's own that
- * are not set there the secrets that the configuration has. `untrustedVariables` are those whose text is in a file that only lay in the
- * working folder. Throws a USAGE error for a secret that can't be read
+ * The variables that custom pipelines read for an account: those of the environment, and the configuration's secrets for the account's
+ * variables that are not set there. `untrustedVariables` are those with a text in a file that was only found in the working folder.
+ *
+ * @throws LedgerlakeError USAGE for a secret that can't be read
  */
 export async function accountEnvironment(
   config: Configuration,
@@ -226,7 +231,7 @@ export async function accountEnvironment(
 
 const secretKeys = ['clientId', 'clientSecret', 'refreshToken'] as const;
 
-/** All three secrets, or undefined where none is set. */
+/** The three secrets of an account; undefined where none is set. */
 async function readSignIn(
   config: Configuration,
   environment: Environment,

@@ -2,9 +2,10 @@ import { createScanner } from 'jsonc-parser';
 import { LedgerlakeError } from '../../core/errors.js';
 
 /**
- * The text of a configuration with blanks for its comments (of both kinds that JavaScript has), so that lines and columns
- * stay where they are. What isn't UTF-8 is returned as it is: the scanner reports what is wrong with it. Throws a
- * LedgerlakeError JSON_SYNTAX with the byte offset of a comment that has no end, as it hides all that is behind it
+ * Replaces the comments of a configuration (both kinds of JavaScript) with blanks, so that lines and columns stay the same. Bytes that
+ * aren't UTF-8 are returned unchanged, because the scanner reports them.
+ *
+ * @throws LedgerlakeError JSON_SYNTAX with the byte offset of a comment without an end
  */
 export function withoutComments(bytes: Uint8Array): Uint8Array {
   let text: string;
@@ -13,7 +14,7 @@ export function withoutComments(bytes: Uint8Array): Uint8Array {
   } catch {
     return bytes;
   }
-  // Not the package's `stripComments`: its blanks are one too many for each comment.
+  // The package's `stripComments` adds one blank too many for each comment.
   const scanner = createScanner(text);
   let stripped = '';
   let kept = 0;
@@ -21,9 +22,9 @@ export function withoutComments(bytes: Uint8Array): Uint8Array {
     scanner.scan();
     const start = scanner.getTokenOffset();
     const end = start + scanner.getTokenLength();
-    // Only the end of the text is a token without a length.
+    // Only the token of the end of the text has no length.
     if (start === end) break;
-    // No other token begins like this.
+    // Only comments begin with `//` or `/*`.
     const comment = text.slice(start, end);
     if (!/^\/[/*]/.test(comment)) continue;
     if (comment.startsWith('/*') && !/^.{2}.*\*\/$/s.test(comment)) {

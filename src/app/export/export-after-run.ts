@@ -4,19 +4,19 @@ import { programCommand } from '../command-text.js';
 import type { RunContext } from '../context.js';
 import { exporterOf, exportTitles, type ExportFormat } from './export-formats.js';
 
-/** What a command exports at its end. */
+/** The exports of a command at its end. */
 export interface ExportOptions {
   /** As the user wrote it. */
   readonly lake: string;
-  /** Left out: nothing. */
+  /** Left out: none. */
   readonly export?: readonly ExportFormat[] | undefined;
 }
 
 /**
- * Exports a lake at the end of a run, also of one that failed: files that the older metadata name may be gone. A run that
- * was stopped ends at once. The run holds its lease meanwhile.
+ * Exports a lake at the end of a run, also of a failed one, because files of the older metadata may be deleted. It does nothing in a
+ * run that was stopped. The run keeps its lease meanwhile.
  *
- * @returns EXPORT where it failed, for the run to end with: what it committed stays
+ * @returns the EXPORT failure for the run to end with; its commits stay
  */
 export async function exportAfterRun(
   lake: Lake,

@@ -2,11 +2,11 @@ import type { Clock } from '../../core/clock.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Exported } from '../../lake/table-export.js';
 
-/** What `ledgerlake export` writes, and runs at their end where `export` says so. */
+/** The formats of `ledgerlake export`, and of the setting `export`. */
 export const exportFormats = ['iceberg', 'symlinks'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** What each is called in lines for people. */
+/** The names of the formats for people. */
 export const exportTitles: Readonly<Record<ExportFormat, string>> = {
   iceberg: 'Iceberg metadata',
   symlinks: 'symlink manifests',
@@ -19,7 +19,7 @@ const exporters: Readonly<Record<ExportFormat, () => Promise<Exporter>>> = {
   symlinks: async () => (await import('../../lake/symlinks/export-symlinks.js')).exportSymlinks,
 };
 
-/** Loads what writes a format; a run that exports nothing does without. */
+/** Imports the exporter of a format. */
 export function exporterOf(format: ExportFormat): Promise<Exporter> {
   return exporters[format]();
 }

@@ -8,9 +8,9 @@ import type { RunContext } from '../context.js';
 import { exporterOf, exportTitles, type ExportFormat } from './export-formats.js';
 
 /**
- * `ledgerlake export symlinks --ddl`: prints the statements that have Redshift Spectrum read the manifests.
+ * `ledgerlake export symlinks --ddl`: prints the statements by which Redshift Spectrum reads the manifests.
  *
- * @throws LedgerlakeError USAGE where there is no lake, or where it lies on a disk, which Redshift can't read
+ * @throws LedgerlakeError USAGE where there is no lake, or it is on a local disk, which Redshift can't read
  */
 export async function printRedshiftTables(
   { lake: location }: { readonly lake: string },
@@ -27,11 +27,11 @@ export async function printRedshiftTables(
 }
 
 /**
- * `ledgerlake export FORMAT`: writes what other engines read, over the same data files, and prints how much.
+ * `ledgerlake export FORMAT`: writes metadata for other engines over the same data files, and prints a summary.
  *
- * @throws LedgerlakeError USAGE where there is no lake, LAKE_CONFLICT while a run is at work that must be alone on it
+ * @throws LedgerlakeError USAGE where there is no lake, LAKE_CONFLICT while a run with an exclusive lease is active
  */
-export async function exportCommand(
+export async function runExport(
   { lake: location, format }: { readonly lake: string; readonly format: ExportFormat },
   { clock, print, printJson }: Pick<RunContext, 'clock' | 'print' | 'printJson'>,
 ): Promise<void> {

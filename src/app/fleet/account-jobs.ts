@@ -3,14 +3,14 @@ import type { SyncInTurns } from '../sync/synced-pipelines.js';
 import type { FleetKeys, RedisCommands } from './redis.js';
 import type { JobKind } from './turns.js';
 
-/** What an account is asked to do; a backfill has its range as the user gave it, ISO 8601, or null. */
+/** A job of an account; a backfill has its range as the user wrote it, ISO 8601, or null. */
 export type AccountJob =
   { readonly work: 'sync' } | { readonly work: 'backfill'; readonly from: string | null; readonly to: string | null };
 
-/** One that was asked for, and isn't done. */
+/** A job that isn't done. */
 export interface PendingJob {
   readonly job: AccountJob;
-  /** When it was asked for last. */
+  /** When it was last requested. */
   readonly requestedAt: number;
 }
 
@@ -19,28 +19,28 @@ const deleteIfSame =
 
 const order: Readonly<Record<JobKind, number>> = { sync: 0, backfill: 1 };
 
-/** What accounts are asked to do until it is done, whatever becomes of turns and workers in between. */
+/** Opens the jobs of accounts, which are kept in Redis until they are done, independently of turns and workers. */
 export function openAccountJobs(redis: RedisCommands, keys: FleetKeys) {
   return {
-    /** Adds a job; one that is there already is asked for again. `now`: milliseconds since 1970. */
+    /** Adds a job, or updates the time of an equal one. `now`: milliseconds since 1970. */
     add: async (account: string, job: AccountJob, now: number): Promise<void> => {
       await redis.hset(keys.jobs(account), JSON.stringify(job), String(now));
     },
-    /** What isn't done, in the order in which it is to be: syncs first, backfills in the order of asking. */
+    /** The pending jobs in the order of execution: syncs first, then backfills in the order of their requests. */
     of: async (account: string): Promise<readonly PendingJob[]> => {
       const fields = Object.entries(await redis.hgetall(keys.jobs(account)));
       return fields
         .map(([text, requestedAt]) => ({ job: readJob(text), requestedAt: Number(requestedAt) }))
         .toSorted((a, b) => order[a.job.work] - order[b.job.work] || a.requestedAt - b.requestedAt);
     },
-    /** It is done. One that was asked for again in the meantime stays. */
+    /** Removes a job that is done, unless it was requested again in the meantime. */
     remove: async (account: string, { job, requestedAt }: PendingJob): Promise<void> => {
       await redis.eval(deleteIfSame, 1, keys.jobs(account), JSON.stringify(job), String(requestedAt));
     },
   };
 }
 
-/** The protocol's number says that it was written here: anything else is a fault of this program. */
+/** Parses a job. The protocol's version ensures its form, so any other text is a bug. */
 function readJob(text: string): AccountJob {
   const value: unknown = JSON.parse(text);
   if (typeof value === 'object' && value !== null && 'work' in value) {
@@ -56,18 +56,18 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** An account's sync, over all the turns that it takes. */
+/** An account's sync, over all of its turns. */
 interface OpenSync extends SyncInTurns {
-  /** What it was begun for: one that was asked for in the meantime is another one. */
+  /** The job that started it; a request in the meantime is a new job. */
   readonly pending: PendingJob;
-  /** Nothing is left of it. */
+  /** Removes the state of the completed sync. */
   clear(): Promise<void>;
 }
 
-/** After that, what was read is out of date: a sync that isn't done by then begins anew. */
+/** The longest duration of a sync: after that its first slices are out of date, and it starts again. */
 const longestMs = dayMs;
 
-/** The sync of an account that was begun and isn't done; where there is none, one that begins now: milliseconds since 1970. */
+/** Continues the unfinished sync of an account, or starts one at `now`, milliseconds since 1970. */
 export async function openSync(
   redis: RedisCommands,
   keys: FleetKeys,
@@ -84,7 +84,7 @@ export async function openSync(
     await redis.del(key);
     await redis.hset(key, { began, asked: requestedAt });
   }
-  // With its beginning: a worker that was taken for dead may still report slices of an earlier sync, which isn't open any more.
+  // The key includes the start: a worker that was considered dead may still report slices of an earlier sync.
   const field = (pipeline: string, slice: string): string => `${began} ${pipeline} ${slice}`;
   return {
     began,

@@ -11,11 +11,11 @@ import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface EnqueueOptions extends FleetAddress {
   readonly action: 'all' | 'backfill' | 'sync' | 'nightly' | 'status' | 'retry';
-  /** Which accounts; empty: all. */
+  /** The accounts; empty: all. */
   readonly named: readonly string[];
-  /** Those that are configured. */
+  /** The configured accounts. */
   readonly accounts: readonly string[];
-  /** As given, ISO 8601. */
+  /** ISO 8601, as the user wrote it. */
   readonly from: string | undefined;
   readonly to: string | undefined;
   /** Undefined: no nightly syncs. */
@@ -24,8 +24,8 @@ export interface EnqueueOptions extends FleetAddress {
 }
 
 /**
- * `ledgerlake enqueue`: adds jobs of accounts, sets their nightly syncs, or prints the state of the fleet. False where its status
- * has dead letters.
+ * `ledgerlake enqueue`: adds jobs of accounts, schedules their nightly syncs, or prints the state of the fleet. Returns false where
+ * the state has dead letters.
  *
  * @throws LedgerlakeError USAGE for accounts that aren't configured, or as `openFleet`
  */
@@ -93,7 +93,7 @@ const columns: readonly ResultColumn[] = [
   { name: 'reason', kind: 'text' },
 ];
 
-/** Every account that the fleet knows of: those in its queue, and those that rest until their next nightly sync. */
+/** Prints the accounts in the queue, and those that are idle until their nightly sync. */
 async function writeStatus(
   fleet: Fleet,
   { named, format }: EnqueueOptions,
@@ -111,7 +111,7 @@ async function writeStatus(
     rows.push(rowOf(entry, jobs.map(({ job }) => job.work).join(', '), nights.get(entry.account)));
   }
   for (const account of resting.filter(isSelected)) {
-    rows.push([account, 'resting', null, 0, 0, null, iso(nights.get(account)), null, null]);
+    rows.push([account, 'resting', null, 0, 0, null, isoOrNull(nights.get(account)), null, null]);
   }
   await writeRows(output, format, columns, chunksOf(rows));
   const count = (state: string): number => rows.filter((row) => row[1] === state).length;
@@ -127,15 +127,15 @@ function rowOf(queued: QueuedAccount, jobs: string, night: number | undefined): 
   const { account, state, standing, at, progress, reason } = queued;
   const progressJson = state === 'active' && typeof progress === 'object' ? JSON.stringify(progress) : null;
   const served = Math.round(standing.servedMs / 1000);
-  return [account, state, jobs, served, standing.failures, iso(at), iso(night), progressJson, reason];
+  return [account, state, jobs, served, standing.failures, isoOrNull(at), isoOrNull(night), progressJson, reason];
 }
 
-function iso(ms: number | null | undefined): string | null {
+function isoOrNull(ms: number | null | undefined): string | null {
   return ms === null || ms === undefined ? null : isoInstant(ms);
 }
 
-function refuseUnknown(named: readonly string[], known: readonly string[], where = 'that is configured'): void {
+function refuseUnknown(named: readonly string[], known: readonly string[], qualifier = 'that is configured'): void {
   for (const name of named) {
-    if (!known.includes(name)) throw unknownName(`an account ${where}`, name, known);
+    if (!known.includes(name)) throw unknownName(`an account ${qualifier}`, name, known);
   }
 }

@@ -4,20 +4,20 @@ import { openAccountJobs, type AccountJob } from './account-jobs.js';
 import { connectRedis, fleetKeys, type FleetKeys, type RedisAddress, type RedisCommands } from './redis.js';
 import { openTurnQueue } from './turn-queue.js';
 
-/** Where a fleet is. */
+/** The address of a fleet. */
 export interface FleetAddress {
   readonly redis: RedisAddress;
-  /** Several fleets can share a Redis. */
+  /** The fleet's name: several fleets can share a Redis. */
   readonly fleet: string;
 }
 
 export type Fleet = Awaited<ReturnType<typeof openFleet>>;
 
 /**
- * Opens a fleet, or the place where one will be: accounts, what they are asked to do, and whose turn it is, in Redis.
+ * Opens a fleet in Redis: the jobs of its accounts, and the queue of their turns.
  *
- * @throws LedgerlakeError QUEUE_UNREACHABLE without Redis, QUEUE_UNFIT where it would lose jobs or holds another version's
- * fleet, USAGE for a name that isn't one
+ * @throws LedgerlakeError QUEUE_UNREACHABLE without Redis, QUEUE_UNFIT where Redis could lose jobs or has the fleet of another version,
+ * USAGE for an invalid name
  */
 export async function openFleet({ redis: address, fleet }: FleetAddress, emit: Emit) {
   const keys = fleetKeys(fleet);
@@ -29,12 +29,12 @@ export async function openFleet({ redis: address, fleet }: FleetAddress, emit: E
     const queue = await openTurnQueue(redis, keys);
     return {
       ...{ redis, keys, jobs, queue },
-      /** Adds a job of an account, which has it in the queue. `now`: milliseconds since 1970. */
+      /** Adds a job of an account, and adds the account to the queue. `now`: milliseconds since 1970. */
       enqueue: async (account: string, job: AccountJob, now: number): Promise<void> => {
         await jobs.add(account, job, now);
         await queue.wake(account, job.work, now);
       },
-      /** Adds an account that has jobs left to the queue, unless it is there. */
+      /** Adds an account with pending jobs to the queue, if it is missing. */
       wakeMissing: async (account: string, now: number): Promise<void> => {
         const [first] = await jobs.of(account);
         if (first !== undefined && !(await queue.has(account))) await queue.wake(account, first.job.work, now);
@@ -50,13 +50,13 @@ export async function openFleet({ redis: address, fleet }: FleetAddress, emit: E
   }
 }
 
-/** What workers leave for each other in Redis, and how they read it: another number where that changes. */
+/** The version of the data in Redis, which changes with its format. */
 export const protocol = 2;
 
 /**
- * Whether Redis can hold a fleet's queue; what people should know of it all the same, a sentence each.
+ * Checks that Redis is suitable for a queue, and returns warnings about its configuration.
  *
- * @throws LedgerlakeError QUEUE_UNFIT where it throws keys away when its memory is full: jobs would be lost without a word
+ * @throws LedgerlakeError QUEUE_UNFIT where it evicts keys when its memory is full, which would silently lose jobs
  */
 async function checkRedis(redis: RedisCommands, shown: string): Promise<readonly string[]> {
   const policy = fieldOf(await redis.info('memory'), 'maxmemory_policy');
@@ -77,9 +77,9 @@ async function checkRedis(redis: RedisCommands, shown: string): Promise<readonly
 }
 
 /**
- * Sees that all workers of a fleet speak of the same things.
+ * Checks that all workers of a fleet have the same protocol.
  *
- * @throws LedgerlakeError QUEUE_UNFIT where another version has set it up
+ * @throws LedgerlakeError QUEUE_UNFIT where a version with another protocol created the fleet
  */
 async function checkProtocol(redis: RedisCommands, { protocol: key }: FleetKeys, fleet: string): Promise<void> {
   await redis.set(key, String(protocol), 'NX');

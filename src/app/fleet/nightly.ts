@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
 
-/** The part of each day in which nightly syncs begin: milliseconds since midnight, UTC; the end may lie behind midnight. */
+/** The time of day in which nightly syncs start: milliseconds since midnight, UTC; it may extend past midnight. */
 export interface Night {
   readonly startMs: number;
   readonly lengthMs: number;
@@ -11,22 +11,22 @@ export interface Night {
 const minuteMs = 60_000;
 
 /**
- * When in the night an account's sync is due: whole seconds since midnight, UTC. It follows from the account's name, so
- * that syncs are spread evenly over the night, and none moves when accounts come and go.
+ * When an account's sync is due: whole seconds since midnight, UTC. It is computed from the account's name, so that syncs are spread
+ * evenly over the night, and don't move when other accounts are added or removed.
  */
 export function nightlySecond(account: string, { startMs, lengthMs }: Night): number {
   const share = createHash('sha256').update(account).digest().readUIntBE(0, 6) / 2 ** 48;
   return Math.floor(((startMs + Math.floor(share * lengthMs)) % dayMs) / 1000);
 }
 
-/** The same as a cron pattern with seconds: `17 42 3 * * *`. */
+/** The time of an account's sync as a cron pattern with seconds: `17 42 3 * * *`. */
 export function nightlyPattern(account: string, night: Night): string {
   const second = nightlySecond(account, night);
   return `${second % 60} ${Math.floor(second / 60) % 60} ${Math.floor(second / 3600)} * * *`;
 }
 
 /**
- * The night of `--sync-at`: `01:00-05:00`; undefined for `never`.
+ * Parses `--sync-at`: `01:00-05:00`; undefined for `never`.
  *
  * @throws LedgerlakeError USAGE for anything else
  */

@@ -5,11 +5,11 @@ import type { Emit } from '../../core/events/run-event.js';
 
 export type RedisClient = Client;
 
-/** Where a fleet's Redis is. */
+/** The address of a fleet's Redis. */
 export interface RedisAddress {
-  /** As given; it may hold a password. */
+  /** As the user gave it; it may contain a password. */
   readonly url: string;
-  /** The same for people: without user and password. */
+  /** The address for people, without user and password. */
   readonly shown: string;
 }
 
@@ -43,19 +43,19 @@ export function readRedisAddress(given: string | undefined, environment: Environ
   return { url, shown: `${parsed.protocol}//${parsed.host}${parsed.pathname}` };
 }
 
-/** The commands that a fleet needs beside its queue. */
+/** The Redis commands that a fleet uses beside its queue. */
 export type RedisCommands = Pick<Client, 'get' | 'set' | 'del' | 'hget' | 'hset' | 'hgetall' | 'eval' | 'info'>;
 
-/** How long the first connection may take. */
+/** Timeout of the first connection. */
 const connectMs = 10_000;
-/** The longest pause between two attempts to get a lost connection back. */
+/** The longest pause between two attempts to reconnect. */
 const longestPauseMs = 5000;
 
 /**
- * Connects to Redis. A connection that is lost later is made again for as long as it takes, and commands wait for it:
- * `queue-lost` and `queue-back` are emitted each time.
+ * Connects to Redis. A lost connection is retried without a limit, and commands wait for it: `queue-lost` and `queue-back` are emitted
+ * each time.
  *
- * @throws LedgerlakeError QUEUE_UNREACHABLE where the first connection doesn't come about, USAGE without the package
+ * @throws LedgerlakeError QUEUE_UNREACHABLE where the first connection fails, USAGE without the package
  */
 export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
   const { Redis } = await fleetPackage('ioredis', () => import('ioredis'));
@@ -65,7 +65,7 @@ export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
   const client = new Redis(url, {
     lazyConnect: true,
     connectTimeout: connectMs,
-    // As BullMQ asks for: commands wait until there is a connection again.
+    // Required by BullMQ: commands wait for the connection.
     maxRetriesPerRequest: null,
     retryStrategy: (times) => (isReady ? Math.min(times * 200, longestPauseMs) : null),
   });
@@ -102,16 +102,16 @@ export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
   };
 }
 
-/** Never a password: the server's words don't repeat what they were sent, and Node's have host and port at the most. */
+/** The reason of a connection failure. It has no password: the server doesn't repeat it, and Node reports host and port only. */
 function reasonOf(error: unknown): string {
   const text = error === undefined ? 'the connection was closed' : messageOf(error);
   return text === '' && error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : text;
 }
 
 /**
- * A package that only fleets need, and that may have been left out of an installation.
+ * Imports an optional package that only fleets need.
  *
- * @throws LedgerlakeError USAGE where it isn't there
+ * @throws LedgerlakeError USAGE where it isn't installed
  */
 export async function fleetPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
@@ -126,9 +126,9 @@ export async function fleetPackage<T>(name: string, load: () => Promise<T>): Pro
 }
 
 /**
- * Names of what a fleet keeps in Redis. One part in braces: on a cluster all of it is on one node.
+ * The keys of a fleet in Redis. The prefix in braces is a hash tag, which puts all keys on one node of a cluster.
  *
- * @throws LedgerlakeError USAGE for a name that isn't one
+ * @throws LedgerlakeError USAGE for an invalid name
  */
 export function fleetKeys(fleet: string) {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(fleet)) {
@@ -138,10 +138,10 @@ export function fleetKeys(fleet: string) {
   }
   const prefix = `{${fleet}}`;
   return {
-    /** Begins all others, those of the queue included. */
+    /** The prefix of all keys, including the queue's. */
     prefix,
     protocol: `${prefix}:protocol`,
-    /** Counts turns, and which one holds each account. */
+    /** The number of turns so far. */
     turns: `${prefix}:turn-count`,
     holders: `${prefix}:holders`,
     jobs: (account: string) => `${prefix}:asks:${account}`,

@@ -16,20 +16,20 @@ export interface TurnOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly emit: Emit;
-  /** Once it aborts nothing further is begun. */
+  /** Once it aborts, no slice is started. */
   readonly closing: AbortSignal;
-  /** Breaks off what is open. */
+  /** Once it aborts, open slices are aborted too. */
   readonly stop: AbortSignal;
-  /** Does what is asked for, on a store that `fenced` returns, or throws what ended it. */
+  /** Runs a job on a store that `fenced` returns. Throws the failure of the run. */
   readonly run: (job: AccountJob, fenced: (store: Store) => Store, context: TurnContext) => Promise<void>;
 }
 
-/** What a turn's run goes by. */
+/** The signals, the listener and the sync of a turn's run. */
 export interface TurnContext {
   readonly signal: AbortSignal;
   readonly closing: AbortSignal;
   readonly emit: Emit;
-  /** The sync that it is a part of; undefined for a backfill. */
+  /** The sync that the turn belongs to; undefined for a backfill. */
   readonly sync: SyncInTurns | undefined;
 }
 
@@ -37,8 +37,7 @@ export interface TurnContext {
 const watchMs = 5000;
 
 /**
- * Plays an account's turn: the first thing that it is asked to do, until it is done or the turn is over. `afterTurn` says what
- * follows.
+ * Runs an account's turn: its first job, until the job is done or the turn is over. `afterTurn` decides what follows.
  */
 export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): Promise<AfterTurn> {
   const { clock, emit, rules, random } = options;
@@ -74,8 +73,13 @@ export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): P
     await fleet.jobs.remove(account, sync?.pending ?? first);
   }
   const [next] = await fleet.jobs.of(account);
-  const what = next === undefined ? 'rest' : after.next;
-  emit({ event: 'turn-ended', ...ended, next: what, delaySeconds: after.next === 'again' ? after.delayMs / 1000 : 0 });
+  const outcome = next === undefined ? 'rest' : after.next;
+  emit({
+    event: 'turn-ended',
+    ...ended,
+    next: outcome,
+    delaySeconds: after.next === 'again' ? after.delayMs / 1000 : 0,
+  });
   if (next === undefined) return { next: 'rest' };
   if (after.next === 'dead') return { next: 'dead', reason: reason ?? '' };
   const dueAt = clock.now() + after.delayMs;
@@ -86,21 +90,18 @@ export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): P
 interface TurnOutcome {
   readonly end: Extract<RunEvent, { event: 'turn-ended' }>['end'];
   readonly reason: string | null;
-  readonly counts: ReturnType<typeof meterTurn>['counts'];
+  readonly counts: TurnCounts;
 }
 
+/** Runs the first job of a turn, and watches whether the turn is over. */
 async function runJob(
   turn: Turn,
   job: AccountJob,
   sync: SyncInTurns | undefined,
-  fence: FencingToken,
+  { lost, fenced }: FencingToken,
   fleet: Fleet,
-  { clock, emit, rules, ...options }: TurnOptions,
+  options: TurnOptions,
 ): Promise<TurnOutcome> {
-  const { account, standing, dueAt } = turn;
-  const began = clock.now();
-  const waitedMs = began - dueAt;
-  const { lost, fenced } = fence;
   const turnOver = new AbortController();
   const ended = new AbortController();
   const signal = AbortSignal.any([options.stop, turn.signal, lost]);
@@ -108,28 +109,12 @@ async function runJob(
   const meter = meterTurn(() => {
     if (meter.counts.slices === 1) void turn.committed().catch(() => undefined);
   });
-  const watch = async (): Promise<void> => {
-    for (;;) {
-      await clock.sleep(watchMs, ended.signal);
-      await turn.progress({ work: job.work, since: isoInstant(began), ...meter.counts });
-      const ranMs = clock.now() - began;
-      // One that ends before it has begun anything would never get anywhere.
-      const hasBegun = meter.counts.requests + meter.counts.pages > 0;
-      if (ranMs < turnLength(waitedMs, rules) || !hasBegun || turnOver.signal.aborted) continue;
-      const firstWaiting = await fleet.queue.firstWaiting(clock.now());
-      const isBackfill = job.work === 'backfill';
-      const hasUrgentJob = isBackfill && (await fleet.jobs.of(account)).some((other) => other.job.work === 'sync');
-      const running = { kind: job.work, standing, waitedMs, ranMs, firstWaiting, hasUrgentJob };
-      if (isTurnOver(running, clock.now(), rules)) {
-        turnOver.abort(new LedgerlakeError('STOPPED', 'another account has priority'));
-      }
-    }
-  };
-  // What it finds out makes a turn shorter, and nothing worse happens without.
-  const watching = watch().catch(() => undefined);
-  const emitted: Emit = (event) => {
+  const watched = { turn, job, counts: meter.counts, turnOver, ended: ended.signal };
+  // The watch only shortens a turn, so its failure is ignored.
+  const watching = watchTurn(watched, fleet, options).catch(() => undefined);
+  const emit: Emit = (event) => {
     meter.emit(event);
-    if (event.event === 'account-warned') emit(event);
+    if (event.event === 'account-warned') options.emit(event);
   };
   const outcome = (end: TurnEnd | 'lost', reason: string | null): TurnOutcome => ({
     end,
@@ -137,7 +122,7 @@ async function runJob(
     counts: meter.counts,
   });
   try {
-    await options.run(job, fenced, { signal, closing, emit: emitted, sync });
+    await options.run(job, fenced, { signal, closing, emit, sync });
     return outcome('done', null);
   } catch (error) {
     if (lost.aborted || turn.signal.aborted) return outcome('lost', messageOf(lost.reason ?? turn.signal.reason));
@@ -149,16 +134,51 @@ async function runJob(
   }
 }
 
-/** A turn's hold on its account. */
+interface WatchedTurn {
+  readonly turn: Turn;
+  readonly job: AccountJob;
+  readonly counts: Readonly<TurnCounts>;
+  /** Aborted once the turn is over. */
+  readonly turnOver: AbortController;
+  /** Aborts once the job has ended. */
+  readonly ended: AbortSignal;
+}
+
+/** Reports the progress of a turn at intervals, and aborts `turnOver` once another account has priority. Rejects at the end. */
+async function watchTurn(
+  { turn, job, counts, turnOver, ended }: WatchedTurn,
+  fleet: Fleet,
+  { clock, rules }: TurnOptions,
+): Promise<never> {
+  const { account, standing, dueAt } = turn;
+  const began = clock.now();
+  const waitedMs = began - dueAt;
+  for (;;) {
+    await clock.sleep(watchMs, ended);
+    await turn.progress({ work: job.work, since: isoInstant(began), ...counts });
+    const ranMs = clock.now() - began;
+    // A turn that ended before its first request would never get anywhere.
+    const hasBegun = counts.requests + counts.pages > 0;
+    if (ranMs < turnLength(waitedMs, rules) || !hasBegun || turnOver.signal.aborted) continue;
+    const firstWaiting = await fleet.queue.firstWaiting(clock.now());
+    const isBackfill = job.work === 'backfill';
+    const hasUrgentJob = isBackfill && (await fleet.jobs.of(account)).some((other) => other.job.work === 'sync');
+    const running = { kind: job.work, standing, waitedMs, ranMs, firstWaiting, hasUrgentJob };
+    if (isTurnOver(running, clock.now(), rules)) {
+      turnOver.abort(new LedgerlakeError('STOPPED', 'another account has priority'));
+    }
+  }
+}
+
+/** The fencing token of a turn for its account. */
 interface FencingToken {
-  /** Which turn of the fleet it is, from 1. */
+  /** The number of the turn in the fleet, from 1. */
   readonly turn: number;
   /** Aborts once a commit has found that another turn has the account. */
   readonly lost: AbortSignal;
   /**
-   * A store in which a file that only one of all writers can create, such as a commit, is created by who still holds the
-   * account. Between the look and the commit time goes by: what comes in between is the commit's own matter, which is
-   * conditional, and of windows that replace the same windows.
+   * Wraps a store so that conditional creates, such as commits, first check that the turn still has the account. A takeover between
+   * the check and the commit is harmless: the commit is conditional, and both turns replace the same windows.
    */
   readonly fenced: (store: Store) => Store;
 }
@@ -167,22 +187,22 @@ const takeoverScript =
   "local turn = redis.call('INCR', KEYS[1]) redis.call('HSET', KEYS[2], ARGV[1], turn .. '-' .. ARGV[2]) return turn";
 
 /**
- * Takes an account for a turn, and with that from every turn before. A worker that was thought to be dead and isn't finds
- * out with its next commit.
+ * Acquires an account for a turn, and revokes it from all earlier turns. A worker that was wrongly considered dead detects that with
+ * its next commit.
  */
 async function acquireAccount({ redis, keys }: Fleet, account: string): Promise<FencingToken> {
-  // A Redis that has lost its last second counts the same numbers once more: so none is a turn's whole name.
-  const name = randomBytes(8).toString('hex');
-  const turn = Number(await redis.eval(takeoverScript, 2, keys.turns, keys.holders, account, name));
+  // A Redis that has lost its last second repeats numbers, so a random suffix makes the token unique.
+  const suffix = randomBytes(8).toString('hex');
+  const turn = Number(await redis.eval(takeoverScript, 2, keys.turns, keys.holders, account, suffix));
   const lost = new AbortController();
   const check = async (): Promise<void> => {
     try {
       const holder = await redis.hget(keys.holders, account);
-      if (holder === `${turn}-${name}`) return;
+      if (holder === `${turn}-${suffix}`) return;
       const message = `another turn (${holder ?? 'none'}) has the account ${account}; this one commits nothing more`;
       throw new LedgerlakeError('STOPPED', message);
     } catch (error) {
-      // Also where the queue doesn't say: that is no failure of the account.
+      // An unreachable queue aborts the turn too, without a failure of the account.
       lost.abort(error);
       throw error;
     }
@@ -197,17 +217,17 @@ async function acquireAccount({ redis, keys }: Fleet, account: string): Promise<
   return { turn, lost: lost.signal, fenced };
 }
 
-/** What a turn has done so far, from the events of its run. */
+/** The progress of a turn, from the events of its run. */
 interface TurnCounts {
   slices: number;
   pages: number;
   requests: number;
   throttled: number;
-  /** What each pipeline has not begun yet, as it reported last. */
+  /** The remaining range of each pipeline, as it reported last. */
   readonly left: Record<string, string>;
 }
 
-/** Counts the events of a run; `committed` is called for each slice that is in the lake. */
+/** Counts the events of a run; `committed` is called for each committed slice. */
 function meterTurn(committed: () => void): { readonly counts: TurnCounts; readonly emit: Emit } {
   const counts: TurnCounts = { slices: 0, pages: 0, requests: 0, throttled: 0, left: {} };
   const counted: Handlers<void> = {
@@ -239,13 +259,13 @@ function meterTurn(committed: () => void): { readonly counts: TurnCounts; readon
 
 type Fault = Extract<TurnEnd, 'transient' | 'permanent'>;
 
-/** Whether what ended a turn may be gone later by itself, or stays until somebody mends it. */
+/** Whether a failure is transient, or permanent until somebody fixes its cause. */
 const faults: Readonly<Record<ErrorCode, Fault>> = {
   USAGE: 'permanent',
   MISSING_PARAMETER: 'permanent',
   UPSTREAM_UNREACHABLE: 'transient',
   UPSTREAM_STATUS: 'transient',
-  // Somebody is to look whether it can be right.
+  // Somebody must check whether the answer is right.
   UPSTREAM_EMPTY: 'permanent',
   UPSTREAM_ACCOUNT: 'permanent',
   UPSTREAM_BODY: 'transient',
@@ -254,7 +274,7 @@ const faults: Readonly<Record<ErrorCode, Fault>> = {
   SIGN_IN_UNREACHABLE: 'transient',
   BROKEN_LINE: 'permanent',
   JSON_SYNTAX: 'transient',
-  // A disk that is full, a store that can't be reached: others see to that.
+  // A full disk or an unreachable store affects all accounts, and is fixed independently of this one.
   LAKE_STORE: 'transient',
   LAKE_UNCLEAR: 'transient',
   LAKE_LOG: 'permanent',
@@ -272,7 +292,7 @@ const faults: Readonly<Record<ErrorCode, Fault>> = {
   STOPPED: 'transient',
 };
 
-/** What a turn ended of; a fault of this program counts as transient, and leads to the dead letters all the same in the end. */
+/** Classifies the failure of a turn. An unexpected error counts as transient, and leads to the dead letters after its retries. */
 export function turnFault(error: unknown): Fault {
   if (error instanceof ReadFailure && (error.kind === 'denied' || error.kind === 'mistake')) return 'permanent';
   return error instanceof LedgerlakeError ? faults[error.code] : 'transient';

@@ -1,39 +1,39 @@
-import type { Job, JobType, Queue, Worker } from 'bullmq';
+import type { DelayedError, Job, JobType, Queue, UnrecoverableError, Worker } from 'bullmq';
 import { fleetPackage, type FleetKeys, type RedisClient } from './redis.js';
 import { newcomer, turnPriority, type Standing, type JobKind } from './turns.js';
 
-/** What a job carries from one turn to the next. */
+/** The data of a job in the queue, which it keeps between turns. */
 interface TurnData {
   readonly account: string;
   readonly standing: Standing;
-  /** A turn is under way that has brought nothing yet: found so by the next one, its worker died. */
+  /** Whether a turn is active that has committed nothing; if the next turn finds it set, the worker has died. */
   readonly isOpen: boolean;
-  /** Before it the next turn doesn't begin: milliseconds since 1970. */
+  /** The earliest start of the next turn: milliseconds since 1970. */
   readonly dueAt: number;
 }
 
-/** An account's turn, in a worker's hands. */
+/** An active turn of an account. */
 export interface Turn {
   readonly account: string;
   readonly standing: Standing;
-  /** Since when it waited: milliseconds since 1970. */
+  /** When it began to wait: milliseconds since 1970. */
   readonly dueAt: number;
-  /** Whether the turn before this one ended with its worker's death, and had brought nothing. */
+  /** Whether the worker of the turn before died before it had committed anything. */
   readonly wasInterrupted: boolean;
-  /** Aborts where the queue takes this worker for dead. */
+  /** Aborts where the queue considers this worker dead. */
   readonly signal: AbortSignal;
-  /** Called once the turn has committed something. */
+  /** Notes that the turn has committed a slice. */
   committed(): Promise<void>;
   progress(value: object): Promise<void>;
 }
 
-/** What becomes of an account once its turn has ended. */
+/** The next state of an account after a turn. */
 export type AfterTurn =
-  /** It has nothing left to do, and leaves the queue. */
+  /** It has no jobs left, and leaves the queue. */
   | { readonly next: 'rest' }
   | { readonly next: 'again'; readonly dueAt: number; readonly priority: number; readonly standing: Standing }
   | { readonly next: 'dead'; readonly reason: string }
-  /** Another turn has the account: the queue is left as it is, but for a place that is still this turn's. */
+  /** Another turn has the account: only this turn's lock is released, if it still has it. */
   | { readonly next: 'lost' };
 
 /** An account in the queue. */
@@ -41,15 +41,15 @@ export interface QueuedAccount {
   readonly account: string;
   readonly state: 'waiting' | 'delayed' | 'active' | 'dead';
   readonly standing: Standing;
-  /** Why it is dead; null for any other. */
+  /** Why it is dead; null in other states. */
   readonly reason: string | null;
-  /** What an active one reported last. */
+  /** The last progress of an active turn. */
   readonly progress: unknown;
-  /** Since when it waits for its turn; when it died; when it comes again after a failure. Milliseconds since 1970. */
+  /** When it began to wait, when it became dead, or when it is retried: milliseconds since 1970. */
   readonly at: number | null;
 }
 
-/** What BullMQ calls the states of an account, in the order in which they are shown. */
+/** BullMQ's names of the states of an account, in the order of display. */
 const jobStates: Readonly<Record<QueuedAccount['state'], readonly JobType[]>> = {
   active: ['active'],
   waiting: ['waiting', 'prioritized'],
@@ -58,22 +58,22 @@ const jobStates: Readonly<Record<QueuedAccount['state'], readonly JobType[]>> = 
 };
 
 interface QueueWorkerOptions {
-  /** Turns at once. */
+  /** Maximum number of concurrent turns. */
   readonly concurrency: number;
-  /** How long a worker that isn't heard of keeps its accounts. */
+  /** How long a worker without a sign of life keeps its accounts. */
   readonly lockMs: number;
-  /** For people who look at the queue. */
+  /** Shown in the queue. */
   readonly name: string;
   readonly run: (turn: Turn) => Promise<AfterTurn>;
-  /** Told behind a turn after which an account rests, and has left the queue. */
+  /** Called after an account without jobs has left the queue. */
   readonly rested: (account: string) => Promise<void>;
-  /** An account's nightly sync is due. */
+  /** Called when an account's nightly sync is due. */
   readonly due: (account: string) => Promise<void>;
-  /** Something is wrong with the queue itself. */
+  /** Called for a failure of the queue itself. */
   readonly failed: (error: unknown) => void;
 }
 
-/** As long as a dead worker is no reason to give an account up: that is counted in its standing. */
+/** Disables BullMQ's limit on dead workers, which the standing of an account counts. */
 const mostStalls = 1_000_000;
 
 const idOf = (account: string): string => `account-${account}`;
@@ -83,15 +83,45 @@ const idOf = (account: string): string => `account-${account}`;
  *
  * @throws LedgerlakeError USAGE without the package
  */
-export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKeys) {
+export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKeys): Promise<TurnQueue> {
   const bull = await fleetPackage('bullmq', () => import('bullmq'));
-  const turns: Queue<TurnData> = new bull.Queue('turns', { connection, prefix });
-  const nights: Queue = new bull.Queue('nights', { connection, prefix });
-  // The connection itself reports them.
-  for (const queue of [turns, nights]) queue.on('error', () => undefined);
+  return new TurnQueue(
+    new bull.Queue('turns', { connection, prefix }),
+    new bull.Queue('nights', { connection, prefix }),
+  );
+}
 
-  const add = async (account: string, kind: JobKind, now: number): Promise<void> => {
-    await turns.add(
+/** A fleet's accounts with jobs, each once, and the schedules of their nightly syncs. */
+class TurnQueue {
+  readonly #turns: Queue<TurnData>;
+  readonly #nights: Queue;
+
+  constructor(turns: Queue<TurnData>, nights: Queue) {
+    this.#turns = turns;
+    this.#nights = nights;
+    // The connection reports its errors itself.
+    for (const queue of [turns, nights]) queue.on('error', () => undefined);
+  }
+
+  /**
+   * Adds an account to the queue for a job of this kind. An account in the queue moves forward where the kind has priority; one among
+   * the dead letters leaves them.
+   */
+  async wake(account: string, kind: JobKind, now: number): Promise<void> {
+    await this.#add(account, kind, now);
+    const job = await this.#turns.getJob(idOf(account));
+    if (job === undefined) return;
+    if (await job.isFailed()) {
+      await job.remove();
+      await this.#add(account, kind, now);
+      return;
+    }
+    const priority = turnPriority(kind, job.data.standing, now);
+    if (priority < job.priority && (await job.getState()) === 'prioritized') await job.changePriority({ priority });
+  }
+
+  async #add(account: string, kind: JobKind, now: number): Promise<void> {
+    await this.#turns.add(
       'turn',
       { account, standing: newcomer, isOpen: false, dueAt: now },
       {
@@ -99,94 +129,85 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
         priority: turnPriority(kind, newcomer, now),
         removeOnComplete: true,
         removeOnFail: false,
-        // Nothing is tried again but as `afterTurn` says.
+        // Retries are decided by `afterTurn`.
         attempts: 1,
       },
     );
-  };
-  return {
-    /**
-     * Adds an account to the queue, for a job of this kind. One that is there already moves forward where the kind goes
-     * first; one among the dead letters leaves them.
-     */
-    wake: async (account: string, kind: JobKind, now: number): Promise<void> => {
-      await add(account, kind, now);
-      const job = await turns.getJob(idOf(account));
-      if (job === undefined) return;
-      if (await job.isFailed()) {
-        await job.remove();
-        await add(account, kind, now);
-        return;
-      }
-      const priority = turnPriority(kind, job.data.standing, now);
-      if (priority < job.priority && (await job.getState()) === 'prioritized') await job.changePriority({ priority });
-    },
-    /** Whether an account is in the queue, also among the dead letters. */
-    has: async (account: string) => (await turns.getJob(idOf(account))) !== undefined,
-    /** The lowest priority of those that could have their turn at once; undefined: nobody waits. */
-    firstWaiting: async (now: number): Promise<number | undefined> => {
-      const [stalled, [first], delayed] = await Promise.all([
-        turns.getWaitingCount(),
-        turns.getPrioritized(0, 0),
-        turns.getDelayed(0, 9),
-      ]);
-      // What a dead worker has left goes before all others.
-      if (stalled > 0) return 1;
-      const due = delayed.filter(({ data }) => data.dueAt <= now);
-      const priorities = [...(first === undefined ? [] : [first]), ...due].map(({ priority }) => priority);
-      return priorities.length === 0 ? undefined : Math.min(...priorities);
-    },
-    /** How many accounts are in it, by state. */
-    counts: async () => {
-      const counts = await turns.getJobCounts(...Object.values(jobStates).flat());
-      const total = (state: QueuedAccount['state']) =>
-        jobStates[state].reduce((sum, jobState) => sum + (counts[jobState] ?? 0), 0);
-      return { waiting: total('waiting'), active: total('active'), delayed: total('delayed'), dead: total('dead') };
-    },
-    /** Every account in it. */
-    accounts: async (now: number): Promise<readonly QueuedAccount[]> => {
-      const all = new Map<string, QueuedAccount>();
-      // As accounts go round, and the first state once more: one that moves on in the meantime is seen all the same.
-      for (const state of ['delayed', 'waiting', 'active', 'delayed', 'dead'] as const) {
-        for (const job of await turns.getJobs([...jobStates[state]]))
-          all.set(job.data.account, queued(job, state, now));
-      }
-      const order = Object.keys(jobStates);
-      return [...all.values()].toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
-    },
-    /** When each account's nightly sync is due next, by account: milliseconds since 1970. */
-    nights: async (): Promise<ReadonlyMap<string, number>> => {
-      const found = await nights.getJobSchedulers(0, -1);
-      return new Map(found.map(({ key, next }) => [key.replace(/^account-/, ''), next ?? 0]));
-    },
-    /** Has an account synced by a cron pattern, in UTC; undefined: not any more. */
-    setNight: async (account: string, pattern: string | undefined): Promise<void> => {
-      if (pattern === undefined) {
-        await nights.removeJobScheduler(idOf(account));
-        return;
-      }
-      const backoff = { type: 'exponential', delay: 1000 };
-      const opts = { removeOnComplete: true, removeOnFail: true, attempts: 5, backoff };
-      await nights.upsertJobScheduler(idOf(account), { pattern, tz: 'UTC' }, { name: 'sync', data: { account }, opts });
-    },
-    close: async (): Promise<void> => {
-      await Promise.all([turns.close(), nights.close()]);
-    },
-  };
+  }
+
+  /** Whether an account is in the queue, also among the dead letters. */
+  async has(account: string): Promise<boolean> {
+    return (await this.#turns.getJob(idOf(account))) !== undefined;
+  }
+
+  /** The lowest priority of the turns that could start now; undefined where none waits. */
+  async firstWaiting(now: number): Promise<number | undefined> {
+    const [stalled, [first], delayed] = await Promise.all([
+      this.#turns.getWaitingCount(),
+      this.#turns.getPrioritized(0, 0),
+      this.#turns.getDelayed(0, 9),
+    ]);
+    // Turns of a dead worker precede all others.
+    if (stalled > 0) return 1;
+    const due = delayed.filter(({ data }) => data.dueAt <= now);
+    const priorities = [...(first === undefined ? [] : [first]), ...due].map(({ priority }) => priority);
+    return priorities.length === 0 ? undefined : Math.min(...priorities);
+  }
+
+  /** The number of accounts in the queue, by state. */
+  async counts(): Promise<Record<QueuedAccount['state'], number>> {
+    const counts = await this.#turns.getJobCounts(...Object.values(jobStates).flat());
+    const total = (state: QueuedAccount['state']) =>
+      jobStates[state].reduce((sum, jobState) => sum + (counts[jobState] ?? 0), 0);
+    return { waiting: total('waiting'), active: total('active'), delayed: total('delayed'), dead: total('dead') };
+  }
+
+  /** All accounts in the queue. */
+  async accounts(now: number): Promise<readonly QueuedAccount[]> {
+    const all = new Map<string, QueuedAccount>();
+    // In the order of an account's cycle, and the first state twice, so that an account that moves on meanwhile is not missed.
+    for (const state of ['delayed', 'waiting', 'active', 'delayed', 'dead'] as const) {
+      for (const job of await this.#turns.getJobs([...jobStates[state]]))
+        all.set(job.data.account, queuedAccount(job, state, now));
+    }
+    const order = Object.keys(jobStates);
+    return [...all.values()].toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
+  }
+
+  /** When the next nightly sync is due, by account: milliseconds since 1970. */
+  async nights(): Promise<ReadonlyMap<string, number>> {
+    const found = await this.#nights.getJobSchedulers(0, -1);
+    return new Map(found.map(({ key, next }) => [key.replace(/^account-/, ''), next ?? 0]));
+  }
+
+  /** Schedules an account's nightly sync by a cron pattern, in UTC; undefined removes the schedule. */
+  async setNight(account: string, pattern: string | undefined): Promise<void> {
+    if (pattern === undefined) {
+      await this.#nights.removeJobScheduler(idOf(account));
+      return;
+    }
+    const backoff = { type: 'exponential', delay: 1000 };
+    const opts = { removeOnComplete: true, removeOnFail: true, attempts: 5, backoff };
+    const schedule = { pattern, tz: 'UTC' };
+    await this.#nights.upsertJobScheduler(idOf(account), schedule, { name: 'sync', data: { account }, opts });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#turns.close(), this.#nights.close()]);
+  }
 }
 
-function queued(job: Job<TurnData>, state: QueuedAccount['state'], now: number): QueuedAccount {
+function queuedAccount(job: Job<TurnData>, state: QueuedAccount['state'], now: number): QueuedAccount {
   const { account, standing, dueAt } = job.data;
   const reason = state === 'dead' ? job.failedReason : null;
   const at = state === 'dead' ? (job.finishedOn ?? null) : dueAt;
-  // The queue keeps one whose turn was over where it keeps those that have failed, until somebody looks for work.
+  // BullMQ keeps an account whose turn was over among the delayed ones until a worker asks for a job.
   const isWaiting = state === 'delayed' && dueAt <= now;
   return { account, state: isWaiting ? 'waiting' : state, standing, reason, progress: job.progress, at };
 }
 
 /**
- * Takes turns out of the queue and plays them, several at once. `drain` takes nothing new any more, and resolves once the
- * turns under way have ended.
+ * Runs turns from the queue, several at once. `drain` stops taking new turns, and resolves once the active ones have ended.
  */
 export async function startQueueWorker(
   connection: RedisClient,
@@ -195,28 +216,8 @@ export async function startQueueWorker(
 ): Promise<{ readonly drain: () => Promise<void> }> {
   const bull = await fleetPackage('bullmq', () => import('bullmq'));
   const play = async (job: Job<TurnData>, token?: string, signal?: AbortSignal): Promise<void> => {
-    const { account, standing, isOpen, dueAt } = job.data;
-    await job.updateData({ ...job.data, isOpen: true });
-    const after = await run({
-      ...{ account, standing, dueAt, wasInterrupted: isOpen },
-      signal: signal ?? new AbortController().signal,
-      committed: () => job.updateData({ ...job.data, isOpen: false }),
-      progress: (value) => job.updateProgress(value),
-    });
-    if (after.next === 'rest') return;
-    if (after.next === 'lost') {
-      // Only the worker with the lock can do that: any other gets an error, which is reported and has no other effect.
-      await job.moveToDelayed(Date.now(), token);
-      throw new bull.DelayedError();
-    }
-    if (after.next === 'dead') {
-      await job.updateData({ account, standing: newcomer, isOpen: false, dueAt });
-      throw new bull.UnrecoverableError(after.reason);
-    }
-    await job.updateData({ account, standing: after.standing, isOpen: false, dueAt: after.dueAt });
-    await job.changePriority({ priority: after.priority });
-    await job.moveToDelayed(after.dueAt, token);
-    throw new bull.DelayedError();
+    const after = await playTurn(job, signal, run);
+    await requeue(job, after, token, bull);
   };
   const shared = { connection, prefix, name };
   const lock = { lockDuration: lockMs, stalledInterval: lockMs, maxStalledCount: mostStalls };
@@ -240,4 +241,44 @@ export async function startQueueWorker(
       await Promise.all([worker.close(), nights.close()]);
     },
   };
+}
+
+/** Marks the turn of a job as active, and runs it. */
+async function playTurn(
+  job: Job<TurnData>,
+  signal: AbortSignal | undefined,
+  run: QueueWorkerOptions['run'],
+): Promise<AfterTurn> {
+  const { account, standing, isOpen, dueAt } = job.data;
+  await job.updateData({ ...job.data, isOpen: true });
+  return run({
+    ...{ account, standing, dueAt, wasInterrupted: isOpen },
+    signal: signal ?? new AbortController().signal,
+    committed: () => job.updateData({ ...job.data, isOpen: false }),
+    progress: (value) => job.updateProgress(value),
+  });
+}
+
+/** Moves a job to its next state. Throws the errors by which BullMQ distinguishes delayed and dead jobs from completed ones. */
+async function requeue(
+  job: Job<TurnData>,
+  after: AfterTurn,
+  token: string | undefined,
+  bull: { readonly DelayedError: typeof DelayedError; readonly UnrecoverableError: typeof UnrecoverableError },
+): Promise<void> {
+  const { account, dueAt } = job.data;
+  if (after.next === 'rest') return;
+  if (after.next === 'lost') {
+    // Fails for a worker without the lock; the failure is reported and has no other effect.
+    await job.moveToDelayed(Date.now(), token);
+    throw new bull.DelayedError();
+  }
+  if (after.next === 'dead') {
+    await job.updateData({ account, standing: newcomer, isOpen: false, dueAt });
+    throw new bull.UnrecoverableError(after.reason);
+  }
+  await job.updateData({ account, standing: after.standing, isOpen: false, dueAt: after.dueAt });
+  await job.changePriority({ priority: after.priority });
+  await job.moveToDelayed(after.dueAt, token);
+  throw new bull.DelayedError();
 }

@@ -1,41 +1,40 @@
 import { type RetryRule, backOff } from '../../engine/retry/retry-policy.js';
 
 /**
- * When whose turn it is. Pure functions of what the queue knows: the worker and the simulation of a fleet go by the same
- * ones. All durations are milliseconds, all instants milliseconds since 1970.
+ * The order and length of turns, as pure functions of the queue's state, which the worker and the simulation of a fleet share. All
+ * durations are milliseconds, all instants milliseconds since 1970.
  *
- * A _turn_ is a stretch of work on one account: at any time an account is in one worker's hands at most, and its work is
- * done in as many turns as it takes.
+ * A _turn_ is a time slice of one account's jobs. An account has one worker at a time, and its jobs take as many turns as they need.
  */
 
-/** What an account's turn is for. A sync keeps the lake current, a backfill may take days. */
+/** The kind of a job. A sync keeps the lake current, a backfill may take days. */
 export type JobKind = 'sync' | 'backfill';
 
-/** What the queue keeps of an account between its turns. */
+/** The state of an account between its turns. */
 export interface Standing {
-  /** How long it was worked on since it last had nothing to do. */
+  /** Total duration of its turns since it entered the queue. */
   readonly servedMs: number;
-  /** Turns in a row that failed and brought nothing. */
+  /** Consecutive failed turns without a commit. */
   readonly failures: number;
 }
 
-/** Of an account that had nothing to do. */
+/** The standing of an account that enters the queue. */
 export const newcomer: Standing = { servedMs: 0, failures: 0 };
 
 export interface TurnRules {
-  /** How long a turn goes on at least while somebody else waits who is to go first. */
+  /** Minimum length of a turn while an account with priority waits. */
   readonly turnMs: number;
   /**
-   * The part of what an account has waited for its turn that the turn goes on in any case, and how long that gets: so it
-   * has its part of a place that is never free, however short turns are.
+   * Share of an account's waiting time that its turn lasts at least, up to `longestShareMs`: it bounds the overhead of short turns in
+   * a busy fleet.
    */
   readonly shareOfWait: number;
   readonly longestShareMs: number;
-  /** How far a sync goes ahead of a backfill that was asked for at the same instant. */
+  /** How much later a backfill counts as requested than a sync. */
   readonly headStartMs: number;
-  /** How far an account falls back at most for having been worked on already: the bound of what it waits for others. */
+  /** The maximum by which `servedMs` delays an account: it bounds the waiting time. */
   readonly longestHandicapMs: number;
-  /** Failed turns in a row after which the account goes to the dead letters. */
+  /** Consecutive failed turns after which the account goes to the dead letters. */
   readonly maxFailures: number;
   /** The pauses between failed turns. */
   readonly pauses: Pick<RetryRule, 'firstPauseMs' | 'longestPauseMs'>;
@@ -45,36 +44,35 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 export const turnRules: TurnRules = {
-  // A rested bucket is spent within seconds; after that a place is held for a request every two. Buckets of those who wait
-  // fill meanwhile, so that what a change of turns costs is a second or two of the place (docs/scale.md).
+  // A full token bucket is spent within seconds; after that a turn sends a request every two seconds. The buckets of waiting
+  // accounts fill meanwhile, so that a change of turns costs a second or two (docs/scale.md).
   turnMs: minute,
-  // Ten minutes for who has waited four hours.
+  // Ten minutes after a wait of four hours.
   shareOfWait: 1 / 24,
   longestShareMs: 10 * minute,
   headStartMs: 4 * hour,
   longestHandicapMs: 4 * hour,
-  // With these pauses about nine hours, so that an outage of a night leaves no dead letters behind.
+  // About nine hours with these pauses, so that an outage of a night leaves no dead letters.
   maxFailures: 16,
   pauses: { firstPauseMs: minute, longestPauseMs: 2 * hour },
 };
 
-/** Priorities are whole numbers from 1 to this, and the lowest goes first: as far as BullMQ tells them apart. */
+/** The greatest priority of BullMQ. Priorities are integers from 1, and the lowest goes first. */
 export const lastPriority = 2 ** 21;
 
 /**
- * A priority counts instants in minutes: with a coarser unit a turn of a minute would put nobody behind. There are
- * enough of them for four years, then they are counted from 1 again (next on 23 October 2029). Who waits at that instant is
- * behind all that ask then, until a place is free or its nightly sync gives it another priority.
+ * The resolution of priorities: with a coarser one, a turn of a minute would not change an account's priority. The numbers last for
+ * four years and then start from 1 (next on 23 October 2029). Accounts that wait at that instant are behind all later ones, until a
+ * worker is free or their nightly sync changes the priority.
  */
 const grainMs = minute;
 
 /**
- * The priority of an account's next turn, to be given to it when it asks and kept while it waits: the lowest goes first,
- * and among equal ones who asked first.
+ * The priority of an account's next turn, which it keeps while it waits. The lowest goes first, and among equal ones the one that was
+ * requested first.
  *
- * Who was worked on least goes first: a turn counts as asked for as much later as the account was worked on already. That
- * has a bound, and time goes by for all, so that the largest account's turn comes as well: behind it go all that ask more
- * than `longestHandicapMs` (a backfill: `headStartMs` more) later than it did.
+ * The least served account goes first: a turn counts as requested later by the time that the account has been served, up to
+ * `longestHandicapMs` (`headStartMs` more for a backfill). The bound guarantees that the largest account gets its turn.
  *
  * @param requestedAt when the account began to wait for this turn
  */
@@ -88,28 +86,28 @@ export function turnPriority(
   return 1 + (Math.floor((requestedAt + handicap) / grainMs) % lastPriority);
 }
 
-/** How long a turn goes on at least that an account has waited for so long. */
+/** The minimum length of a turn after a wait. */
 export function turnLength(waitedMs: number, { turnMs, shareOfWait, longestShareMs }: TurnRules = turnRules): number {
   return Math.max(turnMs, Math.min(waitedMs * shareOfWait, longestShareMs));
 }
 
-/** A turn under way. */
+/** An active turn. */
 export interface RunningTurn {
   readonly kind: JobKind;
-  /** As it was when the turn began. */
+  /** The standing at the start of the turn. */
   readonly standing: Standing;
   /** How long the account had waited for it. */
   readonly waitedMs: number;
   readonly ranMs: number;
-  /** The lowest priority of those that could begin at once if a place were free; undefined: nobody waits. */
+  /** The lowest priority of the turns that could start now; undefined where none waits. */
   readonly firstWaiting: number | undefined;
-  /** Whether the account itself has been asked for work that goes first: a sync, while this is a backfill. */
+  /** Whether the account itself has a job with priority: a sync, while this is a backfill. */
   readonly hasUrgentJob: boolean;
 }
 
 /**
- * Whether a turn is to end: it has lasted long enough, and the place is needed for somebody who would go first.
- * Otherwise it goes on, since to begin again costs time. To be asked every few seconds.
+ * Whether a turn is to end: it has its minimum length, and a job with priority waits. Otherwise it continues, because a restart costs
+ * time. Called every few seconds.
  */
 export function isTurnOver(turn: RunningTurn, now: number, rules: TurnRules = turnRules): boolean {
   const { kind, standing, waitedMs, ranMs, firstWaiting, hasUrgentJob } = turn;
@@ -122,27 +120,27 @@ export function isTurnOver(turn: RunningTurn, now: number, rules: TurnRules = tu
 /**
  * How a turn ended:
  *
- * - `done`: nothing of its work is left
- * - `over`: in good order with work left, because its time was up or the worker is to end
- * - `transient`: of a fault that may be gone later
- * - `permanent`: of something that stays until somebody mends it, such as access that is denied
+ * - `done`: its job is complete
+ * - `over`: the job continues in another turn, because the time was up or the worker stops
+ * - `transient`: it failed, and a retry may succeed
+ * - `permanent`: it failed, and fails until somebody fixes the cause, such as denied access
  */
 export type TurnEnd = 'done' | 'over' | 'transient' | 'permanent';
 
-/** What comes after a turn, for work of the account that is left. */
+/** What follows a turn, if the account has jobs left. */
 export type Next =
   /** Another turn, no earlier than `delayMs` from now. */
   | { readonly next: 'again'; readonly delayMs: number; readonly standing: Standing }
-  /** The dead letters, until somebody asks for the account again. */
+  /** The dead letters, until another job or a retry is requested. */
   | { readonly next: 'dead'; readonly standing: Standing };
 
 /**
- * What comes after a turn. The priority of the next one is `turnPriority` with this standing, asked for once the delay is
- * over. An account that has nothing left to do leaves the queue, and is a newcomer the next time.
+ * What follows a turn. The priority of the next turn is `turnPriority` with this standing, requested once the delay is over. An
+ * account without jobs leaves the queue, and enters it with the standing `newcomer`.
  *
- * @param ranMs how long the turn lasted
- * @param hasCommitted whether something came into the lake: then failures before it don't count any more
- * @param random from 0 to 1, for pauses that don't all end together
+ * @param ranMs the duration of the turn
+ * @param hasCommitted whether the turn committed a slice, which resets the count of failures
+ * @param random from 0 to 1, for jitter
  */
 export function afterTurn(
   before: Standing,

@@ -16,35 +16,35 @@ import { type RunContext, untilAborted } from '../context.js';
 import type { LoadOptions } from '../load/load.js';
 import { sync } from '../load/sync.js';
 
-/** What the runs of an account go by. */
-export type AccountSettings = Settings & Omit<LoadOptions, 'store' | 'pipelines' | 'orders'>;
+/** The settings and load options of an account's runs. */
+export type AccountRunSettings = Settings & Omit<LoadOptions, 'store' | 'pipelines' | 'orders'>;
 
 export interface WorkerOptions extends FleetAddress {
-  /** Turns at once. */
+  /** Maximum number of concurrent turns. */
   readonly concurrency: number;
-  /** How long a turn goes on while others wait. */
+  /** How long a turn lasts while others wait. */
   readonly turnMs: number;
-  /** How long turns under way may take to end once the worker is to stop. */
+  /** How long active turns may take to end once the worker stops. */
   readonly graceMs: number;
-  /** How long a worker that isn't heard of keeps its accounts. */
+  /** How long a worker without a sign of life keeps its accounts. */
   readonly lockMs: number;
-  /** For people who look at the queue. */
+  /** Shown in the queue. */
   readonly name: string;
-  /** The accounts that are configured now. */
+  /** Reads the configured accounts. */
   readonly accounts: () => Promise<readonly string[]>;
-  /** The settings of one of them as they are now. Throws USAGE for what is wrong in them. */
-  readonly settingsOf: (account: string) => Promise<AccountSettings>;
+  /** Reads the settings of an account. Throws LedgerlakeError USAGE for invalid settings. */
+  readonly settingsOf: (account: string) => Promise<AccountRunSettings>;
 }
 
-/** How often the queue is counted. */
+/** Interval of counting the queue. */
 const countMs = 15_000;
 
-/** Of the grace, what is kept for breaking turns off and giving them back. */
+/** Share of the grace period that is reserved for aborting turns and returning them to the queue. */
 const breakOffShare = 0.2;
 
 /**
- * `ledgerlake worker`: plays turns of a fleet's accounts, several at once, until the signal aborts. Then it takes no new one, and
- * those under way end in good order, or at once when the grace is over. What is left of them goes back to the queue.
+ * `ledgerlake worker`: runs turns of a fleet's accounts, several at once, until the signal aborts. Then it takes no new turns; active
+ * turns complete their slices, and are aborted when the grace period is over. Their accounts return to the queue.
  *
  * @throws LedgerlakeError as `openFleet`
  */
@@ -66,7 +66,7 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
             closing: closing.signal,
             stop: stop.signal,
             run: async (job, fenced, running) => {
-              if (!(await accounts()).includes(turn.account)) throw removed(turn.account);
+              if (!(await accounts()).includes(turn.account)) throw removedFailure(turn.account);
               await runOnce(job, await options.settingsOf(turn.account), { fleet, fenced, ...running, clock });
             },
           });
@@ -107,7 +107,7 @@ async function countedUntilAborted(
 ): Promise<void> {
   const aborted = untilAborted(signal);
   while (!signal.aborted) {
-    // Without Redis it waits for it, and must not keep the worker from its end.
+    // The count waits for a lost Redis, which must not delay the end of the worker.
     const count = fleet.queue.counts().then(
       (counts) => {
         emit({ event: 'queue-counted', ...counts });
@@ -119,7 +119,7 @@ async function countedUntilAborted(
   }
 }
 
-function removed(account: string): Error {
+function removedFailure(account: string): Error {
   return usageError(
     `expected the account ${account} in the configuration, got none; configure it again and run ` +
       `\`ledgerlake enqueue retry ${account}\`, what was loaded stays`,
@@ -133,10 +133,10 @@ interface TurnRun extends TurnContext {
   readonly clock: RunContext['clock'];
 }
 
-/** One run of an account: the turn reports its summary, and its warnings name the account. */
+/** Runs a job of an account. The turn reports the summary; warnings have the account. */
 async function runOnce(
   job: AccountJob,
-  settings: AccountSettings,
+  settings: AccountRunSettings,
   { fleet, fenced, clock, signal, closing, emit, sync: inTurns }: TurnRun,
 ): Promise<void> {
   const account = settings.account ?? '';
@@ -183,7 +183,7 @@ async function runOnce(
   await backfill({ ...options, ...range, refresh: false }, context);
 }
 
-/** The states of an account's buckets in Redis: they go over to whichever worker has its next turn. */
+/** Opens the levels of an account's quota in Redis, for the worker of its next turn. */
 async function openSharedQuota(
   redis: RedisCommands,
   keys: FleetKeys,

@@ -1,7 +1,7 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import { futureEndText, readRange, type RangeOptions } from '../configuration/range.js';
+import { futureEndText, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { provisionalSummary } from '../provisional-summary.js';
 import { nextSteps, emptyRunWarning, summaryObject, summaryText } from './run-summary.js';
 import type { RunContext } from '../context.js';
@@ -24,7 +24,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
   const { refresh } = options;
   const job = readJob(options);
   const now = clock.now();
-  const range = readRange({ ...options, marginMinutes: job.marginMinutes }, now);
+  const range = readDateRange({ ...options, marginMinutes: job.marginMinutes }, now);
   const note = futureEndText(options, range, now);
   if (note !== undefined) emit({ event: 'message', message: note });
   const { account } = job;

@@ -12,7 +12,7 @@ import { rowsIn } from '../../lake/files/local-parquet.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { connectCustom } from '../../sources/custom/custom-api.js';
 import { customPipeline, windowDays, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
-import { readRange, type RangeOptions } from '../configuration/range.js';
+import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { readJob, type JobOptions } from './load-job.js';
 import { customAddress, type CustomLocation } from './connections.js';
@@ -48,7 +48,7 @@ export async function firstPages(
   emit: Emit,
 ): Promise<readonly FirstPage[]> {
   const { account, custom, marginMinutes } = readJob(options);
-  const range = readRange({ ...options, marginMinutes }, clock.now());
+  const range = readDateRange({ ...options, marginMinutes }, clock.now());
   const pages: FirstPage[] = [];
   await withWorkspace(defaultLimits, { localPath: () => undefined }, async (workspace) => {
     for (const pipeline of custom) {

@@ -27,7 +27,7 @@ import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from '../sync/freshness.js';
 import { leftOutDays, leftOutText } from '../query/left-out-days.js';
-import { isLoaded, unfinishedRanges } from '../verify/checks/unfinished-ranges.js';
+import { areRangesLoaded, unfinishedRanges } from '../verify/checks/unfinished-ranges.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
 import { connectPipelines, customAddress, noConnection, openUpstream, type UpstreamOptions } from './connections.js';
 import type { LoadJob, JobOptions } from './load-job.js';
@@ -258,8 +258,8 @@ function emitEnd(lake: Lake, { account, failure, seconds }: RunReport, emit: Emi
 /** Removes the notes of requested ranges that are loaded by now. */
 async function removeLoadedNotes(lake: Lake, account: string, emit: Emit): Promise<void> {
   try {
-    for (const note of await readRequestedRanges(lake.store, account, () => undefined)) {
-      if (isLoaded(lake, note)) await lake.store.remove(note.path);
+    for (const note of await readAskedRanges(lake.store, account, () => undefined)) {
+      if (areRangesLoaded(lake, note)) await lake.store.remove(note.path);
     }
   } catch (error) {
     emit({ event: 'note-not-written', note: 'asked', reason: messageOf(error) });

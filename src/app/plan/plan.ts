@@ -12,7 +12,7 @@ import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import { readRange, type RangeOptions } from '../configuration/range.js';
+import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { emitDamagedCheckpoints, type ReadingContext } from '../context.js';
 import { plainLog } from '../../observe/log/plain-log.js';
@@ -58,7 +58,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const emit = plainLog(context.log);
   const loadJob = readJob(options);
   const { account, pipelines, custom, isCustomOnly, orders, marginMinutes } = loadJob;
-  const range = readRange({ ...options, marginMinutes }, clock.now());
+  const range = readDateRange({ ...options, marginMinutes }, clock.now());
   const lake = await openPlannedLake(options, loadJob, clock);
   emitDamagedCheckpoints(lake, emit);
   refuseMixing(account, lake.accounts(), options.lake);

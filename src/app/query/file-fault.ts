@@ -7,7 +7,7 @@ import { damageOf } from '../../lake/files/checked-file.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { commandIn, type CommandScope } from '../command-text.js';
-import { mendingCommand } from '../verify/mending.js';
+import { repairCommand } from '../verify/repair-command.js';
 
 interface LakeFile {
   readonly table: DeltaTable;
@@ -52,7 +52,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
     ...({ check: 'file-bytes', kind: 'lake', table: file.table.schema.name, file: path, problem: fault } as const),
     slice: others.length === 0 ? first : '',
   };
-  const mend = mendingCommand(problem, {
+  const mend = repairCommand(problem, {
     lake,
     location: scope.lake,
     config: scope.config,

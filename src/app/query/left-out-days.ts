@@ -4,7 +4,7 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { loadingCommand, spansText } from '../command-text.js';
-import { byDate, byTransaction, type MainTable } from '../verify/checks/main-tables.js';
+import { byDate, byTransaction, type PipelineTable } from '../verify/checks/main-tables.js';
 
 /**
  * Windows that are in no figure of an account: v0 is loaded for them and transactions, which count from their first day
@@ -50,7 +50,7 @@ export function transactionsSince(lake: Lake, account: string): number {
 }
 
 /** The windows that an account has loaded or imported in a main table, in order. */
-export function storedWindows(lake: Lake, { pipeline, table }: MainTable, account: string): Window[] {
+export function storedWindows(lake: Lake, { pipeline, table }: PipelineTable, account: string): Window[] {
   const { snapshot } = lake.table(table);
   return joined([...loadedWindows(lake, pipeline, table, account), ...importedWindows(snapshot, pipeline, account)]);
 }

@@ -4,12 +4,19 @@ import { formatCount } from '../../core/text/amounts.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { shortIsoInstant, loadingCommand, spansText } from '../command-text.js';
 import { comparedText, comparedWindows, type ComparedDays } from '../verify/checks/compared-days.js';
-import { byDate, byGroup, byTransaction, listing, mainTablesOf, type MainTable } from '../verify/checks/main-tables.js';
+import {
+  byDate,
+  byGroup,
+  byTransaction,
+  listing,
+  mainTablesOf,
+  type PipelineTable,
+} from '../verify/checks/main-tables.js';
 import { statedInstants } from './as-known.js';
 import { storedWindows, transactionsSince, withoutTexts } from './left-out-days.js';
 
 /** Views that are empty where nothing was loaded into one table. */
-const emptyViews: Readonly<Record<string, MainTable>> = {
+const emptyViews: Readonly<Record<string, PipelineTable>> = {
   payout_lines: byGroup,
   settlement_payouts: listing,
   reconciliation: byGroup,
@@ -29,7 +36,7 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
   const [account] = accounts;
   if (account === undefined) return undefined;
   const mains = mainTablesOf(lake);
-  const isLoaded = ({ pipeline, table }: MainTable) =>
+  const isLoaded = ({ pipeline, table }: PipelineTable) =>
     accounts.some((of) => lake.files(pipeline, table, of).length > 0 || lake.loadKeys(pipeline, table, of).size > 0);
   for (const [, word = ''] of withoutTexts(statement).matchAll(/\b(?:from|join)\s+"?(\w+)/gi)) {
     const name = word.toLowerCase().replace(/_as_known$/, '');

@@ -38,7 +38,7 @@ function escaped(text: string): string {
 }
 
 /** A column of a table of figures: its heading, and its cell in a row. */
-export interface TableColumn<T> {
+export interface HtmlColumn<T> {
   readonly label: HtmlValue;
   readonly cell: (row: T) => HtmlValue;
   readonly isNumber: boolean;
@@ -46,15 +46,15 @@ export interface TableColumn<T> {
   readonly isExtra: boolean;
 }
 
-export function textColumn<T>(label: HtmlValue, cell: (row: T) => HtmlValue, isExtra = false): TableColumn<T> {
+export function textColumn<T>(label: HtmlValue, cell: (row: T) => HtmlValue, isExtra = false): HtmlColumn<T> {
   return { label, cell, isExtra, isNumber: false };
 }
 
-export function numberColumn<T>(label: HtmlValue, cell: (row: T) => HtmlValue, isExtra = false): TableColumn<T> {
+export function numberColumn<T>(label: HtmlValue, cell: (row: T) => HtmlValue, isExtra = false): HtmlColumn<T> {
   return { label, cell, isExtra, isNumber: true };
 }
 
-export function countColumn<T>(label: HtmlValue, count: (row: T) => number): TableColumn<T> {
+export function countColumn<T>(label: HtmlValue, count: (row: T) => number): HtmlColumn<T> {
   return numberColumn(label, (row) => formatCount(count(row)));
 }
 
@@ -65,7 +65,7 @@ export function countColumn<T>(label: HtmlValue, count: (row: T) => number): Tab
 export function figureTable<T>(
   caption: HtmlValue,
   rows: readonly T[],
-  columns: readonly TableColumn<T>[],
+  columns: readonly HtmlColumn<T>[],
   foot?: readonly HtmlValue[],
 ): Html {
   const feet =
@@ -88,7 +88,7 @@ export function figureTable<T>(
   );
 }
 
-export function tableHead<T>(columns: readonly TableColumn<T>[]): Html {
+export function tableHead<T>(columns: readonly HtmlColumn<T>[]): Html {
   const cells = columns.map((column) => html`<th scope="col" ${classOf(column)}>${column.label}</th>`);
   return html`<thead>
     <tr>
@@ -97,7 +97,7 @@ export function tableHead<T>(columns: readonly TableColumn<T>[]): Html {
   </thead>`;
 }
 
-export function tableRow<T>(columns: readonly TableColumn<T>[], cells: readonly HtmlValue[]): Html {
+export function tableRow<T>(columns: readonly HtmlColumn<T>[], cells: readonly HtmlValue[]): Html {
   const row = columns.map((column, at) =>
     at === 0
       ? html`<th scope="row" ${classOf(column)}>${cells[at]}</th>`
@@ -113,7 +113,7 @@ export function scrolling(content: Html): Html {
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Scrolls sideways">${content}</div>`;
 }
 
-function classOf<T>({ isNumber, isExtra }: TableColumn<T>): Html | undefined {
+function classOf<T>({ isNumber, isExtra }: HtmlColumn<T>): Html | undefined {
   if (isNumber) return isExtra ? html` class="n x"` : html` class="n"`;
   return isExtra ? html` class="x"` : undefined;
 }

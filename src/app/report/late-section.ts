@@ -9,7 +9,7 @@ import {
   numberColumn,
   textColumn,
   type Html,
-  type TableColumn,
+  type HtmlColumn,
 } from './html.js';
 import { shownIn, currencyText, minuteText, moneyText } from './report-amounts.js';
 import { type FigureReader, type FigureRow } from './report-statements.js';
@@ -72,7 +72,7 @@ export function lateSection({ runs, months, events }: LateFigures, account: stri
     </details>`;
 }
 
-const changeColumns: readonly TableColumn<{ readonly appeared: number; readonly vanished: number }>[] = [
+const changeColumns: readonly HtmlColumn<{ readonly appeared: number; readonly vanished: number }>[] = [
   countColumn('Appeared', ({ appeared }) => appeared),
   countColumn('Vanished', ({ vanished }) => vanished),
 ];

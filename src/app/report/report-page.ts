@@ -18,7 +18,7 @@ import {
   numberColumn,
   separated,
   textColumn,
-  type TableColumn,
+  type HtmlColumn,
 } from './html.js';
 import { lateSection, type LateFigures } from './late-section.js';
 import {
@@ -94,7 +94,7 @@ function overview(account: AccountChapter, lastRun: LastRun | undefined): Html {
   }`;
 }
 
-function totalColumn(label: string, category: CategoryId): TableColumn<CurrencyChapter> {
+function totalColumn(label: string, category: CategoryId): HtmlColumn<CurrencyChapter> {
   return numberColumn(label, (chapter) => money(chapter, chapter.figures?.totals[category]), true);
 }
 
@@ -118,76 +118,78 @@ function settlementsText(settlements: readonly SettlementFigures[]): Html {
 }
 
 /** What an accountant should check before trusting the figures. */
-function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, lastRun: LastRun | undefined): Html[] {
-  const concerns: Html[] = [];
-  for (const { id: link, currency, settlements, figures } of chapters) {
-    const code = currencyText(currency);
-    const addConcern = (count: number, what: string) =>
-      concerns.push(html`<a href="#${link}-settlements">${formatCount(count, 'settlement')} in ${code}</a> ${what}.`);
-    const differing = settlements.filter(({ verdict }) => verdict === 'differs').length;
-    if (differing > 0) addConcern(differing, `${differing === 1 ? 'does' : 'do'} not add up`);
-    const unloaded = settlements.filter(({ verdict }) => verdict === 'not-loaded' || verdict === 'forgotten').length;
-    if (unloaded > 0) addConcern(unloaded, 'could not be compared: not all entries are loaded');
-    const unpaid = settlements.filter(isUnpaid);
-    const [newest] = unpaid;
-    if (newest !== undefined) {
-      const { total, paidAt } = newest.settlement;
-      const details = [
-        paidAt !== null && html`of ${dayText(shortIsoInstant(paidAt))}`,
-        total !== null && html`over ${moneyText(total, currency)}`,
-      ].filter((part) => part !== false);
-      concerns.push(
-        html`<a href="#${link}-settlements">${formatCount(unpaid.length, 'payout')} in ${code} failed</a>: the bank did
-          not take ${unpaid.length === 1 ? 'that' : 'the newest'}
-          ${details.map((part, at) => html`${at === 0 ? '' : ' '}${part}`)}${laterPaymentText(newest)}.`,
-      );
-    }
-    const inexact = figures?.inexact ?? 0;
-    if (inexact > 0) {
-      concerns.push(
-        html`<a href="#${id}-noticed">${formatCount(inexact, 'net amount')} in ${code}</a>
-          ${inexact === 1 ? 'does' : 'do'} not fit a decimal of 18 digits and ${isAre(inexact)} in no figure.`,
-      );
-    }
-  }
-  for (const { pipeline, days } of status.pipelines) {
-    if (days.every(({ state }) => state === 'full' || state === 'empty')) continue;
-    concerns.push(html`<a href="#${id}-coverage">${lakeText(pipeline)}</a>: ${coverageText(days)}.`);
-  }
-  if (status.unused.length > 0) {
-    concerns.push(html`<a href="#${id}-coverage">Nothing was loaded yet</a> of ${status.unused.join(', ')}.`);
-  }
-  const unknown = timesOf(warnings.unknownAmounts);
-  if (unknown > 0) {
-    concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of an unknown role and in no
-        figure.`,
-    );
-  }
-  const kinds = timesOf(warnings.unknownKinds);
-  if (kinds > 0) {
-    concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of an unknown kind and not
-        in the earned amounts.`,
-    );
-  }
-  const lists = warnings.unknownLists.length;
-  if (lists > 0) {
-    concerns.push(
-      html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${isAre(lists)} new to the model.`,
-    );
-  }
+function concernsOf(chapter: AccountChapter, lastRun: LastRun | undefined): Html[] {
+  const { id, chapters, status, late } = chapter;
   const [lateRun] = late.runs;
-  if (lateRun !== undefined) {
-    concerns.push(
+  const hasFailed = lastRun?.account === status.account && lastRun.status === 'failed';
+  return [
+    ...chapters.flatMap((currency) => currencyConcerns(id, currency)),
+    ...coverageConcerns(chapter),
+    ...modelConcerns(chapter),
+    lateRun !== undefined &&
       html`<a href="#${id}-late">Events arrived late or vanished</a>: ${formatCount(lateRun.runs, 'run')} found changes
         in what they re-read.`,
-    );
-  }
-  if (lastRun?.account === status.account && lastRun.status === 'failed') {
-    concerns.push(html`<a href="#${id}-noticed">The last run failed.</a>`);
-  }
-  return concerns;
+    hasFailed && html`<a href="#${id}-noticed">The last run failed.</a>`,
+  ].filter((concern) => concern !== false);
+}
+
+/** Settlements that don't add up or failed, and amounts that don't fit, in one currency. */
+function currencyConcerns(id: string, { id: link, currency, settlements, figures }: CurrencyChapter): Html[] {
+  const code = currencyText(currency);
+  const settlementsConcern = (count: number, problem: string) =>
+    html`<a href="#${link}-settlements">${formatCount(count, 'settlement')} in ${code}</a> ${problem}.`;
+  const differing = settlements.filter(({ verdict }) => verdict === 'differs').length;
+  const unloaded = settlements.filter(({ verdict }) => verdict === 'not-loaded' || verdict === 'forgotten').length;
+  const inexact = figures?.inexact ?? 0;
+  return [
+    differing > 0 && settlementsConcern(differing, `${differing === 1 ? 'does' : 'do'} not add up`),
+    unloaded > 0 && settlementsConcern(unloaded, 'could not be compared: not all entries are loaded'),
+    unpaidConcern(link, currency, settlements.filter(isUnpaid)),
+    inexact > 0 &&
+      html`<a href="#${id}-noticed">${formatCount(inexact, 'net amount')} in ${code}</a>
+        ${inexact === 1 ? 'does' : 'do'} not fit a decimal of 18 digits and ${isAre(inexact)} in no figure.`,
+  ].filter((concern) => concern !== false);
+}
+
+/** Failed payouts, with the details of the newest; false where there is none. */
+function unpaidConcern(link: string, currency: string, unpaid: readonly SettlementFigures[]): Html | false {
+  const [newest] = unpaid;
+  if (newest === undefined) return false;
+  const { total, paidAt } = newest.settlement;
+  const details = [
+    paidAt !== null && html`of ${dayText(shortIsoInstant(paidAt))}`,
+    total !== null && html`over ${moneyText(total, currency)}`,
+  ].filter((detail) => detail !== false);
+  const failed = `${formatCount(unpaid.length, 'payout')} in ${currencyText(currency)} failed`;
+  return html`<a href="#${link}-settlements">${failed}</a>: the bank did not take
+    ${unpaid.length === 1 ? 'that' : 'the newest'}
+    ${details.map((detail, at) => html`${at === 0 ? '' : ' '}${detail}`)}${laterPaymentText(newest)}.`;
+}
+
+/** Pipelines with gaps, and those without a load. */
+function coverageConcerns({ id, status }: AccountChapter): Html[] {
+  const concerns = status.pipelines
+    .filter(({ days }) => days.some(({ state }) => state !== 'full' && state !== 'empty'))
+    .map(({ pipeline, days }) => html`<a href="#${id}-coverage">${lakeText(pipeline)}</a>: ${coverageText(days)}.`);
+  if (status.unused.length === 0) return concerns;
+  return [...concerns, html`<a href="#${id}-coverage">Nothing was loaded yet</a> of ${status.unused.join(', ')}.`];
+}
+
+/** Amounts and lists that the model doesn't know. */
+function modelConcerns({ id, warnings }: AccountChapter): Html[] {
+  const unknown = timesOf(warnings.unknownAmounts);
+  const kinds = timesOf(warnings.unknownKinds);
+  const lists = warnings.unknownLists.length;
+  return [
+    unknown > 0 &&
+      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${isAre(unknown)} of an unknown role and in no
+        figure.`,
+    kinds > 0 &&
+      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${isAre(kinds)} of an unknown kind and not
+        in the earned amounts.`,
+    lists > 0 &&
+      html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${isAre(lists)} new to the model.`,
+  ].filter((concern) => concern !== false);
 }
 
 function isAre(count: number): string {

@@ -9,7 +9,7 @@ import {
   paidAmounts,
   reconciliation,
 } from '../query/money-views.js';
-import { haveGaps, netSums } from '../verify/checks/index-tables.js';
+import { haveGaps, netSumColumns } from '../verify/checks/index-tables.js';
 import type { CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';
@@ -191,7 +191,7 @@ function statementsOf(scope: Scope) {
         unknown: 'count',
         times: 'count',
       },
-      `SELECT group_id, currency, ${netSums}, count(*) AS times FROM settled ` +
+      `SELECT group_id, currency, ${netSumColumns}, count(*) AS times FROM settled ` +
         'GROUP BY group_id, currency ORDER BY ALL',
     ),
     /** Settlements that were paid by the transfer of a later one. */

@@ -12,7 +12,7 @@ import { writeText, type Output } from '../../core/text/sink.js';
 import { workbook, workbookMark, type Sheet } from '../../core/text/workbook.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
-import { readRange, type RangeOptions } from '../configuration/range.js';
+import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { fileFault } from '../query/file-fault.js';
 import { lakeTables, openExistingLake } from '../query/lake-files.js';
@@ -58,7 +58,7 @@ const headBytes = 200;
  */
 export async function report(options: ReportOptions, { clock, signal, output, log }: ReadingContext): Promise<void> {
   // An invalid range is an error before anything is read.
-  if (options.from !== undefined) readRange(options, clock.now());
+  if (options.from !== undefined) readDateRange(options, clock.now());
   const format = formatOf(options);
   const path = options.output ?? (format === 'csv' ? 'ledgerlake-report' : `ledgerlake-report.${format}`);
   if (format === 'csv' && path === '-') throw usageError('expected --output to name a folder for --format csv, got -');

@@ -27,7 +27,7 @@ import {
   textColumn,
   type Html,
   type HtmlValue,
-  type TableColumn,
+  type HtmlColumn,
 } from './html.js';
 import {
   amountsIn,
@@ -49,7 +49,7 @@ import { type FigureReader, type FigureRow } from './report-statements.js';
  * millionth; it doesn't; the settlement is open; its events weren't loaded by settlement after it closed; some of its
  * events were forgotten.
  */
-export type Verdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
+export type SettlementVerdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
 
 /** Entries of a settlement's net: sums by name, and the largest amounts. */
 interface SettlementEntries {
@@ -59,7 +59,7 @@ interface SettlementEntries {
 
 export interface SettlementFigures {
   readonly settlement: Settlement;
-  readonly verdict: Verdict;
+  readonly verdict: SettlementVerdict;
   /** The finding of `verify` on a total that differs; undefined for every other verdict. */
   readonly fault: string | undefined;
   /** Its currency, or that of its entries; empty where there is none. */
@@ -125,7 +125,7 @@ function newestFirst(one: Settlement, other: Settlement): number {
 }
 
 /** The verdict on a settlement that can't be compared; undefined: its sum decides. */
-function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean): Verdict | undefined {
+function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean): SettlementVerdict | undefined {
   if (!isClosed) return 'open';
   if (!isLoaded) return 'not-loaded';
   return isWhole ? undefined : 'forgotten';
@@ -135,7 +135,7 @@ function figuresOf(
   settlement: Settlement,
   nets: readonly FigureRow<'nets'>[],
   laterPayment: FigureRow<'laterPayments'> | undefined,
-  known: Verdict | undefined,
+  known: SettlementVerdict | undefined,
 ): SettlementFigures {
   const main = settlement.currency ?? settlement.beginningCurrency ?? nets[0]?.currency ?? null;
   const fault = known === undefined ? totalFault(settlement, nets) : undefined;
@@ -179,7 +179,7 @@ function selectDetailed(figures: readonly SettlementFigures[], detailed: number)
 /** Largest number of settlements in a table, besides those that don't add up; further ones are counted. */
 const mostSettlements = 150;
 
-const settlementColumns = (amount: AmountFormat): TableColumn<SettlementFigures>[] => [
+const settlementColumns = (amount: AmountFormat): HtmlColumn<SettlementFigures>[] => [
   textColumn('Settlement', (figures) => periodText(figures)),
   numberColumn<SettlementFigures>(
     'Beginning balance',
@@ -229,7 +229,7 @@ function orDash(text: string | null | undefined, amount: AmountFormat): HtmlValu
 }
 
 /** The text of each verdict, with a sign that doesn't need colour. */
-const verdicts: Readonly<Record<Verdict, { readonly sign: string; readonly text: string }>> = {
+const verdicts: Readonly<Record<SettlementVerdict, { readonly sign: string; readonly text: string }>> = {
   'adds-up': { sign: '✓', text: 'to the cent' },
   differs: { sign: '✗', text: 'does not add up' },
   open: { sign: '○', text: 'still open' },
@@ -289,7 +289,7 @@ export function settlementSection(
 
 /** The sums of the settlements that were compared with their totals; undefined for fewer than two. */
 function comparedTotals(
-  columns: readonly TableColumn<SettlementFigures>[],
+  columns: readonly HtmlColumn<SettlementFigures>[],
   settlements: readonly SettlementFigures[],
   currency: string,
   isPartial: boolean,

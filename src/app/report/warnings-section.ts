@@ -12,7 +12,7 @@ import {
   separated,
   textColumn,
   type Html,
-  type TableColumn,
+  type HtmlColumn,
 } from './html.js';
 import { currencyText, minuteText, moneyText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
@@ -92,7 +92,7 @@ const sumColumn = numberColumn<{ readonly total: string; readonly currency: stri
   moneyText(total, currency),
 );
 
-function warningTable<T>(title: string, where: string, rows: readonly T[], columns: readonly TableColumn<T>[]): Html {
+function warningTable<T>(title: string, where: string, rows: readonly T[], columns: readonly HtmlColumn<T>[]): Html {
   const more = rows.length > mostRows ? `, the first ${mostRows} of ${formatCount(rows.length)}` : '';
   const caption = `${title}${more}; ${where}`;
   return rows.length === 0 ? html`` : figureTable(caption, rows.slice(0, mostRows), columns);

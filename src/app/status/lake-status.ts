@@ -8,13 +8,13 @@ import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { demoAccount } from '../configuration/account.js';
-import { rangeMarginMs, readRange, type RangeOptions } from '../configuration/range.js';
+import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/checks/main-tables.js';
+import { byGroup, listing, mainTablesOf, type PipelineTable } from '../verify/checks/main-tables.js';
 import { backfillCommandLine } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -122,7 +122,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ...notBegun,
     ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [isBroken ? rangeOf(lastRun) : range]),
   ];
-  const customNames = new Set(used.filter(({ isCustom: isOwn }) => isOwn).map(({ pipeline }) => pipeline));
+  const customNames = new Set(used.filter(({ isCustom }) => isCustom).map(({ pipeline }) => pipeline));
   const lackingCustom = lacking.filter((pipeline) => customNames.has(pipeline));
   const unnamed = namesOf(defaultApi);
   const isDefault = lacking.length === unnamed.length && unnamed.every((pipeline) => lacking.includes(pipeline));
@@ -142,7 +142,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     range,
     pipelines,
     // A lake that has custom pipelines alone is not expected to have the default ones.
-    unused: used.every(({ isCustom: isOwn }) => isOwn)
+    unused: used.every(({ isCustom }) => isCustom)
       ? []
       : defaults.filter(
           (pipeline) => !used.some((main) => main.pipeline === pipeline) && !unfinished.includes(pipeline),
@@ -174,7 +174,7 @@ export function rangeOf({ from, to }: LastRun): Window {
 }
 
 /** The watermark: the instant up to which every pipeline that reads windows has loaded them, as `sync` computes it. */
-function coveredBy(used: readonly MainTable[], question: StatusQuestion): number | undefined {
+function coveredBy(used: readonly PipelineTable[], question: StatusQuestion): number | undefined {
   const { lake, account, range } = question;
   const covered = used
     .filter(({ loadKey }) => loadKey === 'window')
@@ -202,7 +202,7 @@ export function loadedRange(
   account: string,
   unfinished: readonly UnfinishedRange[] = [],
 ): Window | undefined {
-  const windowsOf = (mains: readonly MainTable[]): Window[] =>
+  const windowsOf = (mains: readonly PipelineTable[]): Window[] =>
     mains.flatMap(({ pipeline, table }) => {
       const windows: readonly Window[] = [
         ...loadedWindows(lake, pipeline, table, account),
@@ -212,8 +212,8 @@ export function loadedRange(
       return windows.length === 0 ? [] : [spanOf(windows)];
     });
   const byWindow = mainTablesOf(lake).filter(({ loadKey }) => loadKey === 'window');
-  const dated = windowsOf(byWindow.filter(({ isCustom: isOwn }) => !isOwn));
-  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isCustom: isOwn }) => isOwn));
+  const dated = windowsOf(byWindow.filter(({ isCustom }) => isCustom !== true));
+  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isCustom }) => isCustom));
   if (windows.length === 0) return undefined;
   const { start, end: last } = spanOf(windows);
   return { start, end: Math.min(...windows.flatMap(({ end }) => (last - end < dayMs ? end : []))) };
@@ -231,14 +231,14 @@ function spanOf(windows: readonly Window[]): Window {
  */
 export function reportedRange(options: RangeOptions, loaded: Window | undefined, now: number): Window {
   // Orders have no dates: where nothing else is loaded, the default range is shown.
-  if (loaded === undefined || options.from !== undefined) return readRange(options, now);
-  if (options.to !== undefined) return readRange({ ...options, from: isoInstant(loaded.start) }, now);
+  if (loaded === undefined || options.from !== undefined) return readDateRange(options, now);
+  if (options.to !== undefined) return readDateRange({ ...options, from: isoInstant(loaded.start) }, now);
   const latest = Math.floor((now - rangeMarginMs) / 1000) * 1000;
   // A clock that was put back must not hide what is loaded.
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
-function pipelineStatus(main: MainTable, { lake, account, range }: StatusQuestion): PipelineStatus {
+function pipelineStatus(main: PipelineTable, { lake, account, range }: StatusQuestion): PipelineStatus {
   const { pipeline, table, loadKey } = main;
   const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
   const loaded = lake.loadKeys(pipeline, table, account).size - imported.length;

@@ -11,7 +11,7 @@ import type { Lake } from '../../lake/lake.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
-import { readRange, type RangeOptions } from '../configuration/range.js';
+import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
 import { plainLog } from '../../observe/log/plain-log.js';
@@ -70,9 +70,50 @@ const defaultWidth = 80;
 export async function status(options: StatusOptions, { clock, output, log }: ReadingContext): Promise<void> {
   const now = clock.now();
   // The range is checked before anything is read.
-  if (options.from !== undefined) readRange(options, now);
+  if (options.from !== undefined) readDateRange(options, now);
   const maxLagMs = readMaxLag(options.maxLag, options.marginMinutes);
   const lake = await openExistingLake(options.lake, clock, log);
+  const report = await readReport(lake, options, now, { clock, log });
+  switch (options.format) {
+    case 'table': {
+      const width = terminalWidth(output) ?? defaultWidth;
+      await writeText(output, reportTexts(report, options, width), { isColoured: options.color });
+      break;
+    }
+    case 'json':
+      await writeText(output, [`${JSON.stringify(reportObject(report, options), undefined, 2)}\n`]);
+      break;
+    case 'vertical':
+    case 'csv':
+    case 'csv-safe':
+    case 'ndjson':
+      await writeRows(output, options.format, dayColumns, chunksOf(...report.statuses.map(dayRows)));
+  }
+  refuseLag(report, options, maxLagMs);
+}
+
+/** The statuses of a lake's accounts, its runs, and the commands that load what is missing. */
+interface StatusReport {
+  readonly lake: Lake;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly lastRun: LastRun | undefined;
+  readonly runs: Runs;
+  readonly statuses: readonly AccountStatus[];
+  /** Configured accounts without rows, with the commands that load them. */
+  readonly unloaded: readonly (Suggestion & { readonly account: string })[];
+  /** The command that loads into an empty lake, by the notes of earlier runs; undefined without a note. */
+  readonly known: Suggestion | undefined;
+  readonly suggestionContext: Parameters<typeof firstSync>[1];
+}
+
+/** @throws LedgerlakeError USAGE for an unknown account */
+async function readReport(
+  lake: Lake,
+  options: StatusOptions,
+  now: number,
+  { clock, log }: Pick<ReadingContext, 'clock' | 'log'>,
+): Promise<StatusReport> {
   const lastRun = await readLastRun(lake.store);
   const runs = await readRuns(lake.store, clock);
   const isBegun = [lastRun, ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
@@ -100,69 +141,75 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     ...firstSync(account, suggestionContext),
   }));
   const known = firstLoad(options.account, [...runs.active, ...runs.died], suggestionContext);
-  const first = statuses.length > 0 ? undefined : (known ?? demoLoad(options));
-  switch (options.format) {
-    case 'table': {
-      const style = { width: terminalWidth(output) ?? defaultWidth, color: options.color };
-      const text = (of: AccountStatus) => {
-        const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
-        return `${accountText(of, style)}\n${commandText(of, options, lastRun, { now, isLoading })}\n`;
-      };
-      const lakeAccounts = `${options.lake} has nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
-      const emptyText = (of: Suggestion) => `${printable(lakeAccounts)} Load it with\n  ${suggestionText(of)}\n\n`;
-      const runsLines = runsText(runs);
-      const texts = [
-        ...(first === undefined ? statuses.map(text) : [emptyText(first)]),
-        overviewText(statuses),
-        ...unloaded.map(
-          (of) => `${printable(of.account)}: nothing loaded yet. Load it with\n  ${suggestionText(of)}\n\n`,
-        ),
-        runsLines,
-        notedText(lake, options),
-        retentionText(lake),
-        // A run that died is shown as the last run then.
-        lastRun === undefined && runs.died.length > 0
-          ? ''
-          : `${runsLines === '' ? '' : '\n'}${lastRunText(lastRun, options.account)}`,
-      ];
-      await writeText(output, texts, { isColoured: options.color });
-      break;
-    }
-    case 'json': {
-      const object = {
-        lake: options.lake,
-        at: isoInstant(now),
-        runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
-        last_run: lastRun ?? null,
-        retention_hours: lake.retentionMs / 3_600_000,
-        command: first?.command ?? null,
-        accounts: statuses.map((of) => accountObject(of, now)),
-      };
-      await writeText(output, [`${JSON.stringify(object, undefined, 2)}\n`]);
-      break;
-    }
-    case 'vertical':
-    case 'csv':
-    case 'csv-safe':
-    case 'ndjson':
-      await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
+  return { lake, now, lastRun, runs, statuses, unloaded, known, suggestionContext };
+}
+
+/** The command that loads into an empty lake; undefined where the lake has rows. */
+function firstCommand({ statuses, known }: StatusReport, options: StatusOptions): Suggestion | undefined {
+  return statuses.length > 0 ? undefined : (known ?? demoLoad(options));
+}
+
+/** The report for people. */
+function reportTexts(report: StatusReport, options: StatusOptions, width: number): readonly string[] {
+  const { lake, now, lastRun, runs, statuses, unloaded } = report;
+  const style = { width, color: options.color };
+  const text = (of: AccountStatus) => {
+    const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
+    return `${accountText(of, style)}\n${commandText(of, options, lastRun, { now, isLoading })}\n`;
+  };
+  const emptyLake = `${options.lake} has nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
+  const loadText = (of: Suggestion) => `Load it with\n  ${suggestionText(of)}\n\n`;
+  const first = firstCommand(report, options);
+  const runsLines = runsText(runs);
+  return [
+    ...(first === undefined ? statuses.map(text) : [`${printable(emptyLake)} ${loadText(first)}`]),
+    overviewText(statuses),
+    ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${loadText(of)}`),
+    runsLines,
+    notedText(lake, options),
+    retentionText(lake),
+    // A dead run without a note is shown instead of the last run.
+    lastRun === undefined && runs.died.length > 0
+      ? ''
+      : `${runsLines === '' ? '' : '\n'}${lastRunText(lastRun, options.account)}`,
+  ];
+}
+
+/** The report for programs. */
+function reportObject(report: StatusReport, options: StatusOptions): unknown {
+  const { lake, now, lastRun, runs, statuses } = report;
+  return {
+    lake: options.lake,
+    at: isoInstant(now),
+    runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
+    last_run: lastRun ?? null,
+    retention_hours: lake.retentionMs / 3_600_000,
+    command: firstCommand(report, options)?.command ?? null,
+    accounts: statuses.map((of) => accountObject(of, now)),
+  };
+}
+
+/** @throws LedgerlakeError LAKE_LAG for the first account whose data is older than allowed */
+function refuseLag(report: StatusReport, { account }: StatusOptions, maxLagMs: number | undefined): void {
+  const { now, runs, statuses, unloaded, known, suggestionContext } = report;
+  const remedyOf = (name: string | undefined, suggested: string) =>
+    `${activeRunText(runs, name)}${suggested}, ${allowMore}`;
+  const failures = [
+    ...statuses.map((of) => {
+      const remedy = remedyOf(of.account, remedyText(nextSync(of, suggestionContext)));
+      const about = { subject: `account ${of.account}`, remedy, unfinished: of.behind };
+      return lagFailure(of.coveredTo, maxLagMs, now, about);
+    }),
+    ...unloaded.map((of) => {
+      const about = { subject: `account ${of.account}`, remedy: remedyOf(of.account, remedyText(of)) };
+      return lagFailure(undefined, maxLagMs, now, about);
+    }),
+  ];
+  if (statuses.length === 0) {
+    const remedy = remedyOf(account, known === undefined ? 'load it first' : remedyText(known));
+    failures.push(lagFailure(undefined, maxLagMs, now, { remedy }));
   }
-  for (const of of statuses) {
-    const remedy = `${atWorkText(runs, of.account)}${remedyText(nextSync(of, suggestionContext))}, ${allowMore}`;
-    const about = { subject: `account ${of.account}`, remedy, unfinished: of.behind };
-    const failure = lagFailure(of.coveredTo, maxLagMs, now, about);
-    if (failure !== undefined) throw failure;
-  }
-  for (const of of unloaded) {
-    const about = {
-      subject: `account ${of.account}`,
-      remedy: `${atWorkText(runs, of.account)}${remedyText(of)}, ${allowMore}`,
-    };
-    const failure = lagFailure(undefined, maxLagMs, now, about);
-    if (failure !== undefined) throw failure;
-  }
-  const remedy = `${atWorkText(runs, options.account)}${known === undefined ? 'load it first' : remedyText(known)}, ${allowMore}`;
-  const failure = statuses.length === 0 ? lagFailure(undefined, maxLagMs, now, { remedy }) : undefined;
+  const failure = failures.find((found) => found !== undefined);
   if (failure !== undefined) throw failure;
 }
 
@@ -174,7 +221,7 @@ function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake)
 }
 
 /** A line, before the suggestions, about a run that is active, for the named account; empty where none is. */
-function atWorkText({ active }: LakeRuns, account: string | undefined): string {
+function activeRunText({ active }: Runs, account: string | undefined): string {
   const loading = active.find(
     ({ purpose }) =>
       (purpose?.command === 'sync' || purpose?.command === 'backfill') &&

@@ -12,8 +12,8 @@ import { checkEvents } from './checks/event-entries.js';
 import { checkContents, checkNetSums, parquet, type ReadableFile } from './checks/file-contents.js';
 import { IndexTables } from './checks/index-tables.js';
 import { checkWindows } from './checks/loaded-windows.js';
-import { bundlesOf, logFiles, type Bundle, type LogFile } from './checks/log-files.js';
-import { byGroup, byTransaction, listing, mainTable, summaries as summaryTable } from './checks/main-tables.js';
+import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
+import { byGroup, byTransaction, listing, pipelineTable, summaries as summaryTable } from './checks/main-tables.js';
 import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-settlements.js';
 import {
   checkTotals,
@@ -60,7 +60,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   const unfinished = await readUnfinished(lake, plainLog(log));
   const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
   checkRequestedRanges(lake, unfinished.filter(isChecked), isRunning, certificate);
-  const bundles = bundlesOf(files, runs, certificate);
+  const bundles = checkedBundles(files, runs, certificate);
   await checkUnreferenced(account, isRunning, files, { lake, certificate });
 
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
@@ -70,23 +70,8 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   const context = { lake, certificate, events, entries, signal };
   try {
     const index = await IndexTables.create(context);
-    const settlements: Settlement[] = [];
-    const summaries: SettlementSummary[] = [];
-    const damaged: LogFile[] = [];
-    let done = 0;
-    let reportedAt = clock.now();
-    for (const bundle of bundles) {
-      signal.throwIfAborted();
-      const read = await checkBundle(bundle, folder, index, context);
-      settlements.push(...read.settlements);
-      summaries.push(...read.summaries);
-      if (!read.isWhole) damaged.push(...bundle.mains);
-      done += bundle.mains.length + bundle.derived.length;
-      if (clock.now() - reportedAt >= progressMs) {
-        reportedAt = clock.now();
-        log(`verify: ${done} of ${files.length} files read`);
-      }
-    }
+    const progress = progressLog(files.length, options);
+    const { settlements, summaries, damaged } = await checkBundles(bundles, folder, index, context, progress);
     await index.check();
     const comparable = { lake, settlements, damaged, obscure };
     const forgotten = await Forgotten.of(index);
@@ -102,6 +87,16 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   }
 }
 
+/** Logs the number of files that are read, at intervals. */
+function progressLog(total: number, { clock, log }: VerifyLakeOptions): (done: number) => void {
+  let reportedAt = clock.now();
+  return (done) => {
+    if (clock.now() - reportedAt < progressMs) return;
+    reportedAt = clock.now();
+    log(`verify: ${done} of ${total} files read`);
+  };
+}
+
 const notNoted =
   'expected the newest version of each log, the file is missing or damaged, so commits that are lost at the end of a log are not detected; ' +
   'restore it from the copy that the logs are from, or the next run writes it again';
@@ -112,8 +107,8 @@ async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
     certificate.add('log-tags', 'note', { table: '', file: '_versions.json', slice: '' }, notNoted);
   for (const table of lake.tables) {
     const add = (path: string, problem: string, command?: string) => {
-      const place = { table: table.schema.name, file: path, slice: '' };
-      certificate.add('log-tags', 'lake', command === undefined ? place : { ...place, command }, problem);
+      const location = { table: table.schema.name, file: path, slice: '' };
+      certificate.add('log-tags', 'lake', command === undefined ? location : { ...location, command }, problem);
     };
     for (const { path, fault } of await table.logFaults()) {
       add(path, `expected the file as it was written, ${fault ?? ''}; the commits are valid`, 'ledgerlake compact');
@@ -131,7 +126,31 @@ async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
   }
 }
 
-/** The files to be compared across bundles. */
+/** Reads all bundles, and collects what is compared across them. */
+async function checkBundles(
+  bundles: readonly CheckedBundle[],
+  folder: string,
+  index: IndexTables,
+  context: CheckContext,
+  progress: (done: number) => void,
+): Promise<Omit<BundleContents, 'isWhole'> & { readonly damaged: readonly LogFile[] }> {
+  const settlements: Settlement[] = [];
+  const summaries: SettlementSummary[] = [];
+  const damaged: LogFile[] = [];
+  let done = 0;
+  for (const bundle of bundles) {
+    context.signal.throwIfAborted();
+    const read = await checkBundle(bundle, folder, index, context);
+    settlements.push(...read.settlements);
+    summaries.push(...read.summaries);
+    if (!read.isWhole) damaged.push(...bundle.mains);
+    done += bundle.mains.length + bundle.derived.length;
+    progress(done);
+  }
+  return { settlements, summaries, damaged };
+}
+
+/** The contents of a bundle that are compared across bundles. */
 interface BundleContents {
   /** Whether the rows can be compared with others. */
   readonly isWhole: boolean;
@@ -144,7 +163,7 @@ interface BundleContents {
  * can't be compared with others.
  */
 async function checkBundle(
-  bundle: Bundle,
+  bundle: CheckedBundle,
   folder: string,
   index: IndexTables,
   context: CheckContext,
@@ -193,7 +212,7 @@ async function checkBundle(
 }
 
 function hasEntries({ delta }: LogFile): boolean {
-  return mainTable(delta.schema)?.entries !== undefined;
+  return pipelineTable(delta.schema)?.entries !== undefined;
 }
 
 /** Runs a check. Where DuckDB can't read the file, adds that as a problem of the file, and returns false. */

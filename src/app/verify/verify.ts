@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import type { Clock } from '../../core/clock.js';
 import { commandIn, withCommandsIn } from '../command-text.js';
 import type { ReadingContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -7,11 +8,12 @@ import { existingLake } from '../../lake/existing-lake.js';
 import { usageError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
-import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
-import { terminalWidth, writeText } from '../../core/text/sink.js';
+import type { Column, Rows } from '../../core/text/rows.js';
+import { terminalWidth, writeText, type Output } from '../../core/text/sink.js';
+import type { Lake } from '../../lake/lake.js';
 import { wrapped } from '../../core/text/width.js';
 import type { Certificate, CheckResult, Problem, ProblemKind } from './checks/certificate.js';
-import { mendingCommand } from './mending.js';
+import { repairCommand } from './repair-command.js';
 import { verifyLake } from './verify-lake.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
 import { printable, shortened } from '../../core/printable.js';
@@ -42,21 +44,53 @@ export interface VerifyOptions {
  */
 export async function verify(options: VerifyOptions, context: ReadingContext): Promise<0 | 1> {
   const { clock, signal, output, log } = context;
-  const lake = await existingLake(options.lake, tables, clock);
+  const lake = await openVerifiedLake(options, clock);
+  const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
+  const report: VerifyReport = {
+    certificate,
+    results: certificate.results(),
+    problems: await problemsWithCommands(certificate, lake, options),
+    failing: options.strict ? ['lake', 'upstream'] : ['lake'],
+  };
+  const { results, problems, failing } = report;
+  if (options.format === 'json') await writeText(output, [`${reportJson(report, options, clock.now())}\n`]);
+  else if (options.format === 'table') await writeTable(report, options, output);
+  else await writeRows(output, options.format, flatColumns, chunksOf(flatRows(results, problems)));
+  return failing.some((kind) => certificate.found(kind) > 0) ? 1 : 0;
+}
+
+/** The certificate of a lake, with the commands that repair its problems. */
+interface VerifyReport {
+  readonly certificate: Certificate;
+  readonly results: readonly CheckResult[];
+  readonly problems: readonly ProblemWithCommand[];
+  /** The kinds of problems that make the exit code 1. */
+  readonly failing: readonly ProblemKind[];
+}
+
+async function openVerifiedLake({ lake: location, account }: VerifyOptions, clock: Clock): Promise<Lake> {
+  const lake = await existingLake(location, tables, clock);
   // A lake of which everything was forgotten still has its logs: it is verified.
   if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
     throw usageError(
-      `expected a lake to verify at ${options.lake}, got an empty one; check --lake, \`ledgerlake status\` names the command that loads it`,
+      `expected a lake to verify at ${location}, got an empty one; check --lake, \`ledgerlake status\` names the command that loads it`,
     );
   }
-  refuseUnknownAccount(options.account, lake.accounts(), options.lake);
-  const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
-  const results = certificate.results();
+  refuseUnknownAccount(account, lake.accounts(), location);
+  return lake;
+}
+
+/** The problems with the commands that repair them, in the order in which the commands are to be run. */
+async function problemsWithCommands(
+  certificate: Certificate,
+  lake: Lake,
+  options: VerifyOptions,
+): Promise<readonly ProblemWithCommand[]> {
   const { config } = options;
   const unnamed = certificate.problems().filter(({ check, kind }) => check === 'unnamed-files' && kind === 'note');
   const cutOff = new Set(lake.hasVersionNote ? [] : unnamed.map(({ table }) => table));
   const lastRun = await readLastRun(lake.store);
-  const mended = { lake, location: options.lake, lastRun, config, cutOff };
+  const repaired = { lake, location: options.lake, lastRun, config, cutOff };
   const scopeOf = (account: string | undefined) => ({
     lake: options.lake,
     config,
@@ -75,42 +109,42 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
       problem: withCommandsIn(scopeOf(account), found.problem),
       mend:
         command === undefined
-          ? (mendingCommand(isOneOfMany ? { ...found, slice: '' } : found, mended) ?? null)
+          ? (repairCommand(isOneOfMany ? { ...found, slice: '' } : found, repaired) ?? null)
           : commandIn(scopeOf(account), command),
     };
   });
-  const problems = unordered.toSorted((a, b) => commandRank(a.mend) - commandRank(b.mend));
-  const failing: readonly ProblemKind[] = options.strict ? ['lake', 'upstream'] : ['lake'];
-  const verdict = certificate.found('lake') > 0 ? 'broken' : certificate.found('upstream') > 0 ? 'findings' : 'whole';
+  return unordered.toSorted((a, b) => commandRank(a.mend) - commandRank(b.mend));
+}
 
-  if (options.format === 'json') {
-    const object = {
-      lake: options.lake,
-      account: options.account ?? null,
-      verified_at: isoInstant(clock.now()),
-      verdict,
-      checks: results,
-      problems,
-    };
-    await writeText(output, [`${JSON.stringify(object, undefined, 2)}\n`]);
-  } else if (options.format === 'table') {
-    const isQuiet = options.quiet === true;
-    const kinds: readonly ProblemKind[] = isQuiet ? failing : ['lake', 'upstream', 'note'];
-    const found = kinds.reduce((sum, kind) => sum + certificate.found(kind), 0);
-    const width = terminalWidth(output);
-    if (!isQuiet && width !== undefined && width < tableWidth) await writeText(output, checkLines(results));
-    else if (!isQuiet) {
-      await writeRows(output, 'table', checkColumns, chunksOf(results.map(checkCells)), { footer: false });
-    }
-    const listed = problems.filter(({ kind }) => kinds.includes(kind));
-    await writeText(output, problemLines(listed, found - listed.length, width));
-    if (!isQuiet || found > 0) {
-      await writeText(output, [`\n${paragraph(verdictLine(options, certificate, results, problems), width)}\n`]);
-    }
-  } else {
-    await writeRows(output, options.format, flatColumns, chunksOf(flatRows(results, problems)));
+function reportJson({ certificate, results, problems }: VerifyReport, options: VerifyOptions, now: number): string {
+  const isWhole = certificate.found('lake') === 0;
+  const object = {
+    lake: options.lake,
+    account: options.account ?? null,
+    verified_at: isoInstant(now),
+    verdict: isWhole ? (certificate.found('upstream') > 0 ? 'findings' : 'whole') : 'broken',
+    checks: results,
+    problems,
+  };
+  return JSON.stringify(object, undefined, 2);
+}
+
+/** Writes the table of checks, a paragraph for each problem, and the verdict. */
+async function writeTable(report: VerifyReport, options: VerifyOptions, output: Output): Promise<void> {
+  const { certificate, results, problems, failing } = report;
+  const isQuiet = options.quiet === true;
+  const kinds: readonly ProblemKind[] = isQuiet ? failing : ['lake', 'upstream', 'note'];
+  const found = kinds.reduce((sum, kind) => sum + certificate.found(kind), 0);
+  const width = terminalWidth(output);
+  if (!isQuiet && width !== undefined && width < tableWidth) await writeText(output, checkLines(results));
+  else if (!isQuiet) {
+    await writeRows(output, 'table', checkColumns, chunksOf(results.map(checkCells)), { footer: false });
   }
-  return failing.some((kind) => certificate.found(kind) > 0) ? 1 : 0;
+  const listed = problems.filter(({ kind }) => kinds.includes(kind));
+  await writeText(output, problemLines(listed, found - listed.length, width));
+  if (!isQuiet || found > 0) {
+    await writeText(output, [`\n${paragraph(verdictLine(options, certificate, results, problems), width)}\n`]);
+  }
 }
 
 const checkColumns: readonly ResultColumn[] = [
@@ -148,7 +182,7 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
 type ProblemWithCommand = Problem & { readonly mend: string | null };
 
 /**
- * The order in which commands are to be run: those that mend a log, then those that read rows again, then those that
+ * The order in which commands are to be run: those that repair a log, then those that read rows again, then those that
  * derive other rows from them; those that read every file come last.
  */
 function commandRank(mend: string | null): number {

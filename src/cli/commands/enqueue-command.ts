@@ -45,7 +45,7 @@ export const enqueueCommand: CommandDefinition = {
         `expected \`enqueue ${actions.join('`, `enqueue ')}\`, got \`enqueue ${action}\`; see ${program} enqueue --help`,
       );
     }
-    const [{ readRedisAddress }, { readNight }, { enqueue }, { readRange }] = await Promise.all([
+    const [{ readRedisAddress }, { readNight }, { enqueue }, { readDateRange: readRange }] = await Promise.all([
       import('../../app/fleet/redis.js'),
       import('../../app/fleet/nightly.js'),
       import('../../app/fleet/enqueue.js'),

@@ -32,7 +32,7 @@ export const exportCommand: CommandDefinition = {
     }
     if (args.flag('ddl') && format !== 'symlinks')
       throw usageError('expected --ddl with `export symlinks` only, got `export iceberg`');
-    const { exportCommand: run, printRedshiftTables } = await import('../../app/export/export-tables.js');
+    const { runExport: run, printRedshiftTables } = await import('../../app/export/export-tables.js');
     if (args.flag('ddl')) {
       await printRedshiftTables({ lake: await readLake(args) }, context);
       return 0;

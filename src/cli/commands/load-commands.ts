@@ -84,7 +84,7 @@ export const backfillCommand: CommandDefinition = {
 /** Throws a USAGE error for an invalid option, variable, configuration or orders file. */
 async function readBackfill(args: CommandArguments, now: number, sendsRequests: boolean) {
   const to = args.text('to');
-  const { readRange } = await import('../../app/configuration/range.js');
+  const { readDateRange: readRange } = await import('../../app/configuration/range.js');
   const orders = await readOrdersFile(args);
   const check = ({ from, marginMinutes }: Settings) => readRange({ from, to, marginMinutes }, now);
   const settings = await readSettings(args, { sendsRequests, check });

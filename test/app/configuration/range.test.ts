@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rangeMarginMs, readRange } from '../../../src/app/configuration/range.js';
+import { rangeMarginMs, readDateRange } from '../../../src/app/configuration/range.js';
 import { dayMs } from '../../../src/core/windows.js';
 
 const now = Date.UTC(2026, 2, 15, 12, 34, 56, 789);
 
 describe('a range left out', () => {
   test('ends the margin before now, to the second, and begins 90 days before on a whole day', () => {
-    const { start, end } = readRange({ from: undefined, to: undefined }, now);
+    const { start, end } = readDateRange({ from: undefined, to: undefined }, now);
     expect(end).toBe(Date.UTC(2026, 2, 15, 12, 29, 56));
     expect(start).toBe(Date.UTC(2025, 11, 15));
   });
@@ -15,7 +15,7 @@ describe('a range left out', () => {
   test('at any instant it covers 90 days and stays behind the two-minute rule', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e12 }), (instant) => {
-        const { start, end } = readRange({ from: undefined, to: undefined }, instant);
+        const { start, end } = readDateRange({ from: undefined, to: undefined }, instant);
         expect(instant - end).toBeGreaterThanOrEqual(rangeMarginMs);
         expect(instant - end).toBeLessThan(rangeMarginMs + 1000);
         expect(end - start).toBeGreaterThanOrEqual(90 * dayMs);
@@ -26,20 +26,20 @@ describe('a range left out', () => {
 });
 
 test('dates are midnights in UTC, instants are taken to the millisecond', () => {
-  expect(readRange({ from: '2025-01-31', to: '2025-02-01T06:00:00.25+02:00' }, now)).toEqual({
+  expect(readDateRange({ from: '2025-01-31', to: '2025-02-01T06:00:00.25+02:00' }, now)).toEqual({
     start: Date.UTC(2025, 0, 31),
     end: Date.UTC(2025, 1, 1, 4, 0, 0, 250),
   });
 });
 
 test('an end in the future is drawn back to the margin', () => {
-  expect(readRange({ from: '2026-03-01', to: '2027-01-01' }, now).end).toBe(Date.UTC(2026, 2, 15, 12, 29, 56));
+  expect(readDateRange({ from: '2026-03-01', to: '2027-01-01' }, now).end).toBe(Date.UTC(2026, 2, 15, 12, 29, 56));
 });
 
 describe('refused with exit code 2', () => {
   const refused = (from: string | undefined, to: string | undefined) => {
     try {
-      readRange({ from, to }, now);
+      readDateRange({ from, to }, now);
     } catch (error) {
       return error;
     }

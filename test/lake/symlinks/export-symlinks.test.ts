@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { exportCommand, printRedshiftTables } from '../../../src/app/export/export-tables.js';
+import { runExport, printRedshiftTables } from '../../../src/app/export/export-tables.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
@@ -91,7 +91,7 @@ test('the manifests name the files of the Delta snapshot, and DuckDB reads its r
     return rows;
   };
   const same = async (): Promise<string> => {
-    await exportCommand({ lake, format: 'symlinks' }, { ...command, clock });
+    await runExport({ lake, format: 'symlinks' }, { ...command, clock });
     const files: string[] = [];
     const committed = await database(lake, clock);
     for (const table of ['events', 'entries']) {
@@ -202,7 +202,7 @@ test('the tables for Redshift have every column of the files with its type, and 
   const endpoint = await serving({ ledger: seller, clock });
   await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });
   const printed: string[] = [];
-  await exportCommand({ lake, format: 'symlinks' }, { ...command, clock });
+  await runExport({ lake, format: 'symlinks' }, { ...command, clock });
   await printRedshiftTables({ lake }, { clock, print: (text) => printed.push(text) });
   const statements = printed.join('').split(';');
   const types: Readonly<Record<string, string>> = {

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { compareBytes } from '../../../lake/store/store.js';
-import { Faults, type CheckContext, type CheckName } from './certificate.js';
+import { RowFaults, type CheckContext } from './certificate.js';
+import { type CheckName } from './check-list.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { rulesOf, type EventRules } from './event-rules.js';
@@ -42,7 +43,7 @@ export async function checkEvents(
   const [first] = mains;
   if (first === undefined) return;
   const rules = rulesOf(first.file.delta.schema);
-  const faults = new Faults('event');
+  const faults = new RowFaults('event');
   const entries = entriesByEvent(derived, rules, context)[Symbol.asyncIterator]();
   let group = (await entries.next()).value;
   let last: string | undefined;

@@ -42,8 +42,8 @@ export function rulesOf(main: Table): EventRules {
 function eventRolesFault(list: string, _walked: Walked, entries: readonly EntryRow[]): string | undefined {
   const known = recordOf(list)?.amounts;
   for (const { path, role, kind } of entries) {
-    const place = known?.find((amount) => amount.path === path);
-    const expected = `${place?.role ?? 'unknown'} ${place?.kind ?? 'unknown'}`;
+    const amount = known?.find((candidate) => candidate.path === path);
+    const expected = `${amount?.role ?? 'unknown'} ${amount?.kind ?? 'unknown'}`;
     if (`${role} ${kind}` !== expected) return `${list} ${path}: expected ${expected}, found ${role} ${kind}`;
   }
   return undefined;
@@ -65,8 +65,8 @@ function transactionFault(
  * none.
  */
 function netFault(transaction: unknown, entries: readonly EntryRow[]): string | undefined {
-  const odd = entries.find(({ role }) => role !== 'net' && role !== 'memo');
-  if (odd !== undefined) return `${odd.path}: expected net or memo, found ${odd.role}`;
+  const unexpected = entries.find(({ role }) => role !== 'net' && role !== 'memo');
+  if (unexpected !== undefined) return `${unexpected.path}: expected net or memo, found ${unexpected.role}`;
   const net = entries.filter(({ role }) => role === 'net');
   const total = isTransfer(transaction) ? undefined : entries.find(({ path }) => path === 'totalAmount');
   if (total === undefined) return net.length === 0 ? undefined : `expected no net amount, found ${net.length}`;

@@ -8,10 +8,10 @@ import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
 import { parseImportedKey } from '../../../lake/loads/imported-days.js';
-import { Faults, type CheckContext } from './certificate.js';
+import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
-import { mainTable, type MainTable } from './main-tables.js';
+import { pipelineTable, type PipelineTable } from './main-tables.js';
 
 /** A file of the log, and the path at which DuckDB reads it. */
 export interface ReadableFile {
@@ -33,7 +33,7 @@ export async function checkContents(readable: ReadableFile, context: CheckContex
   const { schema } = readable.file.delta;
   await checkShape(readable, context);
   await checkStatistics(readable, context);
-  const main = mainTable(schema);
+  const main = pipelineTable(schema);
   if (main === undefined) return;
   await checkPartition(readable, main, context);
   if (main.entries !== undefined) await checkPositions(readable, eventKeys, context);
@@ -101,12 +101,12 @@ const slices: Readonly<Record<string, string>> = {
 /** Compares windows, groups or orders of the rows with the load keys of the file and the month of its folder. */
 async function checkPartition(
   { file, path }: ReadableFile,
-  { loadKey }: MainTable,
+  { loadKey }: PipelineTable,
   { events, certificate, signal }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions');
   const loadKeys = new Set(file.loadKeys);
-  const faults = new Faults('slice');
+  const faults = new RowFaults('slice');
   const grouping = loadKey === 'order' ? 'GROUP BY ALL' : '';
   const { chunks } = await events.query(`${slices[loadKey] ?? ''} FROM ${parquet(path)} ${grouping}`, { signal });
   for await (const rows of chunks) {

@@ -10,7 +10,7 @@ import { byDate, byGroup, byTransaction } from './main-tables.js';
 export const haveGaps = 'GROUP BY account, group_id HAVING count(*) <> max(position) + 1';
 
 /** In SQL: the sums over the entries of each settlement and currency. */
-export const netSums =
+export const netSumColumns =
   "sum(amount) FILTER (role = 'net') AS net, count(*) FILTER (role = 'net' AND amount_text IS NOT NULL) AS inexact, " +
   "count(*) FILTER (role = 'unknown') AS unknown";
 
@@ -68,7 +68,7 @@ export class IndexTables {
   /** Adds the net sums of a file with entries by group. */
   async addNets({ file, path }: ReadableFile): Promise<void> {
     await this.#execute(
-      `INSERT INTO nets SELECT ${literal(file.account)}, group_id, currency, ${netSums} ` +
+      `INSERT INTO nets SELECT ${literal(file.account)}, group_id, currency, ${netSumColumns} ` +
         `FROM ${parquet(path)} GROUP BY group_id, currency`,
     );
   }

@@ -3,7 +3,7 @@ import type { Lake } from '../../../lake/lake.js';
 import { parseImportedKey } from '../../../lake/loads/imported-days.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
-import { mainTable, mainTablesOf, type MainTable } from './main-tables.js';
+import { pipelineTable, mainTablesOf, type PipelineTable } from './main-tables.js';
 import type { LogFile } from './log-files.js';
 
 /** A window that was read. */
@@ -12,7 +12,7 @@ export interface ReadWindow extends Window {
 }
 
 /** The windows that a pipeline has read for an account, and the load keys that name none. */
-export function readWindows(lake: Lake, { pipeline, table }: MainTable, account: string): (ReadWindow | string)[] {
+export function readWindows(lake: Lake, { pipeline, table }: PipelineTable, account: string): (ReadWindow | string)[] {
   return [...lake.loadKeys(pipeline, table, account).keys()].map((loadKey) => {
     const window = readWindow(loadKey);
     return window !== undefined && window.start < window.end ? { ...window, loadKey } : loadKey;
@@ -70,7 +70,7 @@ export function checkWindows(
   }
   const read = new Map<string, ReadonlySet<string>>();
   for (const file of files) {
-    if (mainTable(file.delta.schema) === undefined) continue;
+    if (pipelineTable(file.delta.schema) === undefined) continue;
     const { pipeline, table, account } = file;
     const key = `${table} ${pipeline} ${account}`;
     const loaded = read.get(key) ?? new Set(lake.loadKeys(pipeline, table, account).keys());

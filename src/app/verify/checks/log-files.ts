@@ -6,7 +6,7 @@ import { referencedFiles } from '../../../lake/transaction/references.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { LakeRuns } from '../../../lake/upkeep/leases.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
-import { mainTable } from './main-tables.js';
+import { pipelineTable } from './main-tables.js';
 
 /** A file that the log names, with the tags and counts of its `add` action. */
 export interface LogFile extends ProblemLocation {
@@ -92,7 +92,7 @@ function readFile(delta: DeltaTable, add: Add, named: ReadonlySet<string>): LogF
   if (!/^[0-9a-f]{64}$/.test(tags['sha256'] ?? '')) return `expected the tag sha256, got ${shown(tags['sha256'])}`;
   if (tags['account'] !== account) return `expected the tag account to be ${account}, got ${shown(tags['account'])}`;
   if (stats === undefined) return `expected statistics, got ${shown(add.stats)}`;
-  const main = mainTable(delta.schema);
+  const main = pipelineTable(delta.schema);
   if (main !== undefined && derived === undefined) return `expected the tag derived, got ${shown(tags['derived'])}`;
   if (main?.entries !== undefined && net === undefined) return `expected the tag net, got ${shown(tags['net'])}`;
   if (!file.startsWith(`${table}/account=${account}/month=${month}/`)) {
@@ -123,7 +123,7 @@ function shown(tag: string | undefined): string {
 }
 
 /** A bundle: files of main tables with the files of derived tables that they name. One slice commits them together. */
-export interface Bundle {
+export interface CheckedBundle {
   readonly mains: readonly LogFile[];
   readonly derived: readonly LogFile[];
   /** Whether every derived file that a main file names is in the log. */
@@ -135,13 +135,17 @@ export interface Bundle {
  * problem, and so is one that no main file names. While a run is active, such a file may be its own; a file that a
  * killed run left behind is removed by the next one.
  */
-export function bundlesOf(files: readonly LogFile[], { active, died }: LakeRuns, certificate: Certificate): Bundle[] {
+export function checkedBundles(
+  files: readonly LogFile[],
+  { active, died }: Runs,
+  certificate: Certificate,
+): CheckedBundle[] {
   const isRunning = active.length > 0;
   const hasDied = (account: string) => died.some(({ purpose }) => (purpose?.account ?? account) === account);
   const derived = new Map(files.filter((file) => file.derived === undefined).map((file) => [file.file, file]));
   const referenced = new Set<string>();
-  const bundles: Bundle[] = [];
-  for (const mains of together(files.filter((file) => file.derived !== undefined))) {
+  const bundles: CheckedBundle[] = [];
+  for (const mains of sharedBundles(files.filter((file) => file.derived !== undefined))) {
     const members: LogFile[] = [];
     let isWhole = true;
     for (const main of mains) {
@@ -150,7 +154,7 @@ export function bundlesOf(files: readonly LogFile[], { active, died }: LakeRuns,
         const member = derived.get(path);
         if (member === undefined) {
           isWhole = false;
-          const table = mainTable(main.delta.schema)?.entries ?? main.table;
+          const table = pipelineTable(main.delta.schema)?.entries ?? main.table;
           const missing = { table, file: path, slice: main.slice };
           certificate.add(
             'derived-files',
@@ -180,7 +184,7 @@ export function bundlesOf(files: readonly LogFile[], { active, died }: LakeRuns,
 const interruptedRunText = 'no slice names it: a run died before it committed the slice; the next run removes it';
 
 /** Puts main files that share a derived file into one bundle, as the files of a batch of orders do. */
-function together(mains: readonly LogFile[]): LogFile[][] {
+function sharedBundles(mains: readonly LogFile[]): LogFile[][] {
   const sets = new Map<LogFile, LogFile[]>();
   const byPath = new Map<string, LogFile>();
   for (const main of mains) {

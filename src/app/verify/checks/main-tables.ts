@@ -12,7 +12,7 @@ import type { Lake } from '../../../lake/lake.js';
 import type { FinancesPipeline } from '../../../sources/finances/connect-finances.js';
 
 /** A main table, the pipeline that fills it, and the kind of its load keys. */
-export interface MainTable {
+export interface PipelineTable {
   readonly table: string;
   readonly pipeline: string;
   /** The table with its amounts; undefined for `groups`, whose amounts are columns. */
@@ -25,7 +25,7 @@ export interface MainTable {
   readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
 }
 
-function tableOf(pipeline: FinancesPipeline): MainTable {
+function tableOf(pipeline: FinancesPipeline): PipelineTable {
   const { name, tables, loadKey, coverage } = pipeline;
   const { name: table } = mainTableOf(pipeline);
   const entries = tables.find((other) => other.name !== table)?.name;
@@ -33,9 +33,9 @@ function tableOf(pipeline: FinancesPipeline): MainTable {
 }
 
 /** The tables of this program whose commits make a slice count. */
-const mainTables: readonly MainTable[] = pipelines.map(tableOf);
+const mainTables: readonly PipelineTable[] = pipelines.map(tableOf);
 
-function builtIn(pipeline: FinancesPipeline): MainTable {
+function builtIn(pipeline: FinancesPipeline): PipelineTable {
   return mainTables.find(({ pipeline: name }) => name === pipeline.name) ?? tableOf(pipeline);
 }
 
@@ -46,16 +46,16 @@ export const byTransaction = builtIn(transactionsPipeline);
 export const summaries = builtIn(settlementSummariesPipeline);
 
 /** Describes a main table; undefined for a derived table. */
-export function mainTable({ name, customPipeline, linesOf }: Table): MainTable | undefined {
+export function pipelineTable({ name, customPipeline, linesOf }: Table): PipelineTable | undefined {
   if (linesOf !== undefined) return undefined;
   if (customPipeline === undefined) return mainTables.find(({ table }) => table === name);
   const { loadKey, coverage } = windowSlicing({ pipeline: customPipeline, table: name, gridDays: 1, probeDays: 1 });
-  const own = { table: name, pipeline: customPipeline, entries: undefined, loadKey, isCustom: true as const };
-  return { ...own, ...(coverage && { coverage }) };
+  const described = { table: name, pipeline: customPipeline, entries: undefined, loadKey, isCustom: true as const };
+  return { ...described, ...(coverage && { coverage }) };
 }
 
 /** The main tables of a lake: those of the built-in pipelines, and those of custom pipelines that have rows. */
-export function mainTablesOf(lake: Lake): readonly MainTable[] {
+export function mainTablesOf(lake: Lake): readonly PipelineTable[] {
   const custom = lake.tables.filter(({ schema }) => schema.customPipeline !== undefined);
-  return [...mainTables, ...custom.flatMap(({ schema }) => mainTable(schema) ?? [])];
+  return [...mainTables, ...custom.flatMap(({ schema }) => pipelineTable(schema) ?? [])];
 }

@@ -100,9 +100,9 @@ async function checkBothApis(
   const [v0 = [], successor = []] = both;
   if (v0.length === 0 || successor.length === 0) return;
   certificate.count('both-apis');
-  const place = { table: byTransaction.table, file: '', slice: '', account };
+  const location = { table: byTransaction.table, file: '', slice: '', account };
   const compared = comparedWindows(account, v0, successor);
-  if (compared !== undefined) certificate.add('both-apis', 'note', place, comparedText(compared));
+  if (compared !== undefined) certificate.add('both-apis', 'note', location, comparedText(compared));
   const isIn = successor.map(({ start, end }) => `(instant >= ${start} AND instant < ${end})`).join(' OR ');
   const rowsOf = (table: string) => `FILTER (tab = ${literal(table)} AND (${isIn}))`;
   const [row] = await events.rows(
@@ -115,5 +115,5 @@ async function checkBothApis(
   const problem =
     `Finances 2024-06-19 returned no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
     'continue with --api v0, and ask the API\u2019s support';
-  certificate.add('both-apis', 'upstream', place, problem);
+  certificate.add('both-apis', 'upstream', location, problem);
 }

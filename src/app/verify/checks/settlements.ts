@@ -9,7 +9,7 @@ import type { CheckContext, ProblemLocation } from './certificate.js';
 import { groupKey, type IndexTables } from './index-tables.js';
 import { readWindows } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
-import { byDate, byGroup, listing, type MainTable } from './main-tables.js';
+import { byDate, byGroup, listing, type PipelineTable } from './main-tables.js';
 
 /** A settlement as the listing of groups describes it. */
 export interface Settlement extends ProblemLocation {
@@ -89,7 +89,7 @@ export function loadedSettlements({ lake, settlements, damaged, obscure }: Compa
   });
 }
 
-function damagedKeys(damaged: readonly LogFile[], { table, entries }: MainTable): ReadonlySet<string> {
+function damagedKeys(damaged: readonly LogFile[], { table, entries }: PipelineTable): ReadonlySet<string> {
   return new Set(damaged.filter((file) => file.table === table || file.table === entries).flatMap((of) => of.loadKeys));
 }
 
@@ -138,7 +138,7 @@ export function wholeSettlements(
 }
 
 /** The windows of a main table that are loaded by date for an account and whose files are whole, in order. */
-export function datedWindows({ lake, damaged, obscure }: Comparable, main: MainTable, account: string): Window[] {
+export function datedWindows({ lake, damaged, obscure }: Comparable, main: PipelineTable, account: string): Window[] {
   if (obscure.has(main.table) || obscure.has(main.entries ?? '')) return [];
   const off = damagedKeys(damaged, main);
   return readWindows(lake, main, account).flatMap((window) =>
@@ -258,7 +258,7 @@ export async function compareByGroup(
   const settlementOf = (row: Readonly<Record<string, ResultCell>>) =>
     byKey.get(groupKey(String(row['account']), String(row['group_id'])));
 
-  const add = (row: Readonly<Record<string, ResultCell>>, { table }: MainTable, problem: string) => {
+  const add = (row: Readonly<Record<string, Cell>>, { table }: PipelineTable, problem: string) => {
     const settlement = settlementOf(row);
     if (settlement === undefined) return;
     const { file } = index.file(row['file']);
@@ -307,17 +307,17 @@ const lackingByDate =
   `FROM seen SEMI JOIN compared USING (account, group_id) WHERE tab = ${grouped} AND (NOT dated OR EXISTS (` +
   'SELECT 1 FROM covered WHERE covered.account = seen.account AND seen.instant >= covered.starts AND seen.instant < covered.ends)) ' +
   'GROUP BY account, content), ' +
-  `held AS (SELECT account, content, count(*) AS times FROM seen WHERE tab = ${dates} GROUP BY account, content) ` +
-  'SELECT account, group_id, min(file) AS file, min(id) AS id, sum(wanted.times - coalesce(held.times, 0)) AS events ' +
-  'FROM wanted LEFT JOIN held USING (account, content) WHERE wanted.times > coalesce(held.times, 0) ' +
+  `stored AS (SELECT account, content, count(*) AS times FROM seen WHERE tab = ${dates} GROUP BY account, content) ` +
+  'SELECT account, group_id, min(file) AS file, min(id) AS id, sum(wanted.times - coalesce(stored.times, 0)) AS events ' +
+  'FROM wanted LEFT JOIN stored USING (account, content) WHERE wanted.times > coalesce(stored.times, 0) ' +
   'GROUP BY account, group_id ORDER BY account, group_id';
 
 const lackingByGroup =
   'WITH wanted AS (SELECT account, content, currency, instant, count(*) AS times, min(file) AS file, min(id) AS id ' +
   `FROM seen WHERE tab = ${dates} AND dated AND inside GROUP BY account, content, currency, instant), ` +
-  `held AS (SELECT account, content, count(*) AS times FROM seen WHERE tab = ${grouped} GROUP BY account, content), ` +
-  'lacking AS (SELECT wanted.*, wanted.times - coalesce(held.times, 0) AS more ' +
-  'FROM wanted LEFT JOIN held USING (account, content) WHERE wanted.times > coalesce(held.times, 0)) ' +
+  `stored AS (SELECT account, content, count(*) AS times FROM seen WHERE tab = ${grouped} GROUP BY account, content), ` +
+  'lacking AS (SELECT wanted.*, wanted.times - coalesce(stored.times, 0) AS more ' +
+  'FROM wanted LEFT JOIN stored USING (account, content) WHERE wanted.times > coalesce(stored.times, 0)) ' +
   'SELECT c.account, c.group_id, min(l.file) AS file, min(l.id) AS id, sum(l.more) AS events FROM lacking AS l ' +
   'JOIN compared AS c ON c.account = l.account AND c.currency = l.currency AND l.instant >= c.starts AND l.instant < c.ends ' +
   'WHERE c.alone GROUP BY c.account, c.group_id ORDER BY c.account, c.group_id';

@@ -39,7 +39,7 @@ function gapsOf(lake: Lake, account: string, { pipeline, start, end }: Requested
 }
 
 /** Whether everything that an asked range names is loaded. */
-export function isLoaded(lake: Lake, { account, ranges }: RequestedRangesNote): boolean {
+export function areRangesLoaded(lake: Lake, { account, ranges }: AskedNote): boolean {
   return ranges.every((range) => gapsOf(lake, account, range)?.length === 0);
 }
 

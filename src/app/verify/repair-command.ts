@@ -2,21 +2,22 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { shellWord } from '../command-text.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import { lakeCommand, rereadCommand, type RepairedLake } from '../reread-command.js';
-import type { CheckName, Problem } from './checks/certificate.js';
+import type { Problem } from './checks/certificate.js';
+import type { CheckName } from './checks/check-list.js';
 
-/** How a problem that a check finds is mended. */
-type Mending =
+/** How a problem that a check finds is repaired. */
+type Repair =
   /** Read the rows again; derive those of derived tables again. */
   | 'reread'
   /** Derive the derived tables again, which costs no quota. */
   | 'rebuild'
-  /** Write the log anew from the files. */
+  /** Rebuild the log from the files. */
   | 'log'
   /** Move the file out of the table's folders. */
   | 'move';
 
-/** By check; a check that is not listed finds nothing that is wrong with the lake itself. */
-const mendings: Readonly<Partial<Record<CheckName, Mending>>> = {
+/** The repair of each check's problems; checks that are not listed find no problem of the lake itself. */
+const repairs: Readonly<Partial<Record<CheckName, Repair>>> = {
   'log-tags': 'log',
   'derived-files': 'rebuild',
   windows: 'log',
@@ -34,31 +35,34 @@ const mendings: Readonly<Partial<Record<CheckName, Mending>>> = {
   'net-sums': 'rebuild',
 };
 
-/** The command that mends a problem of the lake, to be pasted into a shell; undefined where none is known. */
-export function mendingCommand({ check, kind, table, file, slice }: Problem, of: RepairedLake): string | undefined {
+/** The command that repairs a problem of the lake, quoted for a shell; undefined where none is known. */
+export function repairCommand(
+  { check, kind, table, file, slice }: Problem,
+  repaired: RepairedLake,
+): string | undefined {
   if (kind !== 'lake') return undefined;
-  const { location } = of;
+  const { location } = repaired;
   const filled = pipelines.find(({ tables }) => tables.some(({ name }) => name === table));
   const isDerived = filled !== undefined && filled.tables.at(-1)?.name !== table;
   const isHistory = historyFamily.tables.some(({ name }) => name === table);
-  const mending = mendings[check];
-  if (mending === undefined) return undefined;
+  const repair = repairs[check];
+  if (repair === undefined) return undefined;
   if (
-    filled?.tables.some(({ name }) => of.cutOff?.has(name)) &&
+    filled?.tables.some(({ name }) => repaired.cutOff?.has(name)) &&
     (check === 'file-bytes' || check === 'derived-files')
   ) {
     return lakeCommand(location, 'rebuild', filled.name, '--log');
   }
-  const customPipeline = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.customPipeline;
-  switch (mending) {
+  const customPipeline = repaired.lake.tables.find(({ schema }) => schema.name === table)?.schema.customPipeline;
+  switch (repair) {
     case 'rebuild':
-      // Such a command would need the pipeline's definition.
-      if (customPipeline !== undefined) return rereadCommand({ table, file, slice }, of);
+      // `rebuild` would need the pipeline's definition.
+      if (customPipeline !== undefined) return rereadCommand({ table, file, slice }, repaired);
       if (!(isDerived && check === 'net-sums')) return lakeCommand(location, 'rebuild');
       return lakeCommand(location, 'rebuild', filled.name, '--log');
     case 'reread':
       if (isHistory) return lakeCommand(location, 'compact', '--drop-damaged-history');
-      return isDerived ? lakeCommand(location, 'rebuild') : rereadCommand({ table, file, slice }, of);
+      return isDerived ? lakeCommand(location, 'rebuild') : rereadCommand({ table, file, slice }, repaired);
     case 'log': {
       if (isDerived && check === 'unique-ids') return lakeCommand(location, 'rebuild');
       const pipeline = isHistory ? historyFamily.name : (filled?.name ?? customPipeline);
@@ -69,7 +73,7 @@ export function mendingCommand({ check, kind, table, file, slice }: Problem, of:
   }
 }
 
-/** Moves a file within the lake to where no reader takes it for data. */
+/** The command that moves a file to a name in the lake that no reader takes for data. */
 function moveCommand(location: string, file: string): string {
   const root = location.replace(/\/+$/, '');
   const words = location.startsWith('s3://') ? ['aws', 's3', 'mv'] : ['mv', '--'];
