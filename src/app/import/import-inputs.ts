@@ -10,7 +10,7 @@ import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addEvents } from './add-events.js';
 import { addGroups, GroupList } from './add-groups.js';
 import type { GroupsBody } from './chunk.js';
-import { tuneForSeconds } from '../../core/v8-flags.js';
+import { tuneForComputation } from '../../core/v8-flags.js';
 import type { ChunkThreads } from './chunk-threads.js';
 import { DedupIndex } from './dedup-index.js';
 import { EventStaging, type ImportResources, type StagedMonth } from './event-staging.js';
@@ -62,7 +62,7 @@ export async function importInputs(
   summaries: ImportSummaries,
 ): Promise<ReadonlyMap<string, LedgerlakeError>> {
   const { limits, signal, emit, lake, clock } = options;
-  tuneForSeconds();
+  tuneForComputation();
   const failures = new Map<string, LedgerlakeError>();
   const sizes = inputs.map(({ bytes }) => bytes);
   const bytes = sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);

@@ -6,7 +6,7 @@ import { pageSize } from '../../engine/run/slice-queue.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import { begunTables, describedTables } from '../../lake/table-descriptions.js';
+import { tablesOfLoadedPipelines, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -102,7 +102,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
 async function openPlannedLake({ lake }: PlanOptions, { custom }: LoadJob, clock: Clock): Promise<Lake> {
   const store = openStore(lake, { clock });
   await refuseFile(lake);
-  const begun = custom.length === 0 ? [] : await begunTables(store, await describedTables(store));
+  const begun = custom.length === 0 ? [] : await tablesOfLoadedPipelines(store, await describedTables(store));
   for (const { loaded } of custom) refuseChanged(loaded, begun, lake);
   return Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
 }

@@ -9,12 +9,12 @@ import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
-import { wrapped } from '../../core/text/width.js';
+import { wrapWords } from '../../core/text/width.js';
 import type { Certificate, CheckResult, Problem, ProblemKind } from './checks/certificate.js';
 import { mendingCommand } from './mending.js';
 import { verifyLake } from './verify-lake.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
-import { printable, shortened } from '../../core/printable.js';
+import { printable, shortenMessage } from '../../core/printable.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface VerifyOptions {
@@ -137,7 +137,7 @@ function checkLines(results: readonly CheckResult[]): string[] {
 
 /** Wraps a text to the width of the terminal. */
 function paragraph(text: string, width: number | undefined): string {
-  return width === undefined ? text : wrapped(text, width).join('\n');
+  return width === undefined ? text : wrapWords(text, width).join('\n');
 }
 
 function checkCells({ check, about, checked, counts, result, found }: CheckResult) {
@@ -181,7 +181,7 @@ function problemText(
   width: number | undefined,
 ): string {
   const location = [table, slice, file].filter((text) => text !== '').join('  ');
-  return `\n${paragraph(`${kind} ${check}: ${printable(shortened(problem))}`, width)}\n  ${printable(shortened(location))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
+  return `\n${paragraph(`${kind} ${check}: ${printable(shortenMessage(problem))}`, width)}\n  ${printable(shortenMessage(location))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
 }
 
 function moreText(alike: readonly ProblemWithCommand[]): string {

@@ -152,9 +152,9 @@ export class Destination {
     const { rows } = this.#session;
     this.#session.rows = 0;
     try {
-      await last?.keep();
+      await last?.commit();
     } finally {
-      await last?.drop();
+      await last?.discard();
     }
     return last && `wrote ${last.path}, ${formatCount(rows, 'row')}`;
   }
@@ -166,6 +166,6 @@ export class Destination {
 
   /** Drops a file that hasn't got its name. */
   async drop(): Promise<void> {
-    await this.#file?.drop();
+    await this.#file?.discard();
   }
 }

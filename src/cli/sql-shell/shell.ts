@@ -4,7 +4,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 import { dotCommand } from './dot-commands.js';
-import { fileNames } from '../../core/io/files.js';
+import { completePath } from '../../core/io/files.js';
 import { historyLines, openHistory, type History } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
 import { typedFile, suggestions, type Catalog } from './tab-completion.js';
@@ -140,7 +140,7 @@ class Shell {
   /** What Tab offers behind a line. */
   async #complete(line: string): Promise<CompleterResult> {
     const file = this.#reader.pending ? undefined : typedFile(line);
-    if (file !== undefined) return [(await fileNames(file)).filter(isPrintable), file];
+    if (file !== undefined) return [(await completePath(file)).filter(isPrintable), file];
     // DuckDB runs one query at a time.
     if (this.#waiting > 0) return [[], line];
     this.#catalog ??= this.#options.catalog();

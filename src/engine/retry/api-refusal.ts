@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { printable, wholeCharacters } from '../../core/printable.js';
+import { printable, truncateText } from '../../core/printable.js';
 
 /**
  * Why an attempt gave no page, as far as what to do about it differs. An API says most of it in words only: status 400 with
@@ -123,7 +123,7 @@ export function isHtml(body: Uint8Array): boolean {
 export function excerpt(text: string, length = 200): string {
   // Control characters too: what a server sends must not control a terminal.
   const line = printable(text.replaceAll(/[\s\p{Control}]+/gu, ' ').trim());
-  return line.length > length ? `${wholeCharacters(line, length)}…` : line;
+  return line.length > length ? `${truncateText(line, length)}…` : line;
 }
 
 /** `Retry-After` in milliseconds from `now` on, which is by the API's clock; undefined where it names neither seconds nor a date. */

@@ -19,7 +19,7 @@ import {
 } from './fault-injection.js';
 import type { Ledger } from './ledger.js';
 import { type Quota, Quotas } from './quota-meters.js';
-import { failure, HttpRefusal } from '../../core/http-server/refusal.js';
+import { serverFailure, HttpRefusal } from '../../core/http-server/refusal.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
 import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
@@ -204,7 +204,7 @@ export function createAnswers(
     const outcome = await outcomeOf(visit, { ...exchange, method, target }).catch((error: unknown) => {
       if (error instanceof HttpRefusal) return refused(error);
       onFault?.(error, requestId);
-      return refused(failure());
+      return refused(serverFailure());
     });
     const { status, body, headers, delivery = 'whole' } = outcome;
     const hasRate = visit.rate !== undefined && visit.operation !== 'SignIn' && [200, 400, 404].includes(status);

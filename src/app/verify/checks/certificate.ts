@@ -1,4 +1,4 @@
-import { shortened } from '../../../core/printable.js';
+import { shortenMessage } from '../../../core/printable.js';
 import type { Database } from '../../../core/duckdb/connection.js';
 import type { Lake } from '../../../lake/lake.js';
 
@@ -96,7 +96,7 @@ export class Certificate {
     if (listed.length < mostListed) {
       // The text may quote bytes of a damaged file: it is cut to a bounded length.
       const loads = { ...(account === undefined ? {} : { account }), ...(command === undefined ? {} : { command }) };
-      listed.push({ check, kind, table, file, slice, ...loads, problem: shortened(problem) });
+      listed.push({ check, kind, table, file, slice, ...loads, problem: shortenMessage(problem) });
     }
   }
 
