@@ -16,7 +16,7 @@ import { readRunAccounts } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { proseWidth, terminalWidth } from '../core/text/sink.js';
-import { folded } from '../core/text/width.js';
+import { wrapForTerminal } from '../core/text/width.js';
 import { systemClock } from '../core/clock.js';
 import { program, withCommandsIn, type CommandScope } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
@@ -340,7 +340,7 @@ function summaryOf(args: CommandArguments, isOneOfSeveral: boolean): Summary {
     if (isJson && object !== undefined) printResult(JSON.stringify(object));
   };
   const print = (text: string): void => {
-    printResult(folded(text, terminalWidth(process.stdout)));
+    printResult(wrapForTerminal(text, terminalWidth(process.stdout)));
   };
   return {
     print: isJson || args.flag('quiet') ? () => undefined : print,

@@ -1,5 +1,5 @@
 import { program } from '../app/command-text.js';
-import { indented, textLines, wrapped } from '../core/text/width.js';
+import { indented, textLines, wrapWords } from '../core/text/width.js';
 import {
   commandShape,
   everyOption,
@@ -28,7 +28,7 @@ export function overallHelp(commands: readonly CommandDefinition[], width: numbe
     'Options:',
     ...columns([...optionRows(everyOption), ['-v, --version', 'Show the version']], width),
     '',
-    ...wrapped(`\`${program} help COMMAND\` describes a command. Start with \`${program} backfill\`.`, width),
+    ...wrapWords(`\`${program} help COMMAND\` describes a command. Start with \`${program} backfill\`.`, width),
   ].join('\n');
 }
 

@@ -5,14 +5,14 @@ import type { Configuration } from '../app/configuration/configuration.js';
 import type { LogSettings } from '../app/configuration/settings.js';
 import { codeOf, messageOf, usageError, LedgerlakeError } from '../core/errors.js';
 import { isFolder, replaceFile } from '../core/io/files.js';
-import { emittingStop, type Level, type Emit, type RunEvent } from '../core/events/run-event.js';
+import { withStoppingEvent, type Level, type Emit, type RunEvent } from '../core/events/run-event.js';
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
 import { paintIn, paintLevel } from '../observe/live-view/view-lines.js';
 import type { CommandDefinition, CommandArguments } from './options/command-definition.js';
 import { terminalWidth } from '../core/text/sink.js';
-import { folded } from '../core/text/width.js';
-import { shortened } from '../core/printable.js';
+import { wrapForTerminal } from '../core/text/width.js';
+import { shortenMessage } from '../core/printable.js';
 
 /** Receives the events of a run: log or live view, metrics. */
 export interface Listener {
@@ -49,7 +49,7 @@ export async function openListener(
     metrics?.emit(event);
   };
   return {
-    emit: emittingStop(emit, signal),
+    emit: withStoppingEvent(emit, signal),
     close: async () => {
       await metrics?.close();
       await log.close();
@@ -243,7 +243,7 @@ export function failedEvent(error: unknown): Extract<RunEvent, { event: 'failed'
   return {
     event: 'failed',
     code: codeOf(error),
-    message: shortened(messageOf(error)),
+    message: shortenMessage(messageOf(error)),
     exitCode: error instanceof LedgerlakeError ? error.exitCode : 1,
     details: error instanceof LedgerlakeError ? (error.details ?? null) : null,
     stack: stacks.length === 0 ? null : stacks.join('\n'),

@@ -1,4 +1,4 @@
-import { boundHeaps } from '../core/v8-flags.js';
+import { limitHeapGrowth } from '../core/v8-flags.js';
 import { stopOnSignals } from './options/stop-signals.js';
 
 boundHeaps();

@@ -1,4 +1,4 @@
-import { shortened } from './printable.js';
+import { shortenMessage } from './printable.js';
 
 /** Stable error codes for programs, each with its exit code and whether a retry can succeed. */
 const codes = {
@@ -74,7 +74,7 @@ export class LedgerlakeError extends Error {
   readonly details: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: { cause?: unknown; status?: number; details?: string } = {}) {
-    super(shortened(message), options.cause === undefined ? undefined : { cause: options.cause });
+    super(shortenMessage(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'LedgerlakeError';
     this.code = code;
     this.status = options.status;

@@ -31,33 +31,27 @@ export function printableColoured(text: string): string {
 
 /** Maximum characters of a message: some lines of a terminal. */
 const mostOfMessage = 1200;
-/**
- * Words longer than `mostOfWord` are cut to `mostQuoted` characters. Paths of lake files are mostly shorter than the
- * former.
- */
+/** Words longer than `mostOfWord` are cut to `mostQuoted` characters. Paths of lake files are mostly shorter than the former. */
 const mostQuoted = 200;
 const mostOfWord = 300;
 /** Punctuation behind a cut word. */
 const ending = /["'`);:,.]{0,3}$/;
 const longWord = new RegExp(`\\S{${mostOfWord + 1},}`, 'gu');
 
-/**
- * Shortens a message: cuts long words, then leaves out the middle where it is still too long. The end stays, as it says
- * what to do.
- */
-export function shortened(message: string): string {
+/** Shortens a message: cuts long words, then leaves out the middle where it is still too long. The end stays, as it says what to do. */
+export function shortenMessage(message: string): string {
   if (message.length <= mostOfWord) return message;
   const cut = message.replaceAll(
     longWord,
-    (word) => `${wholeCharacters(word, mostQuoted)}…${ending.exec(word)?.[0] ?? ''}`,
+    (word) => `${truncateText(word, mostQuoted)}…${ending.exec(word)?.[0] ?? ''}`,
   );
   if (cut.length <= mostOfMessage) return cut;
   const end = cut.slice(-mostOfMessage / 3).replace(/^\p{Surrogate}/u, '');
-  return `${wholeCharacters(cut, (mostOfMessage / 3) * 2)} … ${end}`;
+  return `${truncateText(cut, (mostOfMessage / 3) * 2)} … ${end}`;
 }
 
 /** The first `length` UTF-16 code units of a text, without a lone surrogate at the end. */
-export function wholeCharacters(text: string, length: number): string {
+export function truncateText(text: string, length: number): string {
   const cut = text.slice(0, length);
   return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;
 }

@@ -8,8 +8,8 @@ const leastPercent = 30;
  * Limits the growth of heaps, in a process of this program. By default V8 lets a heap grow to several times its live
  * data, and the log of a large lake is long-lived.
  */
-export function boundHeaps(): void {
-  useFlags({ [growing]: leastPercent });
+export function limitHeapGrowth(): void {
+  setFlags({ [growing]: leastPercent });
 }
 
 /**
@@ -17,10 +17,10 @@ export function boundHeaps(): void {
  * of the CPU time of an import and of a backfill, collecting small heaps a seventh (docs/performance.md). Call it once
  * the long-lived data is in memory. It does nothing in another program that uses the library.
  */
-export function tuneForSeconds(): void {
+export function tuneForComputation(): void {
   if (!(growing in flags)) return;
   const percent = Math.ceil((100 * leastGrowth) / getHeapStatistics().used_heap_size);
-  useFlags({
+  setFlags({
     [growing]: Math.max(leastPercent, percent),
     '--always-sparkplug': undefined,
     '--max-inlined-bytecode-size-cumulative': 200,
@@ -39,7 +39,7 @@ let flags: Flags = {};
 /** Number of threads that are starting. */
 let starting = 0;
 
-function useFlags(more: Flags): void {
+function setFlags(more: Flags): void {
   flags = { ...flags, ...more };
   if (starting > 0) return;
   for (const [name, value] of Object.entries(flags))
@@ -52,7 +52,7 @@ function useFlags(more: Flags): void {
  *
  * @returns a function to call once the thread has started or has failed to
  */
-export function threadStarts(): () => void {
+export function announceThreadStart(): () => void {
   // The flags of the compiler are mostly set after all threads have started.
   if (starting++ === 0 && growing in flags) setFlagsFromString(`${growing}=0`);
   let isOver = false;
@@ -60,6 +60,6 @@ export function threadStarts(): () => void {
     if (isOver) return;
     isOver = true;
     starting--;
-    useFlags({});
+    setFlags({});
   };
 }

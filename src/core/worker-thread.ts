@@ -2,12 +2,9 @@ import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
 import { LedgerlakeError, messageOf, type ErrorCode } from './errors.js';
-import { threadStarts } from './v8-flags.js';
+import { announceThreadStart } from './v8-flags.js';
 
-/**
- * The rows that a thread processes are outside of the heap: a thread that needs more heap has a bug, and ends without
- * the process.
- */
+/** The rows that a thread processes are outside of the heap: a thread that needs more heap has a bug, and ends without the process. */
 const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 6 };
 
 /** From which input size on threads are used, and how many. */
@@ -104,7 +101,7 @@ export class WorkerThread<Question, Answer> {
   }
 
   #newWorker(): Worker {
-    const started = threadStarts();
+    const started = announceThreadStart();
     const worker = new Worker(this.#script, { resourceLimits });
     worker.on('online', started);
     worker.on('exit', started);

@@ -7,19 +7,22 @@ import { inspectLocation } from './inspect-location.js';
 import { lakeFolder, openStore } from './store/open-store.js';
 
 /**
- * Opens an existing lake, for commands that load nothing: a missing folder, or one with other content, is a mistyped
- * location. An empty folder is an empty lake.
+ * Opens an existing lake, for commands that load nothing: a missing folder, or one with other content, is a mistyped location. An
+ * empty folder is an empty lake.
  *
  * @param location as the user wrote it
- * @throws LedgerlakeError USAGE where there is none, LAKE_STORE where the location can't be read, LAKE_LOG where its
- * log can't
+ * @throws LedgerlakeError USAGE where there is none, LAKE_STORE where the location can't be read, LAKE_LOG where its log can't
  */
 export async function existingLake(location: string, tables: readonly Table[], clock: Clock): Promise<Lake> {
   const store = openStore(location, { clock });
   await refuseWithoutFolder(location);
   const lake = await Lake.open(store, tables, clock);
   if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
-  const { isEmpty, isBegun, lakeBelow } = await inspectLocation(
+  const {
+    isEmpty,
+    hasRunTraces: isBegun,
+    lakeBelow,
+  } = await inspectLocation(
     store,
     tables.map(({ name }) => name),
   );

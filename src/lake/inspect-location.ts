@@ -11,7 +11,7 @@ const mostFiles = 1000;
 interface LocationState {
   readonly isEmpty: boolean;
   /** Whether a run has started there, and has left a lease, pages or files. */
-  readonly isBegun: boolean;
+  readonly hasRunTraces: boolean;
   /** A lake in a subfolder, as users write it. */
   readonly lakeBelow: string | undefined;
 }
@@ -25,18 +25,18 @@ interface LocationState {
 export async function inspectLocation(store: Store, tables: readonly string[]): Promise<LocationState> {
   const names = new Set(tables);
   let files = 0;
-  let isBegun = false;
+  let hasRunTraces = false;
   let lakeBelow: string | undefined;
   for await (const { path } of store.list('')) {
     const [first = ''] = path.split('/', 1);
     if (first === '_delta_log' || isDataFile(`table/${path}`)) throw tableFolder(store.location);
-    isBegun ||= first.startsWith('_') || names.has(first);
+    hasRunTraces ||= first.startsWith('_') || names.has(first);
     lakeBelow ??= /^(.+)\/[^/]+\/_delta_log\/[^/]+$/.exec(path)?.[1];
     if (++files === mostFiles) break;
   }
   return {
     isEmpty: files === 0,
-    isBegun,
+    hasRunTraces: hasRunTraces,
     lakeBelow: lakeBelow && `${store.location.replace(/\/+$/, '')}/${lakeBelow}`,
   };
 }

@@ -15,7 +15,7 @@ import { importedKey } from './loads/imported-days.js';
 import {
   type Revisions,
   WaitingSlices,
-  combined,
+  combineSlices,
   type ComparedSlice,
   type MissingLoads,
   sliceAdd,
@@ -195,21 +195,20 @@ export class Lake {
   /**
    * Writes and commits a slice's files: readers of Ledgerlake see either the whole slice or nothing of it.
    *
-   * The names of files depend on the slice and their content, so that writing them is idempotent, and an unchanged file
-   * is neither written nor committed again. See `transaction` for concurrent writers.
+   * The names of files depend on the slice and their content, so that writing them is idempotent, and an unchanged file is
+   * neither written nor committed again. See `transaction` for concurrent writers.
    *
    * A file that also holds other load keys is never replaced: `split` parts it first. Where it is damaged and can't be split
    * the slice waits until all that the file holds was read again: see `missingLoads`.
    *
-   * Differences from the stored rows are added to an append-only table (see `Revisions`) in the same transaction: its
-   * files are committed before the main table's commit, which pins them, and count from that commit on. So they appear
-   * together with the replacement. Of two writers that compared the same rows the first wins, and the other compares
-   * again. Their names have the number of times that the load key was read, so that they are unique.
+   * Differences from the stored rows are added to an append-only table (see `Revisions`) in the same transaction: its files are
+   * committed before the main table's commit, which pins them, and count from that commit on. So they appear together with the
+   * replacement. Of two writers that compared the same rows the first wins, and the other compares again. Their names have the
+   * number of times that the load key was read, so that they are unique.
    *
-   * @returns what changed; nothing where another run has committed conflicting load keys, or `Revisions` refused the
-   * slice
-   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported
-   * ones; LAKE_CONFLICT where a file that it replaces has other load keys and can't be split
+   * @returns what changed; nothing where another run has committed conflicting load keys, or `Revisions` refused the slice
+   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
+   * LAKE_CONFLICT where a file that it replaces has other load keys and can't be split
    */
   async commit(slice: SliceCommit, split?: Split): Promise<TransactionResult> {
     const main = slice.tables.at(-1);
@@ -229,17 +228,17 @@ export class Lake {
       const damaged =
         (replaces || displaces) && split !== undefined ? await this.#split(slice, main, split) : undefined;
       if (damaged !== undefined && !slice.refresh) throw damaged;
-      const givingWay = this.#displacedPaths(slice, main);
+      const displacedPaths = this.#displacedPaths(slice, main);
       const one = { slice, revision };
       const slices =
         damaged === undefined ? [one] : this.#waiting.with(this.table(main.name).snapshot, { ...one, main, damaged });
       if (slices === undefined) return { isCommitted: true, files: 0, bytes: 0 };
-      this.#refuseEmptying(combined(slices), main);
+      this.#refuseEmptying(combineSlices(slices), main);
       try {
         const { isStale, ...committed } = await this.#commit(
           slices,
           main,
-          () => split === undefined || this.#displacedPaths(slice, main) === givingWay,
+          () => split === undefined || this.#displacedPaths(slice, main) === displacedPaths,
         );
         if (committed.isCommitted) for (const each of slices) each.revision?.committed();
         if (!isStale || attempt === mostSplits) return committed;
@@ -250,15 +249,12 @@ export class Lake {
     }
   }
 
-  /**
-   * Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two
-   * years.
-   */
+  /** Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two years. */
   #refuseEmptying(slice: SliceCommit, main: Table): void {
     if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
     const { snapshot } = this.table(main.name);
-    const lost = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
-    const rows = lost.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
+    const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
+    const rows = displaced.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
     if (rows === 0) return;
     throw new LedgerlakeError(
       'UPSTREAM_EMPTY',
@@ -331,7 +327,7 @@ export class Lake {
     isCurrent: () => boolean,
   ): Promise<TransactionResult & { isStale: boolean }> {
     const now = this.#clock.now();
-    const all = combined(slices);
+    const all = combineSlices(slices);
     let isStale = false;
     const newFile = (slice: SliceCommit, file: SliceFile, name: string) => ({
       table: file.table,

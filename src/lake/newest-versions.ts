@@ -69,9 +69,9 @@ export async function checkLogs(
     const expected = versions[schema.name] ?? -1;
     if (snapshot.version < expected) throw commitsMissing(logLocation, expected, snapshot.version);
   }
-  const notBegun = [...tables].filter(({ snapshot }) => snapshot.version < 0);
-  const files = await Promise.all(notBegun.map(({ schema }) => firstDataFile(store, schema.name)));
-  for (const [at, table] of notBegun.entries()) {
+  const withoutLog = [...tables].filter(({ snapshot }) => snapshot.version < 0);
+  const files = await Promise.all(withoutLog.map(({ schema }) => firstDataFile(store, schema.name)));
+  for (const [at, table] of withoutLog.entries()) {
     const file = files[at];
     // A concurrent run may have created the table since its log was read.
     if (file !== undefined && (await table.refresh()).version < 0) throw logMissing(table.logLocation, file);
@@ -97,13 +97,13 @@ export function logMissing(location: string, file: string): LedgerlakeError {
 export async function noteNewestVersions(store: Store, tables: readonly Versioned[]): Promise<void> {
   const found = await readNewestVersions(store);
   const before = found ?? noVersions;
-  const begun = tables.filter(({ snapshot }) => snapshot.version >= 0);
+  const withLog = tables.filter(({ snapshot }) => snapshot.version >= 0);
   // Another run may have noted newer versions.
-  const versions = begun.map(({ schema: { name }, snapshot: { version } }): [string, number] => [
+  const versions = withLog.map(({ schema: { name }, snapshot: { version } }): [string, number] => [
     name,
     Math.max(version, before.versions[name] ?? version),
   ]);
-  const described = begun.flatMap(({ schema: { name, customPipeline } }): [string, string][] =>
+  const described = withLog.flatMap(({ schema: { name, customPipeline } }): [string, string][] =>
     customPipeline === undefined ? [] : [[name, customPipeline]],
   );
   const note = {

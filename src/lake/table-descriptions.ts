@@ -11,8 +11,7 @@ export function descriptionPath(pipeline: string): string {
 }
 
 /**
- * The tables of custom pipelines, as the lake describes them, so that reading and maintenance don't need the
- * definitions.
+ * The tables of custom pipelines, as the lake describes them, so that reading and maintenance don't need the definitions.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, LAKE_LOG where a description is damaged
  */
@@ -33,7 +32,7 @@ export async function describedTables(store: Store): Promise<readonly Table[]> {
 }
 
 /** The tables of pipelines with a file in at least one table; other descriptions have no effect. */
-export async function begunTables(store: Store, described: readonly Table[]): Promise<readonly Table[]> {
+export async function tablesOfLoadedPipelines(store: Store, described: readonly Table[]): Promise<readonly Table[]> {
   const pipelines = new Set<string>();
   for (const { name, customPipeline = '' } of described) {
     if (await hasFile(store, name)) pipelines.add(customPipeline);

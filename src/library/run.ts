@@ -1,7 +1,7 @@
 import type { RunContext } from '../app/context.js';
 import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
-import { emittingStop } from '../core/events/run-event.js';
+import { withStoppingEvent } from '../core/events/run-event.js';
 import { accountKinds, checkOptions, textOf, type AccountOptions, type OptionKinds } from './options.js';
 import type { RunSummary, SyncSummary } from './results.js';
 import { runTask } from './task.js';
@@ -144,7 +144,13 @@ function summaryOf<Summary extends RunSummary>(
     const printJson = (summary: object): void => {
       printed.push(summary as Summary);
     };
-    const context = { clock: systemClock, signal, emit: emittingStop(emit, signal), print: () => undefined, printJson };
+    const context = {
+      clock: systemClock,
+      signal,
+      emit: withStoppingEvent(emit, signal),
+      print: () => undefined,
+      printJson,
+    };
     try {
       await run(context);
     } catch (error) {

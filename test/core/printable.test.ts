@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { printable, printableColoured, printableLines, shortened } from '../../src/core/printable.js';
+import { printable, printableColoured, printableLines, shortenMessage } from '../../src/core/printable.js';
 
 /** What no terminal may get of a text from outside: controls, separators of lines, turned or invisible text. */
 const unsafe = /[\p{Control}\u00ad\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
@@ -69,16 +69,16 @@ test('of colours only those that the program gives stay', () => {
 
 test('a message that quotes a long text has its beginning, and its own end', () => {
   const path = `/lake/${'folder/'.repeat(30)}name.parquet`;
-  expect(shortened(`expected ${path} to be there`)).toBe(`expected ${path} to be there`);
-  expect(shortened(`expected an id, got ${'x'.repeat(20_000)}; run it again`)).toBe(
+  expect(shortenMessage(`expected ${path} to be there`)).toBe(`expected ${path} to be there`);
+  expect(shortenMessage(`expected an id, got ${'x'.repeat(20_000)}; run it again`)).toBe(
     `expected an id, got ${'x'.repeat(200)}…; run it again`,
   );
-  const words = shortened(`expected an id, got ${'word '.repeat(5000)}; run it again`);
+  const words = shortenMessage(`expected an id, got ${'word '.repeat(5000)}; run it again`);
   expect(words.length).toBeLessThan(1300);
   expect(words).toMatch(/^expected an id, got word .* … .*; run it again$/);
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 5000 }), (text) => {
-      expect(shortened(text).length).toBeLessThan(1300);
+      expect(shortenMessage(text).length).toBeLessThan(1300);
     }),
   );
 });

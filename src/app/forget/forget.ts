@@ -5,7 +5,7 @@ import { exportAfterRun, type ExportOptions } from '../export/export-after-run.j
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { grid } from '../../core/text/width.js';
+import { alignedLines } from '../../core/text/width.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -214,7 +214,7 @@ function forgottenText({ account, before, lake, tables, leftovers }: Forgotten):
     formatCount(files),
     formatBytes(Math.max(0, bytes)),
   ]);
-  const lines = grid([['table', 'rows', 'files', 'size'], ...rows]).map((line) => `  ${line}`);
+  const lines = alignedLines([['table', 'rows', 'files', 'size'], ...rows]).map((line) => `  ${line}`);
   return [
     '',
     rows.length === 0 ? `${printable(lake)} has no rows of ${what}` : `Forgotten in ${printable(lake)}: ${what}`,

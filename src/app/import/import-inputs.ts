@@ -11,7 +11,7 @@ import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addEvents, type InputFiles } from './add-events.js';
 import { addGroups, GroupList } from './add-groups.js';
 import type { GroupsBody } from './chunk.js';
-import { tuneForSeconds } from '../../core/v8-flags.js';
+import { tuneForComputation } from '../../core/v8-flags.js';
 import type { ChunkThreads } from './chunk-threads.js';
 import { DedupIndex } from './dedup-index.js';
 import { EventStaging, type ImportResources, type StagedMonth } from './event-staging.js';

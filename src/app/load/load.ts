@@ -1,7 +1,7 @@
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { Table } from '../../core/columns/table.js';
 import { messageOf, type LedgerlakeError } from '../../core/errors.js';
-import { tuneForSeconds } from '../../core/v8-flags.js';
+import { tuneForComputation } from '../../core/v8-flags.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -9,7 +9,7 @@ import type { FinancesPipeline } from '../../sources/finances/connect-finances.j
 import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
 import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
-import { begunTables, describeTables, describedTables } from '../../lake/table-descriptions.js';
+import { tablesOfLoadedPipelines, describeTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
@@ -138,7 +138,7 @@ async function loadInto(
   try {
     emitOtherRuns(lease, account, emit);
     await prepareLake(lake, target, options);
-    tuneForSeconds();
+    tuneForComputation();
     const startedAt = clock.now();
     const started = await startRun(lake, lease, request, context);
     const ran = await runConnected(lake, started, request, context);

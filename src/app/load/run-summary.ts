@@ -10,7 +10,7 @@ import { program, shellWord } from '../command-text.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import type { Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { grid } from '../../core/text/width.js';
+import { alignedLines } from '../../core/text/width.js';
 import { printable } from '../../core/printable.js';
 import { isoInstant, shortInstant } from '../../core/numeric/instant.js';
 
@@ -165,7 +165,7 @@ function countCells(rows: ReadonlyMap<string, number>): readonly [string, string
 
 /** A line for each pipeline, under headings. */
 export function summaryGrid(summaries: readonly PipelineSummary[]): string[] {
-  return grid([headings, ...summaries.map(summaryRow)]);
+  return alignedLines([headings, ...summaries.map(summaryRow)]);
 }
 
 /** The text of each kind of warning, after its count. */

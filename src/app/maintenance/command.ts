@@ -4,7 +4,7 @@ import type { LedgerlakeError } from '../../core/errors.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { grid } from '../../core/text/width.js';
+import { alignedLines } from '../../core/text/width.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
@@ -238,7 +238,7 @@ function summaryGrid(summaries: readonly FamilySummary[], slices: string): strin
     formatBytes(summary.bytes),
     `${summary.seconds.toFixed(1)} s`,
   ]);
-  return grid([headings, ...rows]);
+  return alignedLines([headings, ...rows]);
 }
 
 /** The summary for programs: the keys of every command. */

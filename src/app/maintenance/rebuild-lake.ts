@@ -3,7 +3,7 @@ import type { Table, Family } from '../../core/columns/table.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
-import { tuneForSeconds } from '../../core/v8-flags.js';
+import { tuneForComputation } from '../../core/v8-flags.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -117,7 +117,7 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
     },
     slices: 'files read',
     opened: ({ lake, families, account }) => {
-      tuneForSeconds();
+      tuneForComputation();
       const bundles = derivable(families).flatMap((family) => bundlesOf(lake, family, account));
       threads.expect(bundles.map(({ main }) => estimatedRawBytes(main)));
     },

@@ -4,7 +4,7 @@ import { customPipelinesOf, familiesOf } from '../../core/columns/table.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { grid } from '../../core/text/width.js';
+import { alignedLines } from '../../core/text/width.js';
 import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
 import type { Action } from '../../lake/delta/actions.js';
 import { countsAsLoaded, parseAppId } from '../../lake/delta/file-tags.js';
@@ -292,7 +292,7 @@ function resultText(
     '',
     `Logs written anew in ${printable(location)}`,
     '',
-    ...(rows.length === 0 ? [] : [...grid([['table', 'files', 'rows'], ...rows]), '']),
+    ...(rows.length === 0 ? [] : [...alignedLines([['table', 'files', 'rows'], ...rows]), '']),
     `The old logs, and files that don't count, are in ${printable(location)}/${setAside ?? ''}`,
     ...shown,
     ...more,

@@ -1,7 +1,7 @@
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import type { ResultCell, ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { printable } from '../../core/printable.js';
-import { grid, wrapped } from '../../core/text/width.js';
+import { alignedLines, wrapWords } from '../../core/text/width.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { shortIsoInstant, loadCommand, type LoadArguments } from '../command-text.js';
@@ -103,7 +103,7 @@ export function planText(report: PlanReport): string {
     : [
         `Loading ${what} into ${printable(lake)} would be`,
         '',
-        ...grid(rowsOf(report)),
+        ...alignedLines(rowsOf(report)),
         '',
         totalLine(report),
         ...notes(report),
@@ -175,7 +175,7 @@ function notes(report: PlanReport): string[] {
   // A named pipeline may need one that isn't named.
   const chosen = asked.length > 0 && named.length === 0 ? toProbe : named;
   return [
-    ...(lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrapped(line, widest))]),
+    ...(lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrapWords(line, widest))]),
     ...(toProbe.length > 0 ? [commandFor('plan --probe', chosen, report)] : []),
     ...(toShow.length > 0 ? firstPageNotes(report, toShow) : []),
   ];

@@ -6,7 +6,7 @@ import { pageSize } from '../../engine/run/slice-queue.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import { begunTables, describedTables } from '../../lake/table-descriptions.js';
+import { tablesOfLoadedPipelines, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';

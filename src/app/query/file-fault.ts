@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { wholeCharacters } from '../../core/printable.js';
+import { truncateText } from '../../core/printable.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -38,7 +38,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
   const found =
     named === undefined ? await firstDamage(lake, files) : { file: named, fault: await faultIn(named, words, lake) };
   if (found === undefined) {
-    const quoted = wholeCharacters(words, mostQuoted);
+    const quoted = truncateText(words, mostQuoted);
     return sqlError(
       `expected readable files in the lake, DuckDB cannot read one (${quoted}); \`${verify}\` names it`,
       error,
@@ -73,7 +73,7 @@ async function faultIn({ table, add }: LakeFile, words: string, { store }: Lake)
   const fault = await damageOf(store, table, add);
   if (fault !== undefined) return fault;
   const detail = words.replaceAll(store.address(table.pathOf(add)), 'it');
-  return `it is damaged (${wholeCharacters(detail, mostQuoted)})`;
+  return `it is damaged (${truncateText(detail, mostQuoted)})`;
 }
 
 async function firstDamage(

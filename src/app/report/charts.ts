@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import domino from '@mixmark-io/domino';
 import type { DayState } from '../../engine/slicing/day-states.js';
-import { fitted } from '../../core/text/width.js';
+import { truncateToWidth } from '../../core/text/width.js';
 import { html, Html } from './html.js';
 import { printableLines } from '../../core/printable.js';
 
@@ -160,7 +160,7 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
         domain: steps.map((_, at) => at),
         label: null,
         tickSize: 0,
-        tickFormat: (at: number) => fitted(steps[at]?.label ?? '', letters),
+        tickFormat: (at: number) => truncateToWidth(steps[at]?.label ?? '', letters),
         padding: 0.3,
       },
       marks: [

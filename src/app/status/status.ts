@@ -2,7 +2,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
-import { grid, wrapped } from '../../core/text/width.js';
+import { alignedLines, wrapWords } from '../../core/text/width.js';
 import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
@@ -257,7 +257,7 @@ function notedText({ hasVersionNote }: Lake, { lake, config }: StatusOptions): s
   if (hasVersionNote) return '';
   const text =
     '_versions.json is missing or damaged: commits that are lost at the end of a log are not detected; this command names the remedy:';
-  return `${wrapped(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n\n`;
+  return `${wrapWords(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n\n`;
 }
 
 /** A warning that the folders hold files beside those of the tables. */
@@ -439,5 +439,5 @@ function tableLines(tables: readonly TableStatus[]): string[] {
     formatBytes(bytes),
     formatCount(rows),
   ];
-  return grid([['table', 'files', 'size', 'rows'], ...tables.map(cells)]);
+  return alignedLines([['table', 'files', 'size', 'rows'], ...tables.map(cells)]);
 }

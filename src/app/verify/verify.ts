@@ -16,7 +16,7 @@ import type { Certificate, CheckResult, Problem, ProblemKind } from './checks/ce
 import { repairCommand } from './repair-command.js';
 import { verifyLake } from './verify-lake.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
-import { printable, shortened } from '../../core/printable.js';
+import { printable, shortenMessage } from '../../core/printable.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface VerifyOptions {
@@ -171,7 +171,7 @@ function checkLines(results: readonly CheckResult[]): string[] {
 
 /** Wraps a text to the width of the terminal. */
 function paragraph(text: string, width: number | undefined): string {
-  return width === undefined ? text : wrapped(text, width).join('\n');
+  return width === undefined ? text : wrapWords(text, width).join('\n');
 }
 
 function checkCells({ check, about, checked, counts, result, found }: CheckResult) {
@@ -215,7 +215,7 @@ function problemText(
   width: number | undefined,
 ): string {
   const location = [table, slice, file].filter((text) => text !== '').join('  ');
-  return `\n${paragraph(`${kind} ${check}: ${printable(shortened(problem))}`, width)}\n  ${printable(shortened(location))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
+  return `\n${paragraph(`${kind} ${check}: ${printable(shortenMessage(problem))}`, width)}\n  ${printable(shortenMessage(location))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
 }
 
 function moreText(alike: readonly ProblemWithCommand[]): string {

@@ -164,6 +164,6 @@ export class Destination {
 
   /** Drops an unfinished file. */
   async drop(): Promise<void> {
-    await this.#file?.drop();
+    await this.#file?.discard();
   }
 }

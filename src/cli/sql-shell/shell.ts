@@ -139,7 +139,7 @@ class Shell {
   /** The completions of a line. */
   async #complete(line: string): Promise<CompleterResult> {
     const file = this.#reader.pending ? undefined : typedFile(line);
-    if (file !== undefined) return [(await fileNames(file)).filter(isPrintable), file];
+    if (file !== undefined) return [(await completePath(file)).filter(isPrintable), file];
     // DuckDB runs one query at a time.
     if (this.#waiting > 0) return [[], line];
     this.#catalog ??= this.#options.catalog();

@@ -109,12 +109,12 @@ export function textArray(length: number, at: (row: number) => string): Data<Utf
 type Optional<T> = (row: number) => T | undefined;
 
 /** Calls `put` with each value that isn't undefined, and marks the others as null. */
-function fillArray<T>(length: number, at: Optional<T>, put: (row: number, value: T) => void) {
+function fillArray<T>(length: number, at: Optional<T>, write: (row: number, value: T) => void) {
   const validity = new Validity(length);
   for (let row = 0; row < length; row++) {
     const value = at(row);
     if (value === undefined) validity.setNull(row);
-    else put(row, value);
+    else write(row, value);
   }
   return validity.nulls;
 }

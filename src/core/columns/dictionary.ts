@@ -89,10 +89,10 @@ export class Dictionary {
     if ((this.#offsets[value + 1] ?? 0) - from !== end - start) return false;
     const source = this.#sourceView;
     const view = this.#view;
-    const behind = from - start;
+    const shift = from - start;
     let at = start;
-    for (; at <= end - 4; at += 4) if (source.getInt32(at) !== view.getInt32(at + behind)) return false;
-    for (; at < end; at++) if (source.getUint8(at) !== view.getUint8(at + behind)) return false;
+    for (; at <= end - 4; at += 4) if (source.getInt32(at) !== view.getInt32(at + shift)) return false;
+    for (; at < end; at++) if (source.getUint8(at) !== view.getUint8(at + shift)) return false;
     return true;
   }
 

@@ -58,10 +58,7 @@ export class RowSums {
   }
 }
 
-/**
- * Mixes a column's values into the hashes of the rows. Returns the column's unit; undefined where it is neither text
- * nor number.
- */
+/** Mixes a column's values into the hashes of the rows. Returns the column's unit; undefined where it is neither text nor number. */
 function addColumn(sums: Hashes, data: Data, rows: number): string | undefined {
   const texts = utf8Of(data);
   if (texts !== undefined) {

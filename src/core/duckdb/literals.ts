@@ -22,10 +22,7 @@ export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/**
- * Parquet files as a table in SQL, without columns for their partition folders; `options` are further options of
- * `read_parquet`.
- */
+/** Parquet files as a table in SQL, without columns for their partition folders; `options` are further options of `read_parquet`. */
 export function readParquet(addresses: readonly string[], ...options: readonly string[]): string {
   const settings = ['hive_partitioning = false', ...options];
   return `read_parquet([${addresses.map(fileLiteral).join(', ')}], ${settings.join(', ')})`;

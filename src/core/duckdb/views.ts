@@ -78,11 +78,11 @@ const partitionPath = /^account=[^/]*\/month=[^/]{7}\/[^/]*$/;
 function foldersOf(table: LakeTable, files: readonly string[]): readonly [account: string, month: string] {
   const [first = ''] = files;
   const folder = first.slice(0, first.lastIndexOf('/account=') + 1);
-  const odd = files.find((file) => !file.startsWith(folder) || !partitionPath.test(file.slice(folder.length)));
-  if (odd !== undefined) {
+  const misplaced = files.find((file) => !file.startsWith(folder) || !partitionPath.test(file.slice(folder.length)));
+  if (misplaced !== undefined) {
     throw new LedgerlakeError(
       'LAKE_LOG',
-      `expected files of ${table.name} below account=ID/month=YYYY-MM, got ${odd} in the log; another program has written to it`,
+      `expected files of ${table.name} below account=ID/month=YYYY-MM, got ${misplaced} in the log; another program has written to it`,
     );
   }
   // DuckDB counts code points.

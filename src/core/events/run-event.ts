@@ -1,7 +1,6 @@
 /**
- * An event of a run, as the listeners receive it: plain log, JSON log, live view, metrics. The JSON log writes events
- * unchanged, so fields are JSON, instants ISO 8601 in UTC, and no field is a secret. `docs/logs.md` describes all
- * events.
+ * An event of a run, as the listeners receive it: plain log, JSON log, live view, metrics. The JSON log writes events unchanged,
+ * so fields are JSON, instants ISO 8601 in UTC, and no field is a secret. `docs/logs.md` describes all events.
  */
 export type RunEvent = EventOf<RunEvents> | (SliceEvent & UpstreamEvent);
 
@@ -421,7 +420,7 @@ export function dispatch<R, Name extends keyof EventsByName>(
 }
 
 /** Also emits `stopping` where the signal aborts between the run's start and its end. */
-export function emittingStop(emit: Emit, signal: AbortSignal): Emit {
+export function withStoppingEvent(emit: Emit, signal: AbortSignal): Emit {
   const stopping = (): void => {
     emit({ event: 'stopping' });
   };

@@ -66,10 +66,7 @@ export interface DeliveryOptions {
   readonly onWhole: () => void;
 }
 
-/**
- * Sends an answer by its `delivery`. One that never ends keeps its connection open until the client disconnects or the
- * signal aborts.
- */
+/** Sends an answer by its `delivery`. One that never ends keeps its connection open until the client disconnects or the signal aborts. */
 export function deliver(
   { status, headers, body, delivery }: HttpAnswer,
   response: ServerResponse,

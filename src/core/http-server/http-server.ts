@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net';
 import { type Access, type HttpAnswer, answerHeaders, type HttpRequest, deliver } from './answer.js';
 import { type AnsweredHosts, hostRefusal, parseTarget } from './host-rule.js';
 import { Pipelining, Undelivered } from './pipelining.js';
-import { failure, HttpRefusal, noTunnel, refuseBytes, refuseSocket } from './refusal.js';
+import { serverFailure, HttpRefusal, connectRefusal, refuseBytes, refuseSocket } from './refusal.js';
 
 /** The time that clients may take, in milliseconds, and the resources that they may use. */
 export interface ServerLimits {
@@ -139,7 +139,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     if (access !== undefined) requests.log(access);
   });
   server.on('connect', ({ method = '', url: target = '' }, socket) => {
-    requests.log({ ...refuseSocket(noTunnel, socket, now()), method, target });
+    requests.log({ ...refuseSocket(connectRefusal, socket, now()), method, target });
   });
   const port = await listen(server, host, options.port);
   let closed: Promise<void> | undefined;
@@ -286,7 +286,7 @@ class Requests {
     } catch (fault) {
       const requestId = randomUUID();
       this.#report(fault, requestId);
-      return this.#whole(failure(), requestId);
+      return this.#whole(serverFailure(), requestId);
     }
   }
 

@@ -19,10 +19,7 @@ export class Pipelining {
     return this.#waiting;
   }
 
-  /**
-   * Calls `begin` at once, or when the earlier requests are finished; where too many wait, the connection is closed
-   * instead.
-   */
+  /** Calls `begin` at once, or when the earlier requests are finished; where too many wait, the connection is closed instead. */
   enter(socket: Socket, begin: () => void): void {
     if (socket.destroyed) return;
     const connection = this.#connections.get(socket) ?? this.#open(socket);

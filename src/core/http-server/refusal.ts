@@ -48,7 +48,7 @@ export class HttpRefusal extends Error {
 }
 
 /** The answer where the server fails; it has no reason. */
-export function failure(): HttpRefusal {
+export function serverFailure(): HttpRefusal {
   return new HttpRefusal(500, 'The service failed; the same request may succeed later.');
 }
 
@@ -61,7 +61,7 @@ const refusals: Readonly<Record<string, PlainRefusal>> = {
 const notHttp: PlainRefusal = [400, 'Bad Request', 'This is not HTTP/1.1.'];
 
 /** For CONNECT (RFC 9110, section 9.3.6). */
-export const noTunnel: PlainRefusal = [405, 'Method Not Allowed', 'This is not a proxy.'];
+export const connectRefusal: PlainRefusal = [405, 'Method Not Allowed', 'This is not a proxy.'];
 
 /** Milliseconds that a client has to receive such an answer. */
 const lingerMs = 5000;

@@ -6,7 +6,7 @@ import { messageOf, systemCode } from '../errors.js';
  * Completes a typed path: files and folders whose paths begin with it, folders with a slash at the end. Empty where the
  * folder doesn't exist.
  */
-export async function fileNames(typed: string): Promise<readonly string[]> {
+export async function completePath(typed: string): Promise<readonly string[]> {
   const end = typed.lastIndexOf('/') + 1;
   const [folder, begun] = [typed.slice(0, end), typed.slice(end)];
   const entries = await readdir(resolve(folder), { withFileTypes: true }).catch(() => []);

@@ -14,9 +14,9 @@ export interface OutputFile {
   /** Runs a function that writes to the stream; where it throws, what it wrote is truncated. */
   atomically<T>(write: () => Promise<T>): Promise<T>;
   /** Gives the file its name, and replaces a file of that name. */
-  keep(): Promise<void>;
+  commit(): Promise<void>;
   /** Deletes the temporary file, unless it was kept. */
-  drop(): Promise<void>;
+  discard(): Promise<void>;
 }
 
 /**
@@ -58,7 +58,7 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
         throw error;
       }
     },
-    keep: async () => {
+    commit: async () => {
       await handle.sync();
       await handle.close();
       isOpen = false;
@@ -67,7 +67,7 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
         throw writeFault(path, error);
       });
     },
-    drop: async () => {
+    discard: async () => {
       if (!isOpen) return;
       isOpen = false;
       await handle.close();

@@ -81,10 +81,7 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     return at === undefined ? undefined : this.#children[at];
   }
 
-  /**
-   * The index of the child whose key begins at a byte, searched from `first` on; undefined where none of the compared
-   * ones matches.
-   */
+  /** The index of the child whose key begins at a byte, searched from `first` on; undefined where none of the compared ones matches. */
   #writtenAt(view: DataView, start: number, first: number): number | undefined {
     const children = this.#children;
     const compared = Math.min(children.length, mostCompared);

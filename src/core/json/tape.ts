@@ -103,13 +103,13 @@ export class Tape {
     return this.#decoded(key, true);
   }
 
-  #decoded(node: number, keepLone: boolean): Buffer {
+  #decoded(node: number, keepsLone: boolean): Buffer {
     const start = this.start(node) + 1;
     const end = this.end(node) - 1;
     if (this.kind(node) !== kind.escaped) return this.bytes.subarray(start, end);
     // An escape is never shorter than its character in UTF-8, so the source's length is enough.
     if (this.#scratch.length < end - start) this.#scratch = Buffer.alloc((end - start) * 2);
-    return this.#scratch.subarray(0, unescapeUtf8(this.bytes, start, end, this.#scratch, keepLone));
+    return this.#scratch.subarray(0, unescapeUtf8(this.bytes, start, end, this.#scratch, keepsLone));
   }
 
   /** The string's value. */

@@ -15,9 +15,8 @@ const billion = 1_000_000_000;
 const two32 = 0x1_0000_0000;
 
 /**
- * Reads a JSON number's text as millionths. False where DECIMAL(18,6) can't represent it exactly: it has a digit other
- * than 0 behind the sixth decimal, or more than twelve digits before the point. `-0` is 0; exponents may be of any
- * size.
+ * Reads a JSON number's text as millionths. False where DECIMAL(18,6) can't represent it exactly: it has a digit other than 0
+ * behind the sixth decimal, or more than twelve digits before the point. `-0` is 0; exponents may be of any size.
  *
  * Computes with the digits: every intermediate number is an integer below 2^53, never a fraction.
  */

@@ -207,8 +207,8 @@ class ColumnPages {
 
   #dictionaryNumbers(page: Uint8Array, start: number, count: number): Int32Array {
     const numbers = count === 0 ? new Int32Array() : readHybrid(page, start + 1, count, page[start] ?? 0);
-    const odd = numbers.find((number) => number < 0 || number >= this.#dictionary.count);
-    if (odd !== undefined) throw this.#mismatch(`a number below ${this.#dictionary.count}`, `${odd}`);
+    const outOfRange = numbers.find((number) => number < 0 || number >= this.#dictionary.count);
+    if (outOfRange !== undefined) throw this.#mismatch(`a number below ${this.#dictionary.count}`, `${outOfRange}`);
     return numbers;
   }
 
@@ -260,10 +260,7 @@ function plainTexts(page: Uint8Array, from: number, count: number): PageValues {
   return { ...noValues, count, bytes: page, starts, ends };
 }
 
-/**
- * Reads texts that follow the lengths of all of them (Encodings.md, "Delta-length byte array"). Throws an Error as
- * `plainTexts` does.
- */
+/** Reads texts that follow the lengths of all of them (Encodings.md, "Delta-length byte array"). Throws an Error as `plainTexts` does. */
 function deltaLengthTexts(page: Uint8Array, from: number, count: number): PageValues {
   const { values: lengths, end: first } = readDeltas(page, from, count);
   const starts = new Int32Array(count);

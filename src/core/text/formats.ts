@@ -54,10 +54,7 @@ export function formatOfFile(path: string): Format {
   );
 }
 
-/**
- * Rows as text, in pieces. A source that fails leaves a JSON array without its end, so that no reader accepts it as
- * complete.
- */
+/** Rows as text, in pieces. A source that fails leaves a JSON array without its end, so that no reader accepts it as complete. */
 export function formatText(
   format: Format,
   columns: readonly ResultColumn[],

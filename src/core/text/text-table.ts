@@ -2,7 +2,7 @@ import { formatCount } from './amounts.js';
 import { cellText, type ResultCell, type ResultColumn, type ResultRows } from './rows.js';
 import { printable } from '../printable.js';
 import { currencyPlaces, roundedDecimal, trimmedDecimal } from './money.js';
-import { displayWidth, fitted, wrapped } from './width.js';
+import { displayWidth, truncateToWidth, wrapWords } from './width.js';
 
 export interface TableOptions {
   /** Width of the terminal in cells; undefined: no limit, and nothing is cut. */
@@ -57,10 +57,7 @@ export async function* tableText(
 /** Width of a row's heading in cells. */
 const headingWidth = 40;
 
-/**
- * Rows in vertical form, a line for each column, for rows that are too wide for a table: cells as in a table, but never
- * cut.
- */
+/** Rows in vertical form, a line for each column, for rows that are too wide for a table: cells as in a table, but never cut. */
 export async function* verticalText(
   columns: readonly ResultColumn[],
   chunks: AsyncIterable<ResultRows>,
@@ -183,7 +180,7 @@ function head(columns: readonly ResultColumn[], layout: Layout): string {
 function line(columns: readonly ResultColumn[], texts: readonly string[], layout: Layout): string {
   const cells = layout.shown.map((at) => {
     const width = layout.widths[at] ?? 0;
-    const text = fitted(texts[at] ?? '', width);
+    const text = truncateToWidth(texts[at] ?? '', width);
     const space = ' '.repeat(Math.max(0, width - displayWidth(text)));
     return columns[at]?.kind === 'number' ? space + text : text + space;
   });
@@ -217,7 +214,7 @@ function hiddenNote(columns: readonly ResultColumn[], { shown }: Layout, width: 
   const more = hidden.length > mostNames ? ` and ${hidden.length - mostNames} more` : '';
   const names = hidden.slice(0, mostNames).join(', ');
   const text = `no room for ${names}${more}: a wider terminal, a SELECT of fewer columns, or the format vertical (--format, in the shell .format) shows them`;
-  return `${width === undefined ? text : wrapped(text, width).join('\n')}\n`;
+  return `${width === undefined ? text : wrapWords(text, width).join('\n')}\n`;
 }
 
 function same(one: Layout, other: Layout): boolean {

@@ -15,7 +15,7 @@ export function displayWidth(text: string): number {
 }
 
 /** The text; where it is wider than `width` cells (at least 1), its beginning and an ellipsis. */
-export function fitted(text: string, width: number): string {
+export function truncateToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   if (plain.test(text)) return `${text.slice(0, width - 1)}…`;
   let used = 0;
@@ -39,7 +39,7 @@ function graphemeWidth(grapheme: string): number {
 }
 
 /** Rows of cells as aligned lines: the first column left-aligned, the others right-aligned. */
-export function grid(rows: readonly (readonly string[])[]): string[] {
+export function alignedLines(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) => {
     const cells = row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)));
@@ -48,7 +48,7 @@ export function grid(rows: readonly (readonly string[])[]): string[] {
 }
 
 /** A text wrapped to lines of up to `width` characters. A longer word has its own line; text in backticks isn't broken. */
-export function wrapped(text: string, width: number): string[] {
+export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
     const longer = `${lines.at(-1) ?? ''} ${word}`;
@@ -62,12 +62,12 @@ export function wrapped(text: string, width: number): string[] {
  * A text for a terminal of `width` cells: longer lines of prose are wrapped with indentation. Lines that are indented
  * or have columns are commands and tables and stay unchanged; undefined: all lines stay.
  */
-export function folded(text: string, width: number | undefined): string {
+export function wrapForTerminal(text: string, width: number | undefined): string {
   if (width === undefined) return text;
-  const isKept = (line: string): boolean => displayWidth(line) <= width || /^(?:\s|LINE \d)|\S {2,}\S/.test(line);
+  const fits = (line: string): boolean => displayWidth(line) <= width || /^(?:\s|LINE \d)|\S {2,}\S/.test(line);
   return text
     .split('\n')
-    .map((line) => (isKept(line) ? line : wrapped(line, Math.max(width - 2, 20)).join('\n  ')))
+    .map((line) => (fits(line) ? line : wrapWords(line, Math.max(width - 2, 20)).join('\n  ')))
     .join('\n');
 }
 
@@ -81,7 +81,8 @@ export function textLines(text: string, width: number): string[] {
 /** The lines of a paragraph. One whose lines have columns is a list: each line is wrapped below its last column. */
 function paragraphLines(paragraph: string, width: number): string[] {
   const lines = paragraph.split('\n');
-  if (!lines.some((line) => /\S {2,}\S/.test(line))) return wrapped(lines.map((line) => line.trim()).join(' '), width);
+  if (!lines.some((line) => /\S {2,}\S/.test(line)))
+    return wrapWords(lines.map((line) => line.trim()).join(' '), width);
   return lines.flatMap((line) => {
     const [, before = '', text = ''] = /^(\s*(?:\S.*? {2,})?)(\S.*)$/.exec(line) ?? [];
     const [first = '', ...others] = indented(text, before.length, width);
@@ -91,5 +92,5 @@ function paragraphLines(paragraph: string, width: number): string[] {
 
 /** A text wrapped to lines of up to `width` characters, indented by `by` blanks. */
 export function indented(text: string, by: number, width: number): string[] {
-  return wrapped(text, Math.max(width - by, 20)).map((line) => `${' '.repeat(by)}${line}`);
+  return wrapWords(text, Math.max(width - by, 20)).map((line) => `${' '.repeat(by)}${line}`);
 }

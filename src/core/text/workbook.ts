@@ -14,10 +14,9 @@ export interface Sheet {
 export const workbookMark = 'ledgerlake report';
 
 /**
- * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with all their digits, all other cells
- * are text, so that nothing becomes a formula. Amounts are shown with the decimals of the currency in the column
- * `currency`, and keep all their digits. A spreadsheet keeps 15 digits of a number. The same sheets give the same
- * bytes.
+ * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with all their digits, all other cells are text,
+ * so that nothing becomes a formula. Amounts are shown with the decimals of the currency in the column `currency`, and keep all
+ * their digits. A spreadsheet keeps 15 digits of a number. The same sheets give the same bytes.
  */
 export function workbook(sheets: readonly Sheet[]): Buffer {
   const files: [string, string][] = [

@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { printable, wholeCharacters } from '../../core/printable.js';
+import { printable, truncateText } from '../../core/printable.js';
 
 /**
  * Why an attempt returned no page; each cause is handled differently. An API states most causes only in the message: status
@@ -123,7 +123,7 @@ export function isHtml(body: Uint8Array): boolean {
 export function excerpt(text: string, length = 200): string {
   // Control characters too: a server must not control a terminal.
   const line = printable(text.replaceAll(/[\s\p{Control}]+/gu, ' ').trim());
-  return line.length > length ? `${wholeCharacters(line, length)}…` : line;
+  return line.length > length ? `${truncateText(line, length)}…` : line;
 }
 
 /** `Retry-After` in milliseconds from `now`, by the API's clock; undefined unless it states seconds or a date. */

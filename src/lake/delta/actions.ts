@@ -97,11 +97,10 @@ function digest(first: string, rest: string | Uint8Array): string {
 }
 
 /**
- * Reads a commit file. Unknown actions are kept but ignored, as the protocol requires: features that a reader must not
- * ignore are in `protocol`.
+ * Reads a commit file. Unknown actions are kept but ignored, as the protocol requires: features that a reader must not ignore are
+ * in `protocol`.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file, where a line isn't an action, or the file has changed since it was
- * written
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a line isn't an action, or the file has changed since it was written
  */
 export function decodeActions(bytes: Uint8Array, file: string, id: CommitId): Action[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

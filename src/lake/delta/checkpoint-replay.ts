@@ -55,10 +55,10 @@ export async function replayLog(log: DeltaLog, upTo: number): Promise<Replay> {
       const isNeeded = version === upTo || state === undefined || mayForget === true;
       const checkpoint = isNeeded && checkpointed.has(version) ? await log.checkpoint(version) : undefined;
       if (checkpoint === undefined || !isReadable(checkpoint)) continue;
-      const said = new State();
-      for (const action of checkpoint.actions) said.apply(action);
-      const fault = state?.differenceTo(said, mayForget === true);
-      if (state === undefined || (mayForget === true && fault === undefined)) state = said;
+      const checkpointState = new State();
+      for (const action of checkpoint.actions) checkpointState.apply(action);
+      const fault = state?.differenceTo(checkpointState, mayForget === true);
+      if (state === undefined || (mayForget === true && fault === undefined)) state = checkpointState;
       if (version === upTo && fault !== undefined)
         wrong = { version, path: log.checkpointPath(version), fault, isCertain: state.isCertain };
     }
@@ -99,11 +99,11 @@ class State {
   }
 
   /** How a checkpoint's state differs from this one, in words; undefined where they are equal. */
-  differenceTo(said: State, mayForget: boolean): string | undefined {
+  differenceTo(other: State, mayForget: boolean): string | undefined {
     const texts = [
-      ...differing(this.#files, said.#files, 'file', false),
-      ...differing(this.#txns, said.#txns, 'transaction', mayForget),
-      ...differing(this.#table, said.#table, 'description of the table', false),
+      ...differing(this.#files, other.#files, 'file', false),
+      ...differing(this.#txns, other.#txns, 'transaction', mayForget),
+      ...differing(this.#table, other.#table, 'description of the table', false),
     ];
     return texts.length === 0 ? undefined : texts.join(', ');
   }

@@ -84,11 +84,11 @@ function addRow({ path, partitionValues, size, modificationTime, stats, tags }: 
 /** Without the statistics and tags that undo a removal (`swappedOut`): a checkpoint has only the fields of the protocol. */
 function removeRow({ path, deletionTimestamp, partitionValues, size }: Remove): RecordValue {
   // The tombstone of a file that no commit has added has no partition and size.
-  const isKnown = partitionValues !== undefined && size !== undefined;
+  const wasCommitted = partitionValues !== undefined && size !== undefined;
   return {
-    ...{ path, deletionTimestamp, dataChange: false, extendedFileMetadata: isKnown },
-    partitionValues: isKnown ? mapValue(partitionValues) : null,
-    size: isKnown ? size : null,
+    ...{ path, deletionTimestamp, dataChange: false, extendedFileMetadata: wasCommitted },
+    partitionValues: wasCommitted ? mapValue(partitionValues) : null,
+    size: wasCommitted ? size : null,
   };
 }
 
@@ -108,11 +108,10 @@ function whole(value: number | undefined): number | null {
 }
 
 /**
- * Reads the actions of a checkpoint of any writer; missing columns are skipped. Only for verified bytes: damaged ones
- * can end the process.
+ * Reads the actions of a checkpoint of any writer; missing columns are skipped. Only for verified bytes: damaged ones can end the
+ * process.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet
- * file
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
  */
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<Action[]> {
   const { withParquet } = await import('../../core/parquet/wasm.js');
@@ -130,8 +129,7 @@ export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise
 /**
  * The same for bytes without a checksum.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet
- * file
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
  */
 export async function decodeUnchecked(bytes: Uint8Array, file: string): Promise<Action[]> {
   const actions: Action[] = [];

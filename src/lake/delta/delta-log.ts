@@ -213,10 +213,9 @@ export class DeltaLog {
   }
 
   /**
-   * Removes the checkpoints that were superseded before an instant (milliseconds since 1970): readers that have opened
-   * the log since began at a newer one. The newest checkpoint and that of `_last_checkpoint` stay. Without a readable
-   * checkpoint in `_last_checkpoint` all stay, because a cleaned-up log consists of that checkpoint and the commits
-   * behind it.
+   * Removes the checkpoints that were superseded before an instant (milliseconds since 1970): readers that have opened the log
+   * since began at a newer one. The newest checkpoint and that of `_last_checkpoint` stay. Without a readable checkpoint in
+   * `_last_checkpoint` all stay, because a cleaned-up log consists of that checkpoint and the commits behind it.
    */
   async dropCheckpoints(supersededBefore: number): Promise<void> {
     const checkpoints = await this.#files(checkpointEnding);
@@ -244,10 +243,7 @@ export class DeltaLog {
     return paths;
   }
 
-  /**
-   * The log's files of a version, the oldest first: all, or those with an ending. Subfolders, which may be copies, are
-   * ignored.
-   */
+  /** The log's files of a version, the oldest first: all, or those with an ending. Subfolders, which may be copies, are ignored. */
   async #files(ending?: string, after?: string): Promise<LogFile[]> {
     const files: LogFile[] = [];
     for await (const { path, modifiedAt } of this.#store.list(this.#folder, after)) {

@@ -61,9 +61,8 @@ export type Build = (snapshot: Snapshot) => WantedActions | Promise<WantedAction
 type WantedActions = readonly Action[] | undefined;
 
 /**
- * One table of the lake: a Delta Lake log beside its partition folders. A version is claimed by creating its commit
- * file, in which exactly one of several writers succeeds; the others read the winner's commit and build their actions
- * again.
+ * One table of the lake: a Delta Lake log beside its partition folders. A version is claimed by creating its commit file, in
+ * which exactly one of several writers succeeds; the others read the winner's commit and build their actions again.
  */
 export class DeltaTable {
   readonly schema: Table;
@@ -255,11 +254,11 @@ export class DeltaTable {
    *
    * @throws LedgerlakeError LAKE_LOG where the checkpoint can't be read back; then no version was removed
    */
-  async cleanUpLog(keeps: (txn: Txn) => boolean, keepsFile: (file: Remove) => boolean = () => false): Promise<void> {
+  async cleanUpLog(keepsTxn: (txn: Txn) => boolean, keepsFile: (file: Remove) => boolean = () => false): Promise<void> {
     await this.#mutex.run(async () => {
       // A separate version, so that the commit that removed the files is removed as well.
       await this.#commit('FENCE', () => []);
-      for (const txn of [...this.snapshot.txns.values()]) if (!keeps(txn)) this.#snapshot.forget(txn);
+      for (const txn of [...this.snapshot.txns.values()]) if (!keepsTxn(txn)) this.#snapshot.forget(txn);
       // No other run is active that could add or delete such a file, and the paths contain the account.
       for (const [path, file] of this.#removed) {
         if (!this.isRetained(path) || !keepsFile(file)) this.#removed.delete(path);

@@ -141,10 +141,7 @@ export function swappedAdd({ path, deletionTimestamp, partitionValues, size, sta
   return stats === undefined ? add : { ...add, stats };
 }
 
-/**
- * The tombstone of a file that no commit has added: a writer that is about to add the path sees it, so the file may be
- * deleted.
- */
+/** The tombstone of a file that no commit has added: a writer that is about to add the path sees it, so the file may be deleted. */
 export function tombstone(path: string, now: number): Action {
   return { remove: { path, deletionTimestamp: now, dataChange: false } };
 }

@@ -59,8 +59,7 @@ export interface WriteOptions {
 }
 
 /**
- * Writes the rows of a query as one Parquet file. The same rows in the same order and the same metadata give the same
- * bytes.
+ * Writes the rows of a query as one Parquet file. The same rows in the same order and the same metadata give the same bytes.
  *
  * @throws LedgerlakeError SQL where the query fails, PARQUET_MISMATCH where the file lacks rows
  */

@@ -18,10 +18,7 @@ export interface MonthFiles {
   readonly paths: readonly string[];
 }
 
-/**
- * Verified local files of a lake: each file is compared with the log once, and copied once where the lake isn't on the
- * local disk.
- */
+/** Verified local files of a lake: each file is compared with the log once, and copied once where the lake isn't on the local disk. */
 export class CheckedFiles {
   readonly #workspace: Workspace;
   readonly #local = new Map<string, string>();

@@ -109,10 +109,7 @@ const perFileTags: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'de
 /** Sums by currency: `{"USD":"12.340000"}`. */
 export type NetSums = Readonly<Record<string, string>>;
 
-/**
- * The tags of a file with the rows of several: the union of load keys and groups, exact sums, and other tags where all
- * are equal.
- */
+/** The tags of a file with the rows of several: the union of load keys and groups, exact sums, and other tags where all are equal. */
 export function mergedTags(adds: readonly Add[]): Record<string, string> {
   const tags = sharedTags(adds.map((add) => add.tags ?? {}));
   tags['units'] = JSON.stringify([...new Set(adds.flatMap(loadKeysOf))].toSorted());

@@ -36,10 +36,10 @@ export async function sortedFile(
   if (ranges.length === 1) return write(select('true'));
   const rangePaths: string[] = [];
   for (const range of ranges) {
-    const part = newPath();
-    rangePaths.push(part);
+    const rangePath = newPath();
+    rangePaths.push(rangePath);
     await database.execute(
-      `COPY (${select(range)}) TO ${literal(part)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE ${rows})`,
+      `COPY (${select(range)}) TO ${literal(rangePath)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE ${rows})`,
       options,
     );
   }

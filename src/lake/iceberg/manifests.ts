@@ -102,10 +102,7 @@ function nullCounts({ stats }: Add, fields: readonly IcebergField[]): AvroValue 
   });
 }
 
-/**
- * Bounds of instants, by which engines skip files. Delta's have milliseconds, so the upper ones are extended by 999
- * microseconds.
- */
+/** Bounds of instants, by which engines skip files. Delta's have milliseconds, so the upper ones are extended by 999 microseconds. */
 function bounds(add: Add, fields: readonly IcebergField[]): { lower_bounds: AvroValue; upper_bounds: AvroValue } {
   const boundsOn = (side: 'least' | 'greatest', more: bigint): AvroValue =>
     fields.flatMap(({ id, name, type }) => {

@@ -23,10 +23,7 @@ export interface SliceLoads {
   readonly retires?: readonly string[] | undefined;
   /** Whether another load key conflicts with the slice: an overlapping window. */
   readonly excludes?: ((loadKey: string) => boolean) | undefined;
-  /**
-   * How the slice splits a stored load key that it displaces: a day of imported rows. Undefined for a load key that
-   * stays unchanged.
-   */
+  /** How the slice splits a stored load key that it displaces: a day of imported rows. Undefined for a load key that stays unchanged. */
   readonly splits?: ((loadKey: string) => KeySplit | undefined) | undefined;
 }
 
@@ -104,7 +101,7 @@ export function filesOf(snapshot: Snapshot, pipeline: string, account: string): 
 }
 
 /** The parsed load keys of one pipeline. */
-interface KnownKeys {
+interface ParsedLoadKeys {
   readonly loadKeys: string[];
   readonly windows: (Window | undefined)[];
   inOrder: readonly Window[];
@@ -112,32 +109,32 @@ interface KnownKeys {
 
 /** The windows of load keys of one kind. Each load key is parsed once and cached. */
 export class LoadKeyWindows {
-  readonly #read: (loadKey: string) => Window | undefined;
-  readonly #known = new WeakMap<ReadonlyMap<string, Txn>, KnownKeys>();
+  readonly #parse: (loadKey: string) => Window | undefined;
+  readonly #parsed = new WeakMap<ReadonlyMap<string, Txn>, ParsedLoadKeys>();
 
   /** @param read parses a load key; undefined for one of another kind */
   constructor(read: (loadKey: string) => Window | undefined) {
-    this.#read = read;
+    this.#parse = read;
   }
 
   /** In order. */
   of(loadKeys: ReadonlyMap<string, Txn>): readonly Window[] {
-    let known = this.#known.get(loadKeys);
-    if (known === undefined) this.#known.set(loadKeys, (known = { loadKeys: [], windows: [], inOrder: [] }));
+    let parsed = this.#parsed.get(loadKeys);
+    if (parsed === undefined) this.#parsed.set(loadKeys, (parsed = { loadKeys: [], windows: [], inOrder: [] }));
     let at = 0;
-    let isOther = known.loadKeys.length > loadKeys.size;
+    let isOther = parsed.loadKeys.length > loadKeys.size;
     for (const loadKey of loadKeys.keys()) {
       // New load keys are last, so that hardly any is parsed again.
-      if (known.loadKeys[at] !== loadKey) {
-        known.loadKeys[at] = loadKey;
-        known.windows[at] = this.#read(loadKey);
+      if (parsed.loadKeys[at] !== loadKey) {
+        parsed.loadKeys[at] = loadKey;
+        parsed.windows[at] = this.#parse(loadKey);
         isOther = true;
       }
       at++;
     }
-    if (!isOther) return known.inOrder;
-    known.loadKeys.length = known.windows.length = at;
-    known.inOrder = known.windows.filter((window) => window !== undefined).toSorted((a, b) => a.start - b.start);
-    return known.inOrder;
+    if (!isOther) return parsed.inOrder;
+    parsed.loadKeys.length = parsed.windows.length = at;
+    parsed.inOrder = parsed.windows.filter((window) => window !== undefined).toSorted((a, b) => a.start - b.start);
+    return parsed.inOrder;
   }
 }

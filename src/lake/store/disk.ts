@@ -35,9 +35,9 @@ const attempts = 20;
  * file; its folder is flushed as well, so that the name survives a crash. Empty folders stay, because removing one
  * could lose another writer's new file in a crash. Only an exclusive sweep removes empty partition folders.
  */
-export function diskStore(location: string, { clock = systemClock, link: giveName = link }: DiskOptions = {}): Store {
+export function diskStore(location: string, { clock = systemClock, link: hardLink = link }: DiskOptions = {}): Store {
   const root = resolve(location);
-  const files = new LakeFolder(root, giveName);
+  const files = new LakeFolder(root, hardLink);
 
   const addressOf = (path: string): string => {
     checkFolder(path);
@@ -102,10 +102,10 @@ class LakeFolder {
   /** Folders whose names are known to survive a crash. */
   readonly #flushedFolders = new Set<string>();
 
-  constructor(root: string, giveName: NonNullable<DiskOptions['link']>) {
+  constructor(root: string, hardLink: NonNullable<DiskOptions['link']>) {
     this.#root = root;
     this.#temporary = join(root, temporaryFolder);
-    this.#link = giveName;
+    this.#link = hardLink;
   }
 
   /** Writes a file, and replaces an existing one. */

@@ -82,10 +82,7 @@ export function s3Unclear(address: string, error: unknown): LedgerlakeError {
   );
 }
 
-/**
- * An error with name and text only: the SDK's errors refer to the request's headers with the session token, and causes
- * are printed.
- */
+/** An error with name and text only: the SDK's errors refer to the request's headers with the session token, and causes are printed. */
 function causeOf(error: unknown): Error {
   return new Error(`${answerOf(error).name}: ${messageOf(error)}`);
 }

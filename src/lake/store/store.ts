@@ -17,10 +17,7 @@ export interface StoredFile {
 export interface Store {
   /** The lake as a user writes it: a path, or `s3://bucket/prefix`. */
   readonly location: string;
-  /**
-   * The address of a path for DuckDB: an absolute file name or an `s3://` URL; for `''` that of the lake. Never outside
-   * of the lake.
-   */
+  /** The address of a path for DuckDB: an absolute file name or an `s3://` URL; for `''` that of the lake. Never outside of the lake. */
   address(path: string): string;
   /** The absolute file name of a path where the lake is on the local disk; otherwise undefined. */
   localPath(path: string): string | undefined;
@@ -35,10 +32,7 @@ export interface Store {
    * LAKE_UNCLEAR where it is unknown who won: the file may exist, now or later.
    */
   create(path: string, bytes: Uint8Array): Promise<boolean>;
-  /**
-   * All files below a folder (`''`: the whole lake), in byte order of their paths; with `after` only those behind that
-   * path.
-   */
+  /** All files below a folder (`''`: the whole lake), in byte order of their paths; with `after` only those behind that path. */
   list(folder: string, after?: string): AsyncIterable<StoredFile>;
   /** Removes the file; a missing one is no error. */
   remove(path: string): Promise<void>;

@@ -64,10 +64,9 @@ export async function orphansOf({ tables }: Tables, paths: readonly string[]): P
 }
 
 /**
- * Removes orphans of derived tables from the log and deletes them. Returns their paths within the lake. With a
- * retention, files with a log entry stay for it. The orphans must have been found before this process claimed a version
- * of the main table: files that another run references by then are kept, and a run that is about to reference one has
- * added it again.
+ * Removes orphans of derived tables from the log and deletes them. Returns their paths within the lake. With a retention, files
+ * with a log entry stay for it. The orphans must have been found before this process claimed a version of the main table: files
+ * that another run references by then are kept, and a run that is about to reference one has added it again.
  */
 export async function deleteOrphans(
   { store, tables }: Tables,
@@ -106,13 +105,13 @@ export async function deleteOrphans(
  */
 export async function restoreSwapped(tables: readonly DeltaTable[], before: number, now: number): Promise<void> {
   for (const main of tables) {
-    const lost = lostFiles(tables, main);
+    const lost = missingReferences(tables, main);
     if (lost.size === 0) continue;
     const [selfReference] = lost.get(main) ?? [];
     if (selfReference !== undefined) throw namesItself(main, selfReference);
     await main.commit('FENCE', async () => {
       let isRestored = false;
-      for (const [table, paths] of lostFiles(tables, main)) {
+      for (const [table, paths] of missingReferences(tables, main)) {
         if (await restoreTable(tables, main, table, paths, before, now)) isRestored = true;
       }
       return isRestored ? [] : undefined;
@@ -130,7 +129,7 @@ function namesItself(table: DeltaTable, path: string): LedgerlakeError {
 }
 
 /** The files that a main table references and derived tables lack, as paths in the derived tables' logs. */
-function lostFiles(tables: readonly DeltaTable[], main: DeltaTable): Map<DeltaTable, Set<string>> {
+function missingReferences(tables: readonly DeltaTable[], main: DeltaTable): Map<DeltaTable, Set<string>> {
   const named = [...main.snapshot.referenced].filter((path) => fileAt(tables, path) === undefined);
   const lost = new Map<DeltaTable, Set<string>>();
   for (const table of tables) {

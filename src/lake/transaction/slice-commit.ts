@@ -114,12 +114,12 @@ export class WaitingSlices {
     // The transitive closure of slices that share a file.
     for (let count = 0; count < chosen.length;) {
       count = chosen.length;
-      const replaced = new Set(filesToReplace(snapshot, combined(chosen)).map(({ path }) => path));
+      const replaced = new Set(filesToReplace(snapshot, combineSlices(chosen)).map(({ path }) => path));
       const shares = ({ slice }: WaitingSlice) =>
         filesToReplace(snapshot, slice).some(({ path }) => replaced.has(path));
       chosen = [one, ...others.filter((other) => chosen.includes(other) || shares(other))];
     }
-    if (filesToSplit(snapshot, combined(chosen)).length > 0) {
+    if (filesToSplit(snapshot, combineSlices(chosen)).length > 0) {
       this.#waiting = [...this.#waiting, one];
       return undefined;
     }
@@ -132,7 +132,7 @@ export class WaitingSlices {
     const waiting = this.#of(pipeline, account);
     const [first] = waiting;
     if (first === undefined) return undefined;
-    const all = combined(waiting);
+    const all = combineSlices(waiting);
     const read = new Set(replacedKeys(all));
     const loadKeys = filesToSplit(snapshot(first.main), all).flatMap(loadKeysOf);
     return { loadKeys: [...new Set(loadKeys)].filter((loadKey) => !read.has(loadKey)), damaged: first.damaged };
@@ -144,7 +144,7 @@ export class WaitingSlices {
 }
 
 /** Combines slices of one pipeline and account into one. */
-export function combined(compared: readonly ComparedSlice[]): SliceCommit {
+export function combineSlices(compared: readonly ComparedSlice[]): SliceCommit {
   const slices = compared.map(({ slice }) => slice);
   const [first] = slices;
   if (first === undefined) throw new Error('expected a slice, got none');

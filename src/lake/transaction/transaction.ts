@@ -54,17 +54,16 @@ export interface LakeTables {
 }
 
 /**
- * Commits files atomically: derived tables first, the main table last, and only derived files that its files reference
- * count. Optimistic concurrency keeps referenced files in the lake, whatever others commit:
+ * Commits files atomically: derived tables first, the main table last, and only derived files that its files reference count.
+ * Optimistic concurrency keeps referenced files in the lake, whatever others commit:
  *
- * - A path gets a tombstone before its file is deleted, and isn't added for a day after: a writer either sees the
- *   tombstone and uses another name, or commits first and is seen by the deleting run.
- * - A derived file is referenced by one log and added by another. So a writer that references it adds it, again if
- *   necessary, after reading the version of the main log on which the reference builds; and a deleting run first claims
- *   a version of the main log, and deletes the file only if it wasn't added again meanwhile.
+ * - A path gets a tombstone before its file is deleted, and isn't added for a day after: a writer either sees the tombstone and
+ *   uses another name, or commits first and is seen by the deleting run.
+ * - A derived file is referenced by one log and added by another. So a writer that references it adds it, again if necessary,
+ *   after reading the version of the main log on which the reference builds; and a deleting run first claims a version of the
+ *   main log, and deletes the file only if it wasn't added again meanwhile.
  *
- * @throws LedgerlakeError as the store and the log do; earlier commits of the transaction stay, and the vacuum deletes
- * orphans
+ * @throws LedgerlakeError as the store and the log do; earlier commits of the transaction stay, and the vacuum deletes orphans
  */
 export async function commitTransaction(
   lake: LakeTables,
@@ -176,10 +175,7 @@ class OpenTransaction {
     };
   }
 
-  /**
-   * Deletes the written files, unless another run has committed a file of the same name, and restores swapped files
-   * that still count.
-   */
+  /** Deletes the written files, unless another run has committed a file of the same name, and restores swapped files that still count. */
   async refuse(): Promise<Step> {
     const { snapshot } = this.#main;
     for (const [table, adds] of this.#swapped) {
@@ -229,15 +225,15 @@ class OpenTransaction {
         committed.push({ table, file, add: { ...add, tags: { ...add.tags, main: this.#main.schema.name } } });
       }
       const adds = committed.map(({ add }) => add);
-      const fresh = adds.filter((add) => !snapshot.files.has(add.path) || !this.#references(table.pathOf(add)));
+      const newAdds = adds.filter((add) => !snapshot.files.has(add.path) || !this.#references(table.pathOf(add)));
       const kept = new Set(adds.map(({ path }) => path));
       const leaving = swappedPaths.flatMap((path) => {
         const found = table.fileAt(path);
         return found === undefined || kept.has(found.path) ? [] : [found];
       });
-      if (fresh.length + leaving.length === 0) return undefined;
+      if (newAdds.length + leaving.length === 0) return undefined;
       for (const add of leaving) swapped.set(add.path, add);
-      return [...leaving.map((add) => swapRemoval(add, now, hasDataChange(files))), ...fresh.map((add) => ({ add }))];
+      return [...leaving.map((add) => swapRemoval(add, now, hasDataChange(files))), ...newAdds.map((add) => ({ add }))];
     });
     return committed;
   }

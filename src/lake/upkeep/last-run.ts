@@ -49,8 +49,7 @@ export type LastPipeline = Readonly<z.infer<Schemas['lastPipeline']>>;
 export type LastRun = Readonly<z.infer<Schemas['lastRun']>>;
 
 /**
- * Writes the report of a run to `_last-run.json` at the root of the lake. It isn't essential: the log has what is
- * loaded.
+ * Writes the report of a run to `_last-run.json` at the root of the lake. It isn't essential: the log has what is loaded.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */

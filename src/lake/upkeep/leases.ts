@@ -50,10 +50,7 @@ export interface RunLease {
   readonly startedAt: number;
   /** The runs that were active when it began. */
   readonly others: readonly Lease[];
-  /**
-   * Marks that this run no longer writes files, so that its unreferenced files count as orphans, also for a concurrent
-   * vacuum.
-   */
+  /** Marks that this run no longer writes files, so that its unreferenced files count as orphans, also for a concurrent vacuum. */
   clearUp(): Promise<void>;
   /** Marks that this run has left nothing to clean up. */
   cleared(): void;
@@ -69,8 +66,7 @@ export function leasePath(id: string): string {
 /**
  * Acquires a lease for this run, until it is released.
  *
- * @throws LedgerlakeError LAKE_STORE where the lake can't be written; LAKE_CONFLICT where an exclusive run is active on
- * it
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be written; LAKE_CONFLICT where an exclusive run is active on it
  */
 export async function acquireLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
   return acquire(store, clock, { alone: false, purpose });
@@ -137,8 +133,8 @@ async function acquire(
 
 /** The text of a lease, for people: `backfill of shop, process 12 on host, since 2025-01-01T00:00:00.000Z`. */
 export function leaseText({ host, pid, startedAt, purpose }: Lease): string {
-  const whose = purpose?.account === undefined ? '' : ` of ${purpose.account}`;
-  const what = purpose === undefined ? '' : `${purpose.command}${whose}, `;
+  const account = purpose?.account === undefined ? '' : ` of ${purpose.account}`;
+  const what = purpose === undefined ? '' : `${purpose.command}${account}, `;
   return `${what}process ${pid} on ${host}, since ${isoInstant(startedAt)}`;
 }
 

@@ -65,17 +65,17 @@ export async function readRequestedRanges(
   const notes: RequestedRangesNote[] = [];
   let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path, size } of store.list(folder)) {
-    const [, whose] = notePath.exec(path) ?? [];
-    if (account !== undefined && whose !== account) continue;
-    const bytes = whose === undefined || size > mostBytes ? undefined : await store.read(path);
+    const [, noteAccount] = notePath.exec(path) ?? [];
+    if (account !== undefined && noteAccount !== account) continue;
+    const bytes = noteAccount === undefined || size > mostBytes ? undefined : await store.read(path);
     // The note was removed meanwhile.
-    if (whose !== undefined && size <= mostBytes && bytes === undefined) continue;
+    if (noteAccount !== undefined && size <= mostBytes && bytes === undefined) continue;
     const schema = (loaded ??= await loadSchema());
     const note = parseNote(bytes, (value) => schema.parse(value));
-    if (note === undefined || note.account !== whose) onUnreadable(path);
+    if (note === undefined || note.account !== noteAccount) onUnreadable(path);
     else {
       const ranges = note.asked.map(({ from, to, ...others }) => ({ ...others, start: from, end: to }));
-      notes.push({ path, account: whose, ranges });
+      notes.push({ path, account: noteAccount, ranges });
     }
     if (notes.length === mostNotes) break;
   }

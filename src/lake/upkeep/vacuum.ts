@@ -22,18 +22,17 @@ interface VacuumOptions {
 }
 
 /**
- * Deletes the remains of dead runs: data files (`isDataFile`) that no log references, and files of derived tables that
- * no main table's file references. `emit` receives each file, and their number for each table. Superseded checkpoints
- * of the logs are deleted as well.
+ * Deletes the remains of dead runs: data files (`isDataFile`) that no log references, and files of derived tables that no main
+ * table's file references. `emit` receives each file, and their number for each table. Superseded checkpoints of the logs are
+ * deleted as well.
  *
- * A dead run's last commit may still be on its way to the store, and an active run may be about to commit a file that
- * isn't referenced yet. So every file gets a tombstone by a commit before it is deleted: a late commit loses its
- * version, and an active run sees the tombstone and writes the file again under another name. To avoid that, files of
- * other active runs on this machine are left alone; those of other machines are indistinguishable from a dead run's.
+ * A dead run's last commit may still be on its way to the store, and an active run may be about to commit a file that isn't
+ * referenced yet. So every file gets a tombstone by a commit before it is deleted: a late commit loses its version, and an active
+ * run sees the tombstone and writes the file again under another name. To avoid that, files of other active runs on this machine
+ * are left alone; those of other machines are indistinguishable from a dead run's.
  *
  * Where the lake lacks the note of its tables' versions, orphans may belong to missing commits: they are moved to
- * `setAsideFolder` instead of deleted. Where a log references missing files, it may be an older copy, and all orphans
- * stay.
+ * `setAsideFolder` instead of deleted. Where a log references missing files, it may be an older copy, and all orphans stay.
  *
  * @throws LedgerlakeError LAKE_LOG where a table has files and no log, so that orphans can't be identified
  */
@@ -166,10 +165,7 @@ async function filesByTable(
   return found;
 }
 
-/**
- * Those of the files that a swap removed from a derived table's log, each with its main table, which may still
- * reference it.
- */
+/** Those of the files that a swap removed from a derived table's log, each with its main table, which may still reference it. */
 async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const prefix = `${table.schema.name}/`;
   const swapped = await swappedOut(table, new Set(files.map((path) => path.slice(prefix.length))));
@@ -207,9 +203,8 @@ async function deleteReplaced(lake: Lake, clock: Clock): Promise<void> {
 }
 
 /**
- * Deletes the files that a table's newest version doesn't have; claims a version of `fenced` tables even where there
- * are none. A file that a swap removed is kept unless its main table is fenced, because that table may reference it by
- * now.
+ * Deletes the files that a table's newest version doesn't have; claims a version of `fenced` tables even where there are none. A
+ * file that a swap removed is kept unless its main table is fenced, because that table may reference it by now.
  */
 async function deleteUnreferenced({
   lake,
@@ -243,13 +238,13 @@ async function deleteUnreferenced({
 
 /** Unreferenced files in the logs of derived tables, with the main tables whose commits could reference them. */
 function unreferencedDerived(lake: Lake): { path: string; modifiedAt: number; mains: readonly string[] }[] {
-  const begun = lake.tables.filter(({ snapshot }) => snapshot.version >= 0).map(({ schema }) => schema.name);
+  const namesWithLog = lake.tables.filter(({ snapshot }) => snapshot.version >= 0).map(({ schema }) => schema.name);
   return lake.tables.flatMap((table) =>
     [...table.snapshot.files.values()]
       .filter((add) => isDerivedFile(add) && !isReferenced(lake.tables, table.pathOf(add)))
       .map((add) => {
         const main = mainOf(add);
-        const mains = main === undefined ? begun : [main];
+        const mains = main === undefined ? namesWithLog : [main];
         return { path: table.pathOf(add), modifiedAt: add.modificationTime, mains };
       }),
   );

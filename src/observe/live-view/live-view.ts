@@ -31,10 +31,7 @@ interface LiveView {
 /** Milliseconds between two redraws. */
 const frameMs = 200;
 
-/**
- * A view of a running command in the last lines of a terminal. It restores the terminal however the process ends,
- * except by SIGKILL.
- */
+/** A view of a running command in the last lines of a terminal. It restores the terminal however the process ends, except by SIGKILL. */
 export function liveView({ terminal, process, clock, paint }: LiveViewOptions): LiveView {
   const screen = new Screen(terminal);
   const progress = new RunProgress();

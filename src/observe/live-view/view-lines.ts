@@ -1,5 +1,5 @@
 import { formatCount, formatSpan } from '../../core/text/amounts.js';
-import { displayWidth, fitted } from '../../core/text/width.js';
+import { displayWidth, truncateToWidth } from '../../core/text/width.js';
 import { printable } from '../../core/printable.js';
 import type { Level } from '../../core/events/run-event.js';
 
@@ -24,7 +24,7 @@ export function viewLines(view: View, width: number, paint: Paint): string[] {
 /** Name, bar and figures on one line, details and retries below. */
 function wide(row: ViewRow, nameWidth: number, width: number, paint: Paint): string[] {
   const room = Math.min(nameWidth, Math.floor(width / 3));
-  const name = padded(fitted(printable(row.name), Math.max(1, room)), room);
+  const name = padded(truncateToWidth(printable(row.name), Math.max(1, room)), room);
   const start = indent.length + room + 2;
   const head = indent + paint(row.state === 'waits' ? 'dim' : 'plain', name) + indent;
   return [head + figures(row, width - start, paint), ...below(row, start, width, paint)];
@@ -32,14 +32,14 @@ function wide(row: ViewRow, nameWidth: number, width: number, paint: Paint): str
 
 function stacked(row: ViewRow, width: number, paint: Paint): string[] {
   const start = Math.min(indent.length, width - 1);
-  const name = paint(row.state === 'waits' ? 'dim' : 'plain', fitted(printable(row.name), width));
+  const name = paint(row.state === 'waits' ? 'dim' : 'plain', truncateToWidth(printable(row.name), width));
   const rest = width - start;
   return [name, ' '.repeat(start) + figures(row, rest, paint), ...below(row, start, width, paint)];
 }
 
 /** The bar, equally wide in every row, then as many of these as fit: percentage, time left, amount. */
 function figures({ state, share, amount, leftMs }: ViewRow, width: number, paint: Paint): string {
-  if (state === 'waits') return paint('dim', fitted('waits', width));
+  if (state === 'waits') return paint('dim', truncateToWidth('waits', width));
   const cells = Math.min(width, barWidth.most, Math.max(barWidth.least, Math.floor(width / 3)));
   const percent = share === undefined ? '' : `${Math.floor(Math.min(1, Math.max(0, share)) * 100)} %`.padStart(5);
   const left = leftMs === undefined || leftMs < 1000 ? '' : `${formatSpan(leftMs)} left`;
@@ -75,7 +75,7 @@ function below({ state, details, retries, nextTryMs }: ViewRow, start: number, w
 
 /** As many parts as fit; the first one is cut if it doesn't fit alone. */
 function joined([first = '', ...more]: readonly string[], width: number, between = ' · '): string {
-  let line = fitted(first, Math.max(1, width));
+  let line = truncateToWidth(first, Math.max(1, width));
   for (const part of more) {
     const longer = line + between + part;
     if (displayWidth(longer) > width) break;

@@ -13,8 +13,7 @@ export interface RunMetrics {
 }
 
 /**
- * Metrics of one run, from its `run-started` on, each with the run's account as a label; or of a worker
- * (`turnMetrics`).
+ * Metrics of one run, from its `run-started` on, each with the run's account as a label; or of a worker (`turnMetrics`).
  *
  * @param run account and command of a run that may fail before it starts; left out: such a failure isn't counted
  */

@@ -20,7 +20,7 @@ test('a file that cannot get its name leaves none behind', async () => {
   // The name is taken by a folder with something in it, which no rename replaces.
   await mkdir(path);
   await writeFile(join(path, 'in-it'), '');
-  await expect(file.keep()).rejects.toMatchObject({ code: 'USAGE' });
+  await expect(file.commit()).rejects.toMatchObject({ code: 'USAGE' });
   expect(await readdir(folder)).toEqual(['out.csv']);
 });
 

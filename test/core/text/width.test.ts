@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { displayWidth, fitted, folded } from '../../../src/core/text/width.js';
+import { displayWidth, truncateToWidth, wrapForTerminal } from '../../../src/core/text/width.js';
 
 test.each([
   ['plain', 5],
@@ -23,13 +23,13 @@ test.each([
 
 test('prose goes on below, indented, and commands are not broken', () => {
   const prose = 'the lake lacks days: run `ledgerlake backfill --from 2025-01-01`, or leave it so';
-  expect(folded(prose, 30)).toBe(
+  expect(wrapForTerminal(prose, 30)).toBe(
     'the lake lacks days: run\n  `ledgerlake backfill --from 2025-01-01`,\n  or leave it so',
   );
-  expect(folded(prose, undefined)).toBe(prose);
+  expect(wrapForTerminal(prose, undefined)).toBe(prose);
   const kept =
     'short\n  ledgerlake backfill --from 2025-01-01\nLINE 1: SELECT one, two, three\nname  a  column  another';
-  expect(folded(kept, 20)).toBe(kept);
+  expect(wrapForTerminal(kept, 20)).toBe(kept);
 });
 
 const mixed = fc.string({ unit: fc.constantFrom('a', 'é', '日', '👍', '👨‍👩‍👧', 'e\u0301', ' ') });
@@ -37,7 +37,7 @@ const mixed = fc.string({ unit: fc.constantFrom('a', 'é', '日', '👍', '👨�
 test('a text is fitted by cutting whole characters, and only when it must be', () => {
   fc.assert(
     fc.property(mixed, fc.integer({ min: 1, max: 12 }), (text, width) => {
-      const cut = fitted(text, width);
+      const cut = truncateToWidth(text, width);
       expect(displayWidth(cut)).toBeLessThanOrEqual(width);
       if (displayWidth(text) <= width) expect(cut).toBe(text);
       else {

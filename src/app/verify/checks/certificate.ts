@@ -67,7 +67,7 @@ export class Certificate {
     if (listed.length < mostListed) {
       // The text may quote bytes of a damaged file: it is cut to a bounded length.
       const loads = { ...(account === undefined ? {} : { account }), ...(command === undefined ? {} : { command }) };
-      listed.push({ check, kind, table, file, slice, ...loads, problem: shortened(problem) });
+      listed.push({ check, kind, table, file, slice, ...loads, problem: shortenMessage(problem) });
     }
   }
 

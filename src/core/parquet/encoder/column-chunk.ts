@@ -393,10 +393,7 @@ function wordWriter(
   };
 }
 
-/**
- * Whether the differences of the values, and the differences of these differences, are exact as doubles and fit into
- * the type.
- */
+/** Whether the differences of the values, and the differences of these differences, are exact as doubles and fit into the type. */
 function isWithinDeltas(words: Int32Array, size: 1 | 2, bounds: Bounds | undefined): boolean {
   const found = bounds ?? wordBounds(words, size, 0, words.length / size);
   if (found === undefined) return true;

@@ -13,8 +13,7 @@ export function widthOf(count: number): number {
 const shortestRun = 8;
 
 /**
- * Writes the numbers from `start` to before `end` as repeated and bit-packed runs (Encodings.md, "RLE / Bit-Packing
- * Hybrid").
+ * Writes the numbers from `start` to before `end` as repeated and bit-packed runs (Encodings.md, "RLE / Bit-Packing Hybrid").
  *
  * @param width bits of each number, one of the widths that `widthOf` returns
  */

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fileNames } from '../../../src/core/io/files.js';
+import { completePath } from '../../../src/core/io/files.js';
 import { typedFile } from '../../../src/cli/sql-shell/tab-completion.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
@@ -9,10 +9,12 @@ test('names that begin as typed, folders with a slash, hidden ones only where th
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'fees'));
   for (const name of ['fees.csv', 'a file.csv', '.hidden']) await writeFile(join(folder, name), '');
-  expect(await fileNames(`${folder}/f`)).toEqual([`${folder}/fees.csv`, `${folder}/fees/`]);
-  expect(await fileNames(`${folder}/`)).toEqual(['a file.csv', 'fees.csv', 'fees/'].map((name) => `${folder}/${name}`));
-  expect(await fileNames(`${folder}/.h`)).toEqual([`${folder}/.hidden`]);
-  expect(await fileNames(`${folder}/nowhere/f`)).toEqual([]);
+  expect(await completePath(`${folder}/f`)).toEqual([`${folder}/fees.csv`, `${folder}/fees/`]);
+  expect(await completePath(`${folder}/`)).toEqual(
+    ['a file.csv', 'fees.csv', 'fees/'].map((name) => `${folder}/${name}`),
+  );
+  expect(await completePath(`${folder}/.h`)).toEqual([`${folder}/.hidden`]);
+  expect(await completePath(`${folder}/nowhere/f`)).toEqual([]);
 });
 
 test.each([
