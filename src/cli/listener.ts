@@ -149,7 +149,7 @@ async function openLog(
   const paint = paintIn(isColoured(process.env, terminal.isTTY));
   const painted = paintLevel(paint);
   const formatted = (level: Level, line: string): string =>
-    painted(level, folded(complete(line), terminalWidth(terminal)));
+    painted(level, wrapForTerminal(complete(line), terminalWidth(terminal)));
   const isLive = terminal.isTTY && !quiet && process.env['TERM'] !== 'dumb' && !isTrue(process.env['CI']);
   if (!isLive) {
     const write = (line: string): void => {

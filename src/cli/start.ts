@@ -1,7 +1,7 @@
 import { limitHeapGrowth } from '../core/v8-flags.js';
 import { stopOnSignals } from './options/stop-signals.js';
 
-boundHeaps();
+limitHeapGrowth();
 // A log without a reader, as after its terminal is closed, doesn't end a run.
 process.stderr.on('error', () => undefined);
 // Before the other imports, during which a signal would end the process without a message.

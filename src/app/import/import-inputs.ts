@@ -61,7 +61,7 @@ export async function importInputs(
   options: ImportOptions,
   summaries: ImportSummaries,
 ): Promise<ReadonlyMap<string, LedgerlakeError>> {
-  tuneForSeconds();
+  tuneForComputation();
   options.emit({ event: 'inputs-planned', inputs: inputs.length, bytes: totalBytes(inputs) });
   return withWorkspace(options.limits, options.lake.store, async (workspace) => {
     const queue = new InputQueue({ workspace, threads, options, summaries });

@@ -116,7 +116,7 @@ async function checkedTarget({ options, job }: LoadRequest, { clock, emit }: Run
   const store = options.store ?? openStore(options.lake, { clock });
   if (options.store === undefined) await refuseFile(options.lake);
   const described = await describedTables(store);
-  const filled = custom.length === 0 ? [] : await begunTables(store, described);
+  const filled = custom.length === 0 ? [] : await tablesOfLoadedPipelines(store, described);
   for (const { loaded } of custom) refuseChanged(loaded, filled, options.lake);
   return { store, described, filled, requested: custom.flatMap((pipeline) => pipeline.tables) };
 }
@@ -258,7 +258,7 @@ function emitEnd(lake: Lake, { account, failure, seconds }: RunReport, emit: Emi
 /** Removes the notes of requested ranges that are loaded by now. */
 async function removeLoadedNotes(lake: Lake, account: string, emit: Emit): Promise<void> {
   try {
-    for (const note of await readAskedRanges(lake.store, account, () => undefined)) {
+    for (const note of await readRequestedRanges(lake.store, account, () => undefined)) {
       if (areRangesLoaded(lake, note)) await lake.store.remove(note.path);
     }
   } catch (error) {

@@ -243,7 +243,7 @@ function demoNotes({ account }: PlanReport): string[] {
 
 function firstPageNotes(report: PlanReport, custom: readonly PipelinePlan[]): string[] {
   const text = `A custom pipeline cannot be probed; this shows the first page of ${listOf(namesOf(custom))}:`;
-  return [...wrapped(text, widest), commandFor('backfill --dry-run', custom, report)];
+  return [...wrapWords(text, widest), commandFor('backfill --dry-run', custom, report)];
 }
 
 /** A command that shows more of these pipelines; none: of the default set. */

@@ -102,7 +102,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
 async function openPlannedLake({ lake }: PlanOptions, { custom }: LoadJob, clock: Clock): Promise<Lake> {
   const store = openStore(lake, { clock });
   await refuseFile(lake);
-  const filled = custom.length === 0 ? [] : await begunTables(store, await describedTables(store));
+  const filled = custom.length === 0 ? [] : await tablesOfLoadedPipelines(store, await describedTables(store));
   for (const { loaded } of custom) refuseChanged(loaded, filled, lake);
   return Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
 }
@@ -116,13 +116,13 @@ async function quotasOf(
   // Nothing is written to it here.
   const keptIn = (file: string) => openPersistedQuota(file, () => undefined);
   const isPaced = endpoint !== undefined && isWorthPacing(rate);
-  const kept = isPaced ? await openLevel(quotaFile(options, account, endpoint)) : undefined;
+  const kept = isPaced ? await keptIn(quotaFile(options, account, endpoint)) : undefined;
   const quotas = new Map<FinancesPipeline, OperationQuota>();
   for (const pipeline of withNeeds(pipelines)) {
     if (isCustom(pipeline)) {
       const { name, api } = pipeline.loaded.definition;
       if (api.quota === undefined) continue;
-      const level = await openLevel(customQuotaFile(options, account, name, customAddress(pipeline, account, options)));
+      const level = await keptIn(customQuotaFile(options, account, name, customAddress(pipeline, account, options)));
       quotas.set(pipeline, { ...api.quota, isPaced: isWorthPacing(api.quota.rate), state: level.stateOf(name) });
     } else if (endpoint !== undefined) {
       const state = kept?.stateOf(pipeline.operation);

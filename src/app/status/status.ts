@@ -98,7 +98,7 @@ interface StatusReport {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly lastRun: LastRun | undefined;
-  readonly runs: Runs;
+  readonly runs: LakeRuns;
   readonly statuses: readonly AccountStatus[];
   /** Configured accounts without rows, with the commands that load them. */
   readonly unloaded: readonly (Suggestion & { readonly account: string })[];
@@ -221,7 +221,7 @@ function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake)
 }
 
 /** A line, before the suggestions, about a run that is active, for the named account; empty where none is. */
-function activeRunText({ active }: Runs, account: string | undefined): string {
+function activeRunText({ active }: LakeRuns, account: string | undefined): string {
   const loading = active.find(
     ({ purpose }) =>
       (purpose?.command === 'sync' || purpose?.command === 'backfill') &&

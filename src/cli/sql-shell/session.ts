@@ -109,7 +109,9 @@ export class Session {
 const mostTerminalRows = 500;
 
 /** The rows for a terminal, and whether the result has more, which are not fetched. */
-async function firstRows(chunks: AsyncIterable<ResultRows>): Promise<{ readonly rows: ResultRows; readonly isCut: boolean }> {
+async function firstRows(
+  chunks: AsyncIterable<ResultRows>,
+): Promise<{ readonly rows: ResultRows; readonly isCut: boolean }> {
   const rows: ResultRows[number][] = [];
   for await (const chunk of chunks) {
     rows.push(...chunk);
@@ -150,16 +152,16 @@ export class Destination {
     const { rows } = this.#session;
     this.#session.rows = 0;
     try {
-      await previous?.keep();
+      await previous?.commit();
     } finally {
-      await previous?.drop();
+      await previous?.discard();
     }
     return previous && `wrote ${previous.path}, ${formatCount(rows, 'row')}`;
   }
 
   /** Runs a function that writes results; where it throws, a file gets none of them. */
   atomically<T>(write: () => Promise<T>): Promise<T> {
-    return this.#file === undefined ? write() : this.#file.whole(write);
+    return this.#file === undefined ? write() : this.#file.atomically(write);
   }
 
   /** Drops an unfinished file. */

@@ -4,7 +4,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 import { dotCommand } from './dot-commands.js';
-import { fileNames } from '../../core/io/files.js';
+import { completePath } from '../../core/io/files.js';
 import { historyLines, openHistory, type ShellHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
 import { typedFile, suggestions, type Catalog } from './tab-completion.js';

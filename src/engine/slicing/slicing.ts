@@ -16,7 +16,7 @@ export interface SyncJob extends Job {
   /** The look-back that the user requested; `Infinity`: the schedule decides. */
   readonly requestedLookBackFrom: number;
   /** Ranges of the pipeline that earlier runs were asked for, and that aren't loaded. */
-  readonly asked: readonly AskedRange[];
+  readonly asked: readonly RequestedRange[];
   /** Whether the sync consists of several runs, each of which must reach its first slice quickly. */
   readonly isInTurns: boolean;
   /** Whether an earlier run of this sync has read a slice, by its label. */
@@ -118,7 +118,7 @@ export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
 }
 
 /** The main table of a pipeline: the last one. */
-export function mainTable({ name, tables }: Tabled): Table {
+export function mainTable({ name, tables }: PipelineTables): Table {
   const main = tables.at(-1);
   if (main === undefined) throw new Error(`the pipeline ${name} has no table`);
   return main;

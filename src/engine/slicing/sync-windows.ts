@@ -34,7 +34,7 @@ const mostRequestedDays = 731;
  * The first instant that a sync loads of earlier requests: of a sync the whole range, of a backfill the last 90 days.
  * `Infinity`: none.
  */
-export function requestedFrom(asked: readonly AskedRange[], end: number): number {
+export function requestedFrom(asked: readonly RequestedRange[], end: number): number {
   const from = asked.flatMap((range) => {
     const days = range.command === 'sync' ? mostRequestedDays : backDays;
     const start = Math.max(range.start, dayStart(end - days * dayMs));
@@ -60,7 +60,11 @@ export function syncRange(loaded: readonly Window[], end: number, asked: readonl
 }
 
 /** Gaps that a sync leaves to a backfill: between loaded windows, and in the requested ranges of backfills. */
-export function olderGaps(loaded: readonly Window[], { start }: Window, asked: readonly AskedRange[] = []): Window[] {
+export function olderGaps(
+  loaded: readonly Window[],
+  { start }: Window,
+  asked: readonly RequestedRange[] = [],
+): Window[] {
   const first = Math.min(...[...loaded, ...asked].map((window) => window.start));
   return first < start ? uncovered({ start: first, end: start }, loaded) : [];
 }

@@ -21,7 +21,7 @@ import {
 } from './fault-injection.js';
 import type { Ledger } from './ledger.js';
 import { type ServiceQuota, Quotas } from './quota-meters.js';
-import { failure, HttpRefusal } from '../../core/http-server/refusal.js';
+import { serverFailure, HttpRefusal } from '../../core/http-server/refusal.js';
 import { parseTarget } from '../../core/http-server/host-rule.js';
 import { SignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
@@ -159,7 +159,7 @@ class Service {
     const outcome = await this.#outcomeOf(state).catch((error: unknown) => {
       if (error instanceof HttpRefusal) return refused(error);
       this.#options.onFault?.(error, requestId);
-      return refused(failure());
+      return refused(serverFailure());
     });
     this.#tally.answered(state.operation, outcome.status);
     return state.faults.finish(this.#answerOf(outcome, state, requestId));

@@ -84,7 +84,7 @@ function positionIn(
   { rules, now }: UncheckedRequest,
 ): ChainPosition {
   // A token with a `%` was encoded twice; the live service answers it with 500.
-  if (token.includes('%')) throw new Refusal(500, 'We encountered an internal error. Please try again.');
+  if (token.includes('%')) throw new HttpRefusal(500, 'We encountered an internal error. Please try again.');
   const parameter = parameters.nextToken;
   const signed = token.replaceAll('+', '-').replaceAll('/', '_').replace(/=$/, '');
   const position = positionOf(signed, { parameter, operation, subject: undefined }, rules, now);

@@ -30,12 +30,12 @@ export class Readers {
   /** @param folders the folders of all files that queries read */
   static async open(folders: readonly string[]): Promise<Readers> {
     const first = await openReader(folders, memory);
-    const others = await Promise.all(Array.from({ length: connectionCount - 1 }, () => first.beside()));
+    const others = await Promise.all(Array.from({ length: connectionCount - 1 }, () => first.openConnection()));
     return new Readers([first, ...others], folders);
   }
 
   /** All rows of a query's result. */
-  async rows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, Cell>>[]> {
+  async rows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, ResultCell>>[]> {
     const reader = this.#free.pop() ?? (await this.#nextFree());
     try {
       try {
@@ -61,7 +61,7 @@ export class Readers {
    * Runs a query with `largeMemory`, one at a time, as several could exhaust the machine's memory. It can read files
    * only, not tables.
    */
-  #largeRows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, Cell>>[]> {
+  #largeRows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, ResultCell>>[]> {
     return this.#largeMutex.run(async () => {
       // A DuckDB that is confined to its folders rejects further settings.
       const large = await openReader(this.#folders, largeMemory);

@@ -133,7 +133,12 @@ export function eventsOfOrder(
 }
 
 /** The rows of a statement from a cursor on, in order. */
-function rowsAfter(sql: string, parameters: readonly ResultCell[], after: RowCursor | undefined, count: number): SqlQuery {
+function rowsAfter(
+  sql: string,
+  parameters: readonly ResultCell[],
+  after: RowCursor | undefined,
+  count: number,
+): SqlQuery {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
   return {
@@ -176,7 +181,7 @@ type Condition = readonly [sql: string, value: ResultCell];
 /** Conditions in SQL, with their values from `$1` on. */
 function conjunction(conditions: readonly Condition[]): {
   readonly where: string;
-  readonly parameters: readonly Cell[];
+  readonly parameters: readonly ResultCell[];
 } {
   const clauses = conditions.map(([sql], index) => ` AND ${sql.replaceAll('?', `$${index + 1}`)}`);
   return { where: clauses.join(''), parameters: conditions.map(([, value]) => value) };

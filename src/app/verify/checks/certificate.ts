@@ -1,5 +1,5 @@
 import { checkNames, checks, type CheckName } from './check-list.js';
-import { shortened } from '../../../core/printable.js';
+import { shortenMessage } from '../../../core/printable.js';
 import type { Database } from '../../../core/duckdb/connection.js';
 import type { Lake } from '../../../lake/lake.js';
 

@@ -137,7 +137,7 @@ export interface CheckedBundle {
  */
 export function checkedBundles(
   files: readonly LogFile[],
-  { active, died }: Runs,
+  { active, died }: LakeRuns,
   certificate: Certificate,
 ): CheckedBundle[] {
   const isRunning = active.length > 0;

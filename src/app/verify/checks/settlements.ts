@@ -258,7 +258,7 @@ export async function compareByGroup(
   const settlementOf = (row: Readonly<Record<string, ResultCell>>) =>
     byKey.get(groupKey(String(row['account']), String(row['group_id'])));
 
-  const add = (row: Readonly<Record<string, Cell>>, { table }: PipelineTable, problem: string) => {
+  const add = (row: Readonly<Record<string, ResultCell>>, { table }: PipelineTable, problem: string) => {
     const settlement = settlementOf(row);
     if (settlement === undefined) return;
     const { file } = index.file(row['file']);

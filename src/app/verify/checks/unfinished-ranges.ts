@@ -2,7 +2,11 @@ import type { Emit } from '../../../core/events/run-event.js';
 import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { importedWindows } from '../../../lake/loads/imported-days.js';
-import { readRequestedRanges, type RequestedRangesNote, type RequestedRange } from '../../../lake/upkeep/requested-ranges.js';
+import {
+  readRequestedRanges,
+  type RequestedRangesNote,
+  type RequestedRange,
+} from '../../../lake/upkeep/requested-ranges.js';
 import { shortIsoInstant, loadingCommand } from '../../command-text.js';
 import type { Certificate } from './certificate.js';
 import { mainTablesOf } from './main-tables.js';
@@ -39,7 +43,7 @@ function gapsOf(lake: Lake, account: string, { pipeline, start, end }: Requested
 }
 
 /** Whether everything that an asked range names is loaded. */
-export function areRangesLoaded(lake: Lake, { account, ranges }: AskedNote): boolean {
+export function areRangesLoaded(lake: Lake, { account, ranges }: RequestedRangesNote): boolean {
   return ranges.every((range) => gapsOf(lake, account, range)?.length === 0);
 }
 

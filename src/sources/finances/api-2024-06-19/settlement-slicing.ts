@@ -19,7 +19,7 @@ export interface SettlementSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline whose rows contain the settlement ids. */
-  readonly transactions: Tabled;
+  readonly transactions: PipelineTables;
   /** The expected number of settlements in a range, and whether any listing exists. */
   readonly expected: (request: ForecastRequest) => { readonly count: number; readonly isListed: boolean };
 }

@@ -259,7 +259,7 @@ export class TransactionReader {
     }
     const quantity = this.#node('quantityShipped');
     if (quantity === none) return;
-    const shipped = integerOf(tape, quantity);
+    const shipped = integerValue(tape, quantity);
     if (shipped === undefined) this.#addOddField(path, 'quantityShipped');
     rows.quantity[row] ??= shipped;
   }
@@ -282,7 +282,7 @@ export class TransactionReader {
 
   #instant(tape: Tape, field: Field): bigint | undefined {
     const node = this.#node(field);
-    const instant = node === none ? undefined : instantOf(tape, node);
+    const instant = node === none ? undefined : instantValue(tape, node);
     if (node !== none && instant === undefined) this.#addOddField(this.#root, field);
     return instant;
   }

@@ -162,9 +162,9 @@ export class HashedIds {
   /** @param times of each event its number among those with the same hash, from 1 */
   numbered(times: Int32Array): EventIds {
     const around = (row: number): HexAffixes | undefined => {
-      const before = this.#prefix(row);
+      const prefix = this.#prefix(row);
       const count = times[row] ?? 1;
-      return before.length === 0 && count === 1 ? undefined : { before, behind: Buffer.from(numberSuffix(count)) };
+      return prefix.length === 0 && count === 1 ? undefined : { prefix, suffix: Buffer.from(numberSuffix(count)) };
     };
     return {
       contentHashes: (chosen, memory) => hexArray(this.#contents, hashBytes, chosen, memory),

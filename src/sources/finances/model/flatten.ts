@@ -259,7 +259,7 @@ export class Flattener {
     const { itemFields, slots } = element.list;
     this.#addShared(tape, items, itemFields, slots);
     const node = bestNode(itemFields, slots.quantity);
-    const quantity = node === none ? undefined : integerOf(tape, node);
+    const quantity = node === none ? undefined : integerValue(tape, node);
     if (node !== none && quantity === undefined) this.#addOddField(element, 'quantity');
     items.quantity.push(quantity);
   }

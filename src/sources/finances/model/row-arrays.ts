@@ -100,7 +100,7 @@ export class EntryArrays {
     const { events, entries, amountTexts, currencies } = this.#rows;
     const { chosen, entry, eventRuns } = this.#chosen;
     return {
-      event_id: this.perEvent(this.arrays.distinct(ids.eventIds(eventRuns.events, this.#memory))),
+      event_id: this.perEvent(this.arrays.distinctTexts(ids.eventIds(eventRuns.events, this.#memory))),
       posted_at: this.perEvent(this.arrays.instants(new Int64Values(events.postedAt), eventRuns.events)),
       effective_at: this.perEvent(this.arrays.instants(new Int64Values(effective), eventRuns.events)),
       entry: this.arrays.integers(entry),
@@ -115,19 +115,21 @@ export class EntryArrays {
     return this.arrays.lookUp(values, this.#chosen.chosen);
   }
 
-  eventTexts(values: Dictionary, { values: numbers }: Int32List): Runs {
-    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, this.#chosen.eventRuns.events)));
+  eventTexts(values: Dictionary, { values: numbers }: Int32List): RunLengths {
+    return this.perEvent(
+      this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#chosen.eventRuns.events)),
+    );
   }
 
   sourceTexts(textOf: (source: RowSource) => string | undefined): RunLengths {
     const { values, numbers } = numberedTexts(this.#rows.sources, textOf);
-    const sources = this.arrays.gathered(this.#rows.events.source.values, this.#chosen.eventRuns.events);
-    return this.perEvent(this.arrays.numbered(values, this.arrays.gathered(numbers, sources)));
+    const sources = this.arrays.lookUp(this.#rows.events.source.values, this.#chosen.eventRuns.events);
+    return this.perEvent(this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, sources)));
   }
 
   /** The text of the item, else of the event. */
-  itemTexts(values: Dictionary, items: Int32List, events: Int32List): Runs {
-    return this.perItem(this.arrays.numbered(values, this.itemNumbers(items.values, events.values)));
+  itemTexts(values: Dictionary, items: Int32List, events: Int32List): RunLengths {
+    return this.perItem(this.arrays.dictionaryTexts(values, this.itemNumbers(items.values, events.values)));
   }
 
   itemNumbers(items: Int32Array, events: Int32Array): Int32Array {
@@ -139,11 +141,11 @@ export class EntryArrays {
     return this.arrays.dictionaryTexts(values, this.arrays.lookUp(numbers, this.#paths));
   }
 
-  perEvent(values: Data): Runs {
+  perEvent(values: Data): RunLengths {
     return { values, lengths: this.#chosen.eventRuns.lengths };
   }
 
-  perItem(values: Data): Runs {
+  perItem(values: Data): RunLengths {
     return { values, lengths: this.#chosen.itemRuns.lengths };
   }
 }

@@ -32,9 +32,9 @@ export interface GroupSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline that lists the settlements. */
-  readonly listing: Tabled;
+  readonly listing: PipelineTables;
   /** The pipeline that reads the same events by date: its density is an estimate for settlements. */
-  readonly byDate: Tabled;
+  readonly byDate: PipelineTables;
 }
 
 /** Slices that are settlements; a sync reads those that are new, open, or closed after they were read. */
@@ -102,7 +102,7 @@ function groupForecast(
 /** What the pipeline by date has loaded, and its probe has found. */
 function datedEvents(
   { job: { lake, account }, probed }: ForecastRequest,
-  byDate: Tabled,
+  byDate: PipelineTables,
 ): Pick<GroupSamples, 'byDate' | 'firstByDate'> {
   const page = probed.get(byDate.name);
   const { name: table } = mainTable(byDate);
