@@ -155,10 +155,14 @@ function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }:
   ];
 }
 
-/** Counts of events (or transactions) and of entries; for a table with neither, the count of its rows. */
+/** Events, or transactions, and entries; of a table that holds neither its rows, by table where records have lines. */
 function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
-  const [other] = [...rows].filter(([table]) => hasOtherRows(table));
+  const others = [...rows].filter(([table]) => hasOthers(table)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const { events, entries } = countsOf(rows);
+  if (others.length > 1) {
+    return [others.map(([table, count]) => `${formatCount(count)} ${printable(table)}`).join(', '), ''];
+  }
+  const [other] = others;
   if (other === undefined) return [formatCount(events), formatCount(entries)];
   return [formatCount(other[1], other[0] === 'groups' ? 'group' : 'row'), ''];
 }

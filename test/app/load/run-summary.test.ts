@@ -90,6 +90,17 @@ test('the summary for people fits 80 columns', () => {
   expect(lines.map((line) => line.length <= 80)).toEqual([true, true, true]);
 });
 
+test('records and their lines are counted by table, whichever came first', () => {
+  const counts: [string, number][] = [
+    ['ship_items', 1094],
+    ['ship', 547],
+  ];
+  for (const rows of [new Map(counts), new Map(counts.toReversed())]) {
+    expect(summaryGrid([{ ...summary, pipeline: 'ship', rows }])[1]).toContain(' 547 ship, 1,094 ship_items ');
+  }
+  expect(summaryGrid([{ ...summary, pipeline: 'ship', rows: new Map([['ship', 547]]) }])[1]).toContain(' 547 rows ');
+});
+
 test('transactions are counted, and what to try next reads what was loaded', () => {
   const rows = new Map([
     ['transactions', 98_765],
