@@ -41,6 +41,19 @@ export interface Texts {
   readonly numbers: Int32Array | undefined;
 }
 
+/** Compares the texts with numbers `a` and `b` in the order of their UTF-8 bytes. */
+export function compareTexts(bytes: Uint8Array, offsets: Int32Array, a: number, b: number): number {
+  let at = offsets[a] ?? 0;
+  let other = offsets[b] ?? 0;
+  const end = offsets[a + 1] ?? 0;
+  const otherEnd = offsets[b + 1] ?? 0;
+  for (; at < end && other < otherEnd; at++, other++) {
+    const difference = (bytes[at] ?? 0) - (bytes[other] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return end - at - (otherEnd - other);
+}
+
 /** Undefined where the column's values aren't bytes with offsets, or its dictionary numbers aren't 32-bit integers. */
 export function textsOf(data: Data): Texts | undefined {
   const isDictionary = arrow().DataType.isDictionary(data.type);

@@ -1,6 +1,6 @@
 import type { Data, RecordBatch, Vector } from 'apache-arrow';
 import { arrow } from './arrow.js';
-import { isNull, nullsOf, textsOf } from './column-data.js';
+import { compareTexts, isNull, nullsOf, textsOf } from './column-data.js';
 import type { Table } from './table.js';
 import { isoInstant } from '../numeric/instant.js';
 
@@ -96,8 +96,8 @@ function textStatistics(vector: Vector): ColumnStatistics {
   let max = -1;
   for (let index = 0; index < used.length; index++) {
     if (used[index] !== 1) continue;
-    if (min < 0 || compare(bytes, offsets, index, min) < 0) min = index;
-    if (max < 0 || compare(bytes, offsets, index, max) > 0) max = index;
+    if (min < 0 || compareTexts(bytes, offsets, index, min) < 0) min = index;
+    if (max < 0 || compareTexts(bytes, offsets, index, max) > 0) max = index;
   }
   return min < 0 || max < 0 ? { nulls } : { min: text(min).toString(), max: text(max).toString(), nulls };
 }
@@ -113,15 +113,4 @@ function usedValues(data: Vector['data'][number]): Uint8Array {
     used[isDictionary && numbers instanceof Int32Array ? (numbers[row] ?? 0) : row] = 1;
   }
   return used;
-}
-
-/** Below 0 where the bytes of text `a` come before those of `b`, 0 where they are equal. */
-function compare(bytes: Uint8Array, offsets: Int32Array, a: number, b: number): number {
-  let [at, other] = [offsets[a] ?? 0, offsets[b] ?? 0];
-  const [end, otherEnd] = [offsets[a + 1] ?? 0, offsets[b + 1] ?? 0];
-  for (; at < end && other < otherEnd; at++, other++) {
-    const difference = (bytes[at] ?? 0) - (bytes[other] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return end - at - (otherEnd - other);
 }

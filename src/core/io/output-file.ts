@@ -28,11 +28,7 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
   const target = await regularFile(path);
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
   const handle = await open(temporary, 'ax').catch((error: unknown) => {
-    const why =
-      systemCode(error) === 'ENOENT'
-        ? `the folder ${dirname(target)} does not exist; create it first`
-        : openFault(error);
-    throw usageError(`expected a file that can be written, got ${path} (${why})`);
+    throw openError(path, dirname(target), error);
   });
   let size = 0;
   const stream = new Writable({
@@ -74,6 +70,12 @@ export async function openOutputFile(path: string): Promise<OutputFile> {
       await rm(temporary, { force: true });
     },
   };
+}
+
+function openError(path: string, folder: string, error: unknown): LedgerlakeError {
+  const isMissing = systemCode(error) === 'ENOENT';
+  const why = isMissing ? `the folder ${folder} does not exist; create it first` : openFault(error);
+  return usageError(`expected a file that can be written, got ${path} (${why})`);
 }
 
 /** Why a file could not be written: USAGE where its path can't be opened, OUTPUT for anything else, such as a full disk. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { formatCount } from '../../core/text/amounts.js';
-import { isChecked, logFault, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
+import { isChecked, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
 import { isReadable, type DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 
 /** A checkpoint that contradicts the commits up to its version. */
@@ -24,9 +24,6 @@ export interface Replay {
   readonly commits: readonly DamagedCommit[];
 }
 
-/** Commits that are read at once. */
-const readAhead = 32;
-
 /**
  * Replays the commits of a log up to a checkpoint, and compares the resulting state with the checkpoint: files with
  * size, partition, statistics and tags, transactions, metaData and protocol. Where the log's start was removed, or a
@@ -40,42 +37,24 @@ export async function replayLog(log: DeltaLog, upTo: number): Promise<Replay> {
   let wrong: WrongCheckpoint | undefined;
   let state: State | undefined = new State();
   let before = -1;
-  for (let from = 0; from < wanted.length; from += readAhead) {
-    const chunk = wanted.slice(from, from + readAhead);
-    const read = await Promise.all(chunk.map((version) => readCommit(log, version)));
-    for (const [at, version] of chunk.entries()) {
-      const found = read[at];
-      if (found !== undefined && 'fault' in found) commits.push(found);
-      const actions = found !== undefined && 'actions' in found ? found.actions : undefined;
-      if (actions === undefined || version !== before + 1) state = undefined;
-      before = version;
-      if (state !== undefined && actions !== undefined) state.applyCommit(actions);
-      // The checkpoint behind a FENCE commit may leave out transactions, as a log cleanup does.
-      const mayForget = actions?.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === 'FENCE');
-      const isNeeded = version === upTo || state === undefined || mayForget === true;
-      const checkpoint = isNeeded && checkpointed.has(version) ? await log.checkpoint(version) : undefined;
-      if (checkpoint === undefined || !isReadable(checkpoint)) continue;
-      const checkpointState = new State();
-      for (const action of checkpoint.actions) checkpointState.apply(action);
-      const fault = state?.differenceTo(checkpointState, mayForget === true);
-      if (state === undefined || (mayForget === true && fault === undefined)) state = checkpointState;
-      if (version === upTo && fault !== undefined)
-        wrong = { version, path: log.checkpointPath(version), fault, isCertain: state.isCertain };
-    }
+  for await (const { version, actions, fault } of log.readCommits(wanted)) {
+    if (fault !== undefined) commits.push({ path: log.commitPath(version), fault });
+    if (actions === undefined || version !== before + 1) state = undefined;
+    before = version;
+    if (state !== undefined && actions !== undefined) state.applyCommit(actions);
+    // The checkpoint behind a FENCE commit may leave out transactions, as a log cleanup does.
+    const mayForget = actions?.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === 'FENCE');
+    const isNeeded = version === upTo || state === undefined || mayForget === true;
+    const checkpoint = isNeeded && checkpointed.has(version) ? await log.checkpoint(version) : undefined;
+    if (checkpoint === undefined || !isReadable(checkpoint)) continue;
+    const checkpointState = new State();
+    for (const action of checkpoint.actions) checkpointState.apply(action);
+    const difference = state?.differenceTo(checkpointState, mayForget === true);
+    if (state === undefined || (mayForget === true && difference === undefined)) state = checkpointState;
+    if (version === upTo && difference !== undefined)
+      wrong = { version, path: log.checkpointPath(version), fault: difference, isCertain: state.isCertain };
   }
   return { wrong, commits };
-}
-
-async function readCommit(
-  log: DeltaLog,
-  version: number,
-): Promise<{ readonly actions: readonly Action[] } | DamagedCommit | undefined> {
-  try {
-    const actions = await log.commit(version);
-    return actions && { actions };
-  } catch (error) {
-    return { path: log.commitPath(version), fault: logFault(error) };
-  }
 }
 
 /** The state of a table by commits or a checkpoint, as hashes. */

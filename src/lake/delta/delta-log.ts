@@ -4,7 +4,7 @@ import { decodeActions, logFault, restoreLog, type Action, type Remove } from '.
 import { checksumOf, withChecksum, decodeCheckpoint, decodeUnchecked } from './checkpoint.js';
 import { compareBytes, type Store } from '../store/store.js';
 
-/** Commit files that are read concurrently when a log is opened. */
+/** Commit files that are read concurrently. */
 const readAhead = 32;
 
 const checkpointEnding = 'checkpoint.parquet';
@@ -32,6 +32,15 @@ export interface LogSegment {
   readonly commits: readonly (readonly Action[])[];
   /** Newer checkpoints that were skipped. */
   readonly skipped: readonly SkippedCheckpoint[];
+}
+
+/** A commit that was read. */
+interface ReadCommit {
+  readonly version: number;
+  /** Undefined where the commit is missing or can't be read. */
+  readonly actions: readonly Action[] | undefined;
+  /** Why it can't be read, without advice. */
+  readonly fault: string | undefined;
 }
 
 /** A checkpoint that isn't used. */
@@ -121,6 +130,21 @@ export class DeltaLog {
     const bytes = await this.#store.read(path);
     const id = { table: this.#table, version };
     return bytes === undefined ? undefined : decodeActions(bytes, `${this.#store.location}/${path}`, id);
+  }
+
+  /** Reads commits in order, several concurrently. */
+  async *readCommits(versions: readonly number[]): AsyncGenerator<ReadCommit> {
+    for (let from = 0; from < versions.length; from += readAhead) {
+      yield* await Promise.all(versions.slice(from, from + readAhead).map((version) => this.#readCommit(version)));
+    }
+  }
+
+  async #readCommit(version: number): Promise<ReadCommit> {
+    try {
+      return { version, actions: await this.commit(version), fault: undefined };
+    } catch (error) {
+      return { version, actions: undefined, fault: logFault(error) };
+    }
   }
 
   /** The actions of the versions down from `upTo`, as far back as the log goes. */

@@ -14,9 +14,6 @@ export interface LogRemains {
   readonly protocols: readonly Protocol[];
 }
 
-/** Commits that are read concurrently. */
-const readAhead = 32;
-
 /**
  * Reads the remains of a damaged log: its newest verified checkpoint and the verified commits behind it. Commits and
  * checkpoints without a checksum are ignored, and so are paths outside of the table.
@@ -51,15 +48,10 @@ export async function readRemains(log: DeltaLog): Promise<LogRemains> {
     break;
   }
   const versions = (await log.commits()).filter((version) => version > from && Number.isSafeInteger(version));
-  for (let at = 0; at < versions.length; at += readAhead) {
-    const chunk = versions.slice(at, at + readAhead);
-    const read = await Promise.all(chunk.map((version) => log.commit(version).catch(() => undefined)));
-    for (const [index, version] of chunk.entries()) {
-      const actions = read[index];
-      if (actions === undefined) continue;
-      protocols.push(...protocolsIn(actions));
-      if (isChecked(actions)) apply(actions, version);
-    }
+  for await (const { version, actions } of log.readCommits(versions)) {
+    if (actions === undefined) continue;
+    protocols.push(...protocolsIn(actions));
+    if (isChecked(actions)) apply(actions, version);
   }
   return { files, removed, txns, metaData, protocols };
 }

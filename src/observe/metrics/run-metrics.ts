@@ -26,6 +26,7 @@ export function createRunMetrics(clock: Clock, run?: { account: string; command:
   const groups = [
     requestMetrics(metric, current),
     sliceMetrics(metric, current),
+    progressMetrics(metric, current),
     resultMetrics(metric, current, clock),
     bucketMetrics(metric, current, clock),
     lagMetric(metric, current, clock),
@@ -98,21 +99,41 @@ function sliceMetrics(metric: MetricOptions, run: CurrentRun): Handlers<void> {
   const failures = new Counter(
     metric('slice_failures_total', 'Slices that could not be read as they were, by outcome', [...labels, 'verdict']),
   );
-  const openSlices = new Gauge(metric('open_slices', 'Slices that are being read', labels));
-  const pagesLeft = new Gauge(metric('pages_left', 'Expected number of pages left to read', labels));
-
-  const openByPipeline = new Map<string, Set<string>>();
-  const close = (pipeline: string, slice: string): void => {
-    openByPipeline.get(pipeline)?.delete(slice);
-    openSlices.set({ account: run.account, pipeline }, openByPipeline.get(pipeline)?.size ?? 0);
-  };
   return {
     'run-started': ({ pipelines }) => {
       // A counter that first appears as 1 shows no increase in Prometheus.
       for (const pipeline of pipelines) {
         for (const counter of [pages, commits, files, bytes]) counter.inc({ account: run.account, pipeline }, 0);
-        openSlices.set({ account: run.account, pipeline }, 0);
       }
+    },
+    'page-read': ({ pipeline }) => {
+      pages.inc({ account: run.account, pipeline });
+    },
+    'slice-committed': ({ pipeline, ...written }) => {
+      const { account } = run;
+      commits.inc({ account, pipeline });
+      files.inc({ account, pipeline }, written.files);
+      bytes.inc({ account, pipeline }, written.bytes);
+      for (const [table, count] of Object.entries(written.rows)) rows.inc({ account, pipeline, table }, count);
+    },
+    'slice-failed': ({ pipeline, verdict }) => {
+      failures.inc({ account: run.account, pipeline, verdict });
+    },
+  };
+}
+
+function progressMetrics(metric: MetricOptions, run: CurrentRun): Handlers<void> {
+  const labels = ['account', 'pipeline'] as const;
+  const openSlices = new Gauge(metric('open_slices', 'Slices that are being read', labels));
+  const pagesLeft = new Gauge(metric('pages_left', 'Expected number of pages left to read', labels));
+  const openByPipeline = new Map<string, Set<string>>();
+  const close = ({ pipeline, slice }: { readonly pipeline: string; readonly slice: string }): void => {
+    openByPipeline.get(pipeline)?.delete(slice);
+    openSlices.set({ account: run.account, pipeline }, openByPipeline.get(pipeline)?.size ?? 0);
+  };
+  return {
+    'run-started': ({ pipelines }) => {
+      for (const pipeline of pipelines) openSlices.set({ account: run.account, pipeline }, 0);
     },
     'run-ended': () => {
       for (const pipeline of openByPipeline.keys()) openSlices.set({ account: run.account, pipeline }, 0);
@@ -122,24 +143,11 @@ function sliceMetrics(metric: MetricOptions, run: CurrentRun): Handlers<void> {
       openByPipeline.set(pipeline, slices.add(slice));
       openSlices.set({ account: run.account, pipeline }, slices.size);
     },
+    'slice-committed': close,
+    'slice-failed': close,
+    'slice-conflict': close,
     'page-read': ({ pipeline, pagesLeft: left }) => {
-      pages.inc({ account: run.account, pipeline });
       if (left !== null) pagesLeft.set({ account: run.account, pipeline }, left);
-    },
-    'slice-committed': ({ pipeline, slice, ...written }) => {
-      const { account } = run;
-      close(pipeline, slice);
-      commits.inc({ account, pipeline });
-      files.inc({ account, pipeline }, written.files);
-      bytes.inc({ account, pipeline }, written.bytes);
-      for (const [table, count] of Object.entries(written.rows)) rows.inc({ account, pipeline, table }, count);
-    },
-    'slice-failed': ({ pipeline, slice, verdict }) => {
-      close(pipeline, slice);
-      failures.inc({ account: run.account, pipeline, verdict });
-    },
-    'slice-conflict': ({ pipeline, slice }) => {
-      close(pipeline, slice);
     },
     'pipeline-ended': ({ pipeline }) => {
       pagesLeft.set({ account: run.account, pipeline }, 0);

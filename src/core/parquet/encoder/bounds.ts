@@ -1,3 +1,4 @@
+import { compareTexts } from '../../columns/column-data.js';
 import type { TextValues } from './column-values.js';
 
 /** The least and the greatest value in plain encoding (Encodings.md, "Plain"), a text without its length. */
@@ -48,18 +49,6 @@ export function textBounds({ bytes, offsets }: TextValues, numbers: Int32Array):
   }
   const text = (number: number) => bytes.slice(offsets[number] ?? 0, offsets[number + 1] ?? 0);
   return { min: text(min), max: text(max) };
-}
-
-function compareTexts(bytes: Uint8Array, offsets: Int32Array, a: number, b: number): number {
-  let at = offsets[a] ?? 0;
-  let other = offsets[b] ?? 0;
-  const end = offsets[a + 1] ?? 0;
-  const otherEnd = offsets[b + 1] ?? 0;
-  for (; at < end && other < otherEnd; at++, other++) {
-    const difference = (bytes[at] ?? 0) - (bytes[other] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return end - at - (otherEnd - other);
 }
 
 /** The integer of a bound of 32 or 64 bits. */
