@@ -157,7 +157,7 @@ function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }:
 
 /** Events, or transactions, and entries; of a table that holds neither its rows, by table where records have lines. */
 function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
-  const others = [...rows].filter(([table]) => hasOthers(table)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const others = [...rows].filter(([table]) => hasOtherRows(table)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const { events, entries } = countsOf(rows);
   if (others.length > 1) {
     return [others.map(([table, count]) => `${formatCount(count)} ${printable(table)}`).join(', '), ''];
