@@ -84,10 +84,10 @@ rules-sources: $(INSTALLED)
 formatting: $(INSTALLED)
 	npm run --silent formatting
 
-test: check ## Types, lint and the tests: some minutes, with nothing but Node
+test: check ## Types, lint and the tests: five minutes, with nothing but Node
 	npm run --silent test:built
 
-test-slow: build ## The tests that kill, race, repeat and read whole lakes: ten minutes
+test-slow: build ## The tests that run whole commands, kill, race and repeat: twenty minutes
 	npx vitest run .slow.test
 
 test-s3: build ## The lake on a real S3 server (Ceph's, from Debian's packages)
