@@ -7,7 +7,7 @@ export interface StoppableTask {
   readonly signal: AbortSignal;
   /** Hands events to the listener; never throws. */
   readonly emit: Emit;
-  /** Throws what the listener has thrown, if it has. */
+  /** Throws what the listener has thrown, or rejected with, if it has. */
   check(): void;
   /** Leaves the caller's signals as they were. */
   end(): void;
@@ -32,6 +32,11 @@ export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOp
     const message = `stopped by its AbortSignal${advice}`;
     stopping.abort(outer?.aborted === true ? outer.reason : new LedgerlakeError('STOPPED', message, { cause }));
   };
+  const fail = (error: unknown): void => {
+    const failure = error instanceof Error ? error : new Error(String(error));
+    thrown.push(failure);
+    stopping.abort(failure);
+  };
   for (const signal of [outer, given]) {
     signal?.addEventListener('abort', stop, { once: true });
     if (signal?.aborted === true) stop();
@@ -41,11 +46,11 @@ export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOp
     emit: (event) => {
       if (thrown.length > 0) return;
       try {
-        onEvent?.(event);
+        // An async function is a listener, too: what it rejects with must not end the process.
+        const result: unknown = onEvent?.(event);
+        if (result instanceof Promise) result.catch(fail);
       } catch (error) {
-        const failure = error instanceof Error ? error : new Error(String(error));
-        thrown.push(failure);
-        stopping.abort(failure);
+        fail(error);
       }
     },
     check: () => {

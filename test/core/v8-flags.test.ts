@@ -23,6 +23,6 @@ async function isTuned(...calls: readonly string[]): Promise<readonly boolean[]>
 }
 
 test('V8 is set up in a process of the command line, and not in one that uses the library', async () => {
-  expect(await isTuned('boundHeaps', 'tuneForSeconds', 'tuneForSeconds')).toEqual([false, true, true]);
-  expect(await isTuned('tuneForSeconds', 'boundHeaps')).toEqual([false, false]);
+  expect(await isTuned('limitHeapGrowth', 'tuneForComputation', 'tuneForComputation')).toEqual([false, true, true]);
+  expect(await isTuned('tuneForComputation', 'limitHeapGrowth')).toEqual([false, false]);
 });

@@ -193,6 +193,16 @@ describe('what stops a run', () => {
     });
     await expect(last).rejects.toBe(fault);
   });
+
+  test('what its listener rejects with does too, where the listener is an async function', async () => {
+    const shop = await servedShop();
+    const fault = new TypeError('the listener is wrong');
+    const onEvent: (event: RunEvent) => unknown = async ({ event }) => {
+      await Promise.resolve();
+      if (event === 'slice-committed') throw fault;
+    };
+    await expect(backfill({ ...shop, pipelines, from, to, onEvent })).rejects.toBe(fault);
+  });
 });
 
 describe('options', () => {
