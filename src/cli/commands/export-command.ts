@@ -5,7 +5,7 @@ import { readLake } from '../options/command-settings.js';
 
 export const exportCommand: CommandDefinition = {
   name: 'export',
-  positional: { name: 'FORMAT', many: true, about: exportFormats.join(' or '), choices: exportFormats },
+  positional: { name: 'FORMAT', many: false, about: exportFormats.join(' or '), choices: exportFormats },
   about: 'Write Iceberg metadata or symlink manifests of the tables',
   description:
     'iceberg writes Apache Iceberg metadata (version 2) of every table to LAKE/_iceberg/TABLE. symlinks writes a manifest of\n' +
@@ -24,10 +24,10 @@ export const exportCommand: CommandDefinition = {
     ['export symlinks --lake s3://my-bucket/lake --ddl', 'external tables of Redshift Spectrum'],
   ],
   run: async (args, context) => {
-    const [named, ...others] = args.positionals('FORMAT');
+    const named = args.text('FORMAT');
     const format = exportFormats.find((known) => known === named);
-    if (format === undefined || others.length > 0) {
-      const described = named === undefined ? 'none' : JSON.stringify(args.positionals('FORMAT').join(' '));
+    if (format === undefined) {
+      const described = named === undefined ? 'none' : JSON.stringify(named);
       throw usageError(`expected \`export ${exportFormats.join('` or `export ')}\`, got ${described}`);
     }
     if (args.flag('ddl') && format !== 'symlinks')
