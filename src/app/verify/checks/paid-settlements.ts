@@ -40,7 +40,8 @@ export async function summariesFrom(
   });
 }
 
-const notCompared = 'not compared: transactions of the settlement were forgotten';
+const notCompared =
+  "not compared: the lake has nothing by date of the settlement's first days, which `forget` may have removed";
 
 /**
  * Compares what transactions paid with the totals of closed groups and with the summaries of settlements, where all of

@@ -132,7 +132,12 @@ export function wholeSettlements(
   return settlements.filter((settlement) => {
     const isWhole = !forgotten.lacksEvents(settlement);
     if (!isWhole)
-      certificate.add('group-totals', 'note', settlement, 'not compared: events of the group were forgotten');
+      certificate.add(
+        'group-totals',
+        'note',
+        settlement,
+        'not compared: it lacks events, which `forget` may have removed',
+      );
     return isWhole;
   });
 }
