@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install install-all build backfill check types lint rules-tests rules-sources formatting test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
+.PHONY: help install install-all build backfill check types lint rules formatting test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, lists of events (34 or 4), and which ways take part (all).
@@ -68,18 +68,15 @@ backfill: build ## Load a date range (a synthetic seller, as long as no account 
 # be a second time.
 check: export NODE_OPTIONS := --max-semi-space-size=128
 check: $(INSTALLED) ## Types and lint
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rules-tests rules-sources types build formatting
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rules types build formatting
 
 types: $(INSTALLED)
 	npm run --silent types
 
-lint: rules-tests rules-sources formatting
+lint: rules formatting
 
-rules-tests: $(INSTALLED)
-	npm run --silent rules -- test bench
-
-rules-sources: $(INSTALLED)
-	npm run --silent rules -- . --ignore-pattern test --ignore-pattern bench
+rules: $(INSTALLED)
+	npm run --silent rules
 
 formatting: $(INSTALLED)
 	npm run --silent formatting
