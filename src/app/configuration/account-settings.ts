@@ -46,7 +46,7 @@ type Key = keyof typeof accountVariables;
  *
  * 1. the variables with the account's suffix, such as `LEDGERLAKE_REFRESH_TOKEN_MY_SHOP`
  * 2. the variables without a suffix, such as `LEDGERLAKE_REFRESH_TOKEN`, if the account is the only one: no other is configured or
- *    named by `LEDGERLAKE_ACCOUNT`, and it isn't the made-up seller's. One seller's token must never load another's events.
+ *    named by `LEDGERLAKE_ACCOUNT`, and it isn't the synthetic seller's. One seller's token must never load another's events.
  * 3. the file
  *
  * Region and endpoint are one value: the first source with either decides, and the endpoint overrides the region there.

@@ -8,7 +8,7 @@ export const demoAccount = 'demo';
 export const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
- * The account of the options, by default the made-up seller's.
+ * The account of the options, by default the synthetic seller's.
  *
  * @throws LedgerlakeError USAGE for an invalid name, for an endpoint without an account, and for an account without an endpoint, whose
  * events the embedded service would make up
@@ -28,7 +28,7 @@ export function readAccount(account: string | undefined, endpoint: string | unde
 }
 
 /**
- * The account of a run of custom pipelines alone: any name except the made-up seller's.
+ * The account of a run of custom pipelines alone: any name except the synthetic seller's.
  *
  * @throws LedgerlakeError USAGE where no account is named, or the name is invalid
  */
