@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { rewritten } from '../../../src/emulator/faults/faulty-transactions.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import type { Ledger, TransactionLedger } from '../../../src/serve/http/ledger.js';
+import { withTransactions } from '../../serve/http/array-ledger.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../sync/synced.js';
 import { forget } from '../../../src/app/forget/forget.js';
@@ -42,7 +43,7 @@ function changed(ledger: Ledger, change: (json: string) => string | undefined): 
       ),
     };
   };
-  return { ...ledger, byTransaction: { ...byTransaction, transactions } };
+  return { ...ledger, byTransaction: withTransactions(byTransaction, transactions) };
 }
 
 /** Orders that consist of one sale, deferred and released between two instants. */

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { withTransactions } from '../../serve/http/array-ledger.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
@@ -29,17 +30,14 @@ function withTotalsOnly(seller: Seller): Ledger {
     events: (range, query) => seller.events(range, query),
     eventsOfGroup: (id, query) => seller.eventsOfGroup(id, query),
     eventsOfOrder: (id, query) => seller.eventsOfOrder(id, query),
-    byTransaction: {
-      ...byTransaction,
-      transactions: async (question, query) => {
-        const { items, next } = await byTransaction.transactions(question, query);
-        const totals = items.map(({ list, json }) => ({
-          list,
-          json: JSON.stringify({ ...(JSON.parse(json) as object), items: [], breakdowns: [] }),
-        }));
-        return { items: totals, next };
-      },
-    },
+    byTransaction: withTransactions(byTransaction, async (question, query) => {
+      const { items, next } = await byTransaction.transactions(question, query);
+      const totals = items.map(({ list, json }) => ({
+        list,
+        json: JSON.stringify({ ...(JSON.parse(json) as object), items: [], breakdowns: [] }),
+      }));
+      return { items: totals, next };
+    }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Ledger, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import { withTransactions } from '../../serve/http/array-ledger.js';
 import { type EmulatorOptions, startEmulator } from '../../../src/emulator/emulator.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 import type { Clock } from '../../../src/core/clock.js';
@@ -30,13 +31,13 @@ export async function watchedService(
   const window = ({ from, to }: { from: number; to: number }) => `window/${iso(from)}/${iso(to)}`;
   const { byTransaction } = ledger;
   const watched: Ledger = {
-    byTransaction: byTransaction && {
-      ...byTransaction,
-      transactions: (question, query) =>
+    byTransaction:
+      byTransaction &&
+      withTransactions(byTransaction, (question, query) =>
         answer(`transactions/${question.status ?? window(question.range)}`, query, () =>
           byTransaction.transactions(question, query),
         ),
-    },
+      ),
     groups: (range, query): Promise<LedgerPage> =>
       answer(`financial-event-groups/${window(range)}`, query, () => ledger.groups(range, query)),
     events: (range, query) => answer(`financial-events/${window(range)}`, query, () => ledger.events(range, query)),

@@ -1,4 +1,4 @@
-import type { Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import type { Ledger, LedgerItem, LedgerPage, LedgerQuery, TransactionLedger } from '../../../src/serve/http/ledger.js';
 
 /** A result and where it stands; one with an empty list name is a group. */
 export interface DatedItem extends LedgerItem {
@@ -47,5 +47,17 @@ export function arrayLedger(items: readonly DatedItem[]): Ledger {
     },
     eventsOfOrder: (id, query) =>
       answer(items.some((item) => item.order === id) ? page((item) => item.order === id, query) : undefined),
+  };
+}
+
+/** A ledger whose transactions come from another function; the rest is as it was. */
+export function withTransactions(
+  ledger: TransactionLedger,
+  transactions: TransactionLedger['transactions'],
+): TransactionLedger {
+  return {
+    transactions,
+    summaries: (question, query) => ledger.summaries(question, query),
+    payouts: (question, query) => ledger.payouts(question, query),
   };
 }
