@@ -70,7 +70,15 @@ export function numberWords(
       into[at] = last;
       continue;
     }
-    const slot = slotOf(low, high, slots, distinct, size);
+    const mask = slots.length - 1;
+    let slot = hashOf(low, high) & mask;
+    // Here and not in a function of its own: V8 inlines few of them, and a call for each value takes some percent of a load.
+    for (;;) {
+      const number = (slots[slot] ?? 0) - 1;
+      if (number < 0) break;
+      if (distinct[number * size] === low && (size === 1 || distinct[number * 2 + 1] === high)) break;
+      slot = (slot + 1) & mask;
+    }
     const found = (slots[slot] ?? 0) - 1;
     if (found >= 0) {
       last = found;
@@ -86,18 +94,6 @@ export function numberWords(
     into[at] = last;
   }
   return { count, numbers: into, words: distinct.subarray(0, count * size) };
-}
-
-/** The slot of an integer, or the free one where it belongs. */
-function slotOf(low: number, high: number, slots: Int32Array, distinct: Int32Array, size: 1 | 2): number {
-  const mask = slots.length - 1;
-  let slot = hashOf(low, high) & mask;
-  for (;;) {
-    const number = (slots[slot] ?? 0) - 1;
-    if (number < 0) return slot;
-    if (distinct[number * size] === low && (size === 1 || distinct[number * 2 + 1] === high)) return slot;
-    slot = (slot + 1) & mask;
-  }
 }
 
 function rehashed(distinct: Int32Array, size: 1 | 2, count: number, length: number): Int32Array<ArrayBuffer> {
