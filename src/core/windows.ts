@@ -6,7 +6,9 @@ export interface Window {
   readonly end: number;
 }
 
-export const dayMs = 86_400_000;
+export const hourMs = 3_600_000;
+
+export const dayMs = 24 * hourMs;
 
 /** A year. */
 export const mostRetentionHours = 365 * 24;

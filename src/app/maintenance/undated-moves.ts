@@ -1,4 +1,4 @@
-import { dayMs, dayStart, uncovered, type Window } from '../../core/windows.js';
+import { contains, dayMs, dayStart, uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
@@ -142,7 +142,7 @@ function movesOf(
   const imported = importedWindows(lake.table(main.name).snapshot, pipeline, slice.account);
   const keyAt = (instant: number, open: Window): string => {
     const day = dayOf(instant);
-    const existing = imported.find(({ start, end }) => start <= instant && instant < end);
+    const existing = imported.find((window) => contains(window, instant));
     return importedKey(existing ?? { start: Math.max(day.start, open.start), end: Math.min(day.end, open.end) });
   };
   const moves: Move[] = [];

@@ -12,7 +12,7 @@ import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuratio
 import { importedWindows } from '../../lake/loads/imported-days.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
-import { dayMs, type Window } from '../../core/windows.js';
+import { contains, dayMs, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { byGroup, listing, mainTablesOf, type PipelineTable } from '../verify/checks/main-tables.js';
 import { backfillCommandLine } from '../command-text.js';
@@ -154,11 +154,11 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ],
     coveredTo: coveredBy(used, question),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
-    groupsToLoad: isListed ? toLoad.filter(({ opened }) => isWithin(opened, range)).map(({ group }) => group) : [],
+    groupsToLoad: isListed ? toLoad.filter(({ opened }) => contains(range, opened)).map(({ group }) => group) : [],
     holes: settlementBreaks(
       listed.map(({ group }) => group),
       loadedWindows(lake, listing.pipeline, listing.table, account),
-    ).holes.filter(({ at }) => isWithin(at, range)),
+    ).holes.filter(({ at }) => contains(range, at)),
     tables: tableStatuses(lake, account),
     command: spans.length === 0 ? undefined : backfillCommandLine(command),
     lacking,
@@ -265,10 +265,6 @@ function tableStatuses(lake: Lake, account: string): TableStatus[] {
     statuses.set(name, status);
   }
   return [...statuses.values()];
-}
-
-function isWithin(at: number, { start, end }: Window): boolean {
-  return at >= start && at < end;
 }
 
 /** `5 of 16 days loaded, 11 missing`. */

@@ -1,3 +1,4 @@
+import { hourMs } from '../../core/windows.js';
 import { draw, type FaultRequest } from '../../serve/http/fault-injection.js';
 import {
   checkFaults,
@@ -75,6 +76,17 @@ export class FaultInjector {
   hitsItem(kind: FaultKind, key: string): boolean {
     const settings = this.#options.faults[kind];
     return settings !== undefined && this.chance(kind, key) < (settings.share ?? faultRules[kind].share);
+  }
+
+  /** Whether `recent-incomplete` hides an item that has not arrived yet. Counts the hit. */
+  hidesRecent(key: string, date: number, asOf: number): boolean {
+    const kind = 'recent-incomplete';
+    if (!this.has(kind)) return false;
+    // The hour of arrival uses a second random number, independent of the one that selects the item.
+    const arrives = date + this.chance(kind, key, 'arrival') * this.amount(kind) * hourMs;
+    const isHidden = asOf < arrives && this.hitsItem(kind, key);
+    if (isHidden) this.count(kind);
+    return isHidden;
   }
 
   count(kind: FaultKind): void {

@@ -9,12 +9,10 @@ import type {
   LedgerQuery,
   TransactionLedger,
 } from '../../serve/http/ledger.js';
-import { dayMs } from '../../core/windows.js';
+import { dayMs, hourMs } from '../../core/windows.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
 import { faultyTransactions } from './faulty-transactions.js';
-
-const hourMs = 3_600_000;
 
 /** A list of events that the live service sends and its public model lacks. */
 export const unknownList = 'PerformanceBondRefundEventList';
@@ -126,16 +124,10 @@ class FaultyLedger implements Ledger {
       return true;
     }
     const key = list + json;
-    const isLateBy = (kind: 'deferred-events' | 'recent-incomplete', ms: number) => {
-      const isLate = asOf < date + ms && injector.hitsItem(kind, key);
-      if (isLate) injector.count(kind);
-      return isLate;
-    };
-    // The hour of arrival uses a second random number, independent of the one that selected the event.
-    const delay = injector.chance('recent-incomplete', key, 'arrival') * injector.amount('recent-incomplete') * hourMs;
-    return (
-      isLateBy('deferred-events', injector.amount('deferred-events') * dayMs) || isLateBy('recent-incomplete', delay)
-    );
+    const isDeferred =
+      asOf < date + injector.amount('deferred-events') * dayMs && injector.hitsItem('deferred-events', key);
+    if (isDeferred) injector.count('deferred-events');
+    return isDeferred || injector.hidesRecent(key, date, asOf);
   }
 
   #sentEvent(item: LedgerItem): LedgerItem {

@@ -14,8 +14,6 @@ import type {
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
 
-const hourMs = 3_600_000;
-
 /** Rewrites the JSON of a member's value; undefined removes the member. */
 type MemberRewriter = (name: string, json: string) => string | undefined;
 
@@ -132,10 +130,7 @@ class FaultyTransactions implements TransactionLedger {
       injector.count('history-limit');
       return true;
     }
-    const delay = injector.chance('recent-incomplete', id, 'arrival') * injector.amount('recent-incomplete') * hourMs;
-    const isLate = asOf < posted + delay && injector.hitsItem('recent-incomplete', id);
-    if (isLate) injector.count('recent-incomplete');
-    return isLate;
+    return injector.hidesRecent(id, posted, asOf);
   }
 
   /** Whether a deferred sale is withdrawn by an instant; the transaction that would have released it never appears. */

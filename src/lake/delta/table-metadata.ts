@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Table, digitsOf, type Column, type ColumnType } from '../../core/columns/table.js';
 import { restoreLog, type MetaData } from './actions.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { dayMs } from '../../core/windows.js';
+import { dayMs, hourMs } from '../../core/windows.js';
 
 /** How long a removed path stays tombstoned: the remover may still be about to delete the file. */
 export const tombstoneMs = dayMs;
@@ -10,7 +10,6 @@ export const tombstoneMs = dayMs;
 const retentionProperty = 'delta.deletedFileRetentionDuration';
 /** The property without a retention: tombstones stay for a day, and replaced files are deleted immediately. */
 const noRetention = 'interval 1 day';
-const hourMs = 3_600_000;
 
 const unitsMs: Readonly<Record<string, number>> = {
   week: 7 * dayMs,
