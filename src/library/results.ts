@@ -183,6 +183,8 @@ export interface AccountStatus {
   readonly to: string;
   /** The command that loads the gaps; null where there are none. */
   readonly command: string | null;
+  /** The instant before which rows were removed by `forget --before`; null where none were. */
+  readonly forgotten_before: string | null;
   /** Those that have read something. */
   readonly pipelines: readonly PipelineStatus[];
   /** Pipelines of the default set of which nothing is loaded. */
@@ -227,8 +229,8 @@ export interface Gap {
 export interface DayStatus {
   /** `2026-01-31`. */
   readonly day: string;
-  /** `empty`: loaded, and without a row. */
-  readonly state: 'full' | 'empty' | 'partial' | 'imported' | 'missing';
+  /** `empty`: loaded, and without a row. `forgotten`: its rows were removed by `forget --before`. */
+  readonly state: 'full' | 'empty' | 'forgotten' | 'partial' | 'imported' | 'missing';
 }
 
 /** A settlement. */

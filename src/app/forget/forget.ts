@@ -13,6 +13,7 @@ import {
   accountFiles,
   eraseTraces,
   accountsIn,
+  noteForgotten,
   writeForgetNote,
   forgetNotePath,
   removeAccount,
@@ -114,6 +115,8 @@ async function removeAccountRows(
   const described = lake.tables.flatMap(({ schema: { customPipeline } }) => customPipeline ?? []).map(descriptionPath);
   const spared = new Set([forgetNotePath(account), leasePath(lease.id), ...described]);
   signal.throwIfAborted();
+  // Before any row is removed: a kill must not leave forgotten days that look empty.
+  if (before !== undefined) spared.add(await noteForgotten(store, account, before));
   const forgets =
     before === undefined ? await forgetAll(lake, account, clock.now()) : await removeAged(lake, account, before, clock);
   if (before !== undefined) for (const path of await forgetRequestedRanges(store, account, before)) spared.add(path);

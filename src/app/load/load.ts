@@ -21,6 +21,7 @@ import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
+import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
 import { noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
@@ -152,7 +153,9 @@ async function loadInto(
     const endedAt = clock.now();
     const { range } = started.plan;
     const seconds = (endedAt - startedAt) / 1000;
-    const report: RunReport = { account, range, lake: options.lake, seconds, summaries: ran.summaries, failure };
+    const forgottenBefore = await readForgottenBefore(lake.store, account);
+    const of = { account, range, lake: options.lake, forgottenBefore };
+    const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure };
     const { endpoint, isEndpointConfigured } = options;
     const note = { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked: pipelines };
     await noteRun(lake.store, report, note, emit);

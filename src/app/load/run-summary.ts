@@ -20,6 +20,8 @@ export interface RunReport {
   readonly range: Window;
   /** As the user wrote it. */
   readonly lake: string;
+  /** Rows of the account before this instant were forgotten: milliseconds since 1970. */
+  readonly forgottenBefore?: number | undefined;
   readonly seconds: number;
   readonly summaries: readonly PipelineSummary[];
   readonly failure: unknown;
@@ -29,11 +31,13 @@ const headings = ['pipeline', 'slices', 'requests', 'events', 'entries', 'size',
 
 /** The summary for people: the loaded range, a line per pipeline, and the warnings. */
 export function summaryText(report: RunReport): string {
-  const { account, range, lake, seconds, summaries, failure } = report;
+  const { account, range, lake, forgottenBefore = -Infinity, seconds, summaries, failure } = report;
   const loaded = summaries.reduce((slices, summary) => slices + summary.slices, 0);
   const what = `${shortInstant(range.start)} to ${shortInstant(range.end)} for ${printable(account)}`;
   if (failure === undefined && loaded === 0) {
-    return `\n${nothingLoaded(summaries)}: ${printable(lake)} already has ${what}. --refresh reads it again.\n`;
+    const isForgotten = range.start < forgottenBefore;
+    const forgotten = isForgotten ? `, whose rows before ${shortInstant(forgottenBefore)} were forgotten` : '';
+    return `\n${nothingLoaded(summaries)}: ${printable(lake)} already has ${what}${forgotten}. --refresh reads it again.\n`;
   }
   const events = summaries.reduce((sum, { rows }) => sum + countsOf(rows).events, 0);
   const lines = [

@@ -214,6 +214,7 @@ export function rateChart(label: string, points: readonly MonthMark[]): Html {
 export const daySigns: Readonly<Record<DayState, string>> = {
   full: '',
   empty: '·',
+  forgotten: 'f',
   partial: '½',
   imported: 'i',
   missing: '×',

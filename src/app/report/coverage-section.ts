@@ -18,6 +18,7 @@ const mostGaps = 30;
 const stateTexts: Readonly<Record<DayState, string>> = {
   full: 'loaded',
   empty: 'loaded, nothing in it',
+  forgotten: 'loaded, its rows forgotten',
   partial: 'loaded in part',
   imported: 'imported only',
   missing: 'missing',

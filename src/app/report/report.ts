@@ -11,6 +11,7 @@ import { chunksOf, csvText } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { workbook, workbookMark, type Sheet } from '../../core/text/workbook.js';
 import type { Lake } from '../../lake/lake.js';
+import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
@@ -265,7 +266,10 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
       const reader = figureReader(database, { account: name, ...bounds }, signal);
       figures.push({
         account: name,
-        status: accountStatus({ lake, location, account: name, range, lastRun, unfinishedRanges }),
+        status: accountStatus({
+          ...{ lake, location, account: name, range, lastRun, unfinishedRanges },
+          forgottenBefore: await readForgottenBefore(lake.store, name),
+        }),
         basis: {
           ...(await readBasis(reader)),
           leftOut: leftOutDays(lake, name, range),

@@ -10,6 +10,7 @@ export const style = `
   --charges: #17366f; --promotions: #528fc6; --fees: #a8542b; --taxes: #889096; --refunds: #560c1c;
   --reimbursements: #1a615a; --left: #17366f;
   --day-full: #3f7d6b; --day-full-edge: #3f7d6b; --day-empty: #e3eeea; --day-empty-edge: #3f7d6b;
+    --day-forgotten: #e3eeea; --day-forgotten-edge: #3f7d6b;
   --day-partial: #f6dfae; --day-partial-edge: #8a6410; --day-imported: #d7e5f5; --day-imported-edge: #38618f;
   --day-missing: #ffffff; --day-missing-edge: #a51d2d;
 }
@@ -20,6 +21,7 @@ export const style = `
     --charges: #a3caf2; --promotions: #3577a5; --fees: #ea8740; --taxes: #9a9a9a; --refunds: #cc2a52;
     --reimbursements: #4ce0a3; --left: #a3caf2;
     --day-full: #4f9a84; --day-full-edge: #4f9a84; --day-empty: #20332e; --day-empty-edge: #4f9a84;
+    --day-forgotten: #20332e; --day-forgotten-edge: #4f9a84;
     --day-partial: #4a3a12; --day-partial-edge: #d9ac4a; --day-imported: #1f3550; --day-imported-edge: #7fa9d8;
     --day-missing: #17191c; --day-missing-edge: #ff8d8d;
   }
@@ -101,6 +103,7 @@ figure { margin: .6rem 0 1rem; }
 [class*='key day-'] { width: 1.25em; height: 1.25em; font-size: .78rem; line-height: 1.2em; text-align: center; font-weight: 600; border: 1px solid; }
 .day-full { background: var(--day-full); border-color: var(--day-full-edge); }
 .day-empty { background: var(--day-empty); border-color: var(--day-empty-edge); }
+.day-forgotten { background: var(--day-forgotten); border-color: var(--day-forgotten-edge); }
 .day-partial { background: var(--day-partial); border-color: var(--day-partial-edge); }
 .day-imported { background: var(--day-imported); border-color: var(--day-imported-edge); }
 .day-missing { background: var(--day-missing); border-color: var(--day-missing-edge); }
@@ -146,6 +149,7 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
     --charges: #17366f; --promotions: #528fc6; --fees: #a8542b; --taxes: #889096; --refunds: #560c1c;
     --reimbursements: #1a615a; --left: #17366f;
     --day-full: #3f7d6b; --day-full-edge: #3f7d6b; --day-empty: #e3eeea; --day-empty-edge: #3f7d6b;
+    --day-forgotten: #e3eeea; --day-forgotten-edge: #3f7d6b;
     --day-partial: #f6dfae; --day-partial-edge: #8a6410; --day-imported: #d7e5f5; --day-imported-edge: #38618f;
     --day-missing: #ffffff; --day-missing-edge: #a51d2d;
   }

@@ -6,6 +6,7 @@ import type { Day, DayState } from '../../engine/slicing/day-states.js';
 const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: number; readonly about: string }>> = {
   full: { sign: '█', color: 32, about: 'loaded' },
   empty: { sign: '░', color: 32, about: 'loaded, nothing in it' },
+  forgotten: { sign: '×', color: 32, about: 'loaded, its rows forgotten' },
   partial: { sign: '▄', color: 33, about: 'loaded in part' },
   imported: { sign: '▒', color: 36, about: 'imported, not loaded' },
   missing: { sign: '·', color: 31, about: 'missing' },
@@ -84,12 +85,15 @@ function foldedLine(months: readonly Month[], isColoured: boolean): string {
   return `${months[0]?.[0] ?? ''} ${between} ${months.at(-1)?.[0] ?? ''} ${formatCount(months.length, 'month')} missing`;
 }
 
-/** The legend, on as many lines as the width needs; `isImporting`: with the sign of imported days. */
-export function legendLines({ width, color }: CalendarOptions, isImporting = false): string[] {
+/** States that the legend explains only where a day has them. */
+const rareStates: ReadonlySet<string> = new Set<DayState>(['imported', 'forgotten']);
+
+/** The legend of the days' signs, on as many lines as the width needs. */
+export function legendLines(days: readonly Day[], { width, color }: CalendarOptions): string[] {
   const lines: string[] = [];
   let used = 0;
   for (const [state, { sign, color: tone, about }] of Object.entries(signs)) {
-    if (state === 'imported' && !isImporting) continue;
+    if (rareStates.has(state) && !days.some((day) => day.state === state)) continue;
     const text = `${painted(sign, tone, color)} ${about}`;
     const length = sign.length + 1 + about.length;
     const last = lines.length - 1;

@@ -42,6 +42,8 @@ export interface TableStatus {
 export interface AccountStatus {
   readonly account: string;
   readonly range: Window;
+  /** Rows before this instant were forgotten: milliseconds since 1970; undefined where none were. */
+  readonly forgottenBefore: number | undefined;
   /** The pipelines that have loaded something, and those of the default set that have not. */
   readonly pipelines: readonly PipelineStatus[];
   readonly unused: readonly string[];
@@ -81,6 +83,8 @@ export interface StatusQuestion {
   readonly lastRun: LastRun | undefined;
   /** The ranges of any account that runs were asked for and have not loaded. */
   readonly unfinishedRanges?: readonly UnfinishedRange[];
+  /** Rows of the account before this instant were forgotten: milliseconds since 1970. */
+  readonly forgottenBefore?: number | undefined;
   /** Runs that died. */
   readonly died?: readonly Lease[];
   /** The folder of custom pipelines, if the command line names one. */
@@ -140,6 +144,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   return {
     account,
     range,
+    forgottenBefore: question.forgottenBefore,
     pipelines,
     // A lake that has custom pipelines alone is not expected to have the default ones.
     unused: used.every(({ isCustom }) => isCustom)
@@ -238,11 +243,20 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
   return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
-function pipelineStatus(main: PipelineTable, { lake, account, range }: StatusQuestion): PipelineStatus {
+function pipelineStatus(main: PipelineTable, question: StatusQuestion): PipelineStatus {
+  const { lake, account, range, forgottenBefore = -Infinity } = question;
   const { pipeline, table, loadKey } = main;
   const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
   const loaded = lake.loadKeys(pipeline, table, account).size - imported.length;
-  return { pipeline, loadKey, loaded, ...(main.coverage?.(lake, account, range) ?? { days: [], gaps: [] }) };
+  const { days, gaps } = main.coverage?.(lake, account, range) ?? { days: [], gaps: [] };
+  const isForgotten = ({ start, state }: Day) => state === 'empty' && start < forgottenBefore;
+  return {
+    pipeline,
+    loadKey,
+    loaded,
+    gaps,
+    days: days.map((day) => (isForgotten(day) ? { ...day, state: 'forgotten' } : day)),
+  };
 }
 
 /** Every listed group, and those that group-events hasn't loaded. */
@@ -271,12 +285,13 @@ function tableStatuses(lake: Lake, account: string): TableStatus[] {
 export function coverageText(days: readonly Day[], imported = 'imported only'): string {
   const count = (...states: readonly DayState[]) => days.filter(({ state }) => states.includes(state)).length;
   const others = [
+    [count('forgotten'), 'forgotten'],
     [count('partial'), 'in part'],
     [count('imported'), imported],
     [count('missing'), 'missing'],
   ] as const;
   return [
-    `${formatCount(count('full', 'empty'))} of ${formatCount(days.length, 'day')} loaded`,
+    `${formatCount(count('full', 'empty', 'forgotten'))} of ${formatCount(days.length, 'day')} loaded`,
     ...others.flatMap(([found, what]) => (found === 0 ? [] : [`${formatCount(found)} ${what}`])),
   ].join(', ');
 }

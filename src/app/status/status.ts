@@ -8,6 +8,7 @@ import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lake } from '../../lake/lake.js';
+import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
@@ -120,12 +121,15 @@ async function readReport(
     (run) => run?.account === options.account,
   );
   if (!isBegun) refuseUnknownAccount(options.account, lake.accounts(), options.lake);
-  const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
+  const accounts = [...lake.accounts()]
+    .filter((name) => options.account === undefined || name === options.account)
+    .toSorted();
   const unfinishedRanges = await readUnfinished(lake, plainLog(log));
-  const statuses = accounts.toSorted().map((account) => {
+  const forgotten = await Promise.all(accounts.map((account) => readForgottenBefore(lake.store, account)));
+  const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
     const { lake: location, pipelineFolder, config } = options;
-    const known = { lastRun, unfinishedRanges, died: runs.died };
+    const known = { lastRun, unfinishedRanges, died: runs.died, forgottenBefore: forgotten[at] };
     return accountStatus({ lake, location, account, range, ...known, pipelineFolder, config });
   });
   const suggestionContext = {
@@ -328,6 +332,7 @@ function accountObject(of: AccountStatus, now: number): unknown {
     from: isoInstant(of.range.start),
     to: isoInstant(of.range.end),
     command: of.command ?? null,
+    forgotten_before: of.forgottenBefore === undefined ? null : isoInstant(of.forgottenBefore),
     pipelines: of.pipelines.map(({ pipeline, loadKey, loaded, days, gaps }) => ({
       pipeline,
       unit: loadKey,
@@ -366,8 +371,8 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
   const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, holes, tables } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
-  const isImporting = pipelines.some(({ days }) => days.some(({ state }) => state === 'imported'));
-  if (pipelines.some(({ days }) => days.length > 0)) lines.push(...legendLines(options, isImporting), '');
+  const allDays = pipelines.flatMap(({ days }) => days);
+  if (allDays.length > 0) lines.push(...legendLines(allDays, options), '');
   if (unfinished.length > 0) {
     lines.push(`Requested and not begun, because the run ended early: ${printable(unfinished.join(', '))}`, '');
   }

@@ -5,11 +5,12 @@ import { dayMs, dayStart, type Window } from '../../core/windows.js';
  *
  * - `full`: loaded
  * - `empty`: loaded, without rows
+ * - `forgotten`: loaded, and its rows were removed by `forget --before`
  * - `partial`: partly loaded
  * - `imported`: not loaded, with imported rows
  * - `missing`: none of these
  */
-export type DayState = 'full' | 'empty' | 'partial' | 'imported' | 'missing';
+export type DayState = 'full' | 'empty' | 'forgotten' | 'partial' | 'imported' | 'missing';
 
 /** A day and its state. */
 export interface Day {

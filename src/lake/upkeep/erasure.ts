@@ -1,10 +1,11 @@
+import { isoInstant } from '../../core/numeric/instant.js';
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import { referencedFiles } from '../transaction/references.js';
 import { accountOf, derivedOf, isDerivedFile, removal, parseAppId } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
-import type { StoredFile } from '../store/store.js';
+import { parseNote, type Store, type StoredFile } from '../store/store.js';
 
 /** A load key of an account and its pipeline. */
 export interface Load {
@@ -151,6 +152,37 @@ export async function notedLoads(lake: Lake, account: string): Promise<readonly 
   if (bytes === undefined) return [];
   const { units } = JSON.parse(Buffer.from(bytes).toString('utf8')) as WrittenNote;
   return units.map(({ pipeline, unit }) => ({ pipeline, loadKey: unit }));
+}
+
+/** The path of the note within the lake that says which of an account's rows were forgotten. */
+function forgottenPath(account: string): string {
+  return `_forgotten/${account}.json`;
+}
+
+/**
+ * Notes that the rows of an account before an instant are forgotten, because a window without its rows looks like an empty one.
+ *
+ * @param before milliseconds since 1970; an earlier one than noted changes nothing
+ * @returns the path of the note within the lake
+ * @throws LedgerlakeError LAKE_STORE
+ */
+export async function noteForgotten(store: Store, account: string, before: number): Promise<string> {
+  const latest = Math.max(before, (await readForgottenBefore(store, account)) ?? before);
+  const path = forgottenPath(account);
+  await store.write(path, Buffer.from(`${JSON.stringify({ account, before: isoInstant(latest) }, undefined, 2)}\n`));
+  return path;
+}
+
+/**
+ * The instant before which rows of an account were forgotten, milliseconds since 1970; undefined where none were, or the note
+ * is invalid.
+ *
+ * @throws LedgerlakeError LAKE_STORE
+ */
+export async function readForgottenBefore(store: Store, account: string): Promise<number | undefined> {
+  const note = parseNote(await store.read(forgottenPath(account)), (value) => value as { readonly before?: unknown });
+  const before = typeof note?.before === 'string' ? Date.parse(note.before) : Number.NaN;
+  return Number.isNaN(before) ? undefined : before;
 }
 
 async function accountsBeingForgotten(lake: Lake): Promise<string[]> {

@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { forget, type ForgetContext, type ForgetOptions } from '../../../src/app/forget/forget.js';
+import { status } from '../../../src/app/status/status.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
@@ -13,7 +14,10 @@ import { makeLakeFolder } from '../../../src/lake/files/workspace.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { Lake } from '../../../src/lake/lake.js';
+import { readForgottenBefore } from '../../../src/lake/upkeep/erasure.js';
+import type { LakeStatus } from '../../../src/library/results.js';
 import { thisWriter } from '../../../src/lake/store/writer-name.js';
+import { Kept } from '../../core/text/streams.js';
 import { hashesOf } from '../../lake/hashes-of.js';
 import { database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { clock, filesBelow, orderId, shopsTemplate, type ShopsTemplate } from '../two-shops.js';
@@ -49,6 +53,14 @@ async function failure(work: Promise<unknown>): Promise<LedgerlakeError> {
   );
   if (error instanceof LedgerlakeError) return error;
   throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
+}
+
+/** What `status` prints of an account's range. */
+async function shown(lake: string, account: string, format: 'json' | 'table'): Promise<string> {
+  const output = new Kept(80);
+  const context = { clock, signal: new AbortController().signal, output, log: () => undefined };
+  await status({ lake, account, from: '2025-04-01', to: '2025-06-30', format, color: false }, context);
+  return output.text;
 }
 
 /** Everything that can be read below a folder, unpacked: names, bytes, and of Parquet rows, metadata and statistics. */
@@ -313,6 +325,45 @@ describe('rows before a date', () => {
     await writeFile(join(folder, 'files', '0.parquet'), 'rows of shop-a');
     await forgot({ lake, before });
     expect(existsSync(folder)).toBe(false);
+  });
+
+  test('are shown as forgotten, not as days on which nothing happened', async () => {
+    const { lake } = await shops.copy();
+    await forgot({ lake, before });
+    const dayStates = async (account: string): Promise<string[]> => {
+      const { accounts } = JSON.parse(await shown(lake, account, 'json')) as LakeStatus;
+      const [{ forgotten_before: forgottenBefore = null, pipelines = [] } = {}] = accounts;
+      const { days = [] } = pipelines.find(({ pipeline }) => pipeline === 'financial-events') ?? {};
+      const states = new Map(days.map(({ day, state }) => [day, state]));
+      const asked = ['2025-04-03', '2025-05-09', '2025-05-27', '2025-05-28', '2025-05-29', '2025-06-02'];
+      return [String(forgottenBefore), ...asked.map((day) => states.get(day) ?? '')];
+    };
+    // The window that holds 28 May still has rows.
+    expect(await dayStates('shop-a')).toEqual([
+      '2025-05-28T12:00:00.000Z',
+      'forgotten',
+      'forgotten',
+      'forgotten',
+      'full',
+      'empty',
+      'full',
+    ]);
+    expect(await dayStates('shop-b')).toEqual(['null', 'full', 'full', 'empty', 'full', 'empty', 'full']);
+    const text = await shown(lake, 'shop-a', 'table');
+    expect(text).toMatch(/^2025-04 ×+ /m);
+    expect(text).toContain('× loaded, its rows forgotten');
+    expect(text).toMatch(/financial-events: \d+ windows, 90 of 90 days loaded, \d+ forgotten\n/);
+    expect(await shown(lake, 'shop-b', 'table')).not.toContain('×');
+  });
+
+  test('stay noted when an earlier date is given, until the account is forgotten', async () => {
+    const { lake } = await shops.copy();
+    const store = diskStore(lake);
+    await forgot({ lake, before });
+    await forgot({ lake, before: '2025-04-10' });
+    expect(await readForgottenBefore(store, 'shop-a')).toBe(Date.parse(before));
+    await forgot({ lake });
+    expect(await readForgottenBefore(store, 'shop-a')).toBeUndefined();
   });
 
   test('aren’t asked for again, but for the orders that went with their rows', async () => {

@@ -5,7 +5,7 @@ import { dayMs } from '../../../src/core/windows.js';
 import { calendarLines, legendLines } from '../../../src/app/status/calendar.js';
 import type { Day, DayState } from '../../../src/engine/slicing/day-states.js';
 
-const states: readonly DayState[] = ['full', 'empty', 'partial', 'missing'];
+const states: readonly DayState[] = ['full', 'empty', 'partial', 'missing', 'forgotten', 'imported'];
 const escape = /\u001b\[\d+m/g;
 
 function days(first: string, all: readonly DayState[]): Day[] {
@@ -62,7 +62,7 @@ describe('a calendar', () => {
         const text = lines.join('');
         const count = (sign: string) => text.split(sign).length - 1;
         const of = (state: DayState) => list.filter((other) => other === state).length;
-        expect([count('█'), count('░'), count('▄'), count('·')]).toEqual(states.map(of));
+        expect(['█', '░', '▄', '·', '×', '▒'].map(count)).toEqual(states.map(of));
       }),
       { numRuns: 50 },
     );
@@ -77,13 +77,17 @@ describe('a calendar', () => {
     expect(calendarLines(strip, colored).map((line) => line.replaceAll(escape, ''))).toEqual(
       calendarLines(strip, plain),
     );
-    expect(legendLines(colored).map((line) => line.replaceAll(escape, ''))).toEqual(legendLines(plain));
+    expect(legendLines(strip, colored).map((line) => line.replaceAll(escape, ''))).toEqual(legendLines(strip, plain));
   });
 });
 
-test('a legend explains every sign within the width', () => {
-  expect(legendLines({ width: 80, color: false })).toEqual([
+test('a legend explains every sign within the width, and imported and forgotten days where there are any', () => {
+  expect(legendLines(days('2025-02-26', ['full']), { width: 80, color: false })).toEqual([
     '█ loaded   ░ loaded, nothing in it   ▄ loaded in part   · missing',
   ]);
-  for (const line of legendLines({ width: 30, color: false })) expect(line.length).toBeLessThanOrEqual(30);
+  const all = days('2025-02-26', states);
+  expect(legendLines(all, { width: 120, color: false }).join()).toMatch(
+    /× loaded, its rows forgotten .*▒ imported, not loaded/,
+  );
+  for (const line of legendLines(all, { width: 30, color: false })) expect(line.length).toBeLessThanOrEqual(30);
 });
