@@ -74,7 +74,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const { settlements, summaries, damaged } = await checkBundles(bundles, folder, index, context, progress);
     await index.check();
     const comparable = { lake, settlements, damaged, obscure };
-    const forgotten = await Forgotten.of(index);
+    const forgotten = await Forgotten.of(lake, accounts, index);
     const loaded = wholeSettlements(loadedSettlements(comparable), forgotten, context);
     await checkTotals(loaded, context);
     await compareByGroup(loaded, comparable, index, context);

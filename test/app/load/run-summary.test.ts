@@ -76,6 +76,19 @@ test.each([
   },
 );
 
+test('a run that loads nothing says which rows of its range were forgotten', () => {
+  const report = {
+    ...{ account: 'shop', lake: 'data/lake', seconds: 2, failure: undefined },
+    summaries: [{ ...summary, slices: 0, requests: 0, conflicts: 0 }],
+    range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
+  };
+  const forgotten = (before: number) => summaryText({ ...report, forgottenBefore: before });
+  expect(forgotten(Date.UTC(2026, 0, 15))).toContain(
+    ' for shop, whose rows before 2026-01-15T00:00:00Z were forgotten. --refresh reads it again.',
+  );
+  expect(forgotten(Date.UTC(2026, 0, 1))).not.toContain('forgotten');
+});
+
 test('the summary for people fits 80 columns', () => {
   const large: PipelineSummary = {
     ...summary,

@@ -73,6 +73,14 @@ test('nor is a group of which all events were forgotten', async () => {
   expect(result.code).toBe(0);
 });
 
+test('a group that begins before the lake is compared where nothing was forgotten', async () => {
+  lake = await loadedLake(
+    smallLedger(smallItems().filter(({ at, list }) => list === '' || at >= Date.parse('2025-03-01T00:00:00Z'))),
+  );
+  const result = await verified(lake);
+  expect(found(result)).toContain('group-totals finding');
+});
+
 test('a lake that has forgotten all is whole', async () => {
   lake = await loadedLake();
   const options = { lake: lake.root, account: 'shop', before: undefined, yes: true };

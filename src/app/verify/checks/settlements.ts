@@ -5,6 +5,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
+import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { groupKey, type IndexTables } from './index-tables.js';
 import { readWindows } from './loaded-windows.js';
@@ -93,30 +94,44 @@ function damagedKeys(damaged: readonly LogFile[], { table, entries }: PipelineTa
   return new Set(damaged.filter((file) => file.table === table || file.table === entries).flatMap((of) => of.loadKeys));
 }
 
-/** What `forget` may have removed of an account; nothing in the lake says that it did. */
+/** What `forget --before` has removed of accounts, and no run has read again since. */
 export class Forgotten {
+  readonly #before: ReadonlyMap<string, number>;
   readonly #broken: ReadonlySet<string>;
   readonly #filled: ReadonlySet<string>;
   readonly #oldest: ReadonlyMap<string, number>;
 
-  private constructor(broken: ReadonlySet<string>, filled: ReadonlySet<string>, oldest: ReadonlyMap<string, number>) {
+  private constructor(
+    before: ReadonlyMap<string, number>,
+    broken: ReadonlySet<string>,
+    filled: ReadonlySet<string>,
+    oldest: ReadonlyMap<string, number>,
+  ) {
+    this.#before = before;
     this.#broken = broken;
     this.#filled = filled;
     this.#oldest = oldest;
   }
 
-  static async of(index: IndexTables): Promise<Forgotten> {
-    return new Forgotten(await index.brokenGroups(), await index.filledGroups(), await index.oldest());
+  static async of({ store }: Lake, accounts: readonly string[], index: IndexTables): Promise<Forgotten> {
+    const before = new Map<string, number>();
+    for (const account of accounts) {
+      const instant = await readForgottenBefore(store, account);
+      if (instant !== undefined) before.set(account, instant);
+    }
+    if (before.size === 0) return new Forgotten(before, new Set(), new Set(), new Map());
+    return new Forgotten(before, await index.brokenGroups(), await index.filledGroups(), await index.oldest());
   }
 
-  /** Whether a period began before all that the lake has of the account by date. */
+  /** Whether a period began where rows were forgotten, and before all that the lake has of the account by date. */
   reaches({ account, start }: { readonly account: string; readonly start: number | null }): boolean {
-    const oldest = this.#oldest.get(account);
-    return start !== null && oldest !== undefined && start < oldest;
+    const oldest = this.#oldest.get(account) ?? Infinity;
+    return start !== null && start < Math.min(oldest, this.#before.get(account) ?? -Infinity);
   }
 
   /** Whether a settlement that was read by group lacks events: positions count from 0 without a gap. */
   lacksEvents(settlement: Settlement): boolean {
+    if (!this.#before.has(settlement.account)) return false;
     const key = groupKey(settlement.account, settlement.id);
     if (this.#broken.has(key)) return true;
     return !this.#filled.has(key) && this.reaches(settlement) && totalFault(settlement, []) !== undefined;
