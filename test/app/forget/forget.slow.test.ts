@@ -332,11 +332,11 @@ describe('rows before a date', () => {
     await forgot({ lake, before });
     const dayStates = async (account: string): Promise<string[]> => {
       const { accounts } = JSON.parse(await shown(lake, account, 'json')) as LakeStatus;
-      const [{ forgotten_before: forgottenBefore = null, pipelines = [] } = {}] = accounts;
-      const { days = [] } = pipelines.find(({ pipeline }) => pipeline === 'financial-events') ?? {};
+      const [shop] = accounts;
+      const { days = [] } = shop?.pipelines.find(({ pipeline }) => pipeline === 'financial-events') ?? {};
       const states = new Map(days.map(({ day, state }) => [day, state]));
       const asked = ['2025-04-03', '2025-05-09', '2025-05-27', '2025-05-28', '2025-05-29', '2025-06-02'];
-      return [String(forgottenBefore), ...asked.map((day) => states.get(day) ?? '')];
+      return [String(shop?.forgotten_before), ...asked.map((day) => states.get(day) ?? '')];
     };
     // The window that holds 28 May still has rows.
     expect(await dayStates('shop-a')).toEqual([
