@@ -11,7 +11,6 @@ import {
   transactions,
 } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
-import type { Snapshot } from '../../lake/delta/snapshot.js';
 import type { Store } from '../../lake/store/store.js';
 
 /** A committed file of one account, with statistics of its rows from the log. */
@@ -161,7 +160,7 @@ export class MainTables {
   readonly #tables: Readonly<Record<MainTableName, DeltaTable>>;
   readonly #freshMs: number;
   #readAt = -Infinity;
-  #reading: Promise<void> | undefined;
+  #reading: Promise<unknown> | undefined;
 
   private constructor(store: Store, clock: Clock, freshMs: number) {
     this.store = store;
@@ -187,10 +186,6 @@ export class MainTables {
     return this.#tables[name];
   }
 
-  snapshot(name: MainTableName): Snapshot {
-    return this.#tables[name].snapshot;
-  }
-
   /** Version by table, for tables that have one. */
   versions(): Readonly<Record<string, number>> {
     return Object.fromEntries(
@@ -212,15 +207,11 @@ export class MainTables {
   async refresh(isForced = false): Promise<void> {
     const now = this.#clock.now();
     if (!isForced && now - this.#readAt < this.#freshMs) return;
-    this.#reading ??= this.#read().finally(() => {
+    this.#reading ??= Promise.all(this.tables.map((table) => table.refresh())).finally(() => {
       this.#reading = undefined;
     });
     await this.#reading;
     this.#readAt = now;
-  }
-
-  async #read(): Promise<void> {
-    await Promise.all(this.tables.map((table) => table.refresh()));
   }
 
   get tables(): readonly DeltaTable[] {
