@@ -87,10 +87,8 @@ export class TransactionRows {
   /** @param keepsRaw whether the transactions' pages stay in memory */
   constructor(keepsRaw = true) {
     this.slice = new SliceRows(keepsRaw);
-    this.texts = Object.fromEntries(textColumns.map((name) => [name, new TextColumn()])) as Record<
-      TextName,
-      TextColumn
-    >;
+    const texts = Object.fromEntries(textColumns.map((name) => [name, new TextColumn()]));
+    this.texts = texts as Record<TextName, TextColumn>;
   }
 
   /**
