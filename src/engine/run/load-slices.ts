@@ -1,6 +1,7 @@
 import { Readable, Transform } from 'node:stream';
 import { pipeline as streamPipeline } from 'node:stream/promises';
 import type { Clock } from '../../core/clock.js';
+import { count } from '../../core/counts.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
@@ -177,7 +178,7 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
     },
   );
   const rows = new Map<string, number>();
-  for (const { table, rows: count } of files) rows.set(table.name, (rows.get(table.name) ?? 0) + count);
+  for (const file of files) count(rows, file.table.name, file.rows);
   return { open, files, rows, collector, afterwards };
 }
 

@@ -1,4 +1,5 @@
 import type { Add } from '../../lake/delta/actions.js';
+import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -123,11 +124,6 @@ export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: 
     files: overlapping.filter(({ least }) => least < until).toSorted((a, b) => compare(a.least, b.least)),
     until,
   };
-}
-
-/** Below 0, 0 or above 0 as `a` is less than, equal to or greater than `b`. */
-export function compare(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Schemas of the main tables, which store the received JSON. */

@@ -1,5 +1,6 @@
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
+import { compare } from '../../core/compare.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
 import { loadVersion } from '../../lake/loads/load-keys.js';
 import type { HttpRefusal } from '../../core/http-server/refusal.js';
@@ -16,7 +17,6 @@ import type {
 import { invalidInput } from '../http/outcome.js';
 import {
   CommittedFiles,
-  compare,
   eachTable,
   nearestFiles,
   type CommittedFile,
