@@ -159,9 +159,7 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
     get priority() {
       return open.priority;
     },
-    committed: (then) => {
-      afterwards.push(then);
-    },
+    committed: (then) => afterwards.push(then),
     emit: (event) => {
       pass.emit({ ...eventLabels(slice, pass), ...event });
     },
@@ -277,14 +275,8 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
     const reason = messageOf(error);
     const isAlone = verdict === 'known' || verdict === 'unknown';
     if (isAlone || verdict === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
-    const shown = verdict === 'unknown' ? 'skip' : verdict;
-    pass.emit({
-      event: 'slice-failed',
-      ...eventLabels(slice, pass),
-      verdict: shown,
-      cause: failureKindOf(error),
-      reason,
-    });
+    const outcome = { verdict: verdict === 'unknown' ? 'skip' : verdict, cause: failureKindOf(error), reason } as const;
+    pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), ...outcome });
   }
   if (verdict !== 'retry') open.close();
   return verdict;

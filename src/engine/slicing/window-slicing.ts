@@ -119,11 +119,7 @@ export function windowCoverage(
   lake: Lake,
   account: string,
   range: Window,
-  {
-    pipeline,
-    table,
-    filled,
-  }: { readonly pipeline: string; readonly table: string; readonly filled: readonly Window[] },
+  { pipeline, table, filled }: Pick<WindowSource, 'pipeline' | 'table'> & { readonly filled: readonly Window[] },
 ): Coverage {
   const gaps = uncovered(range, loadedWindows(lake, pipeline, table, account));
   const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
