@@ -50,7 +50,7 @@ export interface StagedMonth extends UnencodedMonth {
 }
 
 /** Takes an input's lines, in their order. */
-export interface LineListener {
+interface LineListener {
   readonly input: Pick<Input, 'name' | 'bytes'>;
   /** Called for a line that is not a body of the service; what it throws ends the input. */
   readonly broken: (line: number, found: string) => void;

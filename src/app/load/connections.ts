@@ -96,7 +96,7 @@ export async function openUpstream(
 const firstMisses = 3;
 
 /** The pipelines of a run, with custom ones connected to their APIs until `close`. */
-export interface ConnectedPipelines extends Omit<Connection, 'upstream'> {
+interface ConnectedPipelines extends Omit<Connection, 'upstream'> {
   readonly pipelines: readonly FinancesPipeline[];
 }
 

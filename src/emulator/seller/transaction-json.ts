@@ -4,7 +4,7 @@ import { numberText, usualChoice } from './json-sink.js';
 import type { CountedAmount, SoldItem } from './transaction-sink.js';
 
 /** A node of a tree of amounts, in millionths. */
-export interface BreakdownNode {
+interface BreakdownNode {
   readonly type: string;
   readonly amount: number;
   readonly children: readonly BreakdownNode[];

@@ -24,7 +24,7 @@ import {
 } from './slicing.js';
 import { dailyWindows, syncRange, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
 
-export interface WindowSlicingOptions extends WindowSource {
+interface WindowSlicingOptions extends WindowSource {
   /** Column whose statistics give the days of a file's rows; default the file's windows. */
   readonly instants?: string;
 }

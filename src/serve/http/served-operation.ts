@@ -5,7 +5,7 @@ import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
 import { percentDecoded } from './query-parameters.js';
 import type { Chain, ChainPosition, NextTokens } from './signed-tokens.js';
 
-export interface TokenRules {
+interface TokenRules {
   readonly tokens: NextTokens;
   /** How long a token is valid, milliseconds; undefined: without limit. */
   readonly tokenLifeMs: number | undefined;

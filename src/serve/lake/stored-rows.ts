@@ -29,7 +29,7 @@ export interface SqlQuery {
 }
 
 /** Possible rows of an order: certain rows of a file, or the whole file. */
-export interface FileRows {
+interface FileRows {
   /** Path or URL for DuckDB. */
   readonly file: string;
   readonly rows: readonly number[] | undefined;

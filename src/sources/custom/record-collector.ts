@@ -28,7 +28,7 @@ export interface RecordPage {
 }
 
 /** A table whose rows are records, and how a record becomes rows. */
-export interface RecordTable {
+interface RecordTable {
   /** The file of the definition, for messages. */
   readonly file: string;
   readonly table: Table;

@@ -6,7 +6,7 @@ import { dayMs } from '../../../core/windows.js';
  */
 export type OperationName = 'listTransactions' | 'listSummary' | 'listPayouts';
 
-export interface DateRange {
+interface DateRange {
   /** Query parameter of the inclusive lower bound. */
   readonly after: string;
   /** Query parameter of the upper bound. */

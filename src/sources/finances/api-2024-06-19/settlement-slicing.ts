@@ -14,7 +14,7 @@ export interface SettlementSlice extends Slice {
   readonly month: string;
 }
 
-export interface SettlementSlicingOptions {
+interface SettlementSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline whose rows contain the settlement ids. */

@@ -1,7 +1,7 @@
 import { KeyNode } from '../../../core/json/key-node.js';
 
 /** The kind of the value at a path. */
-export type PathKind =
+type PathKind =
   | 'transaction'
   | 'items'
   | 'breakdowns'

@@ -58,7 +58,7 @@ export class ProductRows {
 }
 
 /** The properties shared by amounts of one path number: they determine `path`, `breakdown`, `kind`, `name` and `role`. */
-export interface TransactionAmountPath extends AmountPath {
+interface TransactionAmountPath extends AmountPath {
   readonly breakdown: string | undefined;
   readonly name: string | undefined;
 }

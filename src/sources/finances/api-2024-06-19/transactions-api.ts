@@ -15,13 +15,13 @@ import { limits, operations, parameters as names, type Operation, type Operation
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 
 /** A query: all parameters of the first request, dates in milliseconds since 1970. */
-export interface TransactionsQuery extends Query {
+interface TransactionsQuery extends Query {
   readonly operation: OperationName;
   readonly parameters: Readonly<Record<string, string | number | undefined>>;
 }
 
 /** Finances 2024-06-19 as pipelines read it. */
-export type TransactionsClient = Pick<PagedClient<TransactionsQuery, ResultsPage>, 'pages' | 'pace' | 'begun'>;
+type TransactionsClient = Pick<PagedClient<TransactionsQuery, ResultsPage>, 'pages' | 'pace' | 'begun'>;
 
 /** An upstream that has this API. */
 export interface WithTransactions {

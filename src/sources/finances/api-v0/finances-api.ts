@@ -52,7 +52,7 @@ function refusedQuery({ operation, parameters }: FinancesQuery): RefusedQuery {
 }
 
 /** Finances v0 as pipelines read it. */
-export interface FinancesV0 extends Pick<PagedClient<FinancesQuery, FinancesPage>, 'pages' | 'pace' | 'begun'> {
+interface FinancesV0 extends Pick<PagedClient<FinancesQuery, FinancesPage>, 'pages' | 'pace' | 'begun'> {
   /** Settlements that are too large to read; left out: they aren't recorded. */
   readonly largeGroups?: LargeGroups | undefined;
 }

@@ -225,7 +225,7 @@ export interface RowsMemory {
 }
 
 /** Row counts at one time, to truncate to. */
-export interface RowsMark {
+interface RowsMark {
   readonly events: number;
   readonly entries: number;
   readonly items: number;
@@ -375,7 +375,7 @@ export class SliceRows {
  */
 export type EventWarnings = Readonly<Record<WarningKind, Map<string, number>>>;
 
-export type WarningKind =
+type WarningKind =
   'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders' | 'unreconciled' | 'repeated';
 
 export function newWarnings(): EventWarnings {

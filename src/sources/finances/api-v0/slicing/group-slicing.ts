@@ -29,7 +29,7 @@ import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
 import { mostSimultaneous } from '../settlement-holes.js';
 import { count } from '../../../../core/counts.js';
 
-export interface GroupSlicingOptions {
+interface GroupSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline that lists the settlements. */
@@ -215,7 +215,7 @@ function loadedSettlements(
 }
 
 /** The data for an estimate of the events in settlements. */
-export interface GroupSamples {
+interface GroupSamples {
   readonly loaded: readonly Sample[];
   readonly byDate: readonly Sample[];
   /** Time of the first of these events: milliseconds since 1970. */

@@ -171,7 +171,7 @@ function isAwaited({ group }: GroupSlice, now: number): boolean {
 }
 
 /** The settlements of an account. */
-export interface Settlements {
+interface Settlements {
   /** In the lake, or probed. */
   readonly listed: readonly GroupSlice[];
   /** Expected at times of the range that aren't listed. */
