@@ -16,15 +16,15 @@ import type { StagedMonth } from './event-staging.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { numberInId } from '../maintenance/undated-moves.js';
 
-/** The result of adding a month's events. */
-export interface AddedEvents {
-  readonly events: number;
-  readonly entries: number;
+/** The result of adding a month's events, or a day's groups. */
+export interface AddedRows {
+  /** New rows, by table; of groups also those in a later state than the stored ones. */
+  readonly rows: Readonly<Record<string, number>>;
   readonly files: number;
   readonly bytes: number;
-  /** Events that the lake had before, as often as the input has them. */
+  /** Events or groups that the lake had before, as often as the input has them. */
   readonly known: number;
-  /** Events of days for which another run has loaded a window meanwhile. */
+  /** Those of days for which another run has loaded a window meanwhile. */
   readonly leftOut: number;
 }
 
@@ -38,7 +38,7 @@ export interface InputFiles {
 }
 
 /** Attempts to commit days that other runs change each time. */
-const maxAttempts = 10;
+export const maxAttempts = 10;
 
 /**
  * Adds the events of a staged month that the lake lacks. Of equal events of a day the lake has as many afterwards as the input
@@ -49,7 +49,7 @@ export async function addEvents(
   input: InputFiles,
   family: Family,
   staged: StagedMonth,
-): Promise<AddedEvents> {
+): Promise<AddedRows> {
   const { dedupIndex, undated } = input;
   const { fileIds } = staged;
   for (let attempt = 1; ; attempt++) {
@@ -73,7 +73,7 @@ export async function addEvents(
       continue;
     }
     const { known, leftOut } = added;
-    if (added.events.rows === 0) return { events: 0, entries: 0, files: 0, bytes: 0, known, leftOut };
+    if (added.events.rows === 0) return { rows: { events: 0, entries: 0 }, files: 0, bytes: 0, known, leftOut };
     const spans = staged.undated > undated.omittedOf(staged.number) ? [undated.span] : [];
     const files = await newFiles(fileTarget, added, spans, target.clock.now());
     if (isCurrent) for (const { table, add } of files) if (table === family.main) dedupIndex.setPath(fileIds, add.path);
@@ -81,7 +81,8 @@ export async function addEvents(
     if (isCommitted) {
       if (isCurrent) fileIds.isCommitted = true;
       for (const { table, add } of files) if (table === family.main) undated.noteCommitted(add);
-      return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
+      const rows = { events: added.events.rows, entries: added.entries?.rows ?? 0 };
+      return { rows, ...written, known, leftOut };
     }
     if (attempt === maxAttempts) throw conflictFailure(staged.month);
   }

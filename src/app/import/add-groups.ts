@@ -6,6 +6,7 @@ import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { SliceCommit } from '../../lake/transaction/slice-commit.js';
 import { filesToSplit } from '../../lake/loads/load-keys.js';
+import { compare } from '../../core/compare.js';
 import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { imported, metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
@@ -13,24 +14,15 @@ import { splitter } from '../maintenance/split.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
-import { conflictFailure, type InputFiles } from './add-events.js';
+import { conflictFailure, maxAttempts, type AddedRows, type InputFiles } from './add-events.js';
 import { commitDays, storedDays, type ImportTarget } from './imported-day-files.js';
 import { isoDate } from '../../core/numeric/instant.js';
+import type { Database } from '../../core/duckdb/connection.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { datesByPage } from './saved-pages.js';
 
-/** The result of adding a day's groups. */
-export interface AddedGroups {
-  /** Groups that are new, or in a later state than the stored one. */
-  readonly groups: number;
-  readonly files: number;
-  readonly bytes: number;
-  readonly known: number;
-  readonly leftOut: number;
-}
-
-const maxAttempts = 10;
+const nothing: AddedRows = { rows: { groups: 0 }, files: 0, bytes: 0, known: 0, leftOut: 0 };
 
 /** Adds the groups of a day to the lake, which has each group once, in the latest state that was imported. */
 export async function addGroups(
@@ -39,23 +31,16 @@ export async function addGroups(
   family: Family,
   day: number,
   rows: readonly GroupRow[],
-): Promise<AddedGroups> {
+): Promise<AddedRows> {
   const { lake, clock, account } = target;
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const stored = storedDays(target, family, [day]);
-    if (stored.open.length === 0) return { groups: 0, files: 0, bytes: 0, known: 0, leftOut: rows.length };
+    if (stored.open.length === 0) return { ...nothing, leftOut: rows.length };
     // A merged file, which has rows of other days too, is split first.
-    const slice: SliceCommit = {
-      pipeline: family.pipeline,
-      account,
-      name: '',
-      loadKeys: stored.loadKeys,
-      tables: [family.main],
-      files: [],
-      refresh: true,
-    };
-    const mixed = filesToSplit(lake.table(family.main.name).snapshot, slice);
-    if (mixed.length > 0) {
+    const { pipeline, main } = family;
+    const { loadKeys } = stored;
+    const slice: SliceCommit = { pipeline, account, name: '', loadKeys, tables: [main], files: [], refresh: true };
+    if (filesToSplit(lake.table(main.name).snapshot, slice).length > 0) {
       await splitter(lake, clock, workspace.limits)(slice);
       continue;
     }
@@ -65,24 +50,20 @@ export async function addGroups(
     const texts = new Set(inLake.map(rawText));
     const added = all.filter((row) => !texts.has(rawText(row))).length;
     const known = rows.length - added;
-    if (added === 0) return { groups: 0, files: 0, bytes: 0, known, leftOut: 0 };
-    const fileTarget: FileTarget = { family, account, month: monthOf(day), loadKeys: stored.loadKeys };
+    if (added === 0) return { ...nothing, known };
+    const fileTarget: FileTarget = { family, account, month: monthOf(day), loadKeys };
     const batch = groupBatch(all, dayOf(day));
     const { bytes, ...about } = await encodeFile(batch, metadataOf(fileTarget));
     const file = { path: await workspace.writeLocal(bytes), ...about };
-    const tags = { pipeline: family.pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
+    const tags = { pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
     const { isCommitted, ...written } = await commitDays(target, family, stored, [newGroups], stored.files);
-    if (isCommitted) return { groups: added, ...written, known, leftOut: 0 };
+    if (isCommitted) return { ...nothing, rows: { groups: added }, ...written, known };
   }
   throw conflictFailure(isoDate(day));
 }
 
-async function storedGroups(
-  database: InputFiles['workspace']['database'],
-  paths: readonly string[],
-  day: number,
-): Promise<GroupRow[]> {
+async function storedGroups(database: Database, paths: readonly string[], day: number): Promise<GroupRow[]> {
   const rows = await database.rows(`SELECT raw FROM ${rowsIn(paths)} WHERE window_start = ${timestampLiteral(day)}`);
   return rows.map(({ raw }) => {
     const tape = new Tape();
@@ -163,10 +144,6 @@ function later(a: GroupRow, b: GroupRow): GroupRow {
     compare(a.fundTransferAt ?? -1n, b.fundTransferAt ?? -1n) ||
     compare(rawText(a), rawText(b));
   return order < 0 ? b : a;
-}
-
-function compare<T extends bigint | number | string>(a: T, b: T): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** The row with a copy of its bytes, without its page. */

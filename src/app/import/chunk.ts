@@ -80,7 +80,7 @@ export interface DedupedChunk {
   readonly chosen: ChosenEvents;
 }
 
-export interface UndatedEvent {
+interface UndatedEvent {
   readonly contentHash: string;
   /** Without the number of equal events. */
   readonly eventId: string;

@@ -7,7 +7,7 @@ import { storedDays, type ImportTarget } from './imported-day-files.js';
 import { copyId, DistinctIds, IdLog, idWords, storedIds, type IdList } from './stored-ids.js';
 
 /** The events of a chunk of an input, in order of receipt. */
-export interface ChunkEvents {
+interface ChunkEvents {
   /** Their ids without the numbers of equal events: `idWords` words for each event. */
   readonly words: Int32Array;
   /** The start of each event's day. */
@@ -19,7 +19,7 @@ export interface ChunkEvents {
 }
 
 /** Which events of a chunk are new to the lake. */
-export interface DedupedEvents {
+interface DedupedEvents {
   /**
    * The number of each event among equal ones of the input, from 1; 0 where the lake has it, or its day isn't open. An event
    * without a date never counts as stored.
@@ -176,11 +176,7 @@ export class DedupIndex {
   }
 
   /** How often the lake has each id, and how often the input has had it, in the days between two. */
-  async #counted(
-    distinct: DistinctIds,
-    first: number,
-    last: number,
-  ): Promise<{ readonly stored: Int32Array; readonly seen: Int32Array }> {
+  async #counted(distinct: DistinctIds, first: number, last: number) {
     const stored = new Int32Array(distinct.length);
     const seen = new Int32Array(distinct.length);
     for (const fileIds of this.#between(first, last)) {

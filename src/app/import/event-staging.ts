@@ -1,4 +1,5 @@
 import { alignedWith } from '../../core/columns/memory.js';
+import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
 import { monthOf } from '../../core/windows.js';
 import type { EncodedFile } from '../../core/parquet/encode-file.js';
@@ -9,7 +10,8 @@ import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';
 import { markHandled, type Workspace } from '../../lake/files/workspace.js';
 import { numberedId } from '../../sources/finances/model/event-ids.js';
-import { count, moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
+import { count } from '../../core/counts.js';
+import { moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { ChosenMonth, EncodedMonth, FlattenedChunk, GroupsBody, AssignedChunk } from './chunk.js';
 import type { ChunkThreads, ChunkTask } from './chunk-threads.js';
 import type { DedupIndex, FileIds } from './dedup-index.js';
@@ -25,8 +27,8 @@ export interface ImportResources {
   readonly dedupIndex: DedupIndex;
 }
 
-/** A month of a chunk as files on the local disk, until the whole input is read without a failure. */
-export interface StagedMonth {
+/** A month of a chunk before its files are encoded. */
+interface UnencodedMonth {
   readonly month: string;
   /** Starts of the days that have events, in order. */
   readonly days: readonly number[];
@@ -36,6 +38,10 @@ export interface StagedMonth {
   readonly number: number;
   /** How many of its events have no date: whether they are new is decided just before the commit. */
   readonly undated: number;
+}
+
+/** A month of a chunk as files on the local disk, until the whole input is read without a failure. */
+export interface StagedMonth extends UnencodedMonth {
   readonly events: LocalParquet;
   /** Undefined where no event has an amount. */
   readonly entries: LocalParquet | undefined;
@@ -44,7 +50,7 @@ export interface StagedMonth {
 }
 
 /** Takes an input's lines, in their order. */
-export interface LineListener {
+interface LineListener {
   readonly input: Pick<Input, 'name' | 'bytes'>;
   /** Called for a line that is not a body of the service; what it throws ends the input. */
   readonly broken: (line: number, found: string) => void;
@@ -137,9 +143,7 @@ export class EventStaging {
     this.undated = new UndatedEvents(resources.workspace.newPath());
   }
 
-  /**
-   * Copies the next line. Resolves once there is room for more; throws the failure of an earlier line or chunk.
-   */
+  /** Copies the next line. Resolves once there is room for more; throws the failure of an earlier line or chunk. */
   async add({ number, bytes }: Line): Promise<void> {
     const length = bytes?.length ?? 0;
     const { chunkBytes } = this.#options.limits;
@@ -270,7 +274,8 @@ export class EventStaging {
   async #stageWaiting(before: bigint): Promise<readonly Promise<unknown>[]> {
     const encoded: Promise<unknown>[] = [];
     for (let chunk = this.#waiting[0]; chunk !== undefined; chunk = this.#waiting[0]) {
-      const { months } = await this.#stage(chunk.task, chunk.assigned ?? (await chunk.task.assignDays(before)));
+      const assigned = chunk.assigned ?? (await chunk.task.assignDays(before));
+      const months = await this.#stage(chunk.task, assigned);
       this.#waiting.shift();
       encoded.push(...months);
     }
@@ -281,7 +286,7 @@ export class EventStaging {
   async #stage(
     task: ChunkTask,
     { words, days, undated, reach }: AssignedChunk,
-  ): Promise<{ readonly months: readonly Promise<StagedMonth>[] }> {
+  ): Promise<readonly Promise<StagedMonth>[]> {
     const { dedupIndex } = this.#resources;
     if (reach !== undefined) for (const instant of [reach.first, reach.last]) this.undated.extendSpan(instant);
     const isDated = (row: number) => !undated.has(row);
@@ -296,20 +301,16 @@ export class EventStaging {
     for (const row of undated.keys()) if (times[row] === 0) noteUndated(row, unstaged);
     this.#countKnown(days, times);
     const chosen = newRows(days, times);
-    const starts = groupBy(
-      [...chosen.keys()].toSorted((one, other) => one - other),
-      monthOf,
-    );
-    const staged: Omit<StagedMonth, 'events' | 'entries' | 'net'>[] = [];
+    const starts = groupBy([...chosen.keys()].toSorted(compare), monthOf);
+    const staged: UnencodedMonth[] = [];
     const months: ChosenMonth[] = [];
     for (const [month, ofMonth] of starts) {
       const rows = ofMonth.flatMap((day) => chosen.get(day) ?? []);
       const number = this.undated.nextMonth();
       const withoutDate = undated.size === 0 ? [] : rows.filter((row) => undated.has(row));
       for (const row of withoutDate) noteUndated(row, number);
-      const { account } = this.#options;
       const loadKeys = ofMonth.map((day) => importedKey(dayOf(day)));
-      const metadata = metadataOf({ family: this.#family, account, month, loadKeys });
+      const metadata = metadataOf({ family: this.#family, account: this.#options.account, month, loadKeys });
       months.push({ month, rows: Int32Array.from(rows), metadata });
       staged.push({ month, days: ofMonth, fileIds: await stage(rows), number, undated: withoutDate.length });
     }
@@ -317,7 +318,7 @@ export class EventStaging {
     const encoded = markHandled(task.encode({ times, positions, months }));
     const files = staged.map((month, at) => markHandled(this.#keepFiles(month, encoded, at)));
     this.#months.push(...files);
-    return { months: files };
+    return files;
   }
 
   #countKnown(days: Float64Array, times: Int32Array): void {
@@ -327,11 +328,7 @@ export class EventStaging {
     }
   }
 
-  async #keepFiles(
-    month: Omit<StagedMonth, 'events' | 'entries' | 'net'>,
-    encoded: Promise<readonly EncodedMonth[]>,
-    at: number,
-  ): Promise<StagedMonth> {
+  async #keepFiles(month: UnencodedMonth, encoded: Promise<readonly EncodedMonth[]>, at: number): Promise<StagedMonth> {
     const files = (await encoded)[at];
     if (files === undefined) throw new Error(`expected the files of ${month.month}, got none`);
     const localFile = async ({ bytes, rows, stats }: EncodedFile): Promise<LocalParquet> => {

@@ -8,7 +8,7 @@ import { CheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
-import { addEvents, type InputFiles } from './add-events.js';
+import { addEvents, type AddedRows, type InputFiles } from './add-events.js';
 import { addGroups, GroupList } from './add-groups.js';
 import type { GroupsBody } from './chunk.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
@@ -98,7 +98,7 @@ class InputQueue {
   readonly #dedupIndex: DedupIndex;
   /** Aborts reading once a commit has failed. */
   readonly #failed = new AbortController();
-  readonly #clock: InputClock;
+  readonly #secondsPassed: () => number;
   /** When the newest input is deduplicated. */
   #deduplicated: Promise<unknown> = Promise.resolve();
   readonly #commits: Promise<void>[] = [];
@@ -109,7 +109,7 @@ class InputQueue {
     const { options, workspace } = context;
     this.#context = context;
     this.#dedupIndex = new DedupIndex(options, eventFamily, workspace);
-    this.#clock = new InputClock(options.clock);
+    this.#secondsPassed = stopwatch(options.clock);
   }
 
   /** Reads an input, and queues its commit. False where reading failed and no further input is to be read. */
@@ -117,11 +117,7 @@ class InputQueue {
     const { workspace, threads, options } = this.#context;
     const dedupIndex = this.#dedupIndex;
     const resources = { workspace: subWorkspace(workspace), threads, dedupIndex };
-    const turn = markHandled(
-      this.#deduplicated.then(() => {
-        dedupIndex.nextInput();
-      }),
-    );
+    const turn = markHandled(this.#deduplicated.then(dedupIndex.nextInput.bind(dedupIndex)));
     const signal = AbortSignal.any([options.signal, this.#failed.signal]);
     const handedOut = await handOutLines(input, { ...options, signal }, resources, turn);
     this.#stagings = [...this.#stagings.slice(1 - mostUncommitted), handedOut.staging];
@@ -167,7 +163,7 @@ class InputQueue {
     const { options, summaries } = this.#context;
     const isLeftOut = read instanceof LedgerlakeError;
     if (isLeftOut) this.failures.set(input.name, read);
-    else await commitInput(read, options, resources, summaries, this.#clock);
+    else await commitInput(read, options, resources, summaries, this.#secondsPassed);
     await resources.workspace.clear();
     const status = isLeftOut ? 'left-out' : 'imported';
     options.emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
@@ -268,22 +264,14 @@ async function deduplicate(
   }
 }
 
-/** Measures each input's time from the end of the one before, because inputs overlap. */
-class InputClock {
-  readonly #clock: Clock;
-  #last: number;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.#last = clock.now();
-  }
-
-  /** Seconds since the previous call, or since the start. */
-  seconds(): number {
-    const began = this.#last;
-    this.#last = this.#clock.now();
-    return (this.#last - began) / 1000;
-  }
+/** Seconds since the previous call, or since the start: inputs overlap, and each counts from the end of the one before. */
+function stopwatch(clock: Clock): () => number {
+  let last = clock.now();
+  return () => {
+    const began = last;
+    last = clock.now();
+    return (last - began) / 1000;
+  };
 }
 
 /** Commits the events and the groups of an input. */
@@ -292,7 +280,7 @@ async function commitInput(
   options: ImportOptions,
   { workspace, dedupIndex }: ImportResources,
   summaries: ImportSummaries,
-  time: InputClock,
+  secondsPassed: () => number,
 ): Promise<void> {
   const { staging, list } = input;
   const months = await input.months;
@@ -304,11 +292,11 @@ async function commitInput(
   events.pages += input.eventPages;
   await commitEvents(staging, months, options, files, events);
   summaries.undecided += undated.undecided;
-  events.seconds += time.seconds();
+  events.seconds += secondsPassed();
   const groups = summaries.of(financialEventGroups.name, list.warnings);
   groups.pages += input.groupPages;
   await commitGroups(input.groups, options, files, groups);
-  groups.seconds += time.seconds();
+  groups.seconds += secondsPassed();
 }
 
 async function commitEvents(
@@ -326,7 +314,7 @@ async function commitEvents(
   for (const month of months) {
     options.signal.throwIfAborted();
     const added = await addEvents(options, files, eventFamily, month);
-    noteAdded(summary, { events: added.events, entries: added.entries }, added, options.emit);
+    noteAdded(summary, added, options.emit);
     summary.extendRange(month.days);
   }
 }
@@ -340,21 +328,16 @@ async function commitGroups(
   for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
     options.signal.throwIfAborted();
     const added = await addGroups(options, files, groupFamily, day, rows);
-    noteAdded(summary, { groups: added.groups }, added, options.emit);
+    noteAdded(summary, added, options.emit);
     if (added.leftOut > 0) summary.leaveOut(day, added.leftOut);
     else summary.extendRange([day]);
   }
 }
 
 /** Counts and emits the rows and files of a commit. */
-function noteAdded(
-  summary: ImportSummary,
-  rows: Readonly<Record<string, number>>,
-  added: Parameters<ImportSummary['add']>[1],
-  emit: Emit,
-): void {
-  const { files, bytes } = added;
-  summary.add(rows, added);
+function noteAdded(summary: ImportSummary, added: AddedRows, emit: Emit): void {
+  const { rows, files, bytes } = added;
+  summary.add(added);
   if (files > 0) emit({ event: 'rows-imported', pipeline: summary.pipeline, rows, files, bytes });
 }
 

@@ -32,15 +32,11 @@ export interface ImportPagesOptions extends ExportOptions {
   readonly limits?: ImportLimits;
 }
 
-interface ImportRunOptions extends ImportPagesOptions {
-  readonly limits: ImportLimits;
-}
-
 /** Imports inputs that can be opened. Throws as `importPages` does. */
 export async function runImport(
   inputs: readonly Input[],
   threads: ChunkThreads,
-  options: ImportRunOptions,
+  options: ImportPagesOptions & { readonly limits: ImportLimits },
   context: RunContext,
 ): Promise<void> {
   const { account, skipBroken, limits } = options;
@@ -65,12 +61,8 @@ export async function runImport(
     emitDamage(lake, emit);
     let failure: unknown;
     try {
-      const failures = await importInputs(
-        inputs,
-        threads,
-        { lake, clock, account, signal, skipBroken, limits, emit },
-        summaries,
-      );
+      const importOptions = { lake, clock, account, signal, skipBroken, limits, emit };
+      const failures = await importInputs(inputs, threads, importOptions, summaries);
       await vacuumLake(lake, lease, { clock, emit, account });
       lease.cleared();
       failure = leftOutFailure(failures, inputs.length);
@@ -95,19 +87,19 @@ function leftOutFailure(failures: ReadonlyMap<string, LedgerlakeError>, inputs: 
   return new LedgerlakeError('BROKEN_LINE', `${what}: ${first.message}`);
 }
 
+interface EndedImport extends Pick<RunReport, 'failure'> {
+  readonly store: Store;
+  readonly summaries: ImportSummaries;
+  /** Milliseconds since 1970. */
+  readonly began: number;
+}
+
 /** Notes the run in the lake, and prints its summary. */
 async function report(
-  options: ImportRunOptions,
+  { account, lake }: ImportPagesOptions,
   { clock, print, printJson, emit }: RunContext,
-  run: {
-    readonly store: Store;
-    readonly summaries: ImportSummaries;
-    readonly failure: unknown;
-    readonly began: number;
-  },
+  { store, summaries, failure, began }: EndedImport,
 ): Promise<void> {
-  const { store, summaries, failure, began } = run;
-  const { account, lake } = options;
   const ranges = summaries.all.flatMap(({ range }) => range ?? []);
   const endedAt = clock.now();
   const summary: RunReport = {
@@ -125,12 +117,9 @@ async function report(
   // Keeps the account's endpoint of the note before.
   const last = await readLastRun(store);
   const { endpoint, endpointConfigured: isEndpointConfigured } = last?.account === account ? last : {};
-  await noteRun(
-    store,
-    summary,
-    { command: 'import', startedAt: began, endedAt, endpoint: endpoint ?? undefined, isEndpointConfigured, asked: [] },
-    emit,
-  );
+  const times = { startedAt: began, endedAt };
+  const note = { command: 'import', ...times, endpoint: endpoint ?? undefined, isEndpointConfigured, asked: [] };
+  await noteRun(store, summary, note, emit);
   emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: summary.seconds });
   print(importText(summary, summaries));
   printJson(importObject(summary, summaries));

@@ -3,9 +3,11 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { warningLines, summaryGrid, summaryObject, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
-import { type EventWarnings, count } from '../../sources/finances/model/slice-rows.js';
+import { count } from '../../core/counts.js';
+import type { EventWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayMs, type Window } from '../../core/windows.js';
+import type { AddedRows } from './add-events.js';
 
 /** The pipelines whose pages are imported. */
 export const importedPipelines = [financialEvents, financialEventGroups] as const;
@@ -53,15 +55,11 @@ function notImported({ pipeline, known, leftOut, leftOutDays }: ImportSummary): 
 
 /** The summary for programs: the keys of every run, and what an import leaves out. */
 export function importObject(report: RunReport, summaries: ImportSummaries): Readonly<Record<string, unknown>> {
-  const left = summaries.all.map(({ pipeline, known, leftOut, leftOutDays }): [string, unknown] => [
-    pipeline,
-    { known, left_out: leftOut, left_out_days: leftOutDays.size },
-  ]);
-  return summaryObject(report, {
-    skipped_lines: summaries.skippedLines,
-    undecided: summaries.undecided,
-    imported: Object.fromEntries(left),
+  const { all, skippedLines, undecided } = summaries;
+  const left = all.map(({ pipeline, known, leftOut, leftOutDays }) => {
+    return [pipeline, { known, left_out: leftOut, left_out_days: leftOutDays.size }] as const;
   });
+  return summaryObject(report, { skipped_lines: skippedLines, undecided, imported: Object.fromEntries(left) });
 }
 
 /** The summary of one pipeline of an import, which sends no requests. */
@@ -95,15 +93,12 @@ export class ImportSummary implements PipelineSummary {
   }
 
   /** Counts the rows and files of one commit. */
-  add(
-    rows: Readonly<Record<string, number>>,
-    { files, bytes, known }: { readonly files: number; readonly bytes: number; readonly known: number },
-  ): void {
+  add({ rows, files, bytes, known }: AddedRows): void {
     if (files > 0) this.slices++;
     this.files += files;
     this.bytes += bytes;
     this.known += known;
-    for (const [table, more] of Object.entries(rows)) this.rows.set(table, (this.rows.get(table) ?? 0) + more);
+    for (const [table, more] of Object.entries(rows)) count(this.rows, table, more);
   }
 
   /** Counts rows of a day with a loaded window. */

@@ -91,7 +91,7 @@ export class DistinctIds {
 const readBytes = 32_000_000;
 
 /** Ids of a file's events by date. */
-export interface StoredIds {
+interface StoredIds {
   /** The words of the ids: `idWords` for each row. */
   readonly words: Int32Array;
   /** The starts of their windows, in milliseconds since 1970. */

@@ -81,7 +81,10 @@ export class UndatedDedup {
     await this.#countNew();
     await this.#chooseNew();
     if (isFirst) this.undecided = await this.#undecidedCount();
-    this.#omitted = await this.#omittedCounts();
+    const omitted = await this.#workspace.database.rows(
+      'SELECT staged, count(*) AS omitted FROM input_ ANTI JOIN undated_ USING (event_id) WHERE staged >= 0 GROUP BY ALL',
+    );
+    this.#omitted = new Map(omitted.map(({ staged, omitted: count }) => [Number(staged), Number(count)]));
   }
 
   /** Creates the table `input_` of the input's events without a date. */
@@ -147,14 +150,6 @@ export class UndatedDedup {
     const { database } = this.#workspace;
     const [row] = await database.rows('SELECT coalesce(sum(undecided), 0)::BIGINT AS undecided FROM counts_');
     return Number(row?.['undecided']);
-  }
-
-  /** How many events are not added, by the number of their staged month. */
-  async #omittedCounts(): Promise<ReadonlyMap<number, number>> {
-    const omitted = await this.#workspace.database.rows(
-      'SELECT staged, count(*) AS omitted FROM input_ ANTI JOIN undated_ USING (event_id) WHERE staged >= 0 GROUP BY ALL',
-    );
-    return new Map(omitted.map(({ staged, omitted: count }) => [Number(staged), Number(count)]));
   }
 
   /** Files with events without a date that may equal the input's. */
@@ -239,9 +234,8 @@ export const unstaged = -1;
  * because its span is complete only then.
  */
 export class UndatedEvents {
-  /** A CSV file without a header, with a line for each call of `add`; missing where `length` is 0. */
+  /** A CSV file without a header, with a line for each call of `add`; missing without a call. */
   readonly path: string;
-  length = 0;
   #months = 0;
   #lines: string[] = [];
   #first = Infinity;
@@ -277,7 +271,6 @@ export class UndatedEvents {
    * @param times its number among equal events of the day
    */
   add(staged: number, contentHash: string, eventId: string, day: number, times: number): void {
-    this.length++;
     this.#lines.push(`${staged},${contentHash},${eventId},${day},${times}\n`);
   }
 

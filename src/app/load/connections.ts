@@ -21,7 +21,7 @@ import {
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
 import type { ResolvedAccount } from '../configuration/resolve-account.js';
 import type { RunContext } from '../context.js';
-import { largeGroupsFile, openQuota, pagesFolder, quotaFile, stateFolder, type StateLocation } from './state-folder.js';
+import { largeGroupsFile, openQuota, pagesFolder, stateFolder, type StateLocation } from './state-folder.js';
 
 /** The service of a first run, in this process. */
 export interface EmbeddedService {
@@ -96,7 +96,7 @@ export async function openUpstream(
 const firstMisses = 3;
 
 /** The pipelines of a run, with custom ones connected to their APIs until `close`. */
-export interface ConnectedPipelines extends Omit<Connection, 'upstream'> {
+interface ConnectedPipelines extends Omit<Connection, 'upstream'> {
   readonly pipelines: readonly FinancesPipeline[];
 }
 
@@ -200,16 +200,7 @@ export function customAddress(
   return readApiAddress(definition.api, { file, account, environment, untrustedVariables });
 }
 
-/** Where the level of a custom pipeline's quota is kept. */
-export function customQuotaFile(
-  location: StateLocation,
-  account: string,
-  name: string,
-  address: CustomAddress,
-): string {
-  return quotaFile(location, account, quotaName(name, address));
-}
-
-function quotaName(name: string, { origin, prefix }: CustomAddress): string {
+/** The name of a custom pipeline's quota, as `quotaFile` takes it. */
+export function quotaName(name: string, { origin, prefix }: CustomAddress): string {
   return `${origin}${prefix} ${name}`;
 }

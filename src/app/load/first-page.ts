@@ -1,3 +1,4 @@
+import { count } from '../../core/counts.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -95,7 +96,7 @@ async function firstPage(
   }
   const { oddFields = new Map<string, number>(), unfitValues = new Map<string, number>() } = collector.warnings;
   const unfit = new Map([...oddFields]);
-  for (const [column, count] of unfitValues) unfit.set(column, (unfit.get(column) ?? 0) + count);
+  for (const [column, values] of unfitValues) count(unfit, column, values);
   return { pipeline: pipeline.name, window, records, hasNext, tables, unfit };
 }
 

@@ -67,22 +67,17 @@ export async function readRunSettings(sources: RunSettingSources): Promise<RunSe
     const variables = await accountEnvironment(configuration, environment, account);
     return {
       ...settings,
+      ...variables,
       account,
       endpoint: undefined,
       signIn: undefined,
-      ...variables,
       startEmbedded,
       customPipelines,
     };
   }
   const { sendsRequests = true, takesEndpoint = true, credentials } = sources;
-  const { account, signIn, ...resolvedAccount } = await resolveAccount(configuration, environment, {
-    account: asked,
-    endpoint: texts['endpoint'],
-    sendsRequests,
-    takesEndpoint,
-    credentials,
-  });
+  const accountOptions = { account: asked, endpoint: texts['endpoint'], sendsRequests, takesEndpoint, credentials };
+  const { account, signIn, ...resolvedAccount } = await resolveAccount(configuration, environment, accountOptions);
   const isDemo = account === demoAccount && resolvedAccount.endpoint === undefined;
   const isOfFile = texts['lake'] === undefined && variableOf(environment, 'LEDGERLAKE_LAKE') === undefined;
   const { accounts, settings: configured } = configuration;

@@ -1,6 +1,7 @@
 import { isAbsolute, relative } from 'node:path';
 import { countsOf, hasOtherRows } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
+import { count } from '../../core/counts.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { readEndpoint } from '../../engine/http/address.js';
@@ -121,28 +122,19 @@ export function summaryObject(
     from: isoInstant(range.start),
     to: isoInstant(range.end),
     seconds,
-    pipelines: Object.fromEntries(
-      summaries.map(
-        ({ pipeline, rows, warnings, skipped, slices, requests, retries, throttled, pages, files, bytes, seconds }) => [
-          pipeline,
-          {
-            slices,
-            requests,
-            retries,
-            throttled,
-            pages,
-            ...countsOf(rows),
-            files,
-            bytes,
-            seconds,
-            rows: Object.fromEntries(rows),
-            warnings: Object.fromEntries([...warnings].map(([kind, counts]) => [kind, Object.fromEntries(counts)])),
-            left_open: skipped.map(({ label, reason }) => ({ slice: label, reason })),
-          },
-        ],
-      ),
-    ),
+    pipelines: Object.fromEntries(summaries.map((summary) => [summary.pipeline, pipelineObject(summary)])),
     ...more,
+  };
+}
+
+function pipelineObject({ rows, warnings, skipped, ...counts }: PipelineSummary): Readonly<Record<string, unknown>> {
+  const { slices, requests, retries, throttled, pages, files, bytes, seconds } = counts;
+  return {
+    ...{ slices, requests, retries, throttled, pages },
+    ...countsOf(rows),
+    ...{ files, bytes, seconds, rows: Object.fromEntries(rows) },
+    warnings: Object.fromEntries([...warnings].map(([kind, times]) => [kind, Object.fromEntries(times)])),
+    left_open: skipped.map(({ label, reason }) => ({ slice: label, reason })),
   };
 }
 
@@ -196,7 +188,7 @@ export function warningLines(summaries: readonly PipelineSummary[]): string[] {
   for (const { warnings } of summaries) {
     for (const [kind, counts] of warnings) {
       const sums = totals.get(kind) ?? new Map<string, number>();
-      for (const [location, times] of counts) sums.set(location, (sums.get(location) ?? 0) + times);
+      for (const [location, times] of counts) count(sums, location, times);
       totals.set(kind, sums);
     }
   }

@@ -51,11 +51,11 @@ export interface OperationQuota {
   readonly isPaced: boolean;
 }
 
-export interface PlanQuestion {
+interface PlanQuestion {
   readonly job: Job;
   readonly pipelines: readonly FinancesPipeline[];
-  /** The quota of a pipeline's operation; undefined: not throttled. */
-  readonly quotaOf: (pipeline: FinancesPipeline) => OperationQuota | undefined;
+  /** The quotas of the pipelines' operations; none for a pipeline that isn't throttled. */
+  readonly quotas: ReadonlyMap<FinancesPipeline, OperationQuota>;
   readonly clock: Clock;
   /** The probed pages, by pipeline. */
   readonly probed: ReadonlyMap<string, ProbedPage>;
@@ -96,11 +96,11 @@ export async function estimate(question: PlanQuestion): Promise<Plan> {
 async function estimatePipeline(
   pipeline: FinancesPipeline,
   startsAt: number,
-  { job, probed, latencies, quotaOf, clock, signal }: PlanQuestion,
+  { job, probed, latencies, quotas, clock, signal }: PlanQuestion,
 ): Promise<PipelinePlan> {
   const { lake, account } = job;
   const { name, tables } = pipeline;
-  const quota = quotaOf(pipeline);
+  const quota = quotas.get(pipeline);
   const isPaced = quota?.isPaced === true;
   const forecast = pipeline.forecast({ job: { ...job, isPaced }, now: clock.now(), probed });
   const isDone = forecast.queue.left === '' && forecast.isComplete;

@@ -21,7 +21,7 @@ import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import { openPersistedQuota } from '../../engine/journal/persisted-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
-import { customAddress, customQuotaFile, openUpstream, type UpstreamOptions } from '../load/connections.js';
+import { customAddress, openUpstream, quotaName, type UpstreamOptions } from '../load/connections.js';
 import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
@@ -69,15 +69,8 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     probed = await sendProbes(withNeeds(pipelines), connection.upstream, job, signal).finally(() => connection.close());
   }
   const quotas = await quotasOf(loadJob, options);
-  const planned = await estimate({
-    job,
-    pipelines,
-    quotaOf: (pipeline) => quotas.get(pipeline),
-    clock,
-    probed: probed.pages,
-    latencies: probed.latencies,
-    signal,
-  });
+  const { pages: probedPages, latencies } = probed;
+  const planned = await estimate({ job, pipelines, quotas, clock, probed: probedPages, latencies, signal });
   const report: PlanReport = {
     ...planned,
     lake: options.lake,
@@ -90,9 +83,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     },
     showsFirstPages: options.showsFirstPages === true,
     probed: options.probe ? probed.requests : undefined,
-    empty: new Map(
-      [...probed.pages].filter(([, { empty }]) => empty.length > 0).map(([name, page]) => [name, page.empty]),
-    ),
+    empty: new Map([...probedPages].flatMap(([name, { empty }]) => (empty.length > 0 ? [[name, empty]] : []))),
   };
   const isShown = options.showsFirstPages === true && custom.length > 0;
   const pages = isShown ? await firstPages(options, { clock, signal }, emit) : [];
@@ -122,7 +113,8 @@ async function quotasOf(
     if (isCustom(pipeline)) {
       const { name, api } = pipeline.loaded.definition;
       if (api.quota === undefined) continue;
-      const level = await keptIn(customQuotaFile(options, account, name, customAddress(pipeline, account, options)));
+      const quota = quotaName(name, customAddress(pipeline, account, options));
+      const level = await keptIn(quotaFile(options, account, quota));
       quotas.set(pipeline, { ...api.quota, isPaced: isWorthPacing(api.quota.rate), state: level.stateOf(name) });
     } else if (endpoint !== undefined) {
       const state = kept?.stateOf(pipeline.operation);
@@ -223,9 +215,7 @@ type FirstPage = Omit<ProbedPage, 'empty' | 'window' | 'gap'> & Pick<Collector<u
 async function firstPage({ pipeline, window }: Probe<FinancesUpstream>, reading: ProbeReading): Promise<FirstPage> {
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
-  const committed = (then: () => Promise<void>): void => {
-    afterwards.push(then);
-  };
+  const committed = (then: () => Promise<void>) => afterwards.push(then);
   const collector = pipeline.collect(slice);
   let results = 0;
   for await (const page of pipeline.pages(slice, { ...reading, committed, emit: () => undefined })) {

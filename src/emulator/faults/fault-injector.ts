@@ -1,4 +1,4 @@
-import { hourMs } from '../../core/windows.js';
+import { dayMs, hourMs } from '../../core/windows.js';
 import { draw, type FaultRequest } from '../../serve/http/fault-injection.js';
 import {
   checkFaults,
@@ -76,6 +76,18 @@ export class FaultInjector {
   hitsItem(kind: FaultKind, key: string): boolean {
     const settings = this.#options.faults[kind];
     return settings !== undefined && this.chance(kind, key) < (settings.share ?? faultRules[kind].share);
+  }
+
+  /** The earliest instant that `history-limit` allows. */
+  oldest(asOf: number): number {
+    return this.has('history-limit') ? asOf - this.amount('history-limit') * dayMs : -Infinity;
+  }
+
+  /** Whether `history-limit` hides an item. Counts the hit. */
+  hidesOld(date: number, asOf: number): boolean {
+    const isHidden = date < this.oldest(asOf);
+    if (isHidden) this.count('history-limit');
+    return isHidden;
   }
 
   /** Whether `recent-incomplete` hides an item that has not arrived yet. Counts the hit. */

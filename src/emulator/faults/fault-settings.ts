@@ -62,8 +62,10 @@ export function checkFaults(faults: Faults): void {
   for (const [kind, settings] of Object.entries(faults)) if (settings !== undefined) checkKind(kind, settings);
 }
 
-const decimal = String.raw`\d{1,15}(?:\.\d{1,15})?`;
-const entryPattern = new RegExp(`^(?<kind>[a-z\\d-]+)(?::(?<amount>${decimal}))?(?:=(?<share>${decimal}))?$`);
+const decimalPattern = String.raw`\d{1,15}(?:\.\d{1,15})?`;
+const entryPattern = new RegExp(
+  `^(?<kind>[a-z\\d-]+)(?::(?<amount>${decimalPattern}))?(?:=(?<share>${decimalPattern}))?$`,
+);
 
 function invalidEntry(entry: string, reason: string): Error {
   return usageError(
@@ -126,8 +128,9 @@ interface FaultAmount {
   readonly whole: boolean;
 }
 
-const wholeAmount = (value: number, unit: string): FaultAmount => ({ default: value, unit, whole: true });
-const decimalAmount = (value: number, unit: string): FaultAmount => ({ default: value, unit, whole: false });
+/** The default amount of a fault, in its unit: a whole number, or any number above 0. */
+const whole = (value: number, unit: string) => ({ amount: { default: value, unit, whole: true } });
+const decimal = (value: number, unit: string) => ({ amount: { default: value, unit, whole: false } });
 
 /** A fault that replaces or damages one answer; the next attempt succeeds. */
 const passing = { shareOf: 'requests', share: 1, passing: true } as const;
@@ -139,21 +142,17 @@ const transactionRequests = { ...requests, only: Object.keys(operations) as Oper
 
 const rules = {
   throttled: { ...passing, about: '429 under the quota, without Retry-After' },
-  'throttled-retry-after': {
-    ...passing,
-    amount: wholeAmount(2, 'seconds'),
-    about: '429 under the quota, with Retry-After: N',
-  },
+  'throttled-retry-after': { ...passing, ...whole(2, 'seconds'), about: '429 under the quota, with Retry-After: N' },
   'throttled-spell': {
     ...requests,
-    amount: decimalAmount(5, 'minutes'),
+    ...decimal(5, 'minutes'),
     spellMs: (minutes) => minutes * 60_000,
     about: '429 for N minutes, for one operation',
   },
   'rate-missing': { ...passing, about: 'an answer without x-amzn-RateLimit-Limit' },
   'rate-changed': {
     ...requests,
-    amount: decimalAmount(0.25, 'requests per second'),
+    ...decimal(0.25, 'requests per second'),
     spellMs: () => Infinity,
     about: 'a new rate of N per second, applied and announced from the first hit on',
   },
@@ -162,32 +161,28 @@ const rules = {
     ...requests,
     // Other operations have no parameter for the page size.
     only: Object.keys(eventOperations) as EventOperation[],
-    amount: wholeAmount(50, 'results'),
+    ...whole(50, 'results'),
     about: '400 InvalidInput if the requested page size is larger than N results',
   },
   'body-limit': {
     ...requests,
-    amount: wholeAmount(10_000_000, 'bytes'),
+    ...whole(10_000_000, 'bytes'),
     about: '400 InvalidInput if the body would be larger than N bytes',
   },
   'window-limit': {
     ...requests,
-    amount: decimalAmount(14, 'days'),
+    ...decimal(14, 'days'),
     about: '400 InvalidInput for a window of events of more than N days',
   },
-  'chain-limit': {
-    ...requests,
-    amount: wholeAmount(150, 'pages'),
-    about: '400 InvalidInput beyond N pages of a chain',
-  },
+  'chain-limit': { ...requests, ...whole(150, 'pages'), about: '400 InvalidInput beyond N pages of a chain' },
   'group-limit': {
     ...requests,
-    amount: wholeAmount(15_300, 'events'),
+    ...whole(15_300, 'events'),
     about: '400 InvalidInput at the page that takes a group beyond N events',
   },
   'token-expired': {
     ...requests,
-    amount: decimalAmount(25, 'minutes'),
+    ...decimal(25, 'minutes'),
     about: '400 "token duration is N minutes" for a younger NextToken, which stays invalid',
   },
   'access-token-expired': {
@@ -206,29 +201,29 @@ const rules = {
   'no-body': { ...passing, signIn: true, about: 'headers, and a body that never arrives' },
   'empty-page': { ...passing, about: 'a page without results that has a NextToken' },
   'token-loop': { ...passing, about: 'a page whose NextToken is the one of its request' },
-  'clock-fast': { ...service, amount: decimalAmount(5, 'minutes'), about: "the service's clock is N minutes fast" },
-  'clock-slow': { ...service, amount: decimalAmount(5, 'minutes'), about: "the service's clock is N minutes slow" },
+  'clock-fast': { ...service, ...decimal(5, 'minutes'), about: "the service's clock is N minutes fast" },
+  'clock-slow': { ...service, ...decimal(5, 'minutes'), about: "the service's clock is N minutes slow" },
   'deferred-events': {
     shareOf: 'events',
     share: 0.1,
-    amount: decimalAmount(14, 'days'),
+    ...decimal(14, 'days'),
     about: 'events that appear N days after the date they carry',
   },
   'recent-incomplete': {
     shareOf: 'events',
     share: 0.5,
-    amount: decimalAmount(48, 'hours'),
+    ...decimal(48, 'hours'),
     about: 'events of the last N hours that appear late, each after a different delay',
   },
   'groups-missing': {
     ...requests,
-    amount: wholeAmount(2, 'groups'),
+    ...whole(2, 'groups'),
     about: 'a list that omits about one group in N, different ones each time',
   },
   'total-missing': {
     shareOf: 'groups',
     share: 1,
-    amount: decimalAmount(24, 'hours'),
+    ...decimal(24, 'hours'),
     about: 'groups without OriginalTotal for N hours after they close',
   },
   'unknown-list': {
@@ -246,7 +241,7 @@ const rules = {
   'deep-500': {
     ...transactionRequests,
     only: ['listTransactions'],
-    amount: decimalAmount(14, 'days'),
+    ...decimal(14, 'days'),
     about: '2024-06-19: 500 on each later page of more than N days',
   },
   'token-without-arguments': {
@@ -259,17 +254,17 @@ const rules = {
   'early-release': {
     ...transactions,
     share: 0.2,
-    amount: decimalAmount(3, 'days'),
+    ...decimal(3, 'days'),
     about: '2024-06-19: sales released N days before their maturity date',
   },
   withdrawn: {
     ...transactions,
     share: 0.2,
-    amount: decimalAmount(2, 'days'),
+    ...decimal(2, 'days'),
     about: '2024-06-19: deferred sales that disappear for good N days before they mature',
   },
   'no-transactions': { ...service, about: '2024-06-19: an account without any results' },
-  'history-limit': { ...service, amount: decimalAmount(730, 'days'), about: 'no results older than N days' },
+  'history-limit': { ...service, ...decimal(730, 'days'), about: 'no results older than N days' },
 } as const satisfies Record<string, FaultRule>;
 
 export type FaultKind = keyof typeof rules;

@@ -92,18 +92,13 @@ class FaultyLedger implements Ledger {
     return page && this.#sentEvents(page, query);
   }
 
-  /** The earliest instant that the history limit allows. */
-  #oldest(asOf: number): number {
-    return this.#injector.has('history-limit') ? asOf - this.#injector.amount('history-limit') * dayMs : -Infinity;
-  }
-
   /** Requests the page of a range without what is older than the history limit. */
   async #recent(
     { from, to }: InstantRange,
     { asOf }: LedgerQuery,
     ask: (range: InstantRange) => Promise<LedgerPage>,
   ): Promise<LedgerPage> {
-    const range = { from: Math.max(from, this.#oldest(asOf)), to };
+    const range = { from: Math.max(from, this.#injector.oldest(asOf)), to };
     if (range.from > from) this.#injector.count('history-limit');
     return range.from < to ? ask(range) : { items: [], next: undefined };
   }
@@ -119,10 +114,7 @@ class FaultyLedger implements Ledger {
     if (!hiding.some((kind) => injector.has(kind))) return false;
     const date = instantIn(membersOf(json), dateNames);
     if (date === undefined) return false;
-    if (date < this.#oldest(asOf)) {
-      injector.count('history-limit');
-      return true;
-    }
+    if (injector.hidesOld(date, asOf)) return true;
     const key = list + json;
     const isDeferred =
       asOf < date + injector.amount('deferred-events') * dayMs && injector.hitsItem('deferred-events', key);

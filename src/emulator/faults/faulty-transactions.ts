@@ -126,11 +126,7 @@ class FaultyTransactions implements TransactionLedger {
     if (injector.has('withdrawn') && this.#isWithdrawn(item, id, asOf)) return true;
     const posted = typeof postedDate === 'string' ? parseInstant(postedDate) : undefined;
     if (posted === undefined) return false;
-    if (injector.has('history-limit') && posted < asOf - injector.amount('history-limit') * dayMs) {
-      injector.count('history-limit');
-      return true;
-    }
-    return injector.hidesRecent(id, posted, asOf);
+    return injector.hidesOld(posted, asOf) || injector.hidesRecent(id, posted, asOf);
   }
 
   /** Whether a deferred sale is withdrawn by an instant; the transaction that would have released it never appears. */

@@ -1,16 +1,15 @@
 import { limits } from '../../sources/finances/api-v0/operations.js';
-import type { Delivery } from '../../core/http-server/answer.js';
+import type { Delivery, HttpAnswer } from '../../core/http-server/answer.js';
 import {
-  type Outcome,
-  refused,
   accessTokenExpired,
   denied,
   overQuota,
+  refused,
   tokenExpired,
+  type Outcome,
 } from '../../serve/http/outcome.js';
 import type { CheckedRequest } from '../../serve/http/served-operation.js';
 import type { LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
-import type { HttpAnswer } from '../../core/http-server/answer.js';
 import { HttpRefusal } from '../../core/http-server/refusal.js';
 import {
   faultlessPage,
@@ -59,11 +58,11 @@ function isLongPosted({ chain: { after, before, asOf } }: CheckedRequest, days: 
 }
 
 /** Faults of earlier requests: expired tokens stay invalid, and the repetition of a refused request succeeds. */
-interface FaultMemory {
+class FaultMemory {
   /** Targets of requests that were refused once and pass the next time. */
-  readonly refusedTargets: Set<string>;
-  readonly expiredTokens: Set<string>;
-  readonly expiredAccessTokens: Set<string>;
+  readonly refusedTargets = new Set<string>();
+  readonly expiredTokens = new Set<string>();
+  readonly expiredAccessTokens = new Set<string>();
 }
 
 /**
@@ -73,11 +72,7 @@ interface FaultMemory {
 export function createRequestFaults(
   injector: FaultInjector,
 ): (request: FaultRequest, identity: RequestIdentity) => RequestFaults {
-  const memory = {
-    refusedTargets: new Set<string>(),
-    expiredTokens: new Set<string>(),
-    expiredAccessTokens: new Set<string>(),
-  };
+  const memory = new FaultMemory();
   return (request, identity) => new InjectedFaults(injector, request, identity, memory);
 }
 

@@ -30,46 +30,32 @@ function all(first: string, ...rest: string[]): NonEmpty<Spellings> {
   return [spellings(first), ...rest.map(spellings)];
 }
 
-const titles = all(
-  'Fahrradklingel „Glöckchen“, Messing',
-  'Camping mug 0.3 l, enamel',
-  'Thé vert à la menthe, 100 g',
-  'LED lamp 7" / 180 mm',
-  '折りたたみ傘 (ブラック)',
-  'Sticker set 😀🎉, 50 pcs',
-  'Backslash \\ poster, 50 × 70 cm',
-  'Jalapeños en escabeche, 400 g',
-  'Rope\tø 8 mm,\n20 m',
-  'Kids’ puzzle “Zoë’s Zoo”',
-  'USB-C cable, 2 m',
-  'Smörgås knife, olive wood',
-);
-const codes: NonEmpty<string> = [
-  'GLÖCK',
-  'MUG',
-  'THÉ',
-  'LAMP/7',
-  '傘',
-  'STK',
-  'PO\\ST',
-  'JALA',
-  'ROPE',
-  'ZOË"',
-  'USB',
-  'SMÖR',
+const articles: NonEmpty<readonly [code: string, title: string]> = [
+  ['GLÖCK', 'Fahrradklingel „Glöckchen“, Messing'],
+  ['MUG', 'Camping mug 0.3 l, enamel'],
+  ['THÉ', 'Thé vert à la menthe, 100 g'],
+  ['LAMP/7', 'LED lamp 7" / 180 mm'],
+  ['傘', '折りたたみ傘 (ブラック)'],
+  ['STK', 'Sticker set 😀🎉, 50 pcs'],
+  ['PO\\ST', 'Backslash \\ poster, 50 × 70 cm'],
+  ['JALA', 'Jalapeños en escabeche, 400 g'],
+  ['ROPE', 'Rope\tø 8 mm,\n20 m'],
+  ['ZOË"', 'Kids’ puzzle “Zoë’s Zoo”'],
+  ['USB', 'USB-C cable, 2 m'],
+  ['SMÖR', 'Smörgås knife, olive wood'],
 ];
 const sizes = ['S', 'M', 'L', 'XL', '2-PK', '6-PK', 'B', 'EU'];
 
-/** The seller's products: every title in eight sizes. */
+/** The seller's products: every article in eight sizes. */
 const products: NonEmpty<Product> = (() => {
   const [first, ...rest] = sizes.flatMap((size, s) =>
-    codes.map((code, c): Product => {
-      const number = (s * codes.length + c + 1) * 7919;
+    articles.map(([code, title], n): Product => {
+      const number = (s * articles.length + n + 1) * 7919;
       return {
         sku: spellings(`${code}-${size}`),
         fnSku: `X00${number.toString(36).toUpperCase().padStart(7, '1')}`,
         asin: `B0${(number * 104_729).toString(36).toUpperCase().padStart(8, '0').slice(-8)}`,
-        title: titles[c] ?? titles[0],
+        title: spellings(title),
       };
     }),
   );

@@ -71,155 +71,44 @@ export interface Marketplace {
  * cases.
  */
 export const prices = {
-  adhocDisbursement: [
-    [1000, 4000],
-    [1000, 90_000],
-  ],
-  adjustment: [
-    [900, 3200],
-    [50, 6000],
-  ],
-  affordability: [
-    [50, 300],
-    [100, 3000],
-  ],
-  capacity: [
-    [500, 2500],
-    [500, 20_000],
-  ],
-  commingling: [
-    [40, 250],
-    [200, 4000],
-  ],
-  comminglingTax: [
-    [4, 40],
-    [10, 500],
-  ],
-  debt: [
-    [150, 900],
-    [100, 30_000],
-  ],
-  debtMargin: [
-    [0, 0],
-    [0, 500],
-  ],
-  deal: [
-    [3000, 7000],
-    [3000, 50_000],
-  ],
-  ebtRefund: [
-    [300, 2500],
-    [100, 4000],
-  ],
-  failedTransfer: [
-    [1000, 4000],
-    [1000, 90_000],
-  ],
-  imaging: [
-    [900, 2000],
-    [2000, 9000],
-  ],
-  liquidation: [
-    [200, 1500],
-    [100, 9000],
-  ],
-  overpayment: [
-    [10, 90],
-    [1, 500],
-  ],
-  payWithAmazon: [
-    [1999, 6999],
-    [500, 20_000],
-  ],
-  productAds: [
-    [18_000, 46_000],
-    [100, 50_000],
-  ],
-  providerCredit: [
-    [100, 900],
-    [100, 5000],
-  ],
-  removal: [
-    [100, 1200],
-    [50, 5000],
-  ],
-  removalAdjustment: [
-    [50, 300],
-    [50, 900],
-  ],
-  rental: [
-    [900, 2500],
-    [1000, 9000],
-  ],
-  rentalHandling: [
-    [100, 300],
-    [100, 500],
-  ],
-  rentalReimbursement: [
-    [900, 2500],
-    [1000, 9000],
-  ],
-  rentalValue: [
-    [2500, 6000],
-    [2000, 9000],
-  ],
-  retrocharge: [
-    [20, 250],
-    [10, 900],
-  ],
-  retrochargeShipping: [
-    [0, 30],
-    [0, 90],
-  ],
-  review: [
-    [1500, 4000],
-    [1000, 6000],
-  ],
-  reviewTax: [
-    [100, 300],
-    [10, 500],
-  ],
-  safet: [
-    [900, 2800],
-    [300, 8000],
-  ],
-  storage: [
-    [350, 1900],
-    [5, 2000],
-  ],
-  storageTax: [
-    [10, 60],
-    [0, 99],
-  ],
-  subscriptionRefund: [
-    [399, 999],
-    [3999, 3999],
-  ],
-  subscriptionRefundTax: [
-    [0, 60],
-    [0, 400],
-  ],
-  tds: [
-    [5, 60],
-    [10, 900],
-  ],
-  trialFulfilment: [
-    [332, 512],
-    [200, 900],
-  ],
-  trialTransport: [
-    [10, 60],
-    [10, 90],
-  ],
-  valueAdded: [
-    [500, 2500],
-    [1000, 40_000],
-  ],
-  withholdingBase: [
-    [2000, 20_000],
-    [5000, 900_000],
-  ],
-} as const;
+  adhocDisbursement: [1000, 4000, 1000, 90_000],
+  adjustment: [900, 3200, 50, 6000],
+  affordability: [50, 300, 100, 3000],
+  capacity: [500, 2500, 500, 20_000],
+  commingling: [40, 250, 200, 4000],
+  comminglingTax: [4, 40, 10, 500],
+  debt: [150, 900, 100, 30_000],
+  debtMargin: [0, 0, 0, 500],
+  deal: [3000, 7000, 3000, 50_000],
+  ebtRefund: [300, 2500, 100, 4000],
+  failedTransfer: [1000, 4000, 1000, 90_000],
+  imaging: [900, 2000, 2000, 9000],
+  liquidation: [200, 1500, 100, 9000],
+  overpayment: [10, 90, 1, 500],
+  payWithAmazon: [1999, 6999, 500, 20_000],
+  productAds: [18_000, 46_000, 100, 50_000],
+  providerCredit: [100, 900, 100, 5000],
+  removal: [100, 1200, 50, 5000],
+  removalAdjustment: [50, 300, 50, 900],
+  rental: [900, 2500, 1000, 9000],
+  rentalHandling: [100, 300, 100, 500],
+  rentalReimbursement: [900, 2500, 1000, 9000],
+  rentalValue: [2500, 6000, 2000, 9000],
+  retrocharge: [20, 250, 10, 900],
+  retrochargeShipping: [0, 30, 0, 90],
+  review: [1500, 4000, 1000, 6000],
+  reviewTax: [100, 300, 10, 500],
+  safet: [900, 2800, 300, 8000],
+  storage: [350, 1900, 5, 2000],
+  storageTax: [10, 60, 0, 99],
+  subscriptionRefund: [399, 999, 3999, 3999],
+  subscriptionRefundTax: [0, 60, 0, 400],
+  tds: [5, 60, 10, 900],
+  trialFulfilment: [332, 512, 200, 900],
+  trialTransport: [10, 60, 10, 90],
+  valueAdded: [500, 2500, 1000, 40_000],
+  withholdingBase: [2000, 20_000, 5000, 900_000],
+} as const satisfies Record<string, readonly [least: number, most: number, oddLeast: number, oddMost: number]>;
 
 /** Facts of a marketplace that are the same for every seller. */
 const marketplaceFacts = {

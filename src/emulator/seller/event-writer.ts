@@ -129,8 +129,9 @@ export function millionthsOf({ marketplace: { level, minorUnit } }: EventContext
 
 /** A random price of the profile in millionths. */
 export function price(context: EventContext, name: keyof typeof prices): number {
-  const [least, most] = prices[name][context.profile.oddities ? 1 : 0];
-  return millionthsOf(context, context.draw.between(least, most));
+  const [least, most, oddLeast, oddMost] = prices[name];
+  const { draw, profile } = context;
+  return millionthsOf(context, profile.oddities ? draw.between(oddLeast, oddMost) : draw.between(least, most));
 }
 
 /** A share of an amount in hundredths, truncated to the currency's smallest minorUnit. */

@@ -134,11 +134,12 @@ export class JsonSink implements EventSink {
   }
 
   net(key: string, millionths: number): void {
-    this.#money(key, millionths);
+    this.#key(key);
+    this.#json += this.#moneyText(millionths);
   }
 
   memo(key: string, millionths: number): void {
-    this.#money(key, millionths);
+    this.net(key, millionths);
   }
 
   /** The most frequent call: it writes the whole element at once. */
@@ -201,11 +202,6 @@ export class JsonSink implements EventSink {
     if (!this.#oddities) return usualChoice;
     this.#variety = (Math.imul(this.#variety, 1_664_525) + 1_013_904_223) | 0;
     return this.#variety >>> 16;
-  }
-
-  #money(key: string, millionths: number): void {
-    this.#key(key);
-    this.#json += this.#moneyText(millionths);
   }
 
   #moneyText(millionths: number): string {

@@ -185,15 +185,13 @@ export const orderWriters = {
     if (mostly(context, 0)) sink.text('MerchantOrderId', merchantOrderId(context.order));
     sink.order('OrderId', context.order);
     sink.text('TransactionType', 'WHOLESALE_LIQUIDATION');
-    sink.beginList('RemovalShipmentItemAdjustmentList');
-    sink.beginElement();
-    itemHead(context, sink, facilitated);
-    sink.number('AdjustedQuantity', draw.between(1, 5));
-    sink.net('RevenueAdjustment', revenue);
-    sink.net('TaxAmountAdjustment', tax);
-    sink.net('TaxWithheldAdjustment', facilitated ? -tax : 0);
-    sink.endElement();
-    sink.endList();
+    elements(sink, 'RemovalShipmentItemAdjustmentList', [revenue], () => {
+      itemHead(context, sink, facilitated);
+      sink.number('AdjustedQuantity', draw.between(1, 5));
+      sink.net('RevenueAdjustment', revenue);
+      sink.net('TaxAmountAdjustment', tax);
+      sink.net('TaxWithheldAdjustment', facilitated ? -tax : 0);
+    });
   },
   FBALiquidationEventList: (context, sink) => {
     const proceeds = price(context, 'liquidation');

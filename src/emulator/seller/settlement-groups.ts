@@ -40,7 +40,7 @@ function statusOf({ oddities, isCarriedOver }: Profile, { marketplace, index }: 
 }
 
 /** The transfer of a closed settlement's money. */
-export interface FundTransfer {
+interface FundTransfer {
   readonly status: (typeof statuses)[number];
   readonly traceId: string;
   /** The last digits of the bank account. */

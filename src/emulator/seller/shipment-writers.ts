@@ -24,22 +24,18 @@ function writeOrderHead(context: EventContext, sink: EventSink, order: Order): v
 }
 
 function directPayment(sink: EventSink, type: string, millionths: number): void {
-  sink.beginList('DirectPaymentList');
-  sink.beginElement();
-  sink.text('DirectPaymentType', type);
-  sink.net('DirectPaymentAmount', millionths);
-  sink.endElement();
-  sink.endList();
+  elements(sink, 'DirectPaymentList', [type], () => {
+    sink.text('DirectPaymentType', type);
+    sink.net('DirectPaymentAmount', millionths);
+  });
 }
 
 function promotion(sink: EventSink, key: string, id: string, millionths: number): void {
-  sink.beginList(key);
-  sink.beginElement();
-  sink.text('PromotionType', 'PromotionMetaDataDefinitionValue');
-  sink.text('PromotionId', `Amazon Core Deal ${id}`);
-  sink.net('PromotionAmount', millionths);
-  sink.endElement();
-  sink.endList();
+  elements(sink, key, [id], () => {
+    sink.text('PromotionType', 'PromotionMetaDataDefinitionValue');
+    sink.text('PromotionId', `Amazon Core Deal ${id}`);
+    sink.net('PromotionAmount', millionths);
+  });
 }
 
 /** Charges and fees of an order shipped for another shop, which belong to no item. */

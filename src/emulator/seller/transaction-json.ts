@@ -4,7 +4,7 @@ import { numberText, usualChoice } from './json-sink.js';
 import type { CountedAmount, SoldItem } from './transaction-sink.js';
 
 /** A node of a tree of amounts, in millionths. */
-export interface BreakdownNode {
+interface BreakdownNode {
   readonly type: string;
   readonly amount: number;
   readonly children: readonly BreakdownNode[];
@@ -78,20 +78,12 @@ export function wrappedTree(
   wrappers: Wrappers,
   { isCoarse, hasBoth }: { readonly isCoarse: boolean; readonly hasBoth: boolean },
 ): readonly BreakdownNode[] {
-  const wrap = (type: string, within: readonly CountedAmount[]) => {
+  const wrap = (type: string, ofSales: boolean) => {
+    const within = amounts.filter(({ isSale }) => isSale === ofSales);
     const nodes = fineTree(within, marketplace);
     return sumNode(type, isCoarse ? nodes.map(({ type: group, amount }) => leaf(group, amount)) : nodes);
   };
-  const wrapped = [
-    wrap(
-      wrappers.sales,
-      amounts.filter(({ isSale }) => isSale),
-    ),
-    wrap(
-      wrappers.expenses,
-      amounts.filter(({ isSale }) => !isSale),
-    ),
-  ];
+  const wrapped = [wrap(wrappers.sales, true), wrap(wrappers.expenses, false)];
   return hasBoth ? wrapped : wrapped.filter(({ children }) => children.length > 0);
 }
 
@@ -156,15 +148,9 @@ class TransactionWriter {
       this.#facts.isOfAccount
         ? undefined
         : `"marketplaceDetails":{"marketplaceId":"${marketplaceId}","marketplaceName":"${name}"}`,
-      this.#list(
-        'items',
-        items.map((item) => this.#item(item)),
-      ),
+      this.#list('items', items.map(this.#item, this)),
       this.#list('contexts', this.#contexts()),
-      this.#list(
-        'breakdowns',
-        breakdowns.map((node) => this.#node(node)),
-      ),
+      this.#list('breakdowns', breakdowns.map(this.#node, this)),
     ]);
   }
 
@@ -176,7 +162,6 @@ class TransactionWriter {
   }
 
   #item({ sku, asin, quantity, id, stated, amounts }: SoldItem): string {
-    const { marketplace } = this.#facts;
     const product = [
       '"contextType":"ProductContext"',
       ...(asin === undefined ? [] : [`"asin":"${asin}"`]),
@@ -187,10 +172,7 @@ class TransactionWriter {
     return this.#object([
       this.#list('relatedIdentifiers', id === undefined ? [] : [quotedPairs('itemRelatedIdentifier', [id])]),
       `"totalAmount":${this.#money(amounts.length === 0 ? (stated ?? 0) : totalOf(amounts))}`,
-      this.#list(
-        'breakdowns',
-        fineTree(amounts, marketplace).map((node) => this.#node(node)),
-      ),
+      this.#list('breakdowns', fineTree(amounts, this.#facts.marketplace).map(this.#node, this)),
       this.#list('contexts', product.length === 1 ? [] : [`{${product.join(',')}}`]),
     ]);
   }

@@ -18,7 +18,7 @@ export interface AccessTokens {
   refused(token: string): void;
 }
 
-export interface AccessTokensOptions extends SignIn {
+interface AccessTokensOptions extends SignIn {
   readonly transport: Pick<Transport, 'post'>;
   readonly clock: Clock;
   /** From 0 to 1, for the pauses between attempts. */

@@ -118,11 +118,7 @@ function formsOf(secrets: readonly string[]): Forms {
  * Finds the first form at or after `from`, its characters literal or escaped. A regular expression for three tokens would take
  * seconds to compile.
  */
-function findForm(
-  text: string,
-  forms: Forms,
-  from: number,
-): { readonly start: number; readonly end: number } | undefined {
+function findForm(text: string, forms: Forms, from: number) {
   for (let start = from; start < text.length; start++) {
     if (!forms.has(text.charCodeAt(start)) && !escapeStarts.includes(text.charAt(start))) continue;
     for (const [byte] of readings(text, start)) {

@@ -5,7 +5,7 @@ import type { Secret } from './secret.js';
 
 /** How a client authenticates: in the JSON of the grant (Login with Amazon), in a form, or with Basic authorization. */
 export const clientAuthentications = ['json', 'form', 'basic'] as const;
-export type ClientAuthentication = (typeof clientAuthentications)[number];
+type ClientAuthentication = (typeof clientAuthentications)[number];
 
 /** The credentials of an application (OAuth 2.0, RFC 6749): a refresh token, or those of the client alone. */
 export interface SignIn {
@@ -23,13 +23,13 @@ export interface SignIn {
   readonly authentication?: ClientAuthentication | undefined;
 }
 
-export interface IssuedToken {
+interface IssuedToken {
   readonly token: string;
   /** Milliseconds from the request on. */
   readonly lifeMs: number;
 }
 
-export interface RefusedToken {
+interface RefusedToken {
   readonly error: LedgerlakeError;
   /** Milliseconds of the endpoint's `Retry-After`; 0 without one. */
   readonly waitMs: number;

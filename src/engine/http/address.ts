@@ -29,7 +29,7 @@ export function isBaseAddress(address: string): boolean {
 }
 
 /** The components of an upstream's base address. */
-export interface Endpoint {
+interface Endpoint {
   /** `https://host:port`, without user and password: may be shown. */
   readonly origin: string;
   /** Path before that of the operations, without a trailing slash; often empty. */

@@ -30,7 +30,7 @@ interface Header {
   readonly sha256: string;
 }
 
-export interface JournalOptions {
+interface JournalOptions {
   /** Of one account. */
   readonly folder: string;
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { makeFolders, readPlainFile, replaceFile } from '../../core/io/files.js';
 
 /** Values by name, persisted between runs. They are a cache, and may be deleted at any time. */
-export interface PersistedState<T> {
+interface PersistedState<T> {
   /** The last persisted value; undefined: none. */
   stateOf(name: string): T | undefined;
   /** Persists a value. It is written in the background. */

@@ -21,7 +21,7 @@ export interface ReceivedPage<P> extends Answer {
   readonly requestId: string | undefined;
 }
 
-export interface SendOptions {
+interface SendOptions {
   readonly signal: AbortSignal;
   /** Among the waiting requests: the lowest number is sent first. */
   readonly priority: number;

@@ -28,7 +28,7 @@ export type RequestPage<Q extends Query, P extends ApiPage> = (
   options: RequestOptions,
 ) => Promise<ReceivedPage<P>>;
 
-export interface PagedRequestOptions<Q extends Query, P extends ApiPage> extends ApiClientOptions<Q, P> {
+interface PagedRequestOptions<Q extends Query, P extends ApiPage> extends ApiClientOptions<Q, P> {
   readonly policy: RetryPolicy;
   readonly onWait?: ((operation: string, failed: FailedAttempt) => void) | undefined;
 }

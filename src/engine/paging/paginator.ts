@@ -264,12 +264,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
       `expected ${this.#query.operation} to continue after page ${this.#pages}, got an expired cursor, ` +
       `and the remaining pages cannot be found with certainty; run it again${this.#orShorter()}`;
     const { code = 'UPSTREAM_STATUS', tries = 0, status, details } = failure ?? {};
-    return new ReadFailure('cursor-expired', code, message, {
-      cause: failure,
-      status,
-      details,
-      tries,
-      pages: this.#pages,
-    });
+    const about = { cause: failure, status, details, tries, pages: this.#pages };
+    return new ReadFailure('cursor-expired', code, message, about);
   }
 }

@@ -6,7 +6,7 @@ import type { Pace } from '../run/pipeline.js';
 import type { PersistedQuota } from '../journal/persisted-quota.js';
 import { TokenBucket } from './token-bucket.js';
 
-export interface RequestQueueOptions {
+interface RequestQueueOptions {
   /** Paces the starts. Left out: not throttled. */
   readonly bucket?: TokenBucket | undefined;
   /** Jobs that run at once: a whole number from 1 on, or Infinity. */
@@ -17,7 +17,7 @@ export interface RequestQueueOptions {
   readonly onUnfitRate?: (named: string, rate: number) => void;
 }
 
-export interface QueuedJobOptions {
+interface QueuedJobOptions {
   /** Among the waiting jobs: the lowest number first, equal ones in order of arrival. */
   readonly priority: number;
   readonly signal: AbortSignal;
@@ -256,7 +256,7 @@ function jobsBehind(gate: Gate): new () => Jobs {
   };
 }
 
-export interface PacedQueueOptions {
+interface PacedQueueOptions {
   /** Of the operation: identifies its bucket in the persisted state and in events. */
   readonly name: string;
   /** Undefined: not throttled. */

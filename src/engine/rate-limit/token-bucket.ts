@@ -4,7 +4,7 @@ import { usageError } from '../../core/errors.js';
 /** The factor of the rate after each refusal, its minimum, and the factor after each granted request. */
 const slowing = { factor: 0.5, least: 1 / 16, recovery: 1.25 };
 
-export interface TokenBucketOptions {
+interface TokenBucketOptions {
   /** Tokens refilled each second: above 0. */
   readonly rate: number;
   /** Tokens that a full bucket holds: a whole number from 1 on. */

@@ -38,7 +38,7 @@ export type Cause =
   | 'other';
 
 /** The interpretation of a refusal. */
-export interface RefusalMeaning {
+interface RefusalMeaning {
   readonly refusalCause: Cause;
   /** For people, in a line. */
   readonly message: string;

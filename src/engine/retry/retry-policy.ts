@@ -68,7 +68,7 @@ export interface RetryPolicyOptions {
 }
 
 /** A request that may take several attempts. */
-export interface RetriedRequest<T> {
+interface RetriedRequest<T> {
   readonly operation: string;
   readonly signal: AbortSignal;
   /** Whether it is another form of a request that was refused without a reason: a second refusal is not retried. */

@@ -1,5 +1,5 @@
 /** The remaining work of one operation, in pages; a page is a request. */
-export interface Backlog {
+interface Backlog {
   /** Expected remaining pages of each open slice, at least 1. */
   readonly open: readonly number[];
   readonly stretches: readonly Stretch[];

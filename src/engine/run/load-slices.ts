@@ -1,6 +1,7 @@
 import { Readable, Transform } from 'node:stream';
 import { pipeline as streamPipeline } from 'node:stream/promises';
 import type { Clock } from '../../core/clock.js';
+import { count } from '../../core/counts.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
@@ -158,9 +159,7 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
     get priority() {
       return open.priority;
     },
-    committed: (then) => {
-      afterwards.push(then);
-    },
+    committed: (then) => afterwards.push(then),
     emit: (event) => {
       pass.emit({ ...eventLabels(slice, pass), ...event });
     },
@@ -177,7 +176,7 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
     },
   );
   const rows = new Map<string, number>();
-  for (const { table, rows: count } of files) rows.set(table.name, (rows.get(table.name) ?? 0) + count);
+  for (const file of files) count(rows, file.table.name, file.rows);
   return { open, files, rows, collector, afterwards };
 }
 
@@ -276,14 +275,8 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
     const reason = messageOf(error);
     const isAlone = verdict === 'known' || verdict === 'unknown';
     if (isAlone || verdict === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
-    const shown = verdict === 'unknown' ? 'skip' : verdict;
-    pass.emit({
-      event: 'slice-failed',
-      ...eventLabels(slice, pass),
-      verdict: shown,
-      cause: failureKindOf(error),
-      reason,
-    });
+    const outcome = { verdict: verdict === 'unknown' ? 'skip' : verdict, cause: failureKindOf(error), reason } as const;
+    pass.emit({ event: 'slice-failed', ...eventLabels(slice, pass), ...outcome });
   }
   if (verdict !== 'retry') open.close();
   return verdict;

@@ -19,7 +19,7 @@ export interface PipelineSummary extends RequestCounts {
 }
 
 /** A slice that could not be read: the next run tries it again. */
-export interface SkippedSlice {
+interface SkippedSlice {
   readonly label: string;
   readonly reason: string;
   /** Whether its failure is independent of the others. */

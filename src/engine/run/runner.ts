@@ -121,9 +121,7 @@ async function prepared<Upstream>(
   try {
     const known = await pipeline.prepare(job, {
       ...{ upstream, signal, account: job.account, counts: summary, priority: 0 },
-      committed: (then) => {
-        afterwards.push(then);
-      },
+      committed: (then) => afterwards.push(then),
       emit: (event) => {
         emit({ ...labels, ...event });
       },

@@ -12,7 +12,7 @@ export interface OrderSlice extends Slice {
 
 const prefix = 'order/';
 
-export interface OrderSlicingOptions {
+interface OrderSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** Maximum of orders in a commit: a file for each order would give thousands of tiny files. */

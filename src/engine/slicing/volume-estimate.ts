@@ -76,7 +76,7 @@ const probedDays = 28;
 const tooMany = 3;
 
 /** The probes of a gap. */
-export interface Probed {
+interface Probed {
   readonly gap: Window;
   /** Empty windows included. */
   readonly samples: readonly Sample[];

@@ -24,7 +24,7 @@ import {
 } from './slicing.js';
 import { dailyWindows, syncRange, type PlannedWindow, type SyncWindowsOptions } from './sync-windows.js';
 
-export interface WindowSlicingOptions extends WindowSource {
+interface WindowSlicingOptions extends WindowSource {
   /** Column whose statistics give the days of a file's rows; default the file's windows. */
   readonly instants?: string;
 }
@@ -119,11 +119,7 @@ export function windowCoverage(
   lake: Lake,
   account: string,
   range: Window,
-  {
-    pipeline,
-    table,
-    filled,
-  }: { readonly pipeline: string; readonly table: string; readonly filled: readonly Window[] },
+  { pipeline, table, filled }: Pick<WindowSource, 'pipeline' | 'table'> & { readonly filled: readonly Window[] },
 ): Coverage {
   const gaps = uncovered(range, loadedWindows(lake, pipeline, table, account));
   const imported = importedWindows(lake.table(table).snapshot, pipeline, account);

@@ -8,24 +8,16 @@ export type ServedOperationName = EventOperation | TransactionOperation;
 export type CountKey = ServedOperationName | 'SignIn' | 'none';
 
 /** Counts of a running service since it started. */
-export type Counts = Pick<Tally, 'requests' | 'faults' | 'underWay' | 'peak'>;
+export type Counts = Readonly<Pick<Tally, 'requests' | 'faults' | 'underWay' | 'peak'>>;
 
 /** Counts requests, answers and faults of a service. */
 export class Tally {
   readonly #requests = new Map<CountKey, Map<number, number>>();
   readonly #faults = new Map<string, number>();
-  #underWay = 0;
-  #peak = 0;
-
   /** Number of requests under way. */
-  get underWay(): number {
-    return this.#underWay;
-  }
-
+  underWay = 0;
   /** Largest number of requests that were under way at once. */
-  get peak(): number {
-    return this.#peak;
-  }
+  peak = 0;
 
   /**
    * Number of requests with the operation and status; left out: any. Status 0: the connection was closed, or the client
@@ -47,12 +39,12 @@ export class Tally {
   }
 
   begin(): void {
-    this.#underWay += 1;
-    this.#peak = Math.max(this.#peak, this.#underWay);
+    this.underWay += 1;
+    this.peak = Math.max(this.peak, this.underWay);
   }
 
   end(): void {
-    this.#underWay -= 1;
+    this.underWay -= 1;
   }
 
   /** Counts a request that the server refuses before it reaches the service. */

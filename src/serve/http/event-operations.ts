@@ -4,6 +4,7 @@ import {
   type Operation,
   type OperationName,
   operations,
+  type PathParameter,
 } from '../../sources/finances/api-v0/operations.js';
 import { eventLists } from '../../sources/finances/model/records.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from './ledger.js';
@@ -13,6 +14,7 @@ import {
   type UncheckedRequest,
   type PageContents,
   type CheckedRequest,
+  firstRequest,
   positionOf,
   type ServedOperation,
 } from './served-operation.js';
@@ -86,7 +88,7 @@ function checkBounds(range: DateRange, { after, before }: Parameters, now: numbe
 
 /** The request of a token, which is sent alone or with the bounds of the first request. Only the page size may change. */
 function nextRequest(position: ChainPosition, range: DateRange | undefined, parameters: Parameters): CheckedRequest {
-  const { chain, cursor, pages, results } = position;
+  const { chain } = position;
   const { after, before, pageSize, token } = parameters;
   const bounds = [after, before].flatMap((bound) => bound?.text ?? []);
   if (range !== undefined && bounds.length > 0 && (after?.at !== chain.after || before?.at !== chain.before)) {
@@ -95,7 +97,7 @@ function nextRequest(position: ChainPosition, range: DateRange | undefined, para
       bounds.join(' and '),
     );
   }
-  return { chain: { ...chain, pageSize: pageSize ?? chain.pageSize }, cursor, token, pages, results };
+  return { ...position, chain: { ...chain, pageSize: pageSize ?? chain.pageSize }, token };
 }
 
 /**
@@ -107,15 +109,12 @@ function readEventRequest(operation: Operation, { rawSubject, query, rules, now 
   const parameters = readParameters(operation, query);
   const { after, before, pageSize = limits.pageSize, token } = parameters;
   if (token !== undefined) {
-    return nextRequest(
-      positionOf(token, { parameter: 'NextToken', operation: operation.name, subject }, rules, now),
-      operation.range,
-      parameters,
-    );
+    const owner = { parameter: 'NextToken', operation: operation.name, subject };
+    return nextRequest(positionOf(token, owner, rules, now), operation.range, parameters);
   }
   if (operation.range !== undefined) checkBounds(operation.range, parameters, now);
   const chain = { operation: operation.name, subject, after: after?.at, before: before?.at, pageSize, asOf: now };
-  return { chain, cursor: undefined, token: undefined, pages: 0, results: 0 };
+  return firstRequest(chain);
 }
 
 /**
@@ -145,11 +144,11 @@ function inRange({ range }: { range: NonNullable<Operation['range']> }, table: '
 
 async function requirePage(
   page: Promise<LedgerPage | undefined>,
-  parameter: string,
+  { name }: PathParameter,
   subject: string,
 ): Promise<LedgerPage> {
   const found = await page;
-  if (found === undefined) throw requestRefusal(404, `There is no resource with this ${parameter}.`, subject);
+  if (found === undefined) throw requestRefusal(404, `There is no resource with this ${name}.`, subject);
   return found;
 }
 
@@ -162,14 +161,12 @@ const questions: Readonly<Record<OperationName, ReadPage>> = {
     const { pathParameter, range: rules } = operations.ListFinancialEventsByGroupId;
     // Without bounds it is the whole group, with events newer than the default upper bound.
     const range = chain.after === undefined ? undefined : (rangeOf(chain, rules) ?? emptyRange);
-    return requirePage(ledger.eventsOfGroup(subject, query, range), pathParameter.name, subject);
+    return requirePage(ledger.eventsOfGroup(subject, query, range), pathParameter, subject);
   },
-  ListFinancialEventsByOrderId: (ledger, { subject = '' }, query) =>
-    requirePage(
-      ledger.eventsOfOrder(subject, query),
-      operations.ListFinancialEventsByOrderId.pathParameter.name,
-      subject,
-    ),
+  ListFinancialEventsByOrderId: (ledger, { subject = '' }, query) => {
+    const { pathParameter } = operations.ListFinancialEventsByOrderId;
+    return requirePage(ledger.eventsOfOrder(subject, query), pathParameter, subject);
+  },
 };
 
 /** `{"list":[event,…],…}`: every list of the model in the model's order, then the lists unknown to it. */

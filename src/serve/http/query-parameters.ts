@@ -11,7 +11,7 @@ export interface Bound {
 }
 
 /** An operation and the names of its query parameters. */
-export interface ParameterNames {
+interface ParameterNames {
   readonly operation: string;
   readonly names: readonly string[];
 }

@@ -5,7 +5,7 @@ import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
 import { percentDecoded } from './query-parameters.js';
 import type { Chain, ChainPosition, NextTokens } from './signed-tokens.js';
 
-export interface TokenRules {
+interface TokenRules {
   readonly tokens: NextTokens;
   /** How long a token is valid, milliseconds; undefined: without limit. */
   readonly tokenLifeMs: number | undefined;
@@ -27,16 +27,14 @@ export interface UncheckedRequest {
 }
 
 /** A checked request: the first or a later page of a chain. */
-export interface CheckedRequest {
-  readonly chain: Chain;
-  /** The ledger's cursor; undefined: the start. */
-  readonly cursor: string | undefined;
+export interface CheckedRequest extends Omit<ChainPosition, 'issuedAt'> {
   /** The token as received; undefined: a first request. */
   readonly token: string | undefined;
-  /** Number of pages of the chain delivered before. */
-  readonly pages: number;
-  /** Number of results on these pages. */
-  readonly results: number;
+}
+
+/** The request for the first page of a chain. */
+export function firstRequest(chain: Chain): CheckedRequest {
+  return { chain, cursor: undefined, token: undefined, pages: 0, results: 0 };
 }
 
 /** The contents of a page's body. */
@@ -82,10 +80,8 @@ export interface ServedOperation {
 }
 
 /** The operation and path that a token must belong to. */
-interface TokenOwner {
+interface TokenOwner extends Pick<Chain, 'operation' | 'subject'> {
   readonly parameter: string;
-  readonly operation: ServedOperationName;
-  readonly subject: string | undefined;
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   type UncheckedRequest,
   type PageContents,
   type CheckedRequest,
+  firstRequest,
   positionOf,
   type ServedOperation,
 } from './served-operation.js';
@@ -47,8 +48,7 @@ function checkBounds({ range }: Operation, after: Bound | undefined, before: Bou
     }
   }
   if (after === undefined || before === undefined) return;
-  const isEmpty = range.bounds === 'dates' ? before.at < after.at : before.at <= after.at;
-  if (!isEmpty) return;
+  if (range.bounds === 'dates' ? before.at >= after.at : before.at > after.at) return;
   const order = range.bounds === 'dates' ? 'must not be earlier than' : 'must be later than';
   throw invalidInput(`${range.before} ${order} ${range.after}.`, `${after.text} and ${before.text}`);
 }
@@ -90,21 +90,14 @@ function positionIn(
   const position = positionOf(signed, { parameter, operation, subject: undefined }, rules, now);
   if (tokenText(signed) !== token) throw invalidInput(`${parameter} must come unchanged.`, token);
   const first = position.chain.parameters ?? {};
-  const [other] = [...values].find(([name, value]) => name !== parameter && first[name] !== value) ?? [];
+  const [other, got = ''] = [...values].find(([name, value]) => name !== parameter && first[name] !== value) ?? [];
   if (other !== undefined) {
-    throw invalidInput(
-      `${parameter} must be sent with the same ${other} as the first request.`,
-      values.get(other) ?? '',
-    );
+    throw invalidInput(`${parameter} must be sent with the same ${other} as the first request.`, got);
   }
   const missing = Object.keys(first).find((name) => !values.has(name));
-  if (missing !== undefined && !rules.isTokenSufficient()) {
-    throw invalidInput(
-      `${parameter} must be sent with all parameters of the first request: ${missing} is missing.`,
-      token,
-    );
-  }
-  return position;
+  if (missing === undefined || rules.isTokenSufficient()) return position;
+  const rule = `${parameter} must be sent with all parameters of the first request`;
+  throw invalidInput(`${rule}: ${missing} is missing.`, token);
 }
 
 /** A token in the alphabet of this API, with at least one character that a client must encode. */
@@ -116,13 +109,9 @@ function readTransactionRequest(operation: Operation, request: UncheckedRequest)
   const { name, range } = operation;
   const values = queryValues({ operation: name, names: parameterNames(operation) }, request.query);
   const token = values.get(parameters.nextToken);
-  if (token !== undefined) {
-    const { chain, cursor, pages, results } = positionIn(token, name, values, request);
-    return { chain, cursor, token, pages, results };
-  }
+  if (token !== undefined) return { ...positionIn(token, name, values, request), token };
   const bound = range.bounds === 'dates' ? dateOf : boundOf;
-  const after = bound(range.after, values.get(range.after));
-  const before = bound(range.before, values.get(range.before));
+  const [after, before] = [range.after, range.before].map((parameter) => bound(parameter, values.get(parameter)));
   checkSelection(operation, values);
   checkStatus(values);
   checkBounds(operation, after, before, request.now);
@@ -135,7 +124,7 @@ function readTransactionRequest(operation: Operation, request: UncheckedRequest)
     asOf: request.now,
     parameters: Object.fromEntries(values),
   };
-  return { chain, cursor: undefined, token: undefined, pages: 0, results: 0 };
+  return firstRequest(chain);
 }
 
 /**

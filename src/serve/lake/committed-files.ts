@@ -1,4 +1,5 @@
 import type { Add } from '../../lake/delta/actions.js';
+import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -11,7 +12,6 @@ import {
   transactions,
 } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
-import type { Snapshot } from '../../lake/delta/snapshot.js';
 import type { Store } from '../../lake/store/store.js';
 
 /** A committed file of one account, with statistics of its rows from the log. */
@@ -126,11 +126,6 @@ export function nearestFiles(files: readonly CommittedFile[], from: bigint, to: 
   };
 }
 
-/** Below 0, 0 or above 0 as `a` is less than, equal to or greater than `b`. */
-export function compare(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
 /** Schemas of the main tables, which store the received JSON. */
 const schemas = {
   ...{ events, groups, group_events: groupEvents, order_events: orderEvents },
@@ -161,7 +156,7 @@ export class MainTables {
   readonly #tables: Readonly<Record<MainTableName, DeltaTable>>;
   readonly #freshMs: number;
   #readAt = -Infinity;
-  #reading: Promise<void> | undefined;
+  #reading: Promise<unknown> | undefined;
 
   private constructor(store: Store, clock: Clock, freshMs: number) {
     this.store = store;
@@ -187,10 +182,6 @@ export class MainTables {
     return this.#tables[name];
   }
 
-  snapshot(name: MainTableName): Snapshot {
-    return this.#tables[name].snapshot;
-  }
-
   /** Version by table, for tables that have one. */
   versions(): Readonly<Record<string, number>> {
     return Object.fromEntries(
@@ -212,15 +203,11 @@ export class MainTables {
   async refresh(isForced = false): Promise<void> {
     const now = this.#clock.now();
     if (!isForced && now - this.#readAt < this.#freshMs) return;
-    this.#reading ??= this.#read().finally(() => {
+    this.#reading ??= Promise.all(this.tables.map((table) => table.refresh())).finally(() => {
       this.#reading = undefined;
     });
     await this.#reading;
     this.#readAt = now;
-  }
-
-  async #read(): Promise<void> {
-    await Promise.all(this.tables.map((table) => table.refresh()));
   }
 
   get tables(): readonly DeltaTable[] {

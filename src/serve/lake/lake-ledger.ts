@@ -1,5 +1,6 @@
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
+import { compare } from '../../core/compare.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
 import { loadVersion } from '../../lake/loads/load-keys.js';
 import type { HttpRefusal } from '../../core/http-server/refusal.js';
@@ -16,7 +17,6 @@ import type {
 import { invalidInput } from '../http/outcome.js';
 import {
   CommittedFiles,
-  compare,
   eachTable,
   nearestFiles,
   type CommittedFile,
@@ -90,7 +90,7 @@ export class LakeLedger implements Ledger {
 
   static async open(tables: MainTables, account: string): Promise<LakeLedger> {
     const copies = await localCopies(tables.store, copyBytes);
-    return new LakeLedger(tables, account, await Readers.open([copies.folder]), copies);
+    return new LakeLedger(tables, account, await Readers.open(copies.folder), copies);
   }
 
   async groups(range: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
@@ -103,13 +103,13 @@ export class LakeLedger implements Ledger {
 
   async eventsOfGroup(groupId: string, query: LedgerQuery, range?: InstantRange): Promise<LedgerPage | undefined> {
     const loadKey = `group/${groupId}`;
-    const within = range && { from: micros(range.from), to: micros(range.to) };
+    const within = range && boundsOf(range);
     const key = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
     const page = await this.#page(query, () => {
       const files = this.#files.group_events.withLoadKey(loadKey);
-      return this.#withoutRange(key, ['group_events'], files, async (after, count) => {
+      return this.#withoutRange(key, ['group_events'], files, async (start) => {
         const addresses = await this.#addresses(files);
-        return this.#rows(addresses, stored.eventsOfGroup(groupId, { files: addresses, within, after, count }));
+        return this.#rows(addresses, stored.eventsOfGroup(groupId, addresses, within, start));
       });
     });
     // A listed group whose events aren't loaded is unknown, not empty.
@@ -121,21 +121,13 @@ export class LakeLedger implements Ledger {
     const page = await this.#page(query, () => {
       const files = this.#files.order_events.withLoadKey(loadKey);
       const { all } = this.#files.events;
-      return this.#withoutRange(
-        `order ${orderId}`,
-        ['order_events', 'events'],
-        [...files, ...all],
-        async (after, count) => {
-          const requested = await this.#addresses(files);
-          const found = await this.#orders.rowsOf(orderId, all);
-          const addresses = await this.#addresses(found.map(({ file }) => file));
-          const dated = found.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
-          return this.#rows(
-            [...requested, ...addresses],
-            stored.eventsOfOrder(orderId, requested, dated, { after, count }),
-          );
-        },
-      );
+      return this.#withoutRange(`order ${orderId}`, ['order_events', 'events'], [...files, ...all], async (start) => {
+        const requested = await this.#addresses(files);
+        const found = await this.#orders.rowsOf(orderId, all);
+        const addresses = await this.#addresses(found.map(({ file }) => file));
+        const dated = found.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
+        return this.#rows([...requested, ...addresses], stored.eventsOfOrder(orderId, requested, dated, start));
+      });
     });
     // A loaded order may have no events.
     const isKnown = page.items.length > 0 || query.cursor !== undefined;
@@ -148,33 +140,27 @@ export class LakeLedger implements Ledger {
       this.#page(query, () => {
         const within = storable(range);
         if (orderId === undefined) {
-          return this.#byDate('transactions', (rows) => stored.transactionsByDate(rows, filters), within, filters);
+          const byDate: typeof stored.eventsByDate = (...selection) => stored.transactionsByDate(...selection, filters);
+          return this.#byDate('transactions', byDate, within, filters);
         }
-        const [dated, requested] = [
-          this.#files.transactions.all,
-          this.#files.order_transactions.withLoadKey(`order/${orderId}`),
-        ];
+        const dated = this.#files.transactions.all;
+        const requested = this.#files.order_transactions.withLoadKey(`order/${orderId}`);
         const key = JSON.stringify(['order', orderId, within, filters]);
-        return this.#withoutRange(
-          key,
-          ['transactions', 'order_transactions'],
-          [...dated, ...requested],
-          async (after, count) => {
-            const files = { dated: await this.#addresses(dated), requested: await this.#addresses(requested) };
-            const bounds = { from: micros(within.from), to: micros(within.to) };
-            const sql = stored.transactionsOfOrder(orderId, files, bounds, filters, { after, count });
-            return this.#rows([...files.dated, ...files.requested], sql);
-          },
-        );
+        const tables = ['transactions', 'order_transactions'] as const;
+        return this.#withoutRange(key, tables, [...dated, ...requested], async (page) => {
+          const files = { dated: await this.#addresses(dated), requested: await this.#addresses(requested) };
+          const sql = stored.transactionsOfOrder(orderId, files, boundsOf(within), filters, page);
+          return this.#rows([...files.dated, ...files.requested], sql);
+        });
       }),
     summaries: (question, query) => {
       // Sums of periods aren't stored, and an empty answer would be wrong.
       if (question.settlementId === undefined) return Promise.reject(noPeriods(question));
       return this.#page(query, () => {
         const files = this.#files.settlement_summaries.all;
-        return this.#withoutRange(JSON.stringify(question), ['settlement_summaries'], files, async (after, count) => {
+        return this.#withoutRange(JSON.stringify(question), ['settlement_summaries'], files, async (page) => {
           const addresses = await this.#addresses(files);
-          return this.#rows(addresses, stored.summariesOf(question, addresses, { after, count }));
+          return this.#rows(addresses, stored.summariesOf(question, addresses, page));
         });
       });
     },
@@ -183,10 +169,9 @@ export class LakeLedger implements Ledger {
         const files = this.#files.payouts.all;
         const range = storable(question.range);
         const key = JSON.stringify(['payouts', { ...question, range }]);
-        return this.#withoutRange(key, ['payouts'], files, async (after, count) => {
+        return this.#withoutRange(key, ['payouts'], files, async (page) => {
           const addresses = await this.#addresses(files);
-          const within = { from: micros(range.from), to: micros(range.to) };
-          return this.#rows(addresses, stored.payoutsByDate(question, addresses, within, { after, count }));
+          return this.#rows(addresses, stored.payoutsByDate(question, addresses, boundsOf(range), page));
         });
       }),
   };
@@ -198,7 +183,7 @@ export class LakeLedger implements Ledger {
   }
 
   #isLoaded(table: MainTableName, { name }: { readonly name: string }, loadKey: string): boolean {
-    return loadVersion(this.#tables.snapshot(table), name, this.#account, loadKey) > 0;
+    return loadVersion(this.#tables.table(table).snapshot, name, this.#account, loadKey) > 0;
   }
 
   async #page({ cursor, limit }: LedgerQuery, ask: () => Question): Promise<LedgerPage> {
@@ -239,10 +224,10 @@ export class LakeLedger implements Ledger {
     range: InstantRange,
     filters: object = {},
   ): Question {
-    const [from, to] = [micros(range.from), micros(range.to)];
+    const { from, to } = boundsOf(range);
     const { all } = this.#files[table];
     return {
-      key: JSON.stringify([table, String(from), String(to), this.#tables.snapshot(table).version, filters]),
+      key: JSON.stringify([table, String(from), String(to), this.#tables.table(table).snapshot.version, filters]),
       rowsAtOnce: rowsPerRead(all),
       read: async (after, count) => {
         const needed = count + (after?.copies ?? 0);
@@ -250,7 +235,7 @@ export class LakeLedger implements Ledger {
         const read = async (rows: number): Promise<RowsAhead | undefined> => {
           const { files, until } = nearestFiles(all, start, to, rows);
           const addresses = await this.#addresses(files);
-          const found = await this.#rows(addresses, query({ files: addresses, from, to: until, after, count: needed }));
+          const found = await this.#rows(addresses, query(addresses, { from, to: until }, { after, count: needed }));
           if (found.length < needed && until < to) return undefined;
           return { rows: undeliveredRows(found, after), isEnd: found.length < needed };
         };
@@ -260,20 +245,20 @@ export class LakeLedger implements Ledger {
     };
   }
 
-  /** A question without a range of dates. `rows` reads at most `count` rows from a cursor's instant and key on. */
+  /** A question without a range of dates. `rows` reads at most `count` rows from the cursor's instant and key on. */
   #withoutRange(
     key: string,
     tables: readonly MainTableName[],
     files: readonly CommittedFile[],
-    rows: (after: RowCursor | undefined, count: number) => Promise<stored.StoredRow[]>,
+    rows: (page: stored.PageStart) => Promise<stored.StoredRow[]>,
   ): Question {
-    const versions = tables.map((table) => this.#tables.snapshot(table).version);
+    const versions = tables.map((table) => this.#tables.table(table).snapshot.version);
     return {
       key: JSON.stringify([key, ...versions]),
       rowsAtOnce: rowsPerRead(files),
       read: async (after, count) => {
         const needed = count + (after?.copies ?? 0);
-        const found = await rows(after, needed);
+        const found = await rows({ after, count: needed });
         return { rows: undeliveredRows(found, after), isEnd: found.length < needed };
       },
     };
@@ -309,9 +294,10 @@ function storable({ from, to }: InstantRange): InstantRange {
   return { from: Math.max(from, 0), to: Math.min(to, latestMs) };
 }
 
-/** The first microsecond at or after an instant in milliseconds. */
-function micros(ms: number): bigint {
-  return BigInt(Math.ceil(ms * 1000));
+/** A range in microseconds, each bound rounded up. */
+function boundsOf({ from, to }: InstantRange): stored.InstantBounds {
+  const micros = (ms: number) => BigInt(Math.ceil(ms * 1000));
+  return { from: micros(from), to: micros(to) };
 }
 
 /** Rows that follow a cursor. */

@@ -1,8 +1,7 @@
 import type { Database } from '../../core/duckdb/connection.js';
 import { messageOf } from '../../core/errors.js';
 import { Mutex } from '../../core/mutex.js';
-import type { SqlQuery } from './stored-rows.js';
-import type { ResultCell } from '../../core/text/rows.js';
+import type { ResultRow, SqlQuery } from './stored-rows.js';
 
 /** Number of connections: that of the threads of Node's thread pool. */
 const connectionCount = 4;
@@ -19,31 +18,29 @@ export class Readers {
   readonly #free: Database[];
   readonly #largeMutex = new Mutex();
   readonly #waiting: ((reader: Database) => void)[] = [];
-  readonly #folders: readonly string[];
+  readonly #folder: string;
 
-  private constructor(readers: readonly Database[], folders: readonly string[]) {
+  private constructor(readers: readonly Database[], folder: string) {
     this.#all = readers;
-    this.#folders = folders;
+    this.#folder = folder;
     this.#free = [...readers];
   }
 
-  /** @param folders the folders of all files that queries read */
-  static async open(folders: readonly string[]): Promise<Readers> {
-    const first = await openReader(folders, memory);
+  /** @param folder the folder of all files that queries read */
+  static async open(folder: string): Promise<Readers> {
+    const first = await openReader(folder, memory);
     const others = await Promise.all(Array.from({ length: connectionCount - 1 }, () => first.openConnection()));
-    return new Readers([first, ...others], folders);
+    return new Readers([first, ...others], folder);
   }
 
   /** All rows of a query's result. */
-  async rows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, ResultCell>>[]> {
-    const reader = this.#free.pop() ?? (await this.#nextFree());
+  async rows({ sql, parameters }: SqlQuery): Promise<readonly ResultRow[]> {
+    const reader = this.#free.pop() ?? (await new Promise<Database>((resolve) => this.#waiting.push(resolve)));
     try {
-      try {
-        return await reader.rows(sql, { parameters });
-      } catch (error) {
-        if (!/out of memory/i.test(messageOf(error))) throw error;
-        return await this.#largeRows({ sql, parameters });
-      }
+      return await reader.rows(sql, { parameters });
+    } catch (error) {
+      if (!/out of memory/i.test(messageOf(error))) throw error;
+      return await this.#largeRows({ sql, parameters });
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#free.push(reader);
@@ -61,10 +58,10 @@ export class Readers {
    * Runs a query with `largeMemory`, one at a time, as several could exhaust the machine's memory. It can read files
    * only, not tables.
    */
-  #largeRows({ sql, parameters }: SqlQuery): Promise<readonly Readonly<Record<string, ResultCell>>[]> {
+  #largeRows({ sql, parameters }: SqlQuery): Promise<readonly ResultRow[]> {
     return this.#largeMutex.run(async () => {
       // A DuckDB that is confined to its folders rejects further settings.
-      const large = await openReader(this.#folders, largeMemory);
+      const large = await openReader(this.#folder, largeMemory);
       try {
         return await large.rows(sql, { parameters });
       } finally {
@@ -72,19 +69,13 @@ export class Readers {
       }
     });
   }
-
-  #nextFree(): Promise<Database> {
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-    });
-  }
 }
 
-async function openReader(folders: readonly string[], memoryLimit: string): Promise<Database> {
+async function openReader(folder: string, memoryLimit: string): Promise<Database> {
   // Imported only for a lake: the synthetic seller doesn't need DuckDB.
   const { openDatabase } = await import('../../core/duckdb/connection.js');
   return openDatabase({
-    folders,
+    folders: [folder],
     // One thread for each query: its rows come from one or two files, and distributing them takes longer than reading
     // them.
     settings: { threads: 1, memory_limit: memoryLimit, parquet_metadata_cache: true },

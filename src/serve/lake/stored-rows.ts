@@ -19,6 +19,9 @@ export interface StoredRow {
   readonly raw: string;
 }
 
+/** A row of a result, by column. */
+export type ResultRow = Readonly<Record<string, ResultCell>>;
+
 /** A statement with the values of its parameters `$1`, `$2`, and so on. */
 export interface SqlQuery {
   readonly sql: string;
@@ -26,7 +29,7 @@ export interface SqlQuery {
 }
 
 /** Possible rows of an order: certain rows of a file, or the whole file. */
-export interface FileRows {
+interface FileRows {
   /** Path or URL for DuckDB. */
   readonly file: string;
   readonly rows: readonly number[] | undefined;
@@ -38,9 +41,8 @@ export interface InstantBounds {
   readonly to: bigint;
 }
 
-export interface RowSelection extends InstantBounds {
-  /** Paths or URLs for DuckDB. */
-  readonly files: readonly string[];
+/** The cursor and the size of a page. */
+export interface PageStart {
   readonly after: RowCursor | undefined;
   /** Largest number of rows. */
   readonly count: number;
@@ -52,9 +54,9 @@ function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): 
   return `${instant} AS instant, content_hash AS key, ${list} AS list, ${window} AS "window", position, raw`;
 }
 
-/** Query for events whose instant lies in the range. */
-export function eventsByDate({ files, from, to, after, count }: RowSelection): SqlQuery {
-  return rowsInOrder({ files, where: inRange({ from, to }), parameters: [], after, count });
+/** Query for events whose instant lies in the range. `files`, here and below: paths or URLs for DuckDB. */
+export function eventsByDate(files: readonly string[], range: InstantBounds, page: PageStart): SqlQuery {
+  return rowsInOrder(files, { where: inRange(range), parameters: [] }, page);
 }
 
 function inRange({ from, to }: InstantBounds): string {
@@ -64,22 +66,31 @@ function inRange({ from, to }: InstantBounds): string {
 /** Query for all events of a group, or those whose instant lies in the range. */
 export function eventsOfGroup(
   groupId: string,
-  { files, within, after, count }: Omit<RowSelection, 'from' | 'to'> & { readonly within: InstantBounds | undefined },
+  files: readonly string[],
+  within: InstantBounds | undefined,
+  page: PageStart,
 ): SqlQuery {
   const inBounds = within === undefined ? '' : ` AND ${inRange(within)}`;
-  return rowsInOrder({ files, where: `group_id = $1${inBounds}`, parameters: [groupId], after, count });
+  return rowsInOrder(files, { where: `group_id = $1${inBounds}`, parameters: [groupId] }, page);
 }
 
-/** A selection of rows: files, cursor, and a condition `where` with its parameters. */
-interface OrderedRows extends Omit<RowSelection, 'from' | 'to'> {
+/** A condition with its parameters. */
+interface Selection {
   readonly where: string;
   readonly parameters: readonly ResultCell[];
-  /** SQL for the name of the list; left out: the column `event_list`. */
-  readonly list?: string;
 }
 
-/** Events or transactions with an instant, from a cursor on. Bounds and order on the column itself let DuckDB skip row groups. */
-function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRows): SqlQuery {
+/**
+ * Events or transactions with an instant, from a cursor on. Bounds and order on the column itself let DuckDB skip row groups.
+ *
+ * @param list SQL for the name of the list; left out: the column `event_list`
+ */
+function rowsInOrder(
+  files: readonly string[],
+  { where, parameters }: Selection,
+  { after, count }: PageStart,
+  list?: string,
+): SqlQuery {
   const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
   const rows = `SELECT ${eventColumns(undefined, list)} FROM ${readParquet(files)} WHERE ${where}`;
   if (after === undefined) return { sql: `${rows} ${order}`, parameters };
@@ -92,14 +103,11 @@ function rowsInOrder({ files, where, parameters, after, count, list }: OrderedRo
  * Query for groups that opened in the range; a group without that instant is sorted by the start of the window that
  * listed it.
  */
-export function groupsByDate({ files, from, to, after, count }: RowSelection): SqlQuery {
-  return rowsAfter(
+export function groupsByDate(files: readonly string[], { from, to }: InstantBounds, page: PageStart): SqlQuery {
+  const sql =
     `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, coalesce(group_id, '') AS key, '' AS list, 0::BIGINT AS "window", ` +
-      `0::BIGINT AS position, raw FROM ${readParquet(files)} WHERE instant >= ${from} AND instant < ${to}`,
-    [],
-    after,
-    count,
-  );
+    `0::BIGINT AS position, raw FROM ${readParquet(files)} WHERE instant >= ${from} AND instant < ${to}`;
+  return rowsAfter(sql, [], page);
 }
 
 /**
@@ -111,7 +119,7 @@ export function eventsOfOrder(
   orderId: string,
   requested: readonly string[],
   dated: readonly FileRows[],
-  { after, count }: PageStart,
+  page: PageStart,
 ): SqlQuery {
   const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`);
   const copy = 'row_number() OVER (PARTITION BY key ORDER BY instant, position) AS copy';
@@ -129,16 +137,11 @@ export function eventsOfOrder(
       ? first
       : `WITH requested AS MATERIALIZED (${first}) SELECT * FROM requested UNION ALL SELECT * FROM (${second}) AS dated ` +
         'WHERE NOT EXISTS (SELECT 1 FROM requested WHERE requested.key = dated.key AND requested.copy = dated.copy)';
-  return rowsAfter(all, [orderId], after, count);
+  return rowsAfter(all, [orderId], page);
 }
 
 /** The rows of a statement from a cursor on, in order. */
-function rowsAfter(
-  sql: string,
-  parameters: readonly ResultCell[],
-  after: RowCursor | undefined,
-  count: number,
-): SqlQuery {
+function rowsAfter(sql: string, parameters: readonly ResultCell[], { after, count }: PageStart): SqlQuery {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
   return {
@@ -148,7 +151,7 @@ function rowsAfter(
 }
 
 /** Reads a result row of any of these queries. */
-export function storedRow(row: Readonly<Record<string, ResultCell>>): StoredRow {
+export function storedRow(row: ResultRow): StoredRow {
   const text = (name: string) => String(row[name] ?? '');
   const whole = (name: string) => BigInt(text(name));
   return {
@@ -179,10 +182,7 @@ function instant(micros: bigint): string {
 type Condition = readonly [sql: string, value: ResultCell];
 
 /** Conditions in SQL, with their values from `$1` on. */
-function conjunction(conditions: readonly Condition[]): {
-  readonly where: string;
-  readonly parameters: readonly ResultCell[];
-} {
+function conjunction(conditions: readonly Condition[]): Selection {
   const clauses = conditions.map(([sql], index) => ` AND ${sql.replaceAll('?', `$${index + 1}`)}`);
   return { where: clauses.join(''), parameters: conditions.map(([, value]) => value) };
 }
@@ -202,9 +202,14 @@ function filtersOf({ status, marketplaceId, groupId }: Filters): readonly Condit
 }
 
 /** Transactions that were posted within the range. */
-export function transactionsByDate({ files, from, to, after, count }: RowSelection, filters: Filters): SqlQuery {
+export function transactionsByDate(
+  files: readonly string[],
+  range: InstantBounds,
+  page: PageStart,
+  filters: Filters,
+): SqlQuery {
   const { where, parameters } = conjunction(filtersOf(filters));
-  return rowsInOrder({ files, where: inRange({ from, to }) + where, parameters, after, count, list: "''" });
+  return rowsInOrder(files, { where: inRange(range) + where, parameters }, page, "''");
 }
 
 /** Files with an order's transactions: those that were loaded by date, and those that were loaded by order. */
@@ -220,9 +225,9 @@ interface FilesByLoad {
 export function transactionsOfOrder(
   orderId: string,
   { dated, requested }: FilesByLoad,
-  { from, to }: InstantBounds,
+  range: InstantBounds,
   filters: Filters,
-  { after, count }: PageStart,
+  page: PageStart,
 ): SqlQuery {
   const { where, parameters } = conjunction([['? IS NOT NULL', orderId], ...filtersOf(filters)]);
   const rows = (files: readonly string[], column: string, source: number) =>
@@ -233,8 +238,8 @@ export function transactionsOfOrder(
     `SELECT * FROM (${sources.join(' UNION ALL BY NAME ')}) ` +
     `QUALIFY row_number() OVER (PARTITION BY ${identity} ORDER BY status IS NOT DISTINCT FROM 'DEFERRED', source) = 1`;
   const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`, "''");
-  const inBounds = `(effective_at IS NULL OR ${inRange({ from, to })})`;
-  return rowsAfter(`SELECT ${columns} FROM (${newest}) WHERE ${inBounds}${where}`, parameters, after, count);
+  const inBounds = `(effective_at IS NULL OR ${inRange(range)})`;
+  return rowsAfter(`SELECT ${columns} FROM (${newest}) WHERE ${inBounds}${where}`, parameters, page);
 }
 
 function accountConditions({ accountType, marketplaceIds }: SummaryQuestion | PayoutQuestion): readonly Condition[] {
@@ -244,26 +249,15 @@ function accountConditions({ accountType, marketplaceIds }: SummaryQuestion | Pa
   ];
 }
 
-/** The cursor and the size of a page. */
-type PageStart = Pick<RowSelection, 'after' | 'count'>;
-
 /** Summaries of a settlement. */
-export function summariesOf(
-  question: SummaryQuestion,
-  files: readonly string[],
-  { after, count }: PageStart,
-): SqlQuery {
+export function summariesOf(question: SummaryQuestion, files: readonly string[], page: PageStart): SqlQuery {
   const { where, parameters } = conjunction([
     ['settlement_id = ?', question.settlementId ?? null],
     ...accountConditions(question),
   ]);
   const columns = `coalesce(epoch_us(period_start), 0) AS instant, coalesce(marketplace_id, '') AS key, '' AS list`;
-  return rowsAfter(
-    `SELECT ${columns}, 0::BIGINT AS "window", position, raw FROM ${readParquet(files)} WHERE true${where}`,
-    parameters,
-    after,
-    count,
-  );
+  const sql = `SELECT ${columns}, 0::BIGINT AS "window", position, raw FROM ${readParquet(files)} WHERE true${where}`;
+  return rowsAfter(sql, parameters, page);
 }
 
 /** Payouts that were created within the range, the newest first; one without a date is sorted at the start of its window. */
@@ -271,20 +265,17 @@ export function payoutsByDate(
   question: PayoutQuestion,
   files: readonly string[],
   { from, to }: InstantBounds,
-  { after, count }: PageStart,
+  page: PageStart,
 ): SqlQuery {
   const { where, parameters } = conjunction([
     ...optional('payout_id = ?', question.payoutId),
     ...accountConditions(question),
   ]);
   const instant = 'epoch_us(coalesce(created_at, window_start))';
-  return rowsAfter(
+  const sql =
     `SELECT -${instant} AS instant, coalesce(payout_id, '') AS key, '' AS list, 0::BIGINT AS "window", 0::BIGINT AS position, raw ` +
-      `FROM ${readParquet(files)} WHERE ${instant} >= ${from} AND ${instant} < ${to}${where}`,
-    parameters,
-    after,
-    count,
-  );
+    `FROM ${readParquet(files)} WHERE ${instant} >= ${from} AND ${instant} < ${to}${where}`;
+  return rowsAfter(sql, parameters, page);
 }
 
 /** The sort key of a row. */

@@ -16,7 +16,7 @@ export interface CustomAddress extends ApiAddress {
 }
 
 /** The account, and the sources of its address and secrets. */
-export interface AddressOptions {
+interface AddressOptions {
   /** The file of the definition, for messages. */
   readonly file: string;
   readonly account: string;

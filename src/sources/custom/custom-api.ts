@@ -19,7 +19,7 @@ import type { AskedWindow, Json, Page } from './definition.js';
 import { JsonNode, scanned } from './json-node.js';
 
 /** A query for the records of a window. */
-export interface CustomQuery extends Query {
+interface CustomQuery extends Query {
   readonly window: Window;
   readonly account: string;
 }
@@ -32,7 +32,7 @@ export interface CustomPage extends ApiPage {
 /** A custom pipeline's API. */
 export type CustomConnection = PagedClient<CustomQuery, CustomPage>;
 
-export interface CustomConnectionOptions extends Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
+interface CustomConnectionOptions extends Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
   readonly address: CustomAddress;
   /**
    * Answers without the expected values, and none with them, after which the definition is at fault: 1 for a trial; default

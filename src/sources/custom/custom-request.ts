@@ -3,7 +3,7 @@ import type { ApiRequest } from './definition.js';
 import { callDefinition, definitionError } from './load-definitions.js';
 
 /** The base of requests: `https://host:port`, and the path before theirs. */
-export interface RequestBase {
+interface RequestBase {
   readonly origin: string;
   readonly prefix: string;
 }

@@ -19,7 +19,7 @@ export interface LoadedDefinition {
 }
 
 /** Names that definitions can't use: those of the built-in pipelines and tables. */
-export interface ReservedNames {
+interface ReservedNames {
   readonly pipelines: readonly string[];
   readonly tables: readonly string[];
 }

@@ -10,6 +10,7 @@ import {
   booleanArray,
   dateArray,
 } from '../../core/columns/arrays.js';
+import { count } from '../../core/counts.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
 import { digitsOf, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
 import { TableRows } from '../../core/columns/table-rows.js';
@@ -27,7 +28,7 @@ export interface RecordPage {
 }
 
 /** A table whose rows are records, and how a record becomes rows. */
-export interface RecordTable {
+interface RecordTable {
   /** The file of the definition, for messages. */
   readonly file: string;
   readonly table: Table;
@@ -111,7 +112,7 @@ export class RecordCollector implements Collector<RecordPage> {
     const key = this.#definition.key?.(record);
     if (key === undefined) return this.#length;
     const rowIndex = this.#rowIndexes.get(key) ?? this.#length;
-    if (rowIndex < this.#length) increment(this.warnings.repeated, this.#definition.table.name);
+    if (rowIndex < this.#length) count(this.warnings.repeated, this.#definition.table.name);
     this.#rowIndexes.set(key, rowIndex);
     return rowIndex;
   }
@@ -120,7 +121,7 @@ export class RecordCollector implements Collector<RecordPage> {
     const { table, isRawStored = false } = this.#definition;
     if (!this.#hasRaw && !isRawStored) throw lost(this.#definition, column, value, record);
     const { oddFields, unfitValues } = this.warnings;
-    increment(value.why === 'type' ? oddFields : unfitValues, `${table.name}.${column.name}`);
+    count(value.why === 'type' ? oddFields : unfitValues, `${table.name}.${column.name}`);
   }
 
   #windowArrays(order: readonly number[]): Record<string, Data> {
@@ -151,10 +152,6 @@ export class RecordCollector implements Collector<RecordPage> {
       ...(this.#hasColumn('content_hash') && { content_hash: textArray(length, (row) => hashOf(raw[row] ?? '')) }),
     };
   }
-}
-
-function increment(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
 }
 
 function refuseUnknown({ file, table }: RecordTable, columns: readonly Column[], row: unknown): void {

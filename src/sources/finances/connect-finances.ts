@@ -15,7 +15,7 @@ export interface FinancesUpstream extends WithFinancesV0, WithTransactions {}
 /** A pipeline that reads the finances; see `pipelines/`. */
 export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Definition<FinancesUpstream, S, Page>;
 
-export interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
+interface ConnectionOptions extends FinancesApiOptions, Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
   /** Left out: the APIs require no access token. */
   readonly signIn?: SignIn | undefined;
   readonly largeGroups?: LargeGroups | undefined;

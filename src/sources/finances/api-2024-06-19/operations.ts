@@ -6,7 +6,7 @@ import { dayMs } from '../../../core/windows.js';
  */
 export type OperationName = 'listTransactions' | 'listSummary' | 'listPayouts';
 
-export interface DateRange {
+interface DateRange {
   /** Query parameter of the inclusive lower bound. */
   readonly after: string;
   /** Query parameter of the upper bound. */
@@ -63,17 +63,16 @@ export const parameters = {
   nextToken: 'nextToken',
 } as const;
 
+/** A range of any length and age. */
+const unlimited = { beforeDefaultsToNow: false, maxSpanMs: Infinity, marginMs: undefined } as const;
+
 export const operations = {
   listTransactions: {
     name: 'listTransactions',
     path: '/finances/2024-06-19/transactions',
     range: {
-      after: 'postedAfter',
-      before: 'postedBefore',
-      bounds: 'instants',
-      beforeDefaultsToNow: true,
-      maxSpanMs: limits.maxSpanMs,
-      marginMs: limits.marginMs,
+      ...{ after: 'postedAfter', before: 'postedBefore', bounds: 'instants' },
+      ...{ beforeDefaultsToNow: true, maxSpanMs: limits.maxSpanMs, marginMs: limits.marginMs },
     },
     relatedIdentifiers: ['FINANCIAL_EVENT_GROUP_ID', 'ORDER_ID'],
     filters: ['marketplaceId', parameters.transactionStatus],
@@ -83,14 +82,7 @@ export const operations = {
   listSummary: {
     name: 'listSummary',
     path: '/finances/2024-06-19/summary',
-    range: {
-      after: 'periodStart',
-      before: 'periodEnd',
-      bounds: 'dates',
-      beforeDefaultsToNow: false,
-      maxSpanMs: Infinity,
-      marginMs: undefined,
-    },
+    range: { after: 'periodStart', before: 'periodEnd', bounds: 'dates', ...unlimited },
     relatedIdentifiers: ['SETTLEMENT_ID'],
     filters: ['marketplaceIds', 'accountType'],
     hasPayload: false,
@@ -99,14 +91,7 @@ export const operations = {
   listPayouts: {
     name: 'listPayouts',
     path: '/finances/transfers/2024-06-01/payouts',
-    range: {
-      after: 'createdAfter',
-      before: 'createdBefore',
-      bounds: 'instants',
-      beforeDefaultsToNow: false,
-      maxSpanMs: Infinity,
-      marginMs: undefined,
-    },
+    range: { after: 'createdAfter', before: 'createdBefore', bounds: 'instants', ...unlimited },
     relatedIdentifiers: [],
     filters: ['marketplaceIds', 'accountType', 'payoutId'],
     hasPayload: false,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Table, PipelineTables } from '../../../core/columns/table.js';
 import { monthOf, overlap, type Window } from '../../../core/windows.js';
-import type { Lake } from '../../../lake/lake.js';
 import type { Job, Subject } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
 import { mainTable, type ForecastRequest, type Slicing, type SyncJob } from '../../../engine/slicing/slicing.js';
@@ -15,7 +14,7 @@ export interface SettlementSlice extends Slice {
   readonly month: string;
 }
 
-export interface SettlementSlicingOptions {
+interface SettlementSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline whose rows contain the settlement ids. */
@@ -36,15 +35,11 @@ const prefix = 'settlement/';
  * Slices that are the settlements of loaded transactions. A sync reads new ones, and those with transactions that changed later,
  * as their totals may have changed.
  */
-export function settlementSlicing({
-  pipeline,
-  table,
-  transactions,
-  expected,
-}: SettlementSlicingOptions): Slicing<SettlementSlice> & {
+export function settlementSlicing(options: SettlementSlicingOptions): Slicing<SettlementSlice> & {
   prepare(job: Job): Promise<Job>;
   prepareSync(job: SyncJob): Promise<Job>;
 } {
+  const { pipeline, table, transactions, expected } = options;
   const main = mainTable(transactions);
   const named = (job: Job, range: Window) => namedSettlements(job, transactions.name, main, range);
   const queue = ({ lake, account, refresh, subjects = [], onlyLoadKeys }: Job): SliceQueue<SettlementSlice> => {
@@ -69,10 +64,10 @@ export function settlementSlicing({
       const { job } = request;
       // Their ids are known only after transactions are loaded.
       const { count, isListed } = expected(request);
-      const months = { first: monthOf(job.range.start), last: monthOf(job.range.end - 1) };
+      const [first, last] = [monthOf(job.range.start), monthOf(job.range.end - 1)];
       const loaded = job.lake
         .files(pipeline, table, job.account)
-        .filter(({ partitionValues: { month } }) => month != null && month >= months.first && month <= months.last)
+        .filter(({ partitionValues: { month } }) => month != null && month >= first && month <= last)
         .reduce((sum, add) => sum + loadKeysOf(add).length, 0);
       const lacking = Math.max(0, count - (job.refresh ? 0 : loaded));
       const subjects = Array.from({ length: lacking }, (_, number) => ({ id: String(number + 1), at: undefined }));
@@ -100,7 +95,7 @@ function settlementSlice({ id, at }: Subject): SettlementSlice {
 
 /** The settlements of an account's transactions in a range, the oldest first. */
 async function namedSettlements(
-  { lake, account }: { readonly lake: Lake; readonly account: string },
+  { lake, account }: Job,
   pipeline: string,
   main: Table,
   range: Window,

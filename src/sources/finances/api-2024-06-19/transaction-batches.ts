@@ -10,7 +10,7 @@ import { type TextName, textColumns, type TransactionRows } from './transaction-
 export type FinishedTransactions = Finished<TransactionRows>;
 
 /** Finished transactions, with the rows that are left out as duplicates. */
-export interface ReceivedTransactions extends FinishedTransactions {
+interface ReceivedTransactions extends FinishedTransactions {
   readonly repeated: ReadonlySet<number>;
 }
 

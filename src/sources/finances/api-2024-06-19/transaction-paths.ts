@@ -1,7 +1,7 @@
 import { KeyNode } from '../../../core/json/key-node.js';
 
 /** The kind of the value at a path. */
-export type PathKind =
+type PathKind =
   | 'transaction'
   | 'items'
   | 'breakdowns'
@@ -42,40 +42,33 @@ export const fields = [
 
 export type Field = (typeof fields)[number];
 
+/** Members whose kind has their name. */
+function same(...names: readonly PathKind[]): Readonly<Record<string, PathKind>> {
+  return Object.fromEntries(names.map((name) => [name, name]));
+}
+
 /** The known members of each kind. A list may arrive as an object that contains it: `{"breakdowns":[…]}`. */
 const members: Readonly<Partial<Record<PathKind, Readonly<Record<string, PathKind>>>>> = {
   transaction: {
-    transactionId: 'transactionId',
-    transactionType: 'transactionType',
-    transactionStatus: 'transactionStatus',
-    description: 'description',
-    postedDate: 'postedDate',
+    ...same('transactionId', 'transactionType', 'transactionStatus', 'description', 'postedDate'),
+    ...same('items', 'breakdowns', 'contexts'),
     totalAmount: 'total',
-    items: 'items',
-    breakdowns: 'breakdowns',
-    contexts: 'contexts',
     relatedIdentifiers: 'identifiers',
     marketplaceDetails: 'marketplace',
     sellingPartnerMetadata: 'seller',
   },
-  items: { items: 'items', totalAmount: 'total', breakdowns: 'breakdowns', contexts: 'contexts' },
-  breakdowns: { breakdowns: 'breakdowns', breakdownAmount: 'total', breakdownType: 'breakdownType' },
+  items: { ...same('items', 'breakdowns', 'contexts'), totalAmount: 'total' },
+  breakdowns: { ...same('breakdowns', 'breakdownType'), breakdownAmount: 'total' },
   contexts: {
-    contexts: 'contexts',
-    contextType: 'contextType',
-    sku: 'sku',
-    asin: 'asin',
-    quantityShipped: 'quantityShipped',
-    fulfillmentNetwork: 'fulfillmentNetwork',
-    deferralReason: 'deferralReason',
-    maturityDate: 'maturityDate',
+    ...same('contexts', 'contextType', 'sku', 'asin', 'quantityShipped', 'fulfillmentNetwork'),
+    ...same('deferralReason', 'maturityDate'),
   },
   identifiers: {
     relatedIdentifiers: 'identifiers',
     relatedIdentifierName: 'identifierName',
     relatedIdentifierValue: 'identifierValue',
   },
-  marketplace: { marketplaceId: 'marketplaceId', marketplaceName: 'marketplaceName' },
+  marketplace: same('marketplaceId', 'marketplaceName'),
   seller: { accountType: 'sellerAccountType', marketplaceId: 'sellerMarketplaceId' },
 };
 
@@ -84,7 +77,7 @@ const lists: ReadonlySet<PathKind> = new Set(['items', 'breakdowns', 'contexts',
 
 const containers: ReadonlySet<PathKind> = new Set([...lists, 'transaction', 'marketplace', 'seller', 'total']);
 
-const money: Readonly<Record<string, PathKind>> = { currencyCode: 'currencyCode', currencyAmount: 'currencyAmount' };
+const money = same('currencyCode', 'currencyAmount');
 
 function kindOf(parent: PathKind, name: string): PathKind {
   const known = members[parent];

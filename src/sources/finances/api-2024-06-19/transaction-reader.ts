@@ -1,6 +1,5 @@
 import { addText, instantValue, integerValue } from '../../../core/json/node-values.js';
 import { kind, type Tape } from '../../../core/json/tape.js';
-import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { countWarning, none, type EventWarnings } from '../model/slice-rows.js';
 import { AmountTree } from './amount-tree.js';
 import { BreakdownChain } from './breakdown-kinds.js';
@@ -62,7 +61,6 @@ export class TransactionReader {
   /** By type of transaction. */
   readonly #chains = new Map<string, BreakdownChain>();
   readonly #tree = new AmountTree();
-  readonly #amount: Int64Halves = { low: 0, high: 0 };
   /** Nodes of the fields' values. */
   readonly #fields = new Int32Array(fields.length);
   readonly #texts = new Int32Array(textColumns.length);
@@ -297,19 +295,8 @@ export class TransactionReader {
     this.#amounts.push({ path, chain, isNet: false });
     if (tape.isString(code)) entries.currency[row] = addText(tape, code, currencies);
     else this.#addOddField(path, 'currencyCode');
-    if (tape.kind(amount) !== kind.number) {
-      this.#addOddField(path, 'currencyAmount');
-      return row;
-    }
-    const start = tape.start(amount);
-    const end = tape.end(amount);
-    if (readDecimal(tape.bytes, start, end, this.#amount)) {
-      entries.exact[row] = 1;
-      entries.low[row] = this.#amount.low;
-      entries.high[row] = this.#amount.high;
-    } else {
-      entries.text[row] = amountTexts.add(tape.bytes, start, end);
-    }
+    if (tape.kind(amount) === kind.number) entries.setAmount(row, tape, amount, amountTexts);
+    else this.#addOddField(path, 'currencyAmount');
     return row;
   }
 

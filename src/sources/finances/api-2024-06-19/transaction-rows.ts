@@ -58,7 +58,7 @@ export class ProductRows {
 }
 
 /** The properties shared by amounts of one path number: they determine `path`, `breakdown`, `kind`, `name` and `role`. */
-export interface TransactionAmountPath extends AmountPath {
+interface TransactionAmountPath extends AmountPath {
   readonly breakdown: string | undefined;
   readonly name: string | undefined;
 }
@@ -87,10 +87,8 @@ export class TransactionRows {
   /** @param keepsRaw whether the transactions' pages stay in memory */
   constructor(keepsRaw = true) {
     this.slice = new SliceRows(keepsRaw);
-    this.texts = Object.fromEntries(textColumns.map((name) => [name, new TextColumn()])) as Record<
-      TextName,
-      TextColumn
-    >;
+    const texts = Object.fromEntries(textColumns.map((name) => [name, new TextColumn()]));
+    this.texts = texts as Record<TextName, TextColumn>;
   }
 
   /**

@@ -9,26 +9,23 @@ import {
   postedAt,
   repeated,
   sought,
+  text,
   withoutBounds,
 } from '../model/tables.js';
 
 const transactionId = sought(
   nullable('transaction_id', 'text', 'delta-length', 'As upstream gives it; null where it is none.'),
 );
-const transactionType = filtered(
-  nullable('transaction_type', 'text', 'dictionary', '`Shipment`, `Refund`, `ServiceFee`, `Transfer` …'),
-);
-const status = filtered(
-  nullable('status', 'text', 'dictionary', '`DEFERRED`, `DEFERRED_RELEASED` or `RELEASED`, in upper case.'),
-);
+const transactionType = filtered(text('transaction_type', '`Shipment`, `Refund`, `ServiceFee`, `Transfer` …'));
+const status = filtered(text('status', '`DEFERRED`, `DEFERRED_RELEASED` or `RELEASED`, in upper case.'));
 const deferredTransactionId = nullable(
   'deferred_transaction_id',
   'text',
   'delta-length',
   'The deferred transaction that this one releases.',
 );
-const marketplace = nullable('marketplace', 'text', 'dictionary', 'Name of the marketplace: `Amazon.com`.');
-const groupId = filtered(nullable('group_id', 'text', 'dictionary', 'The settlement, as `groups` has it.'));
+const marketplace = text('marketplace', 'Name of the marketplace: `Amazon.com`.');
+const groupId = filtered(text('group_id', 'The settlement, as `groups` has it.'));
 const raw = column('raw', 'text', 'plain', 'The JSON exactly as received, byte for byte.');
 const position = column('position', 'bigint', 'delta', 'Order of receipt within the slice, from 0.');
 
@@ -41,30 +38,30 @@ function transactionColumns(effective: Column): Column[] {
     transactionId,
     transactionType,
     status,
-    nullable('description', 'text', 'dictionary', 'What the transaction is for: `Order Payment`.'),
+    text('description', 'What the transaction is for: `Order Payment`.'),
     postedAt,
     effective,
     nullable('total_amount', 'decimal', 'dictionary', 'Total of the transaction: exact, to a millionth.'),
-    nullable('total_text', 'text', 'dictionary', 'Only where `total_amount` cannot hold it: the number as received.'),
-    nullable('currency', 'text', 'dictionary', 'ISO 4217 code of the total, as received.'),
-    nullable('account_type', 'text', 'dictionary', 'Type of the account: `Standard Orders`.'),
-    nullable('marketplace_id', 'text', 'dictionary', 'Identifier of the marketplace.'),
+    text('total_text', 'Only where `total_amount` cannot hold it: the number as received.'),
+    text('currency', 'ISO 4217 code of the total, as received.'),
+    text('account_type', 'Type of the account: `Standard Orders`.'),
+    text('marketplace_id', 'Identifier of the marketplace.'),
     marketplace,
     amazonOrderId,
     nullable('shipment_id', 'text', 'delta-length', 'The shipment.'),
     groupId,
-    filtered(nullable('settlement_id', 'text', 'dictionary', 'The settlement, as `settlement_summaries` has it.')),
+    filtered(text('settlement_id', 'The settlement, as `settlement_summaries` has it.')),
     nullable('refund_id', 'text', 'delta-length', 'The refund.'),
     nullable('invoice_id', 'text', 'delta-length', 'The invoice.'),
-    nullable('disbursement_id', 'text', 'dictionary', 'The disbursement to the bank.'),
-    nullable('transfer_id', 'text', 'dictionary', 'The transfer to the bank.'),
+    text('disbursement_id', 'The disbursement to the bank.'),
+    text('transfer_id', 'The transfer to the bank.'),
     deferredTransactionId,
     nullable('release_transaction_id', 'text', 'delta-length', 'The transaction that releases this one.'),
-    nullable('deferral_reason', 'text', 'dictionary', 'Why it is deferred: `DD7` until a week after delivery, `B2B` …'),
+    text('deferral_reason', 'Why it is deferred: `DD7` until a week after delivery, `B2B` …'),
     nullable('maturity_at', 'instant', 'dictionary', 'When a deferred transaction is to be released.'),
     nullable('window_start', 'instant', 'dictionary', 'Start of the slice; null in `order_transactions`.'),
     nullable('window_end', 'instant', 'dictionary', 'End of the slice, exclusive; null in `order_transactions`.'),
-    nullable('requested_order_id', 'text', 'dictionary', 'The requested order; set in `order_transactions`.'),
+    text('requested_order_id', 'The requested order; set in `order_transactions`.'),
     position,
     raw,
   ];
@@ -84,24 +81,19 @@ function entryColumns(effective: Column): Column[] {
     groupId,
     column('entry', 'integer', 'dictionary', 'Order within the transaction, from 0.'),
     column('path', 'text', 'dictionary', 'Path of the amount: `items[].breakdowns[].breakdowns[].breakdownAmount`.'),
-    nullable(
-      'breakdown',
-      'text',
-      'dictionary',
-      'Breakdown types from the top, `AmazonFees/Commission`; null for totals.',
-    ),
+    text('breakdown', 'Breakdown types from the top, `AmazonFees/Commission`; null for totals.'),
     nullable('item', 'integer', 'dictionary', 'Which element of the outermost array on the path, from 0.'),
-    filtered(nullable('sku', 'text', 'dictionary', "The seller's SKU of the item, else of the transaction.")),
-    nullable('asin', 'text', 'dictionary', 'Catalogue number of the item, else of the transaction.'),
+    filtered(text('sku', "The seller's SKU of the item, else of the transaction.")),
+    text('asin', 'Catalogue number of the item, else of the transaction.'),
     nullable('quantity', 'bigint', 'dictionary', 'Units of the item, else of the transaction.'),
-    nullable('fulfillment_network', 'text', 'dictionary', 'Who ships the item: `AFN`, `MFN`.'),
+    text('fulfillment_network', 'Who ships the item: `AFN`, `MFN`.'),
     column(
       'kind',
       'text',
       'dictionary',
       'Category of the amount: `charge`, `fee`, `tax` …; `unknown` if no rule has it.',
     ),
-    nullable('name', 'text', 'dictionary', 'The last breakdown type; null for totals.'),
+    text('name', 'The last breakdown type; null for totals.'),
     column(
       'role',
       'text',
@@ -109,8 +101,8 @@ function entryColumns(effective: Column): Column[] {
       '`net` adds up to the total of the transaction, `memo` repeats what others count.',
     ),
     nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
-    nullable('amount_text', 'text', 'dictionary', 'Only where `amount` cannot hold it: the number as received.'),
-    nullable('currency', 'text', 'dictionary', 'ISO 4217 code as received.'),
+    text('amount_text', 'Only where `amount` cannot hold it: the number as received.'),
+    text('currency', 'ISO 4217 code as received.'),
   ].map(withoutBounds);
 }
 
@@ -135,8 +127,8 @@ export const orderTransactionEntries: Table = {
   columns: entryColumns(maybeEffectiveAt),
 };
 
-const accountType = nullable('account_type', 'text', 'dictionary', 'Type of the account: `Standard Orders`.');
-const marketplaceId = nullable('marketplace_id', 'text', 'dictionary', 'Identifier of the marketplace.');
+const accountType = text('account_type', 'Type of the account: `Standard Orders`.');
+const marketplaceId = text('marketplace_id', 'Identifier of the marketplace.');
 const windowStart = nullable('window_start', 'instant', 'dictionary', 'Start of the slice.');
 const windowEnd = nullable('window_end', 'instant', 'dictionary', 'End of the slice, exclusive.');
 
@@ -150,7 +142,7 @@ export const settlementSummaries: Table = {
     filtered(nullable('period_start', 'instant', 'plain', 'When the settlement begins.')),
     nullable('period_end', 'instant', 'plain', 'When the settlement ends.'),
     nullable('net_proceeds', 'decimal', 'plain', 'What the settlement adds up to.'),
-    nullable('currency', 'text', 'dictionary', 'Currency of `net_proceeds`.'),
+    text('currency', 'Currency of `net_proceeds`.'),
     windowStart,
     windowEnd,
     position,
@@ -166,17 +158,17 @@ export const payouts: Table = {
     filtered(
       nullable('payout_id', 'text', 'delta-length', 'Identifier of the payout; null where it came without one.'),
     ),
-    nullable('status', 'text', 'dictionary', '`STARTED`, `IN_TRANSIT`, `PAID`, `FAILED`, `CANCELLED` or `NO_PAYOUT`.'),
-    nullable('payout_type', 'text', 'dictionary', '`SCHEDULED` or `ON_DEMAND`.'),
+    text('status', '`STARTED`, `IN_TRANSIT`, `PAID`, `FAILED`, `CANCELLED` or `NO_PAYOUT`.'),
+    text('payout_type', '`SCHEDULED` or `ON_DEMAND`.'),
     nullable('amount', 'decimal', 'plain', 'What is paid out; null where nothing is.'),
-    nullable('currency', 'text', 'dictionary', 'Currency of `amount`.'),
+    text('currency', 'Currency of `amount`.'),
     accountType,
     marketplaceId,
     filtered(nullable('settlement_id', 'text', 'delta-length', 'The settlement that is paid out.')),
-    nullable('account_tail', 'text', 'dictionary', 'Last digits of the bank account.'),
-    nullable('payment_method', 'text', 'dictionary', '`BANK_ACCOUNT` or `DEBIT_CARD`.'),
-    nullable('payment_rail', 'text', 'dictionary', 'The clearing system that transmits the payout.'),
-    nullable('trace_id', 'text', 'dictionary', 'Number by which the bank traces the transfer.'),
+    text('account_tail', 'Last digits of the bank account.'),
+    text('payment_method', '`BANK_ACCOUNT` or `DEBIT_CARD`.'),
+    text('payment_rail', 'The clearing system that transmits the payout.'),
+    text('trace_id', 'Number by which the bank traces the transfer.'),
     filtered(nullable('created_at', 'instant', 'plain', 'When the payout was created.')),
     nullable('period_start', 'instant', 'plain', 'Start of the time that the payout covers.'),
     nullable('period_end', 'instant', 'plain', 'End of the time that the payout covers.'),

@@ -4,25 +4,24 @@ import type { RowSource } from '../model/slice-rows.js';
 import type { TransactionsPage } from './transaction-collector.js';
 import type { Window } from '../../../core/windows.js';
 import { isoDate, isoInstant } from '../../../core/numeric/instant.js';
-import { readEndpoint } from '../../../engine/http/address.js';
 import type { PagedApi, Query } from '../../../engine/paging/paged-api.js';
 import type { PagedClient } from '../../../engine/paging/paged-client.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import type { Reading, SliceVerdict } from '../../../engine/run/pipeline.js';
-import type { FinancesApiOptions } from '../selling-partner/api-options.js';
+import { commonApi, type FinancesApiOptions } from '../selling-partner/api-options.js';
 import { financesRefusal, verdictOn, type RefusedQuery } from '../selling-partner/refusals.js';
 import { subjectFailure, unaskable } from '../selling-partner/subject-ids.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 
 /** A query: all parameters of the first request, dates in milliseconds since 1970. */
-export interface TransactionsQuery extends Query {
+interface TransactionsQuery extends Query {
   readonly operation: OperationName;
   readonly parameters: Readonly<Record<string, string | number | undefined>>;
 }
 
 /** Finances 2024-06-19 as pipelines read it. */
-export type TransactionsClient = Pick<PagedClient<TransactionsQuery, ResultsPage>, 'pages' | 'pace' | 'begun'>;
+type TransactionsClient = Pick<PagedClient<TransactionsQuery, ResultsPage>, 'pages' | 'pace' | 'begun'>;
 
 /** An upstream that has this API. */
 export interface WithTransactions {
@@ -35,27 +34,13 @@ export interface WithTransactions {
  *
  * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
  */
-export function transactionsApi({
-  endpoint,
-  quota,
-  cursorLifeMs,
-}: FinancesApiOptions): PagedApi<TransactionsQuery, ResultsPage> {
-  const { origin, prefix, authorization, login } = readEndpoint(endpoint);
+export function transactionsApi(options: FinancesApiOptions): PagedApi<TransactionsQuery, ResultsPage> {
+  const { prefix, common } = commonApi(options, limits);
   return {
-    id: `${String(endpoint)} 2024-06-19`,
-    address: {
-      origin,
-      headers: { accept: 'application/json', ...(authorization !== undefined && { authorization }) },
-      secrets: login,
-      setting: 'the endpoint',
-    },
+    ...common,
+    id: `${String(options.endpoint)} 2024-06-19`,
     operations: Object.keys(operations),
-    quota: quota && { rate: quota.rate, burst: quota.burst ?? limits.burst },
-    rateHeader: 'x-amzn-ratelimit-limit',
-    requestIdHeader: 'x-amzn-requestid',
-    cursorLifeMs,
     pageSizes: [limits.pageSize],
-    longestWindowMs: limits.maxSpanMs,
     isTooLargeWhereFaultLasts: true,
     request: (query, cursor) => ({ path: prefix + requestPath(query, cursor) }),
     windowOf,

@@ -1,5 +1,6 @@
 import { parseInstant } from '../../../core/numeric/instant.js';
 import type { RequestOnePage, CursorRecovery, FoundCursor } from '../../../engine/paging/paged-api.js';
+import { count } from '../../../core/counts.js';
 import { eachResult, resultText, type FinancesPage } from './finances-page.js';
 import { operations, type Operation, type OperationName } from './operations.js';
 import type { FinancesQuery, RequestParameters } from './request-path.js';
@@ -121,7 +122,7 @@ interface Before {
 /** Reads a query until as many results as `wanted` were received; the next cursor if they are the same. */
 async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promise<FoundCursor | undefined> {
   const missing = new Map<string, number>();
-  for (const result of wanted.results) missing.set(result, (missing.get(result) ?? 0) + 1);
+  for (const result of wanted.results) count(missing, result);
   let left = wanted.results.length;
   let page = await ask(query);
   for (let empty = 0; ;) {

@@ -1,7 +1,7 @@
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { GroupSlice } from './group-slices.js';
 import { scanPage, type ScannedPage, type FinancesPage } from './finances-page.js';
-import type { RowSource } from '../model/slice-rows.js';
+import { emptySource, type RowSource } from '../model/slice-rows.js';
 import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { patienceMs, type LargeGroup } from './large-groups.js';
@@ -12,8 +12,8 @@ import { isoDate } from '../../../core/numeric/instant.js';
 
 /** Events of a settlement, whose start and end are the window. */
 export function groupSource({ group: { id, start, end }, opened }: GroupSlice): RowSource {
-  const span = { windowStart: start ?? undefined, windowEnd: end ?? undefined, fallback: opened, clamp: false };
-  return { ...span, groupId: id, requestedOrderId: undefined };
+  const [windowStart, windowEnd] = [start ?? undefined, end ?? undefined];
+  return { ...emptySource, windowStart, windowEnd, fallback: opened, groupId: id };
 }
 
 /** Pages, preceded by the stored one whose body `stored` reads, if any. */

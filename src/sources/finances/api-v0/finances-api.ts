@@ -1,11 +1,10 @@
 import type { PagedApi } from '../../../engine/paging/paged-api.js';
 import type { PagedClient } from '../../../engine/paging/paged-client.js';
 import { DateRecovery } from './cursor-recovery.js';
-import { readEndpoint } from '../../../engine/http/address.js';
 import { eachResult, readFinancesPage, resultText, type FinancesPage } from './finances-page.js';
 import type { LargeGroups } from './large-groups.js';
 import { limits, operations, type Operation } from './operations.js';
-import type { FinancesApiOptions } from '../selling-partner/api-options.js';
+import { commonApi, type FinancesApiOptions } from '../selling-partner/api-options.js';
 import { financesRefusal, type RefusedQuery } from '../selling-partner/refusals.js';
 import { pageParameters, requestPath, queriedWindow, type FinancesQuery } from './request-path.js';
 
@@ -17,27 +16,13 @@ const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
  *
  * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
  */
-export function financesApi({
-  endpoint,
-  quota,
-  cursorLifeMs,
-}: FinancesApiOptions): PagedApi<FinancesQuery, FinancesPage> {
-  const { origin, prefix, authorization, login } = readEndpoint(endpoint);
-  const headers = {
-    accept: 'application/json',
-    'content-type': 'application/json',
-    ...(authorization !== undefined && { authorization }),
-  };
+export function financesApi(options: FinancesApiOptions): PagedApi<FinancesQuery, FinancesPage> {
+  const { prefix, common } = commonApi(options, limits, { 'content-type': 'application/json' });
   return {
-    id: String(endpoint),
-    address: { origin, headers, secrets: login, setting: 'the endpoint' },
+    ...common,
+    id: String(options.endpoint),
     operations: Object.keys(operations),
-    quota: quota && { rate: quota.rate, burst: quota.burst ?? limits.burst },
-    rateHeader: 'x-amzn-ratelimit-limit',
-    requestIdHeader: 'x-amzn-requestid',
-    cursorLifeMs,
     pageSizes,
-    longestWindowMs: limits.maxSpanMs,
     request: (query, cursor, pageSize) => ({
       path: prefix + requestPath(query.operation, pageParameters(query, cursor, pageSize)),
     }),
@@ -59,12 +44,7 @@ function refusedQuery({ operation, parameters }: FinancesQuery): RefusedQuery {
   const bounds = dates.flatMap((name) => parameters[name] ?? []).filter((bound) => typeof bound === 'number');
   return {
     operation,
-    parameters: [
-      'MaxResultsPerPage',
-      'NextToken',
-      ...(pathParameter === undefined ? [] : [pathParameter.name]),
-      ...dates,
-    ],
+    parameters: ['MaxResultsPerPage', 'NextToken', ...(pathParameter ? [pathParameter.name] : []), ...dates],
     hasSubject: pathParameter !== undefined,
     bounds,
     marginMs: limits.marginMs,
@@ -72,7 +52,7 @@ function refusedQuery({ operation, parameters }: FinancesQuery): RefusedQuery {
 }
 
 /** Finances v0 as pipelines read it. */
-export interface FinancesV0 extends Pick<PagedClient<FinancesQuery, FinancesPage>, 'pages' | 'pace' | 'begun'> {
+interface FinancesV0 extends Pick<PagedClient<FinancesQuery, FinancesPage>, 'pages' | 'pace' | 'begun'> {
   /** Settlements that are too large to read; left out: they aren't recorded. */
   readonly largeGroups?: LargeGroups | undefined;
 }

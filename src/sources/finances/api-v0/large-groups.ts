@@ -24,7 +24,7 @@ export interface LargeGroups {
 /** How long a settlement isn't read again, unless its end changes. */
 export const patienceMs = 7 * dayMs;
 
-export interface LargeGroupsOptions {
+interface LargeGroupsOptions {
   readonly path: string;
   readonly clock: Clock;
   /** Whether all are read again. */

@@ -8,7 +8,7 @@ import type { Component } from './components.js';
 import { none, type AttributeRows, type SliceRows } from './slice-rows.js';
 
 /** The level of an object: the event, an item of it, or deeper. */
-const level = { event: 0, item: 1, inner: 2 } as const;
+export const level = { event: 0, item: 1, inner: 2 } as const;
 
 /** Maximal nesting of objects and arrays: the model has five levels. */
 const deepest = 32;

@@ -1,17 +1,13 @@
 import { isUtf8 } from 'node:buffer';
-import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { bufferOf, type ByteRange } from '../../../core/columns/byte-ranges.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import { addText, instantValue, integerValue } from '../../../core/json/node-values.js';
 import { scan, scanValue } from '../../../core/json/scan.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { JsonBytes } from '../../../core/json/text.js';
-import { listNumber, amountPath, DirectFlattener } from './flatten-direct.js';
+import { amountPath, DirectFlattener, level, listNumber } from './flatten-direct.js';
 import { type EventWarnings, countWarning, none, type AttributeRows, type SliceRows } from './slice-rows.js';
 import { type PathNode, ListPaths, meaning, type Slots } from './amount-paths.js';
-
-/** The level of an object: the event, an item of it, or deeper. */
-const level = { event: 0, item: 1, inner: 2 } as const;
 
 /** A type field after the first one of its object. */
 interface TypeField {
@@ -31,7 +27,6 @@ export class Flattener {
   readonly #rows: SliceRows;
   readonly #warnings: EventWarnings;
   readonly #lists = new Map<string, ListPaths>();
-  readonly #amount: Int64Halves = { low: 0, high: 0 };
   readonly #direct: DirectFlattener;
   /** For an event that isn't read directly. */
   readonly #tape = new Tape();
@@ -220,20 +215,8 @@ export class Flattener {
     if (path.role === 'unknown') this.#hasWarnings = true;
     if (tape.isString(currency)) entries.currency[row] = addText(tape, currency, this.#rows.currencies);
     else this.#addOddField(path, 'CurrencyCode');
-    if (tape.kind(amount) !== kind.number) {
-      this.#addOddField(path, 'CurrencyAmount');
-      return;
-    }
-    const start = tape.start(amount);
-    const end = tape.end(amount);
-    if (readDecimal(tape.bytes, start, end, this.#amount)) {
-      entries.exact[row] = 1;
-      entries.low[row] = this.#amount.low;
-      entries.high[row] = this.#amount.high;
-    } else {
-      entries.text[row] = this.#rows.amountTexts.add(tape.bytes, start, end);
-      this.#hasWarnings = true;
-    }
+    if (tape.kind(amount) !== kind.number) this.#addOddField(path, 'CurrencyAmount');
+    else if (!entries.setAmount(row, tape, amount, this.#rows.amountTexts)) this.#hasWarnings = true;
   }
 
   /**

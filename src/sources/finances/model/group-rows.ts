@@ -1,5 +1,6 @@
 import { bytesArray, decimalArray, dictionaryArray, instantArray } from '../../../core/columns/arrays.js';
 import type { ByteRange } from '../../../core/columns/byte-ranges.js';
+import { compare } from '../../../core/compare.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { digitsOf } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
@@ -7,7 +8,8 @@ import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js'
 import { readInstant } from '../../../core/numeric/instant.js';
 import { type Tape, kind } from '../../../core/json/tape.js';
 import { micros } from './event-ids.js';
-import { type EventWarnings, count, none } from './slice-rows.js';
+import { count } from '../../../core/counts.js';
+import { type EventWarnings, none } from './slice-rows.js';
 import { groups } from './tables.js';
 
 interface Money {
@@ -155,9 +157,5 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
 /** Groups without an id come last, as in merged files. */
 function byId({ id: a }: GroupRow, { id: b }: GroupRow): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
-  return a < b ? -1 : Number(a > b);
-}
-
-function compare(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return compare(a, b);
 }

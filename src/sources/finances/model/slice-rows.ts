@@ -1,8 +1,11 @@
 import { monthOf, type Window } from '../../../core/windows.js';
+import { compare } from '../../../core/compare.js';
+import { count } from '../../../core/counts.js';
 import { ByteRanges, type RangesWithin } from '../../../core/columns/byte-ranges.js';
 import { Int32List, int64sOf, type SharedArrays } from '../../../core/columns/memory.js';
 import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictionary.js';
-import type { Int64Halves } from '../../../core/numeric/decimal.js';
+import type { Tape } from '../../../core/json/tape.js';
+import { readDecimal, type Int64Halves } from '../../../core/numeric/decimal.js';
 
 /** Null in columns of dictionary numbers. */
 export const none = -1;
@@ -17,8 +20,13 @@ export class AttributeRows {
   readonly asin = new Int32List();
   readonly orderItemId = new Int32List();
 
+  /** All columns of numbers. */
+  get numbers(): readonly Int32List[] {
+    return [this.sku, this.fnsku, this.asin, this.orderItemId];
+  }
+
   truncate(length: number): void {
-    for (const column of [this.sku, this.fnsku, this.asin, this.orderItemId]) column.truncate(length);
+    for (const column of this.numbers) column.truncate(length);
   }
 }
 
@@ -31,9 +39,12 @@ export class ItemRows extends AttributeRows {
     return this.index.length;
   }
 
+  override get numbers(): readonly Int32List[] {
+    return [...super.numbers, this.index];
+  }
+
   override truncate(length: number): void {
     super.truncate(length);
-    this.index.truncate(length);
     this.quantity.length = length;
   }
 }
@@ -53,6 +64,7 @@ export class EntryRows {
   text: Int32Array = new Int32Array(firstRoom);
   /** The object that contains the amount, while its event is read. */
   holder: Int32Array = new Int32Array(firstRoom);
+  readonly #amount: Int64Halves = { low: 0, high: 0 };
 
   /** Inserts an empty row at `index`. */
   insert(index: number): void {
@@ -81,6 +93,19 @@ export class EntryRows {
     this.exact[row] = 1;
     this.text[row] = none;
     this.holder[row] = holder;
+  }
+
+  /** Sets the amount of an inserted row; as text where it isn't exact. Returns whether it is exact. */
+  setAmount(row: number, tape: Tape, node: number, texts: Dictionary): boolean {
+    const [start, end] = [tape.start(node), tape.end(node)];
+    if (!readDecimal(tape.bytes, start, end, this.#amount)) {
+      this.text[row] = texts.add(tape.bytes, start, end);
+      return false;
+    }
+    this.exact[row] = 1;
+    this.low[row] = this.#amount.low;
+    this.high[row] = this.#amount.high;
+    return true;
   }
 
   /** Removes the rows after the first `length`. */
@@ -129,12 +154,14 @@ export class EventRows extends AttributeRows {
     return this.firstEntry.length;
   }
 
+  override get numbers(): readonly Int32List[] {
+    const { list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry } = this;
+    const others = [list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry];
+    return [...super.numbers, ...others];
+  }
+
   override truncate(length: number): void {
     super.truncate(length);
-    const { list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry } = this;
-    for (const column of [list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry]) {
-      column.truncate(length);
-    }
     this.raw.truncate(length);
     this.postedAt.length = length;
   }
@@ -163,29 +190,31 @@ export interface RowSource {
   readonly requestedOrderId: string | undefined;
 }
 
+/** A source without a window, group and order. */
+export const emptySource: RowSource = {
+  ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
+  ...{ groupId: undefined, requestedOrderId: undefined },
+};
+
 /** Rows of an order, which has no window. */
 export function orderSource(order: string): RowSource {
-  return {
-    ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
-    ...{ groupId: undefined, requestedOrderId: order },
-  };
+  return { ...emptySource, requestedOrderId: order };
 }
 
 /** Rows of a window of dates. */
 export function windowSource({ start, end }: Window): RowSource {
-  const span = { windowStart: start, windowEnd: end, fallback: start, clamp: true };
-  return { ...span, groupId: undefined, requestedOrderId: undefined };
+  return { ...emptySource, windowStart: start, windowEnd: end, fallback: start, clamp: true };
 }
 
 /** The month of the earliest date; `unknown` without a date. `dates`: microseconds since 1970. */
 export function firstMonth(dates: readonly bigint[]): string {
-  const [first] = dates.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  const [first] = dates.toSorted(compare);
   return first === undefined ? 'unknown' : monthOf(Number(first / 1000n));
 }
 
 /** Rows as plain arrays, which can be passed between threads. */
 export interface RowsMemory {
-  readonly lists: readonly Int32Array[];
+  readonly numbers: readonly Int32Array[];
   readonly entries: readonly Int32Array[];
   readonly raw: RangesWithin;
   readonly dictionaries: readonly DictionaryTexts[];
@@ -196,7 +225,7 @@ export interface RowsMemory {
 }
 
 /** Row counts at one time, to truncate to. */
-export interface RowsMark {
+interface RowsMark {
   readonly events: number;
   readonly entries: number;
   readonly items: number;
@@ -271,7 +300,7 @@ export class SliceRows {
   copy(bytes: Uint8Array, memory: SharedArrays): RowsMemory {
     const { entries, items, events, amountPaths, sources } = this;
     return {
-      lists: this.#lists().map((list) => memory.int32s(list.values)),
+      numbers: this.#numbers.map((column) => memory.int32s(column.values)),
       entries: copiedColumns.map((name) => memory.int32s(entries[name].subarray(0, entries.length))),
       raw: events.raw.within(bytes),
       dictionaries: this.#dictionaries.map((dictionary) => dictionary.textsIn(memory)),
@@ -286,7 +315,7 @@ export class SliceRows {
   take(memory: RowsMemory, bytes: Uint8Array): void {
     this.clear();
     const { entries, items, events } = this;
-    for (const [at, list] of this.#lists().entries()) list.replaceAll(memory.lists[at] ?? new Int32Array());
+    for (const [at, column] of this.#numbers.entries()) column.replaceAll(memory.numbers[at] ?? new Int32Array());
     for (const [at, name] of copiedColumns.entries()) entries[name] = memory.entries[at] ?? new Int32Array();
     entries.length = entries.path.length;
     for (const [at, dictionary] of this.#dictionaries.entries()) {
@@ -301,16 +330,8 @@ export class SliceRows {
     events.raw.replaceAll(memory.raw, bytes);
   }
 
-  #lists(): readonly Int32List[] {
-    const { events, items } = this;
-    const attributes = ({ sku, fnsku, asin, orderItemId }: AttributeRows) => [sku, fnsku, asin, orderItemId];
-    const { list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry } = events;
-    return [
-      ...attributes(events),
-      ...[list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry],
-      ...attributes(items),
-      items.index,
-    ];
+  get #numbers(): readonly Int32List[] {
+    return [...this.events.numbers, ...this.items.numbers];
   }
 
   /** Removes the rows after a mark. */
@@ -354,7 +375,7 @@ export class SliceRows {
  */
 export type EventWarnings = Readonly<Record<WarningKind, Map<string, number>>>;
 
-export type WarningKind =
+type WarningKind =
   'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders' | 'unreconciled' | 'repeated';
 
 export function newWarnings(): EventWarnings {
@@ -367,10 +388,6 @@ export function newWarnings(): EventWarnings {
     unreconciled: new Map(),
     repeated: new Map(),
   };
-}
-
-export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
-  counts.set(key, (counts.get(key) ?? 0) + by);
 }
 
 /** Maximum of separately counted subjects of one kind of warning: a page can contain as many as it has bytes. */

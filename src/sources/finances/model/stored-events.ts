@@ -6,9 +6,9 @@ import type { TableRows } from '../../../core/columns/table-rows.js';
 import type { RowCells } from '../../../core/columns/column-data.js';
 import { decodeText, type Derivation, type RowDeriver } from '../../../engine/run/derivation.js';
 import { entryBatch, netSumTexts } from './event-batches.js';
-import type { EventIds } from './event-ids.js';
 import { Flattener } from './flatten.js';
-import { newWarnings, none, SliceRows } from './slice-rows.js';
+import type { Finished } from './row-arrays.js';
+import { emptySource, newWarnings, none, SliceRows } from './slice-rows.js';
 
 /** Derives entries from stored events. */
 export const eventDerivation: Derivation = {
@@ -29,11 +29,7 @@ export interface EntryReader {
 }
 
 /** Columns that entries copy from the stored rows, in their order. */
-export interface StoredColumns {
-  readonly ids: EventIds;
-  /** Microseconds since 1970. */
-  readonly effective: readonly (bigint | undefined)[];
-}
+type StoredColumns = Omit<Finished<unknown>, 'rows'>;
 
 /** Derives entries with the reader of an API. */
 export function entryDeriver({ slice, reader, entries, release }: EntryReader): RowDeriver {
@@ -80,16 +76,6 @@ export function entryDeriver({ slice, reader, entries, release }: EntryReader): 
 const nullText: ByteRange = { page: Buffer.from('null'), start: 0, end: 4 };
 const noText: ByteRange = { page: nullText.page, start: 0, end: 0 };
 
-/** A source for stored rows: entries use only its group id. */
-export const storedSource = {
-  windowStart: undefined,
-  windowEnd: undefined,
-  fallback: undefined,
-  clamp: false,
-  groupId: undefined,
-  requestedOrderId: undefined,
-} as const;
-
 /** The number of a cell's text in a dictionary; `none` for null. */
 export function cellNumber(dictionary: Dictionary, range: ByteRange | undefined): number {
   return range === undefined ? none : dictionary.add(range.page, range.start, range.end);
@@ -118,7 +104,7 @@ function storedEvents(): EntryReader {
       return (raw, row, at) => {
         // Entries contain only the group id of their event's source.
         const groupId = decodeText(groupAt(row));
-        if (at === 0 || groupId !== group) slice.begin({ ...storedSource, groupId });
+        if (at === 0 || groupId !== group) slice.begin({ ...emptySource, groupId });
         group = groupId;
         const list = cellNumber(lists, listAt(row) ?? noText);
         flattener.addWithin(raw, (listNames[list] ??= lists.value(list)));

@@ -25,6 +25,11 @@ export function nullable(name: string, type: ColumnType, encoding: Encoding, abo
   return { ...column(name, type, encoding, about), nullable: true };
 }
 
+/** A text that repeats, and may be null. */
+export function text(name: string, about: string): Column {
+  return nullable(name, 'text', 'dictionary', about);
+}
+
 const eventList = filtered(
   column('event_list', 'text', 'dictionary', 'The list that the event came in, as upstream names it.'),
 );
@@ -63,18 +68,8 @@ export function repeated(base: Column): Column {
   return { ...base, encoding: 'dictionary' };
 }
 
-const marketplace = nullable(
-  'marketplace',
-  'text',
-  'dictionary',
-  'The marketplace of the sale, as the event has it: `Amazon.com`, or an id.',
-);
-const groupId = nullable(
-  'group_id',
-  'text',
-  'dictionary',
-  'The settlement; set in `group_events` and `group_entries`.',
-);
+const marketplace = text('marketplace', 'The marketplace of the sale, as the event has it: `Amazon.com`, or an id.');
+const groupId = text('group_id', 'The settlement; set in `group_events` and `group_entries`.');
 
 function eventColumns(effective: Column): Column[] {
   return [
@@ -88,11 +83,11 @@ function eventColumns(effective: Column): Column[] {
     amazonOrderId,
     nullable('seller_order_id', 'text', 'delta-length', 'The order, as the seller numbers it.'),
     marketplace,
-    nullable('store', 'text', 'dictionary', 'The store of the sale.'),
+    text('store', 'The store of the sale.'),
     groupId,
     nullable('window_start', 'instant', 'dictionary', "Start of the slice; in `group_events` the group's."),
     nullable('window_end', 'instant', 'dictionary', "End of the slice, exclusive; in `group_events` the group's."),
-    nullable('requested_order_id', 'text', 'dictionary', 'The order that was asked for; set in `order_events`.'),
+    text('requested_order_id', 'The order that was asked for; set in `order_events`.'),
     column('position', 'bigint', 'delta', 'Order of receipt within the slice, from 0.'),
     column('raw', 'text', 'plain', "The event's JSON exactly as received, byte for byte."),
   ];
@@ -110,17 +105,17 @@ function entryColumns(effective: Column): Column[] {
     column('entry', 'integer', 'dictionary', 'Order within the event, from 0.'),
     column('path', 'text', 'dictionary', 'Where the amount stands: `ShipmentItemList[].ItemFeeList[].FeeAmount`.'),
     nullable('item', 'integer', 'dictionary', 'Which element of the outermost array on the path, from 0.'),
-    filtered(nullable('sku', 'text', 'dictionary', "The seller's SKU of the item, else of the event.")),
-    later(nullable('fnsku', 'text', 'dictionary', "The fulfilment network's SKU of the item, else of the event.")),
-    nullable('asin', 'text', 'dictionary', 'Catalogue number of the item, else of the event.'),
-    nullable('order_item_id', 'text', 'dictionary', 'Number of the item within its order.'),
+    filtered(text('sku', "The seller's SKU of the item, else of the event.")),
+    later(text('fnsku', "The fulfilment network's SKU of the item, else of the event.")),
+    text('asin', 'Catalogue number of the item, else of the event.'),
+    text('order_item_id', 'Number of the item within its order.'),
     nullable('quantity', 'bigint', 'dictionary', 'Units of the item.'),
     column('kind', 'text', 'dictionary', 'Category of the amount: `charge`, `fee`, `tax` …; `unknown` off the model.'),
-    nullable('name', 'text', 'dictionary', "The amount's own type: its `ChargeType`, `FeeType`, `PromotionType` …"),
+    text('name', "The amount's own type: its `ChargeType`, `FeeType`, `PromotionType` …"),
     column('role', 'text', 'dictionary', '`net` counts towards the balance once, `memo` repeats what others count.'),
     nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
-    nullable('amount_text', 'text', 'dictionary', 'Only where `amount` cannot hold it: the number as received.'),
-    nullable('currency', 'text', 'dictionary', 'ISO 4217 code as received.'),
+    text('amount_text', 'Only where `amount` cannot hold it: the number as received.'),
+    text('currency', 'ISO 4217 code as received.'),
   ].map(withoutBounds);
 }
 
@@ -162,19 +157,19 @@ export const groups: Table = {
   about: 'One row per financial event group (a settlement) that opened in a range.',
   columns: [
     filtered(nullable('group_id', 'text', 'delta-length', 'Identifier of the group; null where it came without one.')),
-    nullable('processing_status', 'text', 'dictionary', '`Open` or `Closed`.'),
-    nullable('fund_transfer_status', 'text', 'dictionary', 'What became of the transfer.'),
+    text('processing_status', '`Open` or `Closed`.'),
+    text('fund_transfer_status', 'What became of the transfer.'),
     nullable('original_total', 'decimal', 'plain', 'Total in the currency of the marketplace.'),
-    nullable('original_currency', 'text', 'dictionary', 'Currency of `original_total`.'),
+    text('original_currency', 'Currency of `original_total`.'),
     nullable('converted_total', 'decimal', 'plain', 'Total in the currency of the bank account.'),
-    nullable('converted_currency', 'text', 'dictionary', 'Currency of `converted_total`.'),
+    text('converted_currency', 'Currency of `converted_total`.'),
     nullable('beginning_balance', 'decimal', 'plain', 'Balance that the group began with.'),
-    nullable('beginning_currency', 'text', 'dictionary', 'Currency of `beginning_balance`.'),
+    text('beginning_currency', 'Currency of `beginning_balance`.'),
     nullable('fund_transfer_at', 'instant', 'plain', 'When the money was sent.'),
     filtered(nullable('started_at', 'instant', 'plain', 'When the group opened.')),
     nullable('ended_at', 'instant', 'plain', 'When it closed; null while it is open.'),
-    nullable('trace_id', 'text', 'dictionary', 'Number by which the bank traces the transfer.'),
-    nullable('account_tail', 'text', 'dictionary', 'Last digits of the bank account.'),
+    text('trace_id', 'Number by which the bank traces the transfer.'),
+    text('account_tail', 'Last digits of the bank account.'),
     column('window_start', 'instant', 'dictionary', 'Start of the slice.'),
     column('window_end', 'instant', 'dictionary', 'End of the slice, exclusive.'),
     column('raw', 'text', 'plain', "The group's JSON exactly as received, byte for byte."),

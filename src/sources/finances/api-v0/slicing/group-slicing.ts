@@ -27,8 +27,9 @@ import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
 import { mostSimultaneous } from '../settlement-holes.js';
+import { count } from '../../../../core/counts.js';
 
-export interface GroupSlicingOptions {
+interface GroupSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
   /** The pipeline that lists the settlements. */
@@ -82,6 +83,7 @@ function groupForecast(
   const done = new Set(refresh ? [] : loaded.map(({ slice }) => slice.name));
   const missing = [...listed, ...ahead].filter((slice) => isInRange(slice) && !done.has(slice.name));
   const inside = loaded.filter(({ slice }) => isInRange(slice));
+  const results = inside.reduce((sum, { events }) => sum + events, 0);
   return {
     queue: groupQueue(missing.toSorted((a, b) => a.opened - b.opened)),
     expectation: groupExpectation({
@@ -89,11 +91,7 @@ function groupForecast(
       ...datedEvents(request, byDate),
       ...{ atOnce: mostSimultaneous(spans), now },
     }),
-    loaded: {
-      count: inside.length,
-      days: null,
-      results: Math.round(inside.reduce((sum, { events }) => sum + events, 0)),
-    },
+    loaded: { count: inside.length, days: null, results: Math.round(results) },
     unlisted: ahead.filter(isInRange).length,
     isComplete: isListed,
   };
@@ -129,13 +127,12 @@ function groupCoverage(
   const isLoaded = isIn(lake.loadKeys(pipeline, table, account));
   const missing = listed.filter((slice) => !isLoaded(slice));
   const unlisted = uncovered(range, loadedWindows(lake, listing.name, mainTable(listing).name, account));
-  const missingOn = openedByDay(missing);
-  const openedOn = openedByDay(listed);
+  const [missingOn, openedOn] = [openedByDay(missing), openedByDay(listed)];
   const filled = listed.map(({ opened }) => ({ start: opened, end: opened + 1 }));
   const days = dayStates(range, unlisted, filled).map(({ start, state }): Day => {
-    const count = missingOn.get(start) ?? 0;
-    if (count === 0 || state === 'missing') return { start, state };
-    return { start, state: count === openedOn.get(start) && state === 'full' ? 'missing' : 'partial' };
+    const lacking = missingOn.get(start) ?? 0;
+    if (lacking === 0 || state === 'missing') return { start, state };
+    return { start, state: lacking === openedOn.get(start) && state === 'full' ? 'missing' : 'partial' };
   });
   const gaps = [...missingOn.keys()]
     .map((start) => ({ start: Math.max(start, range.start), end: Math.min(start + dayMs, range.end) }))
@@ -145,7 +142,7 @@ function groupCoverage(
 
 function openedByDay(slices: readonly GroupSlice[]): Map<number, number> {
   const counts = new Map<number, number>();
-  for (const { opened } of slices) counts.set(dayStart(opened), (counts.get(dayStart(opened)) ?? 0) + 1);
+  for (const { opened } of slices) count(counts, dayStart(opened));
   return counts;
 }
 
@@ -218,7 +215,7 @@ function loadedSettlements(
 }
 
 /** The data for an estimate of the events in settlements. */
-export interface GroupSamples {
+interface GroupSamples {
   readonly loaded: readonly Sample[];
   readonly byDate: readonly Sample[];
   /** Time of the first of these events: milliseconds since 1970. */
@@ -236,13 +233,8 @@ const sequenceSlackMs = 12 * 3_600_000;
  * The expectation for settlements: the density of others in their sequence (of one marketplace), else that of all others, else
  * their share of the events by date. Undefined without a sample that has results.
  */
-export function groupExpectation({
-  loaded,
-  byDate,
-  firstByDate,
-  atOnce,
-  now,
-}: GroupSamples): Expectation<GroupSlice> | undefined {
+export function groupExpectation(samples: GroupSamples): Expectation<GroupSlice> | undefined {
+  const { loaded, byDate, firstByDate, atOnce, now } = samples;
   if (![...loaded, ...byDate].some((sample) => sample.results > 0)) return undefined;
   const all = new Density(loaded);
   const dated = densityFromStart(byDate, firstByDate);

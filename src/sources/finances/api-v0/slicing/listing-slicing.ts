@@ -13,6 +13,7 @@ import {
   windowCoverage,
   windowForecast,
 } from '../../../../engine/slicing/window-slicing.js';
+import { count } from '../../../../core/counts.js';
 import { groups } from '../../model/tables.js';
 import type { GroupSpan } from '../collectors.js';
 import { groupSlice, listedGroups, type GroupSlice } from '../group-slices.js';
@@ -54,7 +55,7 @@ function breaksOf({ lake, account, range }: Job, listing: string, windows: reado
   return { holes: holes.filter(isConcerned), beginnings: beginnings.filter(isConcerned) };
 }
 
-function listedWindows({ lake, account }: Pick<Job, 'lake' | 'account'>, listing: string): readonly Window[] {
+function listedWindows({ lake, account }: Job, listing: string): readonly Window[] {
   return loadedWindows(lake, listing, groups.name, account);
 }
 
@@ -95,7 +96,7 @@ function listingQueue(queue: SliceQueue<WindowSlice>, job: Job, listing: string)
         .map((window) => ({ window, slice: windowSlice(window) }))
         .filter(({ window, slice }) => (rounds.get(slice.name) ?? 0) < mostOf(window, slice))
         .map(({ slice }): ListingSlice => {
-          rounds.set(slice.name, (rounds.get(slice.name) ?? 0) + 1);
+          count(rounds, slice.name);
           return { ...slice, isReread: true, stored: () => storedListing(lake, account, listing, slice) };
         });
     },
@@ -139,10 +140,8 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
       return windowForecast(request, options, isListed ? { results, pages } : undefined);
     },
     coverage: (lake, account, range) => {
-      const filled = listedSettlements(lake, listing, account).map(({ opened }) => ({
-        start: opened,
-        end: opened + 1,
-      }));
+      const opened = listedSettlements(lake, listing, account).map((slice) => slice.opened);
+      const filled = opened.map((start) => ({ start, end: start + 1 }));
       return windowCoverage(lake, account, range, { pipeline: listing, table, filled });
     },
   };
@@ -172,7 +171,7 @@ function isAwaited({ group }: GroupSlice, now: number): boolean {
 }
 
 /** The settlements of an account. */
-export interface Settlements {
+interface Settlements {
   /** In the lake, or probed. */
   readonly listed: readonly GroupSlice[];
   /** Expected at times of the range that aren't listed. */
@@ -192,14 +191,8 @@ export function settlementsOf({ job, now, probed }: ForecastRequest, listing: st
   const asked = probedGroups(page, now);
   const listed = [...inLake, ...asked.filter(({ name }) => !names.has(name))];
   const last = Math.max(page?.window.start ?? 0, ...asked.map(({ group }) => group.start ?? 0));
-  const seen = [
-    ...listedWindows({ lake, account }, listing),
-    ...(page === undefined ? [] : [sampleOf(page, last).window]),
-  ];
-  const known = spansOf(
-    listed.map(({ group }) => group),
-    now,
-  );
+  const seen = [...listedWindows(job, listing), ...(page === undefined ? [] : [sampleOf(page, last).window])];
+  const known = spansOf(listed, now);
   const spans = settlementsAhead(known, uncovered(range, seen), seen);
   const ahead = spans.map(({ start, end }, at) =>
     groupSlice({ group: { id: `not listed yet ${at + 1}`, start, end }, listedFrom: start }),
@@ -214,7 +207,8 @@ function probedGroups(page: ProbedPage | undefined, now: number): GroupSlice[] {
 }
 
 /** Spans of settlements; an open one gets the average length of closed ones. */
-function spansOf(groups: readonly GroupSpan[], now: number): Window[] {
+function spansOf(slices: readonly GroupSlice[], now: number): Window[] {
+  const groups = slices.map(({ group }) => group);
   const closed = groups.flatMap(({ start, end }) => (start === null || end === null ? [] : [{ start, end }]));
   const length = closed.reduce((sum, { start, end }) => sum + end - start, 0) / closed.length;
   const open = groups.flatMap(({ start, end }) =>
