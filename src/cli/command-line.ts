@@ -78,11 +78,10 @@ function define(parser: Argv, command: CommandDefinition, run: Run, completions?
         const choices = completions?.[positional.name];
         builder.positional(positional.name, { type: 'string', array: positional.many, ...(choices && { choices }) });
       }
-      for (const [option, { type, default: value, about, choices = completions?.[option], short }] of Object.entries(
-        options,
-      )) {
-        const text = { type: 'string', requiresArg: true, default: value, ...(choices && { choices }) } as const;
-        builder.option(option, { describe: about, ...(type === 'flag' ? ({ type: 'boolean' } as const) : text) });
+      for (const [option, { isFlag, default: value, about, choices, short }] of Object.entries(options)) {
+        const known = choices ?? completions?.[option];
+        const text = { type: 'string', requiresArg: true, default: value, ...(known && { choices: known }) } as const;
+        builder.option(option, { describe: about, ...(isFlag ? ({ type: 'boolean' } as const) : text) });
         if (short !== undefined) builder.alias(option, short);
       }
       return builder;
@@ -241,19 +240,21 @@ async function complete(typedWords: readonly string[], processContext: ProcessCo
   process.env['SHELL'] = process.env['COMP_LINE'] !== undefined ? 'zsh' : isBash ? 'bash' : 'fish';
   const [previous = '', current = ''] = words.slice(-2);
   const command = commands.find(({ name }) => words.includes(name));
-  const option = command?.options[previous.replace(/^--?/, '')];
+  const textOption = (word = '') => {
+    const option = command?.options[word.replace(/^--?/, '')];
+    return option?.isFlag === true ? undefined : option;
+  };
+  const option = textOption(previous);
   const configIndex = words.indexOf('--config') + 1;
   const completesAccount = previous === '--account' || command?.positional?.name === 'ACTION';
   const accounts = completesAccount ? await accountNames(configIndex === 0 ? undefined : words[configIndex]) : [];
-  const isFile = option?.type === 'text' && option.choices === undefined && previous !== '--account';
+  const isFile = option !== undefined && option.choices === undefined && previous !== '--account';
   if (isFile || (command?.positional?.name === 'FILE' && !current.startsWith('-'))) return;
   const { name: argument = '', choices = [] } = command?.positional ?? {};
   const others = argument === 'PIPELINE' ? await pipelineNames() : argument === 'ACTION' ? accounts : [];
   // yargs completes the first argument alone, so the earlier ones are removed.
   const isTyped = (word: string, at: number): boolean =>
-    at < words.length - 1 &&
-    [...choices, ...others].includes(word) &&
-    command?.options[words[at - 1]?.replace(/^--?/, '') ?? '']?.type !== 'text';
+    at < words.length - 1 && [...choices, ...others].includes(word) && textOption(words[at - 1]) === undefined;
   const typed = words.filter(isTyped);
   const remaining = [...(typed.length === 0 ? choices : []), ...others.filter((name) => !typed.includes(name))];
   const first = words.filter((word, at) => !isTyped(word, at));

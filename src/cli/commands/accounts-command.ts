@@ -16,9 +16,9 @@ export const accountsCommand: CommandDefinition = {
     'values. `accounts check` signs in each account, sends one small request, and reports what to check. The exit code is 1\n' +
     'if an account fails, 2 if one is misconfigured.',
   options: {
-    account: { type: 'text', about: 'Account to list or check [default: all]' },
+    account: { about: 'Account to list or check [default: all]' },
     ...shared('config'),
-    format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'Output format' },
+    format: { default: 'table', choices: ['table', 'json'], about: 'Output format' },
   },
   examples: [
     ['accounts', 'all accounts'],

@@ -21,15 +21,11 @@ export const enqueueCommand: CommandDefinition = {
   ].join('\n'),
   options: {
     ...shared('redis', 'fleet'),
-    from: { type: 'text', about: 'Start of a backfill, ISO 8601 in UTC [default: 90 days before --to]' },
-    to: { type: 'text', about: 'End of a backfill, exclusive [default: five minutes ago]' },
-    'sync-at': {
-      type: 'text',
-      default: '01:00-05:00',
-      about: 'Time of the nightly syncs: HH:MM-HH:MM in UTC, or never',
-    },
+    from: { about: 'Start of a backfill, ISO 8601 in UTC [default: 90 days before --to]' },
+    to: { about: 'End of a backfill, exclusive [default: five minutes ago]' },
+    'sync-at': { default: '01:00-05:00', about: 'Time of the nightly syncs: HH:MM-HH:MM in UTC, or never' },
     ...shared('config'),
-    format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'Format of the status' },
+    format: { default: 'table', choices: ['table', 'json'], about: 'Format of the status' },
   },
   examples: [
     ['enqueue', 'all configured accounts: a backfill of 90 days, and a sync each night'],
