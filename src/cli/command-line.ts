@@ -20,6 +20,7 @@ import { wrapForTerminal } from '../core/text/width.js';
 import { systemClock } from '../core/clock.js';
 import { program, withCommandsIn, type CommandScope } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
+import { configuredNames } from '../app/configuration/read-configuration.js';
 import { variableOf } from '../core/environment.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { version } from '../core/version.js';
@@ -247,7 +248,8 @@ async function complete(typedWords: readonly string[], processContext: ProcessCo
   const option = textOption(previous);
   const configIndex = words.indexOf('--config') + 1;
   const completesAccount = previous === '--account' || command?.positional?.name === 'ACTION';
-  const accounts = completesAccount ? await accountNames(configIndex === 0 ? undefined : words[configIndex]) : [];
+  const config = configIndex === 0 ? undefined : words[configIndex];
+  const accounts = completesAccount ? await configuredNames(config, process.env, process.cwd()) : [];
   const isFile = option !== undefined && option.choices === undefined && previous !== '--account';
   if (isFile || (command?.positional?.name === 'FILE' && !current.startsWith('-'))) return;
   const { name: argument = '', choices = [] } = command?.positional ?? {};
@@ -260,11 +262,6 @@ async function complete(typedWords: readonly string[], processContext: ProcessCo
   const first = words.filter((word, at) => !isTyped(word, at));
   const completions = { [argument]: current.startsWith('-') ? [] : remaining, account: accounts };
   await parse([completionOption, ...first], processContext, completions);
-}
-
-async function accountNames(configuration: string | undefined): Promise<readonly string[]> {
-  const { configuredNames } = await import('../app/configuration/read-configuration.js');
-  return configuredNames(configuration, process.env, process.cwd());
 }
 
 async function pipelineNames(): Promise<readonly string[]> {

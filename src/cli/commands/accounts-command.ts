@@ -1,6 +1,7 @@
 import { usageError } from '../../core/errors.js';
 import { nearestName } from '../../core/text/fault-line.js';
 import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
+import { configurationOf } from '../options/command-settings.js';
 
 export const accountsCommand: CommandDefinition = {
   name: 'accounts',
@@ -34,16 +35,13 @@ export const accountsCommand: CommandDefinition = {
         `expected \`accounts\` or \`accounts check\`, got \`accounts ${action}\`; did you mean \`${meant}\`?`,
       );
     }
-    const { readConfiguration } = await import('../../app/configuration/read-configuration.js');
-    const config = await readConfiguration(args.text('config'), process.env, process.cwd());
+    const config = await configurationOf(args);
     const format = args.required('format') === 'json' ? 'json' : 'table';
-    if (action === undefined) {
-      const { accounts: list } = await import('../../app/accounts/accounts.js');
-      await list({ config, environment: process.env, accounts, format }, readingContext(args, context));
-      return 0;
-    }
-    const { checkAccounts } = await import('../../app/accounts/accounts.js');
-    const options = { config, environment: process.env, accounts, format, verbose: args.flag('verbose') } as const;
-    return checkAccounts(options, readingContext(args, context));
+    const { accounts: list, checkAccounts } = await import('../../app/accounts/accounts.js');
+    const options = { config, environment: process.env, accounts, format } as const;
+    const reading = readingContext(args, context);
+    if (action === 'check') return checkAccounts({ ...options, verbose: args.flag('verbose') }, reading);
+    await list(options, reading);
+    return 0;
   },
 };

@@ -1,4 +1,5 @@
 import { program } from '../../app/command-text.js';
+import { readDateRange } from '../../app/configuration/range.js';
 import { usageError } from '../../core/errors.js';
 import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readFleetAccounts } from '../options/command-settings.js';
@@ -41,17 +42,16 @@ export const enqueueCommand: CommandDefinition = {
         `expected \`enqueue ${actions.join('`, `enqueue ')}\`, got \`enqueue ${action}\`; see ${program} enqueue --help`,
       );
     }
-    const [{ readRedisAddress }, { readNight }, { enqueue }, { readDateRange: readRange }] = await Promise.all([
+    const [{ readRedisAddress }, { readNight }, { enqueue }] = await Promise.all([
       import('../../app/fleet/redis.js'),
       import('../../app/fleet/nightly.js'),
       import('../../app/fleet/enqueue.js'),
-      import('../../app/configuration/range.js'),
     ]);
     const range = { from: args.text('from'), to: args.text('to') };
     if (known !== 'all' && known !== 'backfill' && (range.from ?? range.to) !== undefined) {
       throw usageError(`expected --from and --to with \`enqueue backfill\` only, got them with \`enqueue ${known}\``);
     }
-    readRange(range, context.clock.now());
+    readDateRange(range, context.clock.now());
     const options = {
       redis: readRedisAddress(args.text('redis'), process.env),
       fleet: args.required('fleet'),

@@ -32,7 +32,7 @@ export const importCommand: CommandDefinition = {
     await importPages(
       {
         ...settings,
-        threads: await readThreads(args),
+        threads: readThreads(args),
         files: args.positionals('FILE'),
         skipBroken: args.flag('skip-broken'),
         stdin: () => process.stdin,

@@ -12,6 +12,7 @@ import {
 } from '../options/command-definition.js';
 import { readSettings } from '../options/command-settings.js';
 import { formats } from '../../core/text/formats.js';
+import { readDateRange } from '../../app/configuration/range.js';
 import { wholeNumber, type Settings } from '../../app/configuration/settings.js';
 
 const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to run' };
@@ -83,9 +84,8 @@ export const backfillCommand: CommandDefinition = {
 /** Throws a USAGE error for an invalid option, variable, configuration or orders file. */
 async function readBackfill(args: CommandArguments, now: number, sendsRequests: boolean) {
   const to = args.text('to');
-  const { readDateRange: readRange } = await import('../../app/configuration/range.js');
   const orders = await readOrdersFile(args);
-  const check = ({ from, marginMinutes }: Settings) => readRange({ from, to, marginMinutes }, now);
+  const check = ({ from, marginMinutes }: Settings) => readDateRange({ from, to, marginMinutes }, now);
   const settings = await readSettings(args, { sendsRequests, check });
   const explicit = { config: args.text('config'), endpoint: args.text('endpoint') };
   return { pipelines: args.positionals('PIPELINE'), ...settings, to, refresh: args.flag('refresh'), orders, explicit };

@@ -72,7 +72,7 @@ export const rebuildCommand: CommandDefinition = {
     const log = args.flag('log') && {
       confirm: args.flag('yes') ? (true as const) : confirmOnTerminal(context.signal),
     };
-    const threads = await readThreads(args);
+    const threads = readThreads(args);
     const customPipelines = await readCustomPipelines(args);
     await rebuild({ ...(await readOptions(args)), threads, customPipelines, ...(log !== false && { log }) }, context);
     return 0;
