@@ -1,4 +1,4 @@
-import { Writable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { apis } from '../../sources/finances/selling-partner/apis.js';
 import { program, type CommandScope } from '../../app/command-text.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
@@ -203,10 +203,6 @@ export function readingContext(
   { clock, signal, log }: CommandContext,
   isText = !args.flag('json') && (args.text('format') ?? 'table') === 'table',
 ): ReadingContext {
-  const output = args.flag('quiet') && isText ? new Writable({ write: ignored }) : process.stdout;
+  const output = args.flag('quiet') && isText ? new PassThrough().resume() : process.stdout;
   return { clock, signal, log, output };
-}
-
-function ignored(_chunk: unknown, _encoding: string, done: () => void): void {
-  done();
 }
