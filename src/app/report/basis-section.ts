@@ -44,34 +44,32 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
   return html`<p class="basis">
       Figures are on the <i>paid</i> basis: an amount counts when Amazon released it. They come from ${source}.
       ${
-        compared === undefined || compared.both.length + compared.v0Only.length === 0
-          ? undefined
-          : compared.both.length === 0
-            ? 'No day is loaded from both services, so that they cannot be compared.'
-            : `Both services are loaded for ${spansText(compared.both)}: only there can they be compared.`
+        compared !== undefined &&
+        compared.both.length + compared.v0Only.length > 0 &&
+        (compared.both.length === 0
+          ? 'No day is loaded from both services, so that they cannot be compared.'
+          : `Both services are loaded for ${spansText(compared.both)}: only there can they be compared.`)
       }
     </p>
     ${
-      leftOut === undefined
-        ? undefined
-        : html`<p class="look">
-            <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
-            ${spansText(leftOut.loaded)}. This loads the missing ones:
-            <code>${commandIn({ lake }, loadingCommand(byTransaction.pipeline, leftOut))}</code>
-          </p>`
+      leftOut &&
+      html`<p class="look">
+        <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
+        ${spansText(leftOut.loaded)}. This loads the missing ones:
+        <code>${commandIn({ lake }, loadingCommand(byTransaction.pipeline, leftOut))}</code>
+      </p>`
     }
     ${
-      deferred.length === 0
-        ? undefined
-        : html`<ul class="deferred">
-            ${deferred.map(
-              (row) =>
-                html`<li>
-                  Deferred: <b>${shownIn(row.currency)(row.total)} ${currencyText(row.currency)}</b> of
-                  ${formatCount(row.times, 'transaction')} is not paid yet, and in no other
-                  figure.${row.matures === null ? undefined : html` The last of it matures on ${dayText(row.matures)}.`}
-                </li>`,
-            )}
-          </ul>`
+      deferred.length > 0 &&
+      html`<ul class="deferred">
+        ${deferred.map(
+          (row) =>
+            html`<li>
+              Deferred: <b>${shownIn(row.currency)(row.total)} ${currencyText(row.currency)}</b> of
+              ${formatCount(row.times, 'transaction')} is not paid yet, and in no other
+              figure.${row.matures !== null && html` The last of it matures on ${dayText(row.matures)}.`}
+            </li>`,
+        )}
+      </ul>`
     }`;
 }

@@ -10,10 +10,10 @@ export class Html {
   }
 }
 
-export type HtmlValue = Html | string | number | undefined | readonly HtmlValue[];
+export type HtmlValue = Html | string | number | false | undefined | readonly HtmlValue[];
 
 /**
- * Markup with interpolated values: values other than `Html` are escaped, lists are concatenated, undefined is left out.
+ * Markup with interpolated values: values other than `Html` are escaped, lists are concatenated, false and undefined are left out.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let text = strings[0] ?? '';
@@ -24,7 +24,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
 }
 
 function textOf(value: HtmlValue): string {
-  if (value === undefined) return '';
+  if (value === undefined || value === false) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(textOf).join('');
   return escaped(String(value));
@@ -66,7 +66,7 @@ export function figureTable<T>(
   caption: HtmlValue,
   rows: readonly T[],
   columns: readonly HtmlColumn<T>[],
-  foot?: readonly HtmlValue[],
+  foot: readonly HtmlValue[] | false = false,
 ): Html {
   const feet =
     foot &&

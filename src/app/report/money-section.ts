@@ -97,7 +97,7 @@ export function monthSection({ currency, months, totals, earned }: CurrencyFigur
       numberColumn('Earned', ({ amounts }) => html`<b>${amount(earnedOf(amounts))}</b>`),
       ...used.map(({ id, label }) => numberColumn<MonthFigures>(label, ({ amounts }) => amount(amounts[id]))),
     ],
-    months.length < 2 ? undefined : ['All', amount(earned), ...used.map(({ id }) => amount(totals[id]))],
+    months.length > 1 && ['All', amount(earned), ...used.map(({ id }) => amount(totals[id]))],
   );
   return html`${monthChart(currency, months, used)}${table}`;
 }
@@ -119,9 +119,8 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
     return { month, value: Number(text), title: `${month}, earned: ${amount(text)} ${currency}` };
   });
   const keys = traded.map(({ id, label }) => html`<li><span class="key ${id}"></span>${label}</li>`);
-  const left =
-    traded.length === used.length ? undefined : 'The table also has what was not earned, such as loans and transfers. ';
-  const older = months.length > shown.length ? `The chart has the last ${shown.length} months. ` : undefined;
+  const left = traded.length < used.length && 'The table also has what was not earned, such as loans and transfers. ';
+  const older = months.length > shown.length && `The chart has the last ${shown.length} months. `;
   return html`<figure>
     <ul class="keys">
       ${keys}
@@ -183,12 +182,11 @@ export function salesBreakdownSection({ currency, totals, net }: CurrencyFigures
       ['Earned', amount(earned), share(earned)],
     )}
     ${
-      signOf(transfers) === 0
-        ? undefined
-        : html`<p class="note">
-            Earned, ${amount(earned)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
-            ${amount(net)} ${currency}.
-          </p>`
+      signOf(transfers) !== 0 &&
+      html`<p class="note">
+        Earned, ${amount(earned)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
+        ${amount(net)} ${currency}.
+      </p>`
     }`;
 }
 
@@ -262,7 +260,7 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
   });
   const share = perHundred(totals.refunds, totals.charges);
   const chart = rateChart('Line chart of the refund rate by month; the table below it has the figures.', points);
-  return html`${points.length < 2 ? undefined : html`<figure>${chart}</figure>`}
+  return html`${points.length > 1 && html`<figure>${chart}</figure>`}
     ${figureTable(
       html`Shipped and refunded orders with amounts in ${currencyText(currency)}, by month`,
       months,
@@ -272,16 +270,12 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
         countColumn('Refunded', ({ refunded }) => refunded),
         numberColumn('Refund rate', (row) => percentText(rateText(row))),
       ],
-      months.length < 2
-        ? undefined
-        : ['All', formatCount(all.shipped), formatCount(all.refunded), percentText(rateText(all))],
+      months.length > 1 && ['All', formatCount(all.shipped), formatCount(all.refunded), percentText(rateText(all))],
     )}
     <p class="note">
       An order counts in each month in which it was shipped or refunded, and once in all; it may be refunded in a later
       month, and its shipment may lie before the loaded
-      time.${
-        share === undefined ? undefined : ` Refunds came to ${share.replace('-', '')} of each 100 ${currency} of sales.`
-      }
+      time.${share !== undefined && ` Refunds came to ${share.replace('-', '')} of each 100 ${currency} of sales.`}
     </p>`;
 }
 

@@ -72,8 +72,7 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
     ['Difference', amount(discrepancy), ''],
   )}
   ${
-    signOf(discrepancy) === 0
-      ? undefined
-      : html`<p class="fault">${apartText(discrepancy, currency)}: a closed settlement does not add up.</p>`
+    signOf(discrepancy) !== 0 &&
+    html`<p class="fault">${apartText(discrepancy, currency)}: a closed settlement does not add up.</p>`
   }`;
 }

@@ -188,7 +188,7 @@ const settlementColumns = (amount: AmountFormat): HtmlColumn<SettlementFigures>[
   ),
   numberColumn('Net of its entries', ({ net }) => orDash(net, amount), true),
   numberColumn('Total', ({ settlement: { total } }) => orDash(total, amount)),
-  textColumn('Adds up?', (figures) => html`${verdictText(figures)}${isUnpaid(figures) ? unpaidMark : undefined}`),
+  textColumn('Adds up?', (figures) => html`${verdictText(figures)}${isUnpaid(figures) && unpaidMark}`),
   textColumn('Payout', payoutText, true),
 ];
 
@@ -209,7 +209,7 @@ const unpaidMark = html` <span class="narrow bad">${signMark('✗')} payout fail
 function payoutText(figures: SettlementFigures): Html {
   const { payoutStatus, paidAt } = figures.settlement;
   if (payoutStatus === null) return html`–`;
-  const date = paidAt === null ? undefined : html` ${dayText(shortIsoInstant(paidAt))}`;
+  const date = paidAt !== null && html` ${dayText(shortIsoInstant(paidAt))}`;
   const text = html`${lakeText(payoutStatus)}${date}`;
   return isUnpaid(figures)
     ? html`<span class="payout bad">${signMark('✗')} ${text}</span>`
@@ -220,7 +220,7 @@ function payoutText(figures: SettlementFigures): Html {
 export function laterPaymentText({ laterPayment }: SettlementFigures): Html | undefined {
   if (laterPayment === undefined) return undefined;
   const { paidBy, paidAt } = laterPayment;
-  const on = paidAt === null ? undefined : html` on ${dayText(paidAt)}`;
+  const on = paidAt !== null && html` on ${dayText(paidAt)}`;
   return html`, which was paid${on} with the settlement ${lakeCode(paidBy)}`;
 }
 
@@ -277,13 +277,8 @@ export function settlementSection(
     )}
     <p class="note">
       A closed settlement adds up when its beginning balance and the net of its entries make its total, to the last
-      digit.
-      ${left === 0 ? undefined : `${formatCount(left)} older ones are not listed; they add up or were not compared.`}
-      ${
-        withoutEntries === 0
-          ? undefined
-          : `The entries of ${formatCount(withoutEntries)} older ones are left out of this file.`
-      }
+      digit. ${left > 0 && `${formatCount(left)} older ones are not listed; they add up or were not compared.`}
+      ${withoutEntries > 0 && `The entries of ${formatCount(withoutEntries)} older ones are left out of this file.`}
     </p>`;
 }
 
@@ -327,7 +322,7 @@ function periodText({ settlement: { start, end } }: SettlementFigures): Html {
 
 function verdictText({ verdict, discrepancy, currency }: SettlementFigures): Html {
   const { sign, text } = verdicts[verdict];
-  const by = discrepancy === undefined ? undefined : `, ${apartText(discrepancy, currency)}`;
+  const by = discrepancy !== undefined && `, ${apartText(discrepancy, currency)}`;
   return html`<span class="verdict">${signMark(sign)} ${text}${by}</span>`;
 }
 
@@ -341,16 +336,15 @@ function entriesDetails(figures: SettlementFigures, amount: AmountFormat): Html 
     <summary>${summary}${spoken}</summary>
     <p>
       Settlement
-      ${lakeCode(settlement.id)}${settlement.payoutStatus === null ? undefined : html`; payout: ${payoutText(figures)}${laterPaymentText(figures)}`}
+      ${lakeCode(settlement.id)}${settlement.payoutStatus !== null && html`; payout: ${payoutText(figures)}${laterPaymentText(figures)}`}
     </p>
-    ${fault === undefined ? undefined : html`<p class="fault">It doesn’t add up: ${fault}.</p>`}
+    ${fault !== undefined && html`<p class="fault">It doesn’t add up: ${fault}.</p>`}
     ${
-      unknown === 0
-        ? undefined
-        : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see the warnings.</p>`
+      unknown > 0 &&
+      html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see the warnings.</p>`
     }
-    ${totalTable(figures, amount)} ${entries === undefined ? undefined : entriesHtml(figures, entries, amount)}
-    ${times === 0 ? undefined : entriesQuery(settlement.id)}
+    ${totalTable(figures, amount)} ${entries && entriesHtml(figures, entries, amount)}
+    ${times > 0 && entriesQuery(settlement.id)}
   </details>`;
 }
 
