@@ -10,7 +10,7 @@ import {
   reconciliation,
 } from '../query/money-views.js';
 import { haveGaps, netSumColumns } from '../verify/checks/index-tables.js';
-import type { CategoryId } from '../query/categories.js';
+import { categories, type CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { ResultCell } from '../../core/text/rows.js';
@@ -341,11 +341,8 @@ const feeKinds = {
 };
 
 /** The categories of a SKU's amounts: all of them, so that they add up to its net. */
-const skuKinds = {
-  ...({ charges: 'decimal', promotions: 'decimal', fees: 'decimal', taxes: 'decimal', refunds: 'decimal' } as const),
-  ...({ reimbursements: 'decimal', transfers: 'decimal', unknown: 'decimal' } as const),
-} satisfies Record<CategoryId, 'decimal'>;
-export const skuColumns = Object.keys(skuKinds) as readonly (keyof typeof skuKinds)[];
+export const skuColumns = categories.map(({ id }) => id);
+const skuKinds = Object.fromEntries(skuColumns.map((id) => [id, 'decimal'])) as Record<CategoryId, 'decimal'>;
 
 const currency = "coalesce(currency, '') AS currency";
 
@@ -354,11 +351,9 @@ const skuSums = skuColumns
   .join(', ');
 
 function scopeCondition({ account, from, to }: Scope, column: string): string {
-  return [
-    `account = ${literal(account)}`,
-    ...(from === undefined ? [] : [`${column} >= ${timestampLiteral(from)}`]),
-    ...(to === undefined ? [] : [`${column} < ${timestampLiteral(to)}`]),
-  ].join(' AND ');
+  const after = from === undefined ? '' : ` AND ${column} >= ${timestampLiteral(from)}`;
+  const before = to === undefined ? '' : ` AND ${column} < ${timestampLiteral(to)}`;
+  return `account = ${literal(account)}${after}${before}`;
 }
 
 function literals(texts: readonly string[]): string {
