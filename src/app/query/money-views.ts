@@ -75,7 +75,8 @@ export const accountAmounts =
 
 const lines = `WITH lines_ AS (SELECT * FROM (${accountAmounts}) WHERE role = 'net')`;
 
-const zero = 'CAST(0 AS DECIMAL(38,6))';
+/** A sum of no amounts, in SQL. */
+export const zero = 'CAST(0 AS DECIMAL(38,6))';
 const sumWhere = (condition: string) => `coalesce(sum(amount) FILTER (${condition}), ${zero})`;
 
 const isEarned = "category NOT IN ('transfers', 'unknown')";

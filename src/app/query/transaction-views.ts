@@ -1,5 +1,5 @@
 import { identifier } from '../../core/duckdb/literals.js';
-import { entriesBeforeTransactions, moneyViews, type QueryView } from './money-views.js';
+import { entriesBeforeTransactions, moneyViews, zero, type QueryView } from './money-views.js';
 
 /**
  * Rows of the earned basis: each sale when it happened. A release is the second record of a deferred sale and does not
@@ -40,7 +40,6 @@ function orderSums(from: string): string {
   );
 }
 
-const zero = 'CAST(0 AS DECIMAL(38,6))';
 const sums = `coalesce(v0_.sum_, ${zero}) AS v0, coalesce(later_.sum_, ${zero}) AS transactions`;
 
 /** Settlements that lie wholly within the shared time. */

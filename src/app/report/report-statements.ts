@@ -8,6 +8,7 @@ import {
   isNoWrapper,
   paidAmounts,
   reconciliation,
+  zero,
 } from '../query/money-views.js';
 import { haveGaps, netSumColumns } from '../verify/checks/index-tables.js';
 import { categories, type CategoryId } from '../query/categories.js';
@@ -132,7 +133,7 @@ function statementsOf(scope: Scope) {
     /** Net amounts, summed by all columns that later queries need. */
     makeTotals:
       `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, category, event_list, kind, name, ` +
-      'count(*) AS times, coalesce(sum(amount), CAST(0 AS DECIMAL(38,6))) AS total, ' +
+      `count(*) AS times, coalesce(sum(amount), ${zero}) AS total, ` +
       `count(*) FILTER (amount IS NULL) AS inexact FROM amounts WHERE role = 'net' AND ${dated} GROUP BY ALL`,
     /**
      * `times`: number of net amounts; `inexact`: number of those that DECIMAL(18,6) can't hold, which no sum includes.
@@ -347,7 +348,7 @@ const skuKinds = Object.fromEntries(skuColumns.map((id) => [id, 'decimal'])) as 
 const currency = "coalesce(currency, '') AS currency";
 
 const skuSums = skuColumns
-  .map((id) => `coalesce(sum(amount) FILTER (category = ${literal(id)}), CAST(0 AS DECIMAL(38,6))) AS ${id}`)
+  .map((id) => `coalesce(sum(amount) FILTER (category = ${literal(id)}), ${zero}) AS ${id}`)
   .join(', ');
 
 function scopeCondition({ account, from, to }: Scope, column: string): string {
