@@ -13,11 +13,7 @@ export interface TurnData {
 }
 
 /** An active turn of an account. */
-export interface Turn {
-  readonly account: string;
-  readonly standing: Standing;
-  /** When it began to wait: milliseconds since 1970. */
-  readonly dueAt: number;
+export interface Turn extends Pick<TurnData, 'account' | 'standing' | 'dueAt'> {
   /** Whether the worker of the turn before died before it had committed anything. */
   readonly wasInterrupted: boolean;
   /** Aborts where the queue considers this worker dead. */
@@ -37,10 +33,8 @@ export type AfterTurn =
   | { readonly next: 'lost' };
 
 /** An account in the queue. */
-export interface QueuedAccount {
-  readonly account: string;
+export interface QueuedAccount extends Pick<TurnData, 'account' | 'standing'> {
   readonly state: 'waiting' | 'delayed' | 'active' | 'dead';
-  readonly standing: Standing;
   /** Why it is dead; null in other states. */
   readonly reason: string | null;
   /** The last progress of an active turn. */
