@@ -52,7 +52,7 @@ export interface RunOptions extends AccountOptions {
   readonly retentionHours?: number | undefined;
   /** What the run writes for other engines at its end; default: the setting. */
   readonly export?: readonly ('iceberg' | 'symlinks')[] | undefined;
-  /** Stops the run as Ctrl-C does: what was committed stays, the next run continues from there, and the promise rejects with STOPPED. */
+  /** Stops the run as Ctrl-C does: what was committed stays, and the promise rejects with STOPPED. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -15,7 +15,7 @@ import type { Lake } from '../../lake/lake.js';
 import type { LakeTable } from '../../core/duckdb/views.js';
 import type { LakeDatabaseOptions } from './lake-database.js';
 
-/** Tables as DuckDB sees them. */
+/** Tables with the types of DuckDB. */
 export function sqlTables(
   tables: readonly { readonly name: string; readonly columns: readonly LogColumn[] }[],
 ): readonly LakeTable[] {
@@ -37,7 +37,7 @@ interface LakeReader extends Required<Omit<LakeDatabaseOptions, 'database' | 'si
 }
 
 /**
- * Opens a lake that is there, for a command that reads it; `log` takes what is wrong with it.
+ * Opens an existing lake for a command that reads it; `log` receives its damaged checkpoints.
  *
  * @throws LedgerlakeError as `existingLake`
  */
