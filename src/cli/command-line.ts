@@ -154,12 +154,12 @@ async function runOnce(
   const log = (message: string): void => {
     emit({ event: 'message', message });
   };
-  const summary = summaryOf(args, reported !== undefined);
+  const { end, fail: failSummary, ...printing } = summaryOf(args, reported !== undefined);
   const fail = (error: unknown): number => {
     const failure = failureIn(args.scope(), error);
     if (reported?.has(failure.message) !== true) emit(failure);
     reported?.add(failure.message);
-    summary.fail(failure);
+    failSummary(failure);
     return failure.exitCode;
   };
   const crash = (error: unknown): void => {
@@ -168,17 +168,8 @@ async function runOnce(
   };
   process.once('uncaughtException', crash);
   try {
-    const { print, printJson, setProvisionalSummary } = summary;
-    const code = await command.run(args, {
-      ...processContext,
-      print,
-      printJson,
-      setProvisionalSummary,
-      log,
-      emit,
-      printCompletion,
-    });
-    summary.end();
+    const code = await command.run(args, { ...processContext, ...printing, log, emit, printCompletion });
+    end();
     return code;
   } catch (error) {
     return fail(error);
@@ -321,9 +312,9 @@ type Failure = ReturnType<typeof failedEvent>;
 /** The result of a command on standard output: text, or one JSON object, which includes a failure. */
 interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'>> {
   /** Prints the object, if there is one. */
-  end(): void;
+  readonly end: () => void;
   /** Prints the object with the failure; nothing for exit code 2, unless the command runs for several accounts. */
-  fail(failure: Failure): void;
+  readonly fail: (failure: Failure) => void;
 }
 
 /** @param isOneOfSeveral whether the command runs for other accounts too */
