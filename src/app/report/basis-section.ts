@@ -8,7 +8,7 @@ import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
-/** The services that an account's amounts come from, and its deferred amounts. */
+/** The services of an account's amounts, and its deferred amounts. */
 export interface BasisFigures {
   /** First instant of loaded transactions (Finances 2024-06-19), ISO 8601; null where there are none. */
   readonly since: string | null;
@@ -28,9 +28,7 @@ export async function readBasis({ sql, rows }: FigureReader): Promise<Omit<Basis
   return { since, hasEarlier: before > 0, deferred: await rows(sql.deferred) };
 }
 
-/**
- * The basis of an account's figures, the days that they leave out, and a line for each currency with deferred amounts.
- */
+/** The basis of an account's figures, the days that they leave out, and its deferred amounts by currency. */
 export function basisSection({ since, hasEarlier, deferred, leftOut, compared }: BasisFigures, lake: string): Html {
   if (since === null) {
     return html`<p class="basis">

@@ -88,7 +88,7 @@ function canvas(layout: Layout) {
   return { document: domino.createDocument('<!doctype html>'), width: widths[layout] };
 }
 
-/** A chart drawn in both widths, of which the page shows the one that fits. `label` is its text for screen readers. */
+/** A chart in both layouts, of which the page shows the one that fits. `label`: its text for screen readers. */
 function inBothLayouts(label: string, draw: (layout: Layout) => unknown): Html {
   const drawing = (layout: Layout) => svgOf(draw(layout), label, layout);
   return html`${drawing('wide')}${drawing('narrow')}`;

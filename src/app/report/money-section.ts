@@ -18,10 +18,7 @@ interface MonthFigures {
   readonly net: string;
 }
 
-/**
- * All net amounts of one currency that were loaded by date. `currency` is the ISO 4217 code as received, empty where
- * there was none.
- */
+/** The net amounts of one currency by date. `currency`: the ISO 4217 code as received; empty where there is none. */
 export interface CurrencyFigures extends FigureRow<'currencies'> {
   readonly totals: CategoryAmounts;
   /** Sum of the categories of trade. */
@@ -29,14 +26,12 @@ export interface CurrencyFigures extends FigureRow<'currencies'> {
   readonly months: readonly MonthFigures[];
   readonly fees: readonly FigureRow<'fees'>[];
   readonly skus: readonly FigureRow<'skus'>[];
-  /** All SKUs, for an export; else empty. */
+  /** All SKUs for an export, else empty. */
   readonly everySku: readonly FigureRow<'everySku'>[];
   readonly refunds: readonly FigureRow<'refunds'>[];
 }
 
-/**
- * Reads the figures of one scope by currency, the one with the most amounts first. `isExport`: with all SKUs and fees.
- */
+/** Reads the figures by currency, the one with the most amounts first. `isExport`: with all SKUs and fees. */
 export async function readFigures(
   { database, signal, sql, rows }: FigureReader,
   isExport: boolean,
@@ -82,10 +77,7 @@ export function earnedOf(amounts: CategoryAmounts): string {
 /** Largest number of months in the chart; the table has all. */
 const mostMonths = 60;
 
-/**
- * The amounts earned by month: their categories as stacked bars, and a table. Amounts that were not earned are in
- * separate columns.
- */
+/** The amounts earned by month: their categories as stacked bars, and a table, which also has amounts that were not earned. */
 export function monthSection({ currency, months, totals, earned }: CurrencyFigures): Html {
   const amount = shownIn(currency);
   const used = categories.filter(({ id }) => signOf(totals[id]) !== 0 || id === 'charges');
@@ -136,7 +128,7 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
   </figure>`;
 }
 
-/** Months with the empty ones between them, so that a gap is visible; unchanged where that would be too many. */
+/** Months with the empty ones between them, so that a gap is visible; unchanged where there would be too many. */
 function withEmptyMonths(months: readonly string[]): readonly string[] {
   const monthIndex = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1;
   const [first = '', last = ''] = [months[0], months.at(-1)];
@@ -147,7 +139,7 @@ function withEmptyMonths(months: readonly string[]): readonly string[] {
   });
 }
 
-/** The categories of each 100 that buyers were charged. */
+/** The categories as shares of each 100 that buyers were charged. */
 export function salesBreakdownSection({ currency, totals, net }: CurrencyFigures): Html {
   const charges = totals.charges;
   if (signOf(charges) <= 0)

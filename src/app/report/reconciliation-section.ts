@@ -37,7 +37,7 @@ const meanings: Readonly<Record<BankLine, string>> = {
   total: 'Amount received by the bank',
 };
 
-/** The text instead of the reconciliation in a report on a part of the lake at `location`. */
+/** Replaces the reconciliation in a report on a part of the lake at `location`. */
 export function noReconciliation(location: string): Html {
   return html`<p class="none">
     It needs the whole lake, without --from and --to: <code>${programCommand(['report', '--lake', location])}</code>.

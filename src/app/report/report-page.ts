@@ -270,7 +270,7 @@ function dataChapter(
   ${part('noticed', 'Warnings', warningsSection(warnings, lastRun, account))}`;
 }
 
-/** Marks a file as a report, so that no other file is overwritten. */
+/** Marks a file as a report: no other file is overwritten. */
 export const reportMark = '<meta name="generator" content="ledgerlake report">';
 
 export interface PageQuestion {
@@ -284,8 +284,8 @@ export interface PageQuestion {
 }
 
 /**
- * A report as one HTML file, without scripts or requests, and with a content security policy that forbids both. The
- * same figures at the same instant give the same bytes.
+ * A report as one HTML file without scripts or requests, which its content security policy forbids. The same figures at the same
+ * instant result in the same bytes.
  */
 export function reportHtml(accounts: readonly AccountFigures[], question: PageQuestion): string {
   const { lastRun, location, now, isPartial } = question;
@@ -349,7 +349,7 @@ function head(location: string): string {
   </head>`.text;
 }
 
-/** Names the accounts, which like currencies are never summed. */
+/** The accounts, which are never summed, like currencies. */
 function accountsText(accounts: readonly AccountFigures[]): Html {
   const names = separated(accounts.map(({ account }) => lakeText(account)));
   return html`<p class="lead">The lake holds ${formatCount(accounts.length)} accounts, each by itself: ${names}.</p>`;

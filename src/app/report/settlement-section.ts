@@ -45,9 +45,8 @@ import {
 import { type FigureReader, type FigureRow } from './report-statements.js';
 
 /**
- * The check of a settlement's total, in this order: it equals the beginning balance plus the net entries, to the
- * millionth; it doesn't; the settlement is open; its events weren't loaded by settlement after it closed; some of its
- * events were forgotten.
+ * The check of a settlement's total, in this order: it equals the beginning balance plus the net entries, to the millionth; it
+ * doesn't; the settlement is open; its events weren't loaded after it closed; some of its events were forgotten.
  */
 export type SettlementVerdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
 
@@ -162,10 +161,7 @@ function figuresOf(
 /** Smallest number of settlements of each currency with entries, whatever the number of currencies. */
 const leastDetailed = 3;
 
-/**
- * Selects the settlements to show with entries, the same number for each currency: those that don't add up first, then
- * the newest ones.
- */
+/** The settlements to show with entries, as many for each currency: those that don't add up first, then the newest ones. */
 function selectDetailed(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
   const currencies = groupBy(figures, ({ currency }) => currency);
   const most = Math.max(leastDetailed, Math.floor(detailed / currencies.size));
@@ -393,7 +389,7 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
   ])}`;
 }
 
-/** A query for all entries: a file with all of them would be too large to open. */
+/** A query for all entries, which would make the file too large. */
 function entriesQuery(id: string): Html {
   return html`<p class="note">
     Every entry: <code><bdi>SELECT * FROM group_entries WHERE group_id = ${literal(id)}</bdi></code>

@@ -18,7 +18,7 @@ import {
 import { currencyText, minuteText, moneyText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
-/** Unexpected data in the lake: it is in no figure, or in none that is certain. */
+/** Unexpected data in the lake. */
 export interface WarningFigures {
   readonly unknownLists: readonly FigureRow<'unknownLists'>[];
   readonly unknownAmounts: readonly FigureRow<'unknownAmounts'>[];
@@ -38,7 +38,7 @@ export async function readWarningFigures({ sql, rows }: FigureReader): Promise<W
 /** Largest number of rows listed in a table; further ones are counted. */
 const mostRows = 30;
 
-/** Data that is in no figure, or in none that is certain, and the warnings of the last run. */
+/** Unexpected data, which no figure includes for certain, and the warnings of the last run. */
 export function warningsSection(warnings: WarningFigures, lastRun: LastRun | undefined, account: string): Html {
   const { unknownLists, unknownAmounts, unknownKinds, inexactAmounts } = warnings;
   const isClean = [unknownLists, unknownAmounts, unknownKinds, inexactAmounts].every((rows) => rows.length === 0);
