@@ -17,7 +17,7 @@ import { wrapForTerminal } from '../core/text/width.js';
 import { shortenMessage } from '../core/printable.js';
 
 /** Receives the events of a run: log or live view, metrics. */
-export interface Listener {
+interface Listener {
   readonly emit: Emit;
   /** Closes the log and the metrics; never throws. */
   close(): Promise<void>;

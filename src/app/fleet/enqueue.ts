@@ -9,7 +9,7 @@ import type { ResultColumn } from '../../core/text/rows.js';
 import type { ReadingContext } from '../context.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-export interface EnqueueOptions extends FleetAddress {
+interface EnqueueOptions extends FleetAddress {
   readonly action: 'all' | 'backfill' | 'sync' | 'nightly' | 'status' | 'retry';
   /** The accounts; empty: all. */
   readonly named: readonly string[];

@@ -23,7 +23,7 @@ export type CategoryId =
   'charges' | 'promotions' | 'fees' | 'taxes' | 'refunds' | 'reimbursements' | 'transfers' | 'unknown';
 
 /** Lists whose events give a buyer's money back, together with all that is returned to the seller. */
-export const refundLists = ['RefundEventList', 'GuaranteeClaimEventList', 'ChargebackEventList'] as const;
+const refundLists = ['RefundEventList', 'GuaranteeClaimEventList', 'ChargebackEventList'];
 
 /** The categories in the order of display. */
 export const categories: readonly Category[] = [

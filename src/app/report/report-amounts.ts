@@ -3,7 +3,7 @@ import { currencyPlaces, roundedDecimal, trimmedDecimal } from '../../core/text/
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
 /** Formats amounts of one currency as text. */
-export type AmountText = (text: string) => string;
+type AmountText = (text: string) => string;
 
 /** Formats amounts of one currency as HTML. */
 export type AmountFormat = (text: string) => HtmlValue;

@@ -273,7 +273,7 @@ function dataChapter(
 /** Marks a file as a report: no other file is overwritten. */
 export const reportMark = '<meta name="generator" content="ledgerlake report">';
 
-export interface PageQuestion {
+interface PageQuestion {
   readonly lastRun: LastRun | undefined;
   /** The lake's location as given by the user. */
   readonly location: string;

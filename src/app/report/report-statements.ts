@@ -73,7 +73,7 @@ export function figureReader(database: Database, scope: Scope, signal: AbortSign
 }
 
 /** The account and range of a report; bounds in milliseconds since 1970, undefined where there is none. */
-export interface Scope {
+interface Scope {
   readonly account: string;
   readonly from: number | undefined;
   readonly to: number | undefined;

@@ -48,7 +48,7 @@ import { type FigureReader, type FigureRow } from './report-statements.js';
  * The check of a settlement's total, in this order: it equals the beginning balance plus the net entries, to the millionth; it
  * doesn't; the settlement is open; its events weren't loaded after it closed; some of its events were forgotten.
  */
-export type SettlementVerdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
+type SettlementVerdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
 
 /** Entries of a settlement's net: sums by name, and the largest amounts. */
 interface SettlementEntries {
