@@ -1,6 +1,6 @@
 /**
- * Ledgerlake as a library: what `ledgerlake backfill`, `sync`, `status`, `verify` and `sql` do, for programs, and the types that
- * pipelines of your own are written against. `docs/library.md` and `docs/pipelines.md` go through both.
+ * Ledgerlake as a library: the commands `backfill`, `sync`, `status`, `verify` and `sql` as functions, and the types of custom
+ * pipelines. See `docs/library.md` and `docs/pipelines.md`.
  *
  * @packageDocumentation
  */
@@ -8,7 +8,7 @@
 export type * from './sources/custom/definition.js';
 export { LedgerlakeError, type ErrorCode } from './core/errors.js';
 export type { RunEvent } from './core/events/run-event.js';
-export { backfill, sync, RunError, type BackfillOptions, type RunOptions, type SyncOptions } from './library/run.js';
+export { backfill, sync, RunError } from './library/run.js';
 export {
   openLake,
   type Lake,
@@ -25,5 +25,5 @@ export {
   type FinancesOperation,
   type ReadOptions,
 } from './library/finances-client.js';
-export type { AccountOptions, Credentials } from './library/options.js';
+export type { AccountOptions, BackfillOptions, Credentials, RunOptions, SyncOptions } from './library/options.js';
 export type * from './library/results.js';

@@ -20,6 +20,7 @@ import { wrapForTerminal } from '../core/text/width.js';
 import { systemClock } from '../core/clock.js';
 import { program, withCommandsIn, type CommandScope } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
+import { configuredNames } from '../app/configuration/read-configuration.js';
 import { variableOf } from '../core/environment.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { version } from '../core/version.js';
@@ -78,11 +79,10 @@ function define(parser: Argv, command: CommandDefinition, run: Run, completions?
         const choices = completions?.[positional.name];
         builder.positional(positional.name, { type: 'string', array: positional.many, ...(choices && { choices }) });
       }
-      for (const [option, { type, default: value, about, choices = completions?.[option], short }] of Object.entries(
-        options,
-      )) {
-        const text = { type: 'string', requiresArg: true, default: value, ...(choices && { choices }) } as const;
-        builder.option(option, { describe: about, ...(type === 'flag' ? ({ type: 'boolean' } as const) : text) });
+      for (const [option, { isFlag, default: value, about, choices, short }] of Object.entries(options)) {
+        const known = choices ?? completions?.[option];
+        const text = { type: 'string', requiresArg: true, default: value, ...(known && { choices: known }) } as const;
+        builder.option(option, { describe: about, ...(isFlag ? ({ type: 'boolean' } as const) : text) });
         if (short !== undefined) builder.alias(option, short);
       }
       return builder;
@@ -154,12 +154,12 @@ async function runOnce(
   const log = (message: string): void => {
     emit({ event: 'message', message });
   };
-  const summary = summaryOf(args, reported !== undefined);
+  const { end, fail: failSummary, ...printing } = summaryOf(args, reported !== undefined);
   const fail = (error: unknown): number => {
     const failure = failureIn(args.scope(), error);
     if (reported?.has(failure.message) !== true) emit(failure);
     reported?.add(failure.message);
-    summary.fail(failure);
+    failSummary(failure);
     return failure.exitCode;
   };
   const crash = (error: unknown): void => {
@@ -168,17 +168,8 @@ async function runOnce(
   };
   process.once('uncaughtException', crash);
   try {
-    const { print, printJson, setProvisionalSummary } = summary;
-    const code = await command.run(args, {
-      ...processContext,
-      print,
-      printJson,
-      setProvisionalSummary,
-      log,
-      emit,
-      printCompletion,
-    });
-    summary.end();
+    const code = await command.run(args, { ...processContext, ...printing, log, emit, printCompletion });
+    end();
     return code;
   } catch (error) {
     return fail(error);
@@ -241,29 +232,27 @@ async function complete(typedWords: readonly string[], processContext: ProcessCo
   process.env['SHELL'] = process.env['COMP_LINE'] !== undefined ? 'zsh' : isBash ? 'bash' : 'fish';
   const [previous = '', current = ''] = words.slice(-2);
   const command = commands.find(({ name }) => words.includes(name));
-  const option = command?.options[previous.replace(/^--?/, '')];
+  const textOption = (word = '') => {
+    const option = command?.options[word.replace(/^--?/, '')];
+    return option?.isFlag === true ? undefined : option;
+  };
+  const option = textOption(previous);
   const configIndex = words.indexOf('--config') + 1;
   const completesAccount = previous === '--account' || command?.positional?.name === 'ACTION';
-  const accounts = completesAccount ? await accountNames(configIndex === 0 ? undefined : words[configIndex]) : [];
-  const isFile = option?.type === 'text' && option.choices === undefined && previous !== '--account';
+  const config = configIndex === 0 ? undefined : words[configIndex];
+  const accounts = completesAccount ? await configuredNames(config, process.env, process.cwd()) : [];
+  const isFile = option !== undefined && option.choices === undefined && previous !== '--account';
   if (isFile || (command?.positional?.name === 'FILE' && !current.startsWith('-'))) return;
   const { name: argument = '', choices = [] } = command?.positional ?? {};
   const others = argument === 'PIPELINE' ? await pipelineNames() : argument === 'ACTION' ? accounts : [];
   // yargs completes the first argument alone, so the earlier ones are removed.
   const isTyped = (word: string, at: number): boolean =>
-    at < words.length - 1 &&
-    [...choices, ...others].includes(word) &&
-    command?.options[words[at - 1]?.replace(/^--?/, '') ?? '']?.type !== 'text';
+    at < words.length - 1 && [...choices, ...others].includes(word) && textOption(words[at - 1]) === undefined;
   const typed = words.filter(isTyped);
   const remaining = [...(typed.length === 0 ? choices : []), ...others.filter((name) => !typed.includes(name))];
   const first = words.filter((word, at) => !isTyped(word, at));
   const completions = { [argument]: current.startsWith('-') ? [] : remaining, account: accounts };
   await parse([completionOption, ...first], processContext, completions);
-}
-
-async function accountNames(configuration: string | undefined): Promise<readonly string[]> {
-  const { configuredNames } = await import('../app/configuration/read-configuration.js');
-  return configuredNames(configuration, process.env, process.cwd());
 }
 
 async function pipelineNames(): Promise<readonly string[]> {
@@ -323,9 +312,9 @@ type Failure = ReturnType<typeof failedEvent>;
 /** The result of a command on standard output: text, or one JSON object, which includes a failure. */
 interface Summary extends Required<Pick<CommandContext, 'print' | 'printJson' | 'setProvisionalSummary'>> {
   /** Prints the object, if there is one. */
-  end(): void;
+  readonly end: () => void;
   /** Prints the object with the failure; nothing for exit code 2, unless the command runs for several accounts. */
-  fail(failure: Failure): void;
+  readonly fail: (failure: Failure) => void;
 }
 
 /** @param isOneOfSeveral whether the command runs for other accounts too */

@@ -51,8 +51,8 @@ export async function commandHelp(command: CommandDefinition, width: number): Pr
 }
 
 /** An option as it is written: `-o, --output …`, `--format table|json`. */
-export function optionWords(name: string, { type, choices, short }: OptionDefinition): string {
-  const argument = type === 'flag' ? '' : ` ${choices?.join('|') ?? '…'}`;
+export function optionWords(name: string, { isFlag, choices, short }: OptionDefinition): string {
+  const argument = isFlag === true ? '' : ` ${choices?.join('|') ?? '…'}`;
   return `${short === undefined ? '' : `-${short}, `}--${name}${argument}`;
 }
 

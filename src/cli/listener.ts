@@ -2,7 +2,8 @@ import { dirname, resolve } from 'node:path';
 import type { Clock } from '../core/clock.js';
 import { withCommandsIn } from '../app/command-text.js';
 import type { Configuration } from '../app/configuration/configuration.js';
-import type { LogSettings } from '../app/configuration/settings.js';
+import { accountPattern, demoAccount } from '../app/configuration/account.js';
+import { resolveLogSettings, type LogSettings } from '../app/configuration/settings.js';
 import { codeOf, messageOf, usageError, LedgerlakeError } from '../core/errors.js';
 import { isFolder, replaceFile } from '../core/io/files.js';
 import { withStoppingEvent, type Level, type Emit, type RunEvent } from '../core/events/run-event.js';
@@ -10,12 +11,13 @@ import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
 import { paintIn, paintLevel } from '../observe/live-view/view-lines.js';
 import type { CommandDefinition, CommandArguments } from './options/command-definition.js';
+import { configurationOf } from './options/command-settings.js';
 import { terminalWidth } from '../core/text/sink.js';
 import { wrapForTerminal } from '../core/text/width.js';
 import { shortenMessage } from '../core/printable.js';
 
 /** Receives the events of a run: log or live view, metrics. */
-export interface Listener {
+interface Listener {
   readonly emit: Emit;
   /** Closes the log and the metrics; never throws. */
   close(): Promise<void>;
@@ -75,15 +77,9 @@ async function readLogSettings(
   args: CommandArguments,
   { name: command, options, ignoresConfiguration }: CommandDefinition,
 ): Promise<LogSettings & { readonly run?: MetricsRun }> {
-  const [{ resolveLogSettings }, { readConfiguration }] = await Promise.all([
-    import('../app/configuration/settings.js'),
-    import('../app/configuration/read-configuration.js'),
-  ]);
   const noConfiguration: Configuration = { file: undefined, folder: process.cwd(), settings: {}, accounts: new Map() };
   const configuration =
-    options['config'] === undefined || ignoresConfiguration === true
-      ? noConfiguration
-      : await readConfiguration(args.text('config'), process.env, process.cwd());
+    options['config'] === undefined || ignoresConfiguration === true ? noConfiguration : await configurationOf(args);
   const settings = resolveLogSettings(args.texts(), process.env, configuration);
   if (options['metrics-port'] === undefined) return { ...settings, metricsPort: undefined, metricsFile: undefined };
   const { metricsFile } = settings;
@@ -112,9 +108,8 @@ function refuseSharedFile({ file = '', folder, settings, accounts }: Configurati
 
 /** The account of a run; undefined where the command line and the configuration name none, or an invalid one. */
 async function runAccount(args: CommandArguments, configuration: Configuration): Promise<string | undefined> {
-  const [{ accountName }, { accountPattern, demoAccount }, { accountSettings }] = await Promise.all([
+  const [{ accountName }, { accountSettings }] = await Promise.all([
     import('../app/configuration/resolve-account.js'),
-    import('../app/configuration/account.js'),
     import('../app/configuration/account-settings.js'),
   ]);
   const endpoint = args.text('endpoint');

@@ -4,7 +4,7 @@ import { accountKinds, checkOptions, type AccountOptions, type OptionKinds } fro
 import type { FinancesPage, FinancesParameters, FinancesResult } from './results.js';
 import { startTask } from './task.js';
 
-/** An operation that is read page by page: those of Finances v0, those of Finances 2024-06-19, and Transfers 2024-06-01. */
+/** An operation with pages, of Finances v0, Finances 2024-06-19 or Transfers 2024-06-01. */
 export type FinancesOperation =
   | 'ListFinancialEventGroups'
   | 'ListFinancialEvents'
@@ -14,47 +14,46 @@ export type FinancesOperation =
   | 'listSummary'
   | 'listPayouts';
 
-/** How results are read. */
+/** The options of `pages` and `results`. */
 export interface ReadOptions {
-  /** Stops reading, which throws STOPPED. */
+  /** Stops reading: the next page throws STOPPED. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Reads both APIs as pipelines do: paced by the quota (one for each operation), with retries, smaller pages where a page is too
- * large, and the place found again where a token has expired. The level of the quota ends with the client, so have one client an
- * account.
+ * Reads both APIs as pipelines do: paced by the quota of each operation, with retries, with smaller pages where one is too large,
+ * and with cursor recovery after an expired token. Each client has a separate quota, so use one client for each account.
  */
 export interface FinancesClient {
-  /** Whose events it reads. */
+  /** The account that it reads. */
   readonly account: string;
   /**
-   * The pages of a query in order, empty ones too, each asked for when it is wanted.
+   * The pages of a query in order, also empty ones. Each is requested when it is read.
    *
-   * @throws LedgerlakeError USAGE for a parameter that the operation does not have; while reading UPSTREAM_STATUS,
-   * UPSTREAM_UNREACHABLE, UPSTREAM_BODY, SIGN_IN_REFUSED, SIGN_IN_UNREACHABLE once no further attempt can help, or STOPPED
+   * @throws LedgerlakeError USAGE for an unknown parameter; while reading UPSTREAM_STATUS, UPSTREAM_UNREACHABLE, UPSTREAM_BODY,
+   * SIGN_IN_REFUSED or SIGN_IN_UNREACHABLE after the last attempt, or STOPPED
    */
   pages(
     operation: FinancesOperation,
     parameters?: FinancesParameters,
     options?: ReadOptions,
   ): AsyncIterable<FinancesPage>;
-  /** The results of the same pages, one by one. */
+  /** The results of the same pages, one after the other. */
   results(
     operation: FinancesOperation,
     parameters?: FinancesParameters,
     options?: ReadOptions,
   ): AsyncIterable<FinancesResult>;
-  /** Ends the connections, and what is being read. */
+  /** Closes the connections, and stops reading. */
   close(): Promise<void>;
 }
 
 const readKinds: OptionKinds<ReadOptions> = { signal: 'signal' };
 
 /**
- * Connects to the services of an account, with the settings that a run would have; without an endpoint to the embedded service.
+ * Connects to the services of an account with the settings of a run; without an endpoint, to the embedded service.
  *
- * @throws LedgerlakeError USAGE for what is wrong in the options, the environment or the configuration
+ * @throws LedgerlakeError USAGE for invalid options, environment variables or configuration
  */
 export async function createFinancesClient(options: AccountOptions = {}): Promise<FinancesClient> {
   checkOptions('createFinancesClient', options, accountKinds);

@@ -1,6 +1,7 @@
 import { usageError } from '../core/errors.js';
 import { readInstant } from '../core/numeric/instant.js';
 import { unknownName } from '../core/text/fault-line.js';
+import type { Tape } from '../core/json/tape.js';
 import type { Reading } from '../engine/run/pipeline.js';
 import { JsonNode } from '../sources/custom/json-node.js';
 import * as v2024 from '../sources/finances/api-2024-06-19/operations.js';
@@ -10,26 +11,31 @@ import * as v0 from '../sources/finances/api-v0/operations.js';
 import type { FinancesUpstream } from '../sources/finances/connect-finances.js';
 import type { FinancesPage, FinancesParameters, FinancesResult } from './results.js';
 
-/** Reads the pages of a query. */
-export type ReadPages = (reading: Reading<FinancesUpstream>) => AsyncGenerator<FinancesPage>;
-
 /**
- * The query of an operation of either API.
+ * The query of an operation of either API, as a function that reads its pages.
  *
- * @throws LedgerlakeError USAGE for an operation that there is not, a parameter that it does not have, and a value that is none
+ * @throws LedgerlakeError USAGE for an unknown operation or parameter, and for an invalid value
  */
-export function financesQuery(operation: string, given: FinancesParameters): ReadPages {
+export function financesQuery(
+  operation: string,
+  given: FinancesParameters,
+): (reading: Reading<FinancesUpstream>) => AsyncGenerator<FinancesPage> {
   if (isV0(operation)) {
     const { range, pathParameter }: v0.Operation = v0.operations[operation];
     const parameters = readParameters(operation, given, range, pathParameter === undefined ? [] : [pathParameter.name]);
-    return (reading) => v0Pages(reading.upstream.v0.pages({ operation, parameters }, reading));
+    return (reading) => pagesOf(reading.upstream.v0.pages({ operation, parameters }, reading), eachResult);
   }
   if (isV2024(operation)) {
     const { range, relatedIdentifiers, filters }: v2024.Operation = v2024.operations[operation];
     const { relatedIdentifierName, relatedIdentifierValue } = v2024.parameters;
     const related = relatedIdentifiers.length === 0 ? [] : [relatedIdentifierName, relatedIdentifierValue];
     const parameters = readParameters(operation, given, range, [...related, ...filters]);
-    return (reading) => v2024Pages(reading.upstream.transactions.pages({ operation, parameters }, reading));
+    return (reading) =>
+      pagesOf(reading.upstream.transactions.pages({ operation, parameters }, reading), (page, add) => {
+        eachLaterResult(page, (node) => {
+          add('', node);
+        });
+      });
   }
   throw unknownName('an operation', operation, [...Object.keys(v0.operations), ...Object.keys(v2024.operations)]);
 }
@@ -42,7 +48,7 @@ function isV2024(operation: string): operation is v2024.OperationName {
   return Object.hasOwn(v2024.operations, operation);
 }
 
-/** Parameters as queries have them: dates in milliseconds since 1970. */
+/** Parameters for a query: dates in milliseconds since 1970. */
 function readParameters(
   operation: string,
   given: FinancesParameters,
@@ -74,18 +80,14 @@ function textOf(name: string, value: unknown): string {
   throw usageError(`expected ${name} to be a text that is not empty, got ${JSON.stringify(String(value))}`);
 }
 
-async function* v0Pages(pages: ReturnType<FinancesUpstream['v0']['pages']>): AsyncGenerator<FinancesPage> {
+/** The pages of an operation; `eachOf` calls `add` with the list and the node of each result. */
+async function* pagesOf<Page extends { readonly tape: Tape }>(
+  pages: AsyncIterable<Page>,
+  eachOf: (page: Page, add: (list: string, node: number) => void) => void,
+): AsyncGenerator<FinancesPage> {
   for await (const page of pages) {
     const results: FinancesResult[] = [];
-    eachResult(page, (list, node) => results.push({ list, json: new JsonNode(page.tape, node) }));
-    yield { body: page.tape.bytes, results };
-  }
-}
-
-async function* v2024Pages(pages: ReturnType<FinancesUpstream['transactions']['pages']>): AsyncGenerator<FinancesPage> {
-  for await (const page of pages) {
-    const results: FinancesResult[] = [];
-    eachLaterResult(page, (node) => results.push({ list: '', json: new JsonNode(page.tape, node) }));
+    eachOf(page, (list, node) => results.push({ list, json: new JsonNode(page.tape, node) }));
     yield { body: page.tape.bytes, results };
   }
 }

@@ -1,82 +1,81 @@
 import { Mutex } from '../core/mutex.js';
-import { Writable } from 'node:stream';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { systemClock } from '../core/clock.js';
 import { usageError } from '../core/errors.js';
 import type { Emit, RunEvent } from '../core/events/run-event.js';
 import { distinctNames } from '../core/text/rows.js';
-import type { Output } from '../core/text/sink.js';
 import type { ReadingContext } from '../app/context.js';
 import type { QueryResult } from '../core/duckdb/connection.js';
 import { checkOptions, textOf, type OptionKinds } from './options.js';
 import type { Certificate, LakeStatus } from './results.js';
 import { runTask } from './task.js';
 
-/** What {@link openLake} takes. */
+/** The options of `openLake`. */
 export interface LakeOptions {
-  /** Configuration file; default that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` of the working folder where there is one. */
+  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
   readonly config?: string | undefined;
-  /** Takes what is to be said of the lake, or of a query before its rows: events called `message`. */
+  /** Receives notes on the lake, and on a query before its rows, as events `message`. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
-/** What {@link Lake.sql} takes beside the query. */
+/** The options of `sql`. */
 export interface SqlOptions {
   /** Values for `$1`, `$2` … of the last statement. */
   readonly parameters?: readonly SqlValue[] | undefined;
-  /** Stops the query, which is rejected with STOPPED. */
+  /** Stops the query, which rejects with STOPPED. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What {@link Lake.status} takes. */
+/** The options of `status`. */
 export interface StatusOptions {
-  /** Default all accounts. */
+  /** The account; default: all. */
   readonly account?: string | undefined;
-  /** First instant, ISO 8601 in UTC; default the first one that is loaded. */
+  /** First instant, ISO 8601 in UTC; default: the first loaded one. */
   readonly from?: string | Date | undefined;
-  /** End, exclusive; default now, less five minutes. */
+  /** End, exclusive; default: five minutes ago. */
   readonly to?: string | Date | undefined;
 }
 
-/** What {@link Lake.verify} takes. */
+/** The options of `verify`. */
 export interface VerifyOptions {
-  /** Default all accounts. */
+  /** The account; default: all. */
   readonly account?: string | undefined;
-  /** Stops it, and rejects with STOPPED. */
+  /** Stops it: the promise rejects with STOPPED. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * A value of a query, exact: BIGINT and wider are bigints, DECIMAL its text with all digits (`'25.100000'`), smaller integers and
- * DOUBLE numbers, dates and instants ISO 8601 text, lists, structs and maps JSON text, everything else DuckDB's text.
+ * A value of a query, exact: BIGINT and wider integers are bigints, smaller ones and DOUBLE numbers, DECIMAL text with all digits
+ * (`'25.100000'`), dates and instants ISO 8601 text, lists, structs and maps JSON text, all other types DuckDB's text.
  */
 export type SqlValue = string | number | bigint | boolean | null;
 
-/** A row of a query by the names of its columns; of several columns of one name the second is called `NAME_1`. */
+/** A row of a query by the names of its columns. A second column of the same name is `NAME_1`. */
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
-/** A lake that is read. Other processes may write to it meanwhile: each call sees what is committed when it begins. */
+/** A lake, to read from. Other processes may write to it meanwhile: each call reads what is committed when it begins. */
 export interface Lake {
   /**
-   * Runs DuckDB over the committed files, a view for each table, as `ledgerlake sql` does: one statement or more, of which the
-   * last one's rows are returned, all of them in memory. Queries run one after the other. See {@link SqlValue} for types.
+   * Runs one or more statements with DuckDB over the committed files, with a view for each table, as `ledgerlake sql` does. Returns
+   * all rows of the last statement; {@link SqlValue} describes their types. Queries run one after the other.
    *
-   * @throws LedgerlakeError SQL with DuckDB's message, STOPPED, LAKE_STORE or LAKE_LOG where the lake can't be read
+   * @throws LedgerlakeError SQL with DuckDB's message; STOPPED; LAKE_STORE or LAKE_LOG where the lake can't be read
    */
   sql(query: string, options?: SqlOptions): Promise<readonly SqlRow[]>;
   /**
-   * What the lake holds and lacks, from its logs alone: the object of `ledgerlake status --format json`.
+   * What the lake holds and lacks, from its logs only: the object of `ledgerlake status --format json`.
    *
-   * @throws LedgerlakeError USAGE for a range that is none, and for an account that the lake lacks
+   * @throws LedgerlakeError USAGE for an invalid range, and for an account that the lake lacks
    */
   status(options?: StatusOptions): Promise<LakeStatus>;
   /**
-   * Compares every file, row and sum with what they must be: the object of `ledgerlake verify --format json`. What is wrong with
-   * the lake is in it, and throws nothing.
+   * Checks every file, row and sum: the object of `ledgerlake verify --format json`, which includes the problems of the lake.
    *
-   * @throws LedgerlakeError USAGE for an account that the lake lacks, STOPPED, LAKE_STORE or LAKE_LOG where it can't be read
+   * @throws LedgerlakeError USAGE for an account that the lake lacks; STOPPED; LAKE_STORE or LAKE_LOG where it can't be read
    */
   verify(options?: VerifyOptions): Promise<Certificate>;
-  /** Frees the memory, once the queries that were asked have ended. */
+  /** Frees the memory, once all queries have ended. */
   close(): Promise<void>;
 }
 
@@ -86,9 +85,9 @@ const statusKinds: OptionKinds<StatusOptions> = { account: 'text', from: 'instan
 const verifyKinds: OptionKinds<VerifyOptions> = { account: 'text', signal: 'signal' };
 
 /**
- * Opens a lake that is there: a folder, or `s3://BUCKET/PREFIX`. Nothing is written to it.
+ * Opens an existing lake, to read from: a folder, or `s3://BUCKET/PREFIX`.
  *
- * @throws LedgerlakeError USAGE where there is no lake, LAKE_STORE or LAKE_LOG where it can't be read
+ * @throws LedgerlakeError USAGE where there is no lake; LAKE_STORE or LAKE_LOG where it can't be read
  */
 export async function openLake(path: string, options: LakeOptions = {}): Promise<Lake> {
   if (typeof path !== 'string' || path === '')
@@ -112,17 +111,19 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
   const queries = new Mutex();
   const reading = <T>(
     signal: AbortSignal | undefined,
-    read: (context: Omit<ReadingContext, 'output'>, emit: Emit) => Promise<T>,
+    read: (context: Omit<ReadingContext, 'output'>) => Promise<T>,
   ): Promise<T> =>
-    runTask({ signal, onEvent }, (task) =>
-      read({ clock: systemClock, signal: task.signal, log: logTo(task.emit) }, task.emit),
-    );
-
-  const close = (): Promise<void> =>
-    queries.run(() => {
-      database.close();
-      return Promise.resolve();
-    });
+    runTask({ signal, onEvent }, (task) => read({ clock: systemClock, signal: task.signal, log: logTo(task.emit) }));
+  /** The object that a command prints. */
+  const printed = async (
+    signal: AbortSignal | undefined,
+    run: (context: ReadingContext) => Promise<unknown>,
+  ): Promise<unknown> => {
+    const output = new PassThrough();
+    const ended = reading(signal, (context) => run({ ...context, output })).finally(() => output.end());
+    const [json] = await Promise.all([text(output), ended]);
+    return JSON.parse(json);
+  };
 
   return {
     sql: async (query, given = {}) => {
@@ -142,21 +143,21 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       const { status } = await import('../app/status/status.js');
       const [from, to] = [textOf(given.from), textOf(given.to)];
       const settings = { lake: path, config, account: given.account, from, to, marginMinutes };
-      const text = await reading(undefined, (context) =>
-        written((output) => status({ ...settings, format: 'json', color: false }, { ...context, output })),
-      );
-      return JSON.parse(text) as LakeStatus;
+      const run = (context: ReadingContext) => status({ ...settings, format: 'json', color: false }, context);
+      return (await printed(undefined, run)) as LakeStatus;
     },
     verify: async (given = {}) => {
       checkOptions('verify', given, verifyKinds);
       const { verify } = await import('../app/verify/verify.js');
       const settings = { lake: path, config, account: given.account, strict: false };
-      const text = await reading(given.signal, (context) =>
-        written((output) => verify({ ...settings, format: 'json' }, { ...context, output })),
-      );
-      return JSON.parse(text) as Certificate;
+      const run = (context: ReadingContext) => verify({ ...settings, format: 'json' }, context);
+      return (await printed(given.signal, run)) as Certificate;
     },
-    close: () => (closed ??= close()),
+    close: () =>
+      (closed ??= queries.run(() => {
+        database.close();
+        return Promise.resolve();
+      })),
   };
 }
 
@@ -173,18 +174,4 @@ async function rowsOf({ columns, chunks }: QueryResult): Promise<readonly SqlRow
     for (const row of chunk) rows.push(Object.fromEntries(names.map((name, at) => [name, row[at] ?? null])));
   }
   return rows;
-}
-
-/** What a command writes. */
-async function written(write: (output: Output) => Promise<unknown>): Promise<string> {
-  const pieces: string[] = [];
-  const output = new Writable({
-    decodeStrings: false,
-    write: (piece, _encoding, done) => {
-      pieces.push(String(piece));
-      done();
-    },
-  });
-  await write(output);
-  return pieces.join('');
 }

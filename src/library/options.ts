@@ -2,43 +2,84 @@ import { usageError } from '../core/errors.js';
 import type { RunEvent } from '../core/events/run-event.js';
 import { nearestName } from '../core/text/fault-line.js';
 
-/** What an account signs in with. It is sent to the token endpoint, and is never logged or written anywhere. */
+/** The credentials of an account. They are sent to the token endpoint, and are never logged or written anywhere. */
 export interface Credentials {
   /** Client id of the application that the seller authorised. */
   readonly clientId: string;
-  /** Its client secret. */
+  /** Client secret of the application. */
   readonly clientSecret: string;
   /** The seller's refresh token for the application. */
   readonly refreshToken: string;
-  /** Where the refresh token is turned into access tokens; left out: what is set for the account, else Login with Amazon. */
+  /** Where the refresh token is exchanged for access tokens; default: the account's setting, else Login with Amazon. */
   readonly tokenEndpoint?: string | undefined;
 }
 
-/** Whose events are read, and from where. What is left out comes from the environment, then from the configuration file. */
+/** The account to read. Defaults come from the environment, then from the configuration file. */
 export interface AccountOptions {
-  /** Whose events; default the only account that is configured, else `demo` with the embedded service. */
+  /** The account; default: the only configured one, else `demo` with the embedded service. */
   readonly account?: string | undefined;
-  /** The service's base address; default the account's, else the embedded service. */
+  /** The service's base address; default: the account's, else the embedded service. */
   readonly endpoint?: string | undefined;
-  /** What the account signs in with; left out: what is set for it. */
+  /** The account's credentials; default: its settings. */
   readonly credentials?: Credentials | undefined;
-  /** Requests per second for each operation, until the service announces its rate rate; default 0.5. */
+  /** Requests per second for each operation, until the service announces its rate; default: 0.5. */
   readonly rate?: number | undefined;
-  /** Requests at once for each operation; default what each API allows. */
+  /** Requests at once for each operation; default: what each API allows. */
   readonly burst?: number | undefined;
-  /** Configuration file; default that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` of the working folder where there is one. */
+  /** Configuration file; default: that of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working folder if it exists. */
   readonly config?: string | undefined;
-  /** Takes what happens, when it happens. What it throws stops the run, whose promise it rejects. */
+  /** Receives each event of the run. An error that it throws stops the run, and rejects its promise. */
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
 }
 
-/** How the value of an option is checked. */
+/** The options of both `backfill` and `sync`. Each is the option of the command line with the same name. */
+export interface RunOptions extends AccountOptions {
+  /** Pipelines by name; default: those of `api`. */
+  readonly pipelines?: readonly string[] | undefined;
+  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default: `data/lake`. */
+  readonly lake?: string | undefined;
+  /** API whose pipelines run if none is named; default: `v0`. */
+  readonly api?: 'v0' | '2024-06-19' | 'both' | undefined;
+  /** Order ids, for `order-events` and `order-transactions`. */
+  readonly orders?: readonly string[] | undefined;
+  /** Accepts an empty answer for slices of which the lake has rows. */
+  readonly acceptEmpty?: boolean | undefined;
+  /** Folder for pages of unfinished slices; default: `LAKE/_journal`, for S3 the user's cache. */
+  readonly journal?: string | undefined;
+  /** Folder with definitions of custom pipelines: `--pipelines` of the command line. */
+  readonly pipelineFolder?: string | undefined;
+  /** How many hours replaced files stay; default: the setting of the lake. */
+  readonly retentionHours?: number | undefined;
+  /** What the run writes for other engines at its end; default: the setting. */
+  readonly export?: readonly ('iceberg' | 'symlinks')[] | undefined;
+  /** Stops the run as Ctrl-C does: what was committed stays, and the promise rejects with STOPPED. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The options of `backfill`. */
+export interface BackfillOptions extends RunOptions {
+  /** First instant, ISO 8601 in UTC; default: 90 days before `to`. */
+  readonly from?: string | Date | undefined;
+  /** End, exclusive; default: five minutes ago. */
+  readonly to?: string | Date | undefined;
+  /** Reads again what is already loaded, and replaces it. */
+  readonly refresh?: boolean | undefined;
+}
+
+/** The options of `sync`. */
+export interface SyncOptions extends RunOptions {
+  /** Reads this many days again, regardless of the schedule. */
+  readonly lookBack?: number | undefined;
+  /** Rejects with LAKE_LAG if the lake is older than this after the run: `90m`, `2h`, `1d`. */
+  readonly maxLag?: string | undefined;
+}
+
+/** The kinds of values of options. */
 type Kind = 'text' | 'number' | 'flag' | 'texts' | 'values' | 'instant' | 'function' | 'signal' | 'credentials';
 
-/** The options of a function, each with its kind. */
+/** The kind of each option of a function. */
 export type OptionKinds<T> = { readonly [Name in keyof Required<T>]: Kind };
 
-/** Kinds of the options of everything that asks the service. */
 export const accountKinds: OptionKinds<AccountOptions> = {
   account: 'text',
   endpoint: 'text',
@@ -48,6 +89,28 @@ export const accountKinds: OptionKinds<AccountOptions> = {
   config: 'text',
   onEvent: 'function',
 };
+
+const runKinds: OptionKinds<RunOptions> = {
+  ...accountKinds,
+  pipelines: 'texts',
+  lake: 'text',
+  api: 'text',
+  orders: 'texts',
+  acceptEmpty: 'flag',
+  journal: 'text',
+  pipelineFolder: 'text',
+  retentionHours: 'number',
+  export: 'texts',
+  signal: 'signal',
+};
+
+export const backfillKinds: OptionKinds<BackfillOptions> = {
+  ...runKinds,
+  from: 'instant',
+  to: 'instant',
+  refresh: 'flag',
+};
+export const syncKinds: OptionKinds<SyncOptions> = { ...runKinds, lookBack: 'number', maxLag: 'text' };
 
 const kinds: Readonly<Record<Kind, { readonly expected: string; readonly isValid: (value: unknown) => boolean }>> = {
   text: { expected: 'a text that is not empty', isValid: isText },
@@ -77,9 +140,9 @@ function areCredentials(value: unknown): boolean {
 }
 
 /**
- * Checks what a program has given, as nothing says that it was compiled. No value is shown: it may be a secret.
+ * Checks the options of a caller, which may be JavaScript. No message has a value, which may be a secret.
  *
- * @throws LedgerlakeError USAGE for a name that no option has, and for a value of another type
+ * @throws LedgerlakeError USAGE for an unknown option, and for a value of another type
  */
 export function checkOptions<T extends object>(subject: string, options: T, known: OptionKinds<T>): void {
   const all: Readonly<Partial<Record<string, Kind>>> = known;
@@ -100,9 +163,9 @@ export function checkOptions<T extends object>(subject: string, options: T, know
   }
 }
 
-/** An option's value as the command line has it. */
+/** An option's value as a text of the command line. */
 export function textOf(value: string | number | Date | undefined): string | undefined {
   if (value === undefined) return undefined;
-  // Of an invalid date: a text that is no instant either, and is refused as such.
+  // The text of an invalid date is an invalid instant, which is refused later.
   return value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : String(value);
 }

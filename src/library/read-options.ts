@@ -1,35 +1,21 @@
 import type { SecretCredentials } from '../app/configuration/account-settings.js';
-import type { EmbeddedService } from '../app/load/connections.js';
 import { readRunSettings, type RunSettings } from '../app/load/run-settings.js';
-import type { Clock } from '../core/clock.js';
 import { Secret } from '../engine/auth/secret.js';
-import { textOf, type AccountOptions, type Credentials } from './options.js';
-
-/** Options that are settings of a run, as the command line has them. */
-interface SettingOptions extends AccountOptions {
-  readonly pipelines?: readonly string[] | undefined;
-  readonly lake?: string | undefined;
-  readonly from?: string | Date | undefined;
-  readonly api?: string | undefined;
-  readonly journal?: string | undefined;
-  readonly pipelineFolder?: string | undefined;
-  readonly retentionHours?: number | undefined;
-  readonly export?: readonly string[] | undefined;
-}
+import { textOf, type BackfillOptions, type Credentials } from './options.js';
 
 /**
- * The settings that options, environment and configuration lead to.
+ * The settings from the options, the environment and the configuration.
  *
- * @throws LedgerlakeError USAGE for what is wrong in any of them
+ * @throws LedgerlakeError USAGE for an invalid value in any of them
  */
-export async function readOptions(options: SettingOptions): Promise<RunSettings> {
+export async function readOptions(options: BackfillOptions): Promise<RunSettings> {
   const { pipelines = [], pipelineFolder, credentials } = options;
   const { lake, from, account, endpoint, api, rate, burst, journal, config } = options;
   const given = {
     ...{ lake, from, account, endpoint, api, rate, burst, journal, config },
     pipelines: pipelineFolder,
     'retention-hours': options.retentionHours,
-    // An empty list is not what is set, but nothing.
+    // An empty list replaces the setting.
     export: options.export && (options.export.join(',') || 'none'),
   };
   return readRunSettings({
@@ -37,23 +23,17 @@ export async function readOptions(options: SettingOptions): Promise<RunSettings>
     environment: process.env,
     workingFolder: process.cwd(),
     pipelines,
-    credentials: credentials && hidden(credentials),
-    startEmbedded,
+    credentials: credentials && secretsOf(credentials),
+    // Imported only by a run that needs it.
+    startEmbedded: async (clock) => (await import('../emulator/emulator.js')).startEmbeddedService(clock),
   });
 }
 
-/** Credentials that no log can show. */
-function hidden({ clientId, clientSecret, refreshToken, tokenEndpoint }: Credentials): SecretCredentials {
+function secretsOf({ clientId, clientSecret, refreshToken, tokenEndpoint }: Credentials): SecretCredentials {
   return {
     clientId: new Secret(clientId),
     clientSecret: new Secret(clientSecret),
     refreshToken: new Secret(refreshToken),
     tokenEndpoint,
   };
-}
-
-/** Loads the synthetic seller only for a run that needs it. */
-async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
-  const { startEmbeddedService } = await import('../emulator/emulator.js');
-  return startEmbeddedService(clock);
 }

@@ -1,217 +1,217 @@
 import type { Json } from '../sources/custom/definition.js';
 
-/** What one pipeline did in a run. */
+/** The result of one pipeline in a run. */
 export interface PipelineSummary {
-  /** Slices that were committed. */
+  /** Committed slices. */
   readonly slices: number;
-  /** Requests sent, those that were sent again included. */
+  /** Requests, including retries. */
   readonly requests: number;
-  /** Requests sent again. */
+  /** Retries. */
   readonly retries: number;
-  /** Requests refused for the quota. */
+  /** Requests that the service throttled. */
   readonly throttled: number;
   /** Pages received. */
   readonly pages: number;
-  /** Events, or transactions, that were read. */
+  /** Events or transactions read. */
   readonly events: number;
-  /** Amounts of them. */
+  /** Their amounts. */
   readonly entries: number;
   /** Files written. */
   readonly files: number;
-  /** Their bytes. */
+  /** Bytes of these files. */
   readonly bytes: number;
-  /** From the pipeline's beginning to its end. */
+  /** Duration of the pipeline. */
   readonly seconds: number;
-  /** Rows of the slices, by table; a slice that the run read twice counts once. */
+  /** Rows of the slices, by table. A slice that was read twice counts once. */
   readonly rows: Readonly<Record<string, number>>;
-  /** What was unexpected in the data: how often, by kind and place. */
+  /** Number of unexpected items in the data, by kind and place. */
   readonly warnings: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Slices that could not be read, and why. */
+  /** Slices that could not be read. */
   readonly left_open: readonly LeftOpen[];
 }
 
-/** A slice that a run could not read. The next run tries it again. */
+/** A slice that a run could not read. The next run retries it. */
 export interface LeftOpen {
   /** `2026-01-01T00:00:00.000Z/2026-01-08T00:00:00.000Z`, `group G1`. */
   readonly slice: string;
-  /** Why it was left, in a sentence. */
+  /** The reason, in a sentence. */
   readonly reason: string;
 }
 
-/** What differs in a slice that was read again. */
+/** The changes in slices that were read again. */
 export interface ChangedSlices {
   /** Load keys: `window/START/END`, `group/ID`, `order/ID`. */
   readonly units: readonly string[];
-  /** Rows that were not there when it was read last. */
+  /** Rows that are new. */
   readonly appeared: number;
-  /** Rows that were there. */
+  /** Rows that are gone. */
   readonly vanished: number;
-  /** Pairs of both that share order and list, each counted above as well; of settlements those that say something else now. */
+  /** Pairs of a new and a gone row with the same order and list, which count above too; for settlements, those that changed. */
   readonly differ: number;
   /** Some of them. */
   readonly examples: readonly ChangeExample[];
 }
 
-/** A row that differs. */
+/** A row that changed. */
 export interface ChangeExample {
-  /** What became of it. */
+  /** How it changed. */
   readonly change: 'appeared' | 'vanished' | 'differs';
   /** `event_id`, or `group_id`. */
   readonly id: string;
   /** Null for a settlement. */
   readonly event_list: string | null;
-  /** Null where it has none. */
+  /** Null: none. */
   readonly amazon_order_id: string | null;
-  /** ISO 8601; of a settlement its start. */
+  /** ISO 8601; the start of a settlement. */
   readonly posted_at: string | null;
 }
 
-/** What differs in all slices of a pipeline that were read again. */
+/** The changes in all slices of a pipeline that were read again. */
 export interface PipelineChanges extends Pick<ChangedSlices, 'appeared' | 'vanished' | 'differ'> {
   /** By slice. */
   readonly units: readonly ChangedSlices[];
 }
 
-/** Slices that held rows, and whose answer was empty. */
+/** Slices with rows in the lake and an empty answer. */
 export interface EmptiedSlices {
   /** Name of the pipeline. */
   readonly pipeline: string;
   /** Load keys: `window/START/END`, `group/ID`, `order/ID`. */
   readonly units: readonly string[];
-  /** Rows that the lake holds of them, or held where the answer was accepted. */
+  /** Their rows in the lake, before the answer replaced them. */
   readonly rows: number;
-  /** How many of these the answer lacks. */
+  /** Rows that the answer lacks. */
   readonly lacking: number;
-  /** How many came that the lake does not hold, where the answer lacks all; left out: none. */
+  /** Rows of the answer that the lake lacks, where the answer lacks all others; left out: none. */
   readonly others?: number;
-  /** Whether `acceptEmpty` replaced them. */
+  /** Whether the answer replaced the rows, by `acceptEmpty`. */
   readonly accepted: boolean;
 }
 
-/** Slices that were replaced without a comparison, as the lake's own file of them is damaged. */
+/** Slices that were replaced without a comparison, because their file in the lake is damaged. */
 export interface UncomparedSlices {
   /** Name of the pipeline. */
   readonly pipeline: string;
   /** Load keys: `window/START/END`, `group/ID`, `order/ID`. */
   readonly units: readonly string[];
-  /** What is wrong with the file. */
+  /** The fault of the file. */
   readonly reason: string;
 }
 
-/** What a run came to: the object that `--json` prints. Instants are ISO 8601 in UTC. */
+/** The summary of a run: the object that `--json` prints. Instants are ISO 8601 in UTC. */
 export interface RunSummary {
   /** `failed` only in {@link RunError}. */
   readonly status: 'done' | 'failed';
-  /** Whose events were loaded. */
+  /** The account. */
   readonly account: string;
-  /** The lake, as it was given. */
+  /** The lake, as the caller wrote it. */
   readonly lake: string;
-  /** The range: its first instant. */
+  /** Start of the range. */
   readonly from: string;
-  /** Its end, exclusive. */
+  /** End of the range, exclusive. */
   readonly to: string;
-  /** From the run's beginning to its end. */
+  /** Duration of the run. */
   readonly seconds: number;
   /** By the pipeline's name. */
   readonly pipelines: Readonly<Record<string, PipelineSummary>>;
-  /** Of a run that read something again: what differs, by the pipeline's name. */
+  /** The changes by the name of the pipeline, if slices were read again. */
   readonly changes?: Readonly<Record<string, PipelineChanges>>;
-  /** Of such a run: slices that held rows, and whose answer was empty. */
+  /** Slices with rows in the lake and an empty answer, if slices were read again. */
   readonly emptied?: readonly EmptiedSlices[];
-  /** Of such a run: slices that could not be compared. */
+  /** Slices that were not compared, if slices were read again. */
   readonly uncompared?: readonly UncomparedSlices[];
-  /** Of `sync`: how old the lake is; null where nothing has a date. */
+  /** Age of the lake's data, for `sync`; null where nothing has a date. */
   readonly lag_seconds?: number | null;
   /** Why the run failed. */
   readonly error?: Failure;
 }
 
-/** What a `sync` came to: it always has these. */
+/** The summary of a `sync`, which always has these members. */
 export type SyncSummary = RunSummary & Required<Pick<RunSummary, 'changes' | 'emptied' | 'uncompared' | 'lag_seconds'>>;
 
 /** Why a run failed. */
 export interface Failure {
-  /** Of `docs/errors.md`. */
+  /** A code of `docs/errors.md`. */
   readonly code: string;
-  /** What was expected, what came and what to do. */
+  /** What was expected, what was found, and what to do. */
   readonly message: string;
 }
 
-/** What a lake holds: the object that `ledgerlake status --format json` prints. Instants are ISO 8601 in UTC. */
+/** The state of a lake: the object that `ledgerlake status --format json` prints. Instants are ISO 8601 in UTC. */
 export interface LakeStatus {
-  /** The lake, as it was given. */
+  /** The lake, as the caller wrote it. */
   readonly lake: string;
-  /** When it was looked at. */
+  /** When the state was read. */
   readonly at: string;
-  /** Runs that are at work on it, or died. */
+  /** Runs that are active or died. */
   readonly runs: readonly RunStatus[];
-  /** The run that ended last, as it noted itself; null where none has. */
+  /** The note of the last run; null where no run has ended. */
   readonly last_run: Readonly<Record<string, unknown>> | null;
-  /** The command that loads it first; null where something is loaded. */
+  /** The command that loads an empty lake; null where something is loaded. */
   readonly command: string | null;
-  /** In the order of their names. */
+  /** Sorted by name. */
   readonly accounts: readonly AccountStatus[];
 }
 
-/** A run that is at work on a lake, or died. */
+/** A run that is active on a lake, or died. */
 export interface RunStatus {
-  /** `died`: it has not renewed its lease, and left no word of its end. */
+  /** `died`: it has neither renewed nor released its lease. */
   readonly state: 'active' | 'died';
-  /** Null where it did not say. */
+  /** Null: unknown. */
   readonly command: string | null;
-  /** Null where it did not say, or works on all. */
+  /** Null: unknown, or all accounts. */
   readonly account: string | null;
-  /** Names of the pipelines that it was asked for. */
+  /** Names of the requested pipelines. */
   readonly pipelines: readonly string[];
-  /** The machine that it runs on. */
+  /** Its machine. */
   readonly host: string;
-  /** Its process there. */
+  /** Its process id. */
   readonly pid: number;
-  /** When it began. */
+  /** When it started. */
   readonly started_at: string;
   /** When it last renewed its lease. */
   readonly renewed_at: string;
 }
 
-/** What a lake holds of an account. */
+/** The state of an account in a lake. */
 export interface AccountStatus {
   /** Its name. */
   readonly account: string;
-  /** The range that is looked at: its first instant. */
+  /** Start of the range. */
   readonly from: string;
-  /** Its end, exclusive. */
+  /** End of the range, exclusive. */
   readonly to: string;
   /** The command that loads the gaps; null where there are none. */
   readonly command: string | null;
   /** The instant before which rows were removed by `forget --before`; null where none were. */
   readonly forgotten_before: string | null;
-  /** Those that have read something. */
+  /** Pipelines that have loaded something. */
   readonly pipelines: readonly PipelineStatus[];
-  /** Pipelines of the default set of which nothing is loaded. */
+  /** Default pipelines that have loaded nothing. */
   readonly not_loaded: readonly string[];
-  /** Those of which nothing is loaded although a run was asked for them. */
+  /** Requested pipelines that have loaded nothing. */
   readonly unfinished: readonly string[];
-  /** How old the newest data is up to which nothing lacks; null where nothing has a date. */
+  /** Age of the watermark, up to which everything is loaded; null where nothing has a date. */
   readonly lag_seconds: number | null;
-  /** Settlements that were open when they were listed last. */
+  /** Settlements that were open in the newest listing. */
   readonly open_groups: readonly GroupStatus[];
-  /** Settlements that are listed, and whose events are not loaded. */
+  /** Listed settlements whose events are not loaded. */
   readonly groups_to_load: readonly GroupStatus[];
-  /** Where the listing seems to lack settlements. */
+  /** Settlements that the listing seems to lack. */
   readonly missing_settlements: readonly MissingSettlement[];
-  /** What each table holds. */
+  /** The tables. */
   readonly tables: readonly TableStatus[];
 }
 
-/** What is loaded of a pipeline. */
+/** The state of a pipeline. */
 export interface PipelineStatus {
   /** Its name. */
   readonly pipeline: string;
-  /** What it reads at once: `window`, `group`, `order`. */
+  /** The kind of its slices: `window`, `group`, `order`. */
   readonly unit: string;
-  /** How many of these were read. */
+  /** Number of loaded slices. */
   readonly loaded: number;
-  /** What of the range is not loaded. */
+  /** The parts of the range that are not loaded. */
   readonly gaps: readonly Gap[];
   /** The days of the range; empty where slices have no dates. */
   readonly days: readonly DayStatus[];
@@ -219,17 +219,17 @@ export interface PipelineStatus {
 
 /** A range that is not loaded. */
 export interface Gap {
-  /** Its first instant. */
+  /** Start. */
   readonly from: string;
-  /** Its end, exclusive. */
+  /** End of the range, exclusive. */
   readonly to: string;
 }
 
-/** What is loaded of a day. */
+/** The state of a day. */
 export interface DayStatus {
   /** `2026-01-31`. */
   readonly day: string;
-  /** `empty`: loaded, and without a row. `forgotten`: its rows were removed by `forget --before`. */
+  /** `empty`: loaded, without rows. `forgotten`: its rows were removed by `forget --before`. */
   readonly state: 'full' | 'empty' | 'forgotten' | 'partial' | 'imported' | 'missing';
 }
 
@@ -237,92 +237,92 @@ export interface DayStatus {
 export interface GroupStatus {
   /** Its `group_id`. */
   readonly group_id: string;
-  /** Null where the service did not say. */
+  /** Null: unknown. */
   readonly started_at: string | null;
-  /** Null where it is open. */
+  /** Null: open. */
   readonly ended_at: string | null;
 }
 
-/** A place where the listing seems to lack a settlement. */
+/** A settlement that the listing seems to lack. */
 export interface MissingSettlement {
-  /** The instant at which it would begin or end. */
+  /** The instant at which it begins or ends. */
   readonly at: string;
-  /** On which side of the listed one it would be. */
+  /** Its side of the listed settlement. */
   readonly side: 'after' | 'before';
-  /** The settlement that is listed. */
+  /** The listed settlement. */
   readonly group_id: string;
 }
 
-/** What a table holds of an account. */
+/** The committed files of a table for an account. */
 export interface TableStatus {
   /** Its name. */
   readonly table: string;
-  /** Committed files. */
+  /** Number of files. */
   readonly files: number;
-  /** Their bytes. */
+  /** Bytes of these files. */
   readonly bytes: number;
   /** Their rows. */
   readonly rows: number;
 }
 
-/** The proof of a lake: the object that `ledgerlake verify --format json` prints. */
+/** The certificate of a lake: the object that `ledgerlake verify --format json` prints. */
 export interface Certificate {
-  /** The lake, as it was given. */
+  /** The lake, as the caller wrote it. */
   readonly lake: string;
   /** Null: all accounts. */
   readonly account: string | null;
   /** ISO 8601 in UTC. */
   readonly verified_at: string;
-  /** `broken`: something is wrong with the lake; `findings`: the lake is whole, and the service contradicts itself. */
+  /** `broken`: the lake has problems; `findings`: only the service contradicts itself. */
   readonly verdict: 'whole' | 'findings' | 'broken';
-  /** Every check, also those without a problem. */
+  /** All checks, also those without problems. */
   readonly checks: readonly Check[];
-  /** What was found; of one check the first 200. */
+  /** The problems, at most 200 of each check. */
   readonly problems: readonly Problem[];
 }
 
-/** What became of one check. */
+/** The result of one check. */
 export interface Check {
-  /** Its name, which stays: `group-totals`. */
+  /** Its name, which is stable: `group-totals`. */
   readonly check: string;
-  /** What it looks at, in a sentence. */
+  /** What it checks, in a sentence. */
   readonly about: string;
-  /** How many of `counts` it looked at. */
+  /** How many of `counts` it checked. */
   readonly checked: number;
   /** What it counts: `files`, `events`, `amounts` … */
   readonly counts: string;
-  /** `failed`: a problem of the lake; `finding`: one of the service; `none`: there was nothing to check. */
+  /** `failed`: a problem of the lake; `finding`: one of the service; `none`: nothing to check. */
   readonly result: 'ok' | 'failed' | 'finding' | 'note' | 'none';
-  /** Problems, those that are not listed included. */
+  /** Number of problems, including those that are not listed. */
   readonly found: number;
 }
 
-/** What a check found. */
+/** A problem that a check found. */
 export interface Problem {
   /** Name of the check. */
   readonly check: string;
-  /** Whose problem it is; a `note` is what may be as it should. */
+  /** The side that has the problem; a `note` may be none. */
   readonly kind: 'lake' | 'upstream' | 'note';
-  /** Empty where it concerns no single table. */
+  /** Empty: no single table. */
   readonly table: string;
-  /** Relative to the lake; empty where it concerns no single file. */
+  /** Relative to the lake; empty: no single file. */
   readonly file: string;
-  /** Load key; empty where it concerns no single slice. */
+  /** Load key; empty: no single slice. */
   readonly slice: string;
-  /** What is wrong. */
+  /** The problem, in a sentence. */
   readonly problem: string;
-  /** The command that mends it; null where none does. */
+  /** The command that repairs it; null: none. */
   readonly mend: string | null;
 }
 
-/** What an operation is asked with: the service's own parameters by their names, but for those of paging. */
+/** The parameters of an operation by the service's names, except those of paging. */
 export type FinancesParameters = Readonly<Record<string, string | Date | undefined>>;
 
 /** One result of a page: an event, a settlement, a transaction, a summary, a payout. */
 export interface FinancesResult {
-  /** Of an event of Finances v0 the list that it is in, such as `ShipmentEventList`; empty for everything else. */
+  /** The list of an event of Finances v0, such as `ShipmentEventList`; empty for all other results. */
   readonly list: string;
-  /** The result, as it came: numbers are exact, `raw` is its JSON byte for byte. */
+  /** The result as received: numbers are exact, `raw` is its JSON byte for byte. */
   readonly json: Json;
 }
 

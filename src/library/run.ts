@@ -2,77 +2,21 @@ import type { RunContext } from '../app/context.js';
 import { systemClock } from '../core/clock.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { withStoppingEvent } from '../core/events/run-event.js';
-import { accountKinds, checkOptions, textOf, type AccountOptions, type OptionKinds } from './options.js';
+import {
+  backfillKinds,
+  checkOptions,
+  syncKinds,
+  textOf,
+  type BackfillOptions,
+  type RunOptions,
+  type SyncOptions,
+} from './options.js';
 import type { RunSummary, SyncSummary } from './results.js';
 import { runTask } from './task.js';
 
-/** What {@link backfill} and {@link sync} have in common. Each option is that of the command, by its name there. */
-export interface RunOptions extends AccountOptions {
-  /** Pipelines by name; default those of `api`. */
-  readonly pipelines?: readonly string[] | undefined;
-  /** The lake: a folder, or `s3://BUCKET/PREFIX`; default `data/lake`. */
-  readonly lake?: string | undefined;
-  /** Whose pipelines run where none is named; default `v0`. */
-  readonly api?: 'v0' | '2024-06-19' | 'both' | undefined;
-  /** Order ids, for `order-events` and `order-transactions`. */
-  readonly orders?: readonly string[] | undefined;
-  /** Accepts that slices which held rows come back empty. */
-  readonly acceptEmpty?: boolean | undefined;
-  /** Folder for pages of unfinished slices; default `LAKE/_journal`, on S3 the user's cache. */
-  readonly journal?: string | undefined;
-  /** Folder with definitions of custom pipelines: `--pipelines` of the command line. */
-  readonly pipelineFolder?: string | undefined;
-  /** How many hours files stay that the run replaces; default: as the lake has it. */
-  readonly retentionHours?: number | undefined;
-  /** What the run writes for other engines at its end; default: what is set. */
-  readonly export?: readonly ('iceberg' | 'symlinks')[] | undefined;
-  /**
-   * Stops the run as Ctrl-C does: what was committed stays, the next run goes on from there, and the promise is rejected with
-   * STOPPED.
-   */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** What {@link backfill} takes. */
-export interface BackfillOptions extends RunOptions {
-  /** First instant, ISO 8601 in UTC; default 90 days before `to`. */
-  readonly from?: string | Date | undefined;
-  /** End, exclusive; default now, less five minutes. */
-  readonly to?: string | Date | undefined;
-  /** Reads again what the lake holds already, and replaces it. */
-  readonly refresh?: boolean | undefined;
-}
-
-/** What {@link sync} takes. */
-export interface SyncOptions extends RunOptions {
-  /** Reads this many days again, whatever the schedule says. */
-  readonly lookBack?: number | undefined;
-  /** Rejects with LAKE_LAG where the lake is older than this after the run: `90m`, `2h`, `1d`. */
-  readonly maxLag?: string | undefined;
-}
-
-const runKinds: OptionKinds<RunOptions> = {
-  ...accountKinds,
-  pipelines: 'texts',
-  lake: 'text',
-  api: 'text',
-  orders: 'texts',
-  acceptEmpty: 'flag',
-  journal: 'text',
-  pipelineFolder: 'text',
-  retentionHours: 'number',
-  export: 'texts',
-  signal: 'signal',
-};
-const backfillKinds: OptionKinds<BackfillOptions> = { ...runKinds, from: 'instant', to: 'instant', refresh: 'flag' };
-const syncKinds: OptionKinds<SyncOptions> = { ...runKinds, lookBack: 'number', maxLag: 'text' };
-
-/**
- * Why a run ended before it was done, and what it had done by then. `cause` is the failure itself, of STOPPED the reason of
- * the signal.
- */
+/** The failure of a run, with the summary of what it had committed. `cause`: the failure; for STOPPED the signal's reason. */
 export class RunError extends LedgerlakeError {
-  /** What was committed, which stays: the object that `--json` prints. */
+  /** The object that `--json` prints. */
   readonly summary: RunSummary;
 
   /** @internal */
@@ -89,10 +33,10 @@ export class RunError extends LedgerlakeError {
 }
 
 /**
- * Loads what the lake lacks of a date range, as `ledgerlake backfill` does. Nothing is printed.
+ * Loads the parts of a date range that are not loaded yet, as `ledgerlake backfill` does. Prints nothing.
  *
- * @throws LedgerlakeError USAGE for what is wrong in the options, the environment or the configuration, before anything is
- * touched; {@link RunError} with the code of the failure that ended the run; what `onEvent` throws
+ * @throws LedgerlakeError USAGE for invalid options, environment variables or configuration, before the run starts;
+ * {@link RunError} for a run that fails; any error of `onEvent`
  */
 export async function backfill(options: BackfillOptions = {}): Promise<RunSummary> {
   checkOptions('backfill', options, backfillKinds);
@@ -107,7 +51,7 @@ export async function backfill(options: BackfillOptions = {}): Promise<RunSummar
 }
 
 /**
- * Loads what is new, and reads again what may have changed, as `ledgerlake sync` does. Nothing is printed.
+ * Loads what is new, and reads again what may have changed, as `ledgerlake sync` does. Prints nothing.
  *
  * @throws as {@link backfill}
  */
@@ -127,13 +71,13 @@ export async function sync(options: SyncOptions = {}): Promise<SyncSummary> {
   );
 }
 
-/** What of the options is no setting. */
+/** The options that are not settings. */
 function jobOf({ pipelines = [], orders, acceptEmpty = false }: RunOptions) {
-  // As the file of `--orders`, whose errors name the line.
+  // Errors name the line, as for the file of `--orders`.
   return { pipelines, orders: orders && { text: orders.join('\n'), source: 'the option orders' }, acceptEmpty };
 }
 
-/** Runs to the end, and gives what `--json` prints. */
+/** Completes a run, and returns the object that `--json` prints. */
 function summaryOf<Summary extends RunSummary>(
   { signal: given, onEvent }: RunOptions,
   run: (context: RunContext) => Promise<void>,
@@ -144,15 +88,9 @@ function summaryOf<Summary extends RunSummary>(
     const printJson = (summary: object): void => {
       printed.push(summary as Summary);
     };
-    const context = {
-      clock: systemClock,
-      signal,
-      emit: withStoppingEvent(emit, signal),
-      print: () => undefined,
-      printJson,
-    };
+    const context = { clock: systemClock, signal, emit: withStoppingEvent(emit, signal), printJson };
     try {
-      await run(context);
+      await run({ ...context, print: () => undefined });
     } catch (error) {
       if (error instanceof LedgerlakeError && printed[0] !== undefined) throw new RunError(error, printed[0]);
       throw error;

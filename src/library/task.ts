@@ -1,29 +1,29 @@
 import { LedgerlakeError } from '../core/errors.js';
 import type { Emit, RunEvent } from '../core/events/run-event.js';
 
-/** Something at work that can be stopped. */
+/** A task that signals can stop. */
 export interface StoppableTask {
-  /** Aborts with why it is stopped. */
+  /** Aborts with the reason of the stop. */
   readonly signal: AbortSignal;
-  /** Hands events to the listener; never throws. */
+  /** Passes events to the listener. Never throws. */
   readonly emit: Emit;
-  /** Throws what the listener has thrown, or rejected with, if it has. */
+  /** Throws the error of the listener, if it has thrown or rejected. */
   check(): void;
-  /** Leaves the caller's signals as they were. */
+  /** Removes the listeners of the caller's signals. */
   end(): void;
 }
 
 interface TaskOptions {
-  /** The caller's: it stops the work with STOPPED, whose cause is the signal's reason. */
+  /** The caller's signal. It stops the task with STOPPED, whose cause is the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** That of the work which this is a part of: it stops this for the same reason. */
+  /** The signal of the enclosing task. It stops this one for the same reason. */
   readonly outer?: AbortSignal;
   readonly onEvent?: ((event: RunEvent) => void) | undefined;
-  /** What STOPPED says beside why. */
+  /** The end of the message of STOPPED. */
   readonly advice?: string;
 }
 
-/** Begins something that is stopped by signals, and by what its listener throws. */
+/** Starts a task. Its signals stop it, and any error of its listener. */
 export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOptions): StoppableTask {
   const stopping = new AbortController();
   const thrown: Error[] = [];
@@ -46,7 +46,7 @@ export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOp
     emit: (event) => {
       if (thrown.length > 0) return;
       try {
-        // An async function is a listener, too: what it rejects with must not end the process.
+        // The rejection of an async listener must not end the process.
         const result: unknown = onEvent?.(event);
         if (result instanceof Promise) result.catch(fail);
       } catch (error) {
@@ -62,11 +62,7 @@ export function startTask({ signal: given, outer, onEvent, advice = '' }: TaskOp
   };
 }
 
-/**
- * Works until it is done or stopped.
- *
- * @throws what the listener throws; what `use` throws
- */
+/** Runs a task to its end. Throws the error of the listener, else that of `use`. */
 export async function runTask<T>(options: TaskOptions, use: (task: StoppableTask) => Promise<T>): Promise<T> {
   const task = startTask(options);
   try {

@@ -29,18 +29,19 @@ import { dayMs } from '../../core/windows.js';
 interface AccountsOptions {
   readonly config: Configuration;
   readonly environment: Environment;
-  /** Which; empty: all. */
+  /** Names; empty: all. */
   readonly accounts: readonly string[];
   readonly format: 'table' | 'json';
 }
 
-/** The columns of an account; of a secret its location: a variable, a file, or the configuration. */
+/** The columns. Those of secrets have the location of the secret: a variable, a file, or the configuration. */
 const names = ['account', 'region', 'endpoint', 'token_endpoint', 'client_id', 'client_secret', 'refresh_token'];
 
 /**
- * `ledgerlake accounts`: which accounts are configured, where they are read, and from where each secret of their sign-in
- * comes: never its value. A line for each, or as JSON, where null is what isn't set. Throws a USAGE error for a variable
- * with a value that isn't one, and for an account that isn't configured
+ * `ledgerlake accounts`: lists the configured accounts, with the location of each secret, never its value. In JSON null is a
+ * setting that isn't set.
+ *
+ * @throws LedgerlakeError USAGE for a variable with an invalid value, and for an account that isn't configured
  */
 export async function accounts(options: AccountsOptions, { output, log }: ReadingContext): Promise<void> {
   const { config, environment, accounts, format } = options;
@@ -49,26 +50,19 @@ export async function accounts(options: AccountsOptions, { output, log }: Readin
   const all = chosen.map((account) => accountSettings(config, environment, account));
   if (format === 'json') {
     const columns = names.map((name): ResultColumn => ({ name, kind: 'text' }));
-    await writeRows(
-      output,
-      format,
-      columns,
-      chunksOf(all.map((settings) => cellsOf(settings, ({ location }) => location))),
-    );
+    const rows = all.map((settings) => cellsOf(settings, ({ location }) => location));
+    await writeRows(output, format, columns, chunksOf(rows));
   } else {
-    await writeText(
-      output,
-      all.map((settings) => accountText(cellsOf(settings, locationText))),
-    );
+    const texts = all.map((settings) => accountText(cellsOf(settings, locationText)));
+    await writeText(output, texts);
   }
   if (all.length === 0) {
-    log(
-      `No account is configured, because ${config.file === undefined ? withoutFile(config) : `${config.file} names none`}: ${howToName}.`,
-    );
+    const reason = config.file === undefined ? withoutFile(config) : `${config.file} names none`;
+    log(`No account is configured, because ${reason}: ${howToName}.`);
   }
 }
 
-/** In the order of the names. */
+/** The cells of an account, in the order of `names`. */
 function cellsOf(
   { account, region, endpoint, tokenEndpoint, clientId, clientSecret, refreshToken }: AccountSettings,
   textOf: (secret: LocatedSecret) => string,
@@ -90,7 +84,7 @@ function accountText([account, ...cells]: readonly (string | null)[]): string {
   return `${[printable(account ?? '-'), ...lines].join('\n')}\n`;
 }
 
-/** Without the user and the password that an address may hold. */
+/** An address without its user and password. */
 function shownAddress(endpoint: string): string {
   const { origin, prefix } = readEndpoint(endpoint);
   return `${origin}${prefix}`;
@@ -100,24 +94,26 @@ interface CheckOptions extends AccountsOptions {
   readonly verbose: boolean;
 }
 
+/** The result of a check, as `--format json` prints it. */
 interface Checked {
   readonly account: string;
   readonly ok: boolean;
-  /** Where it was tried; null where that isn't known. */
+  /** Null: unknown. */
   readonly endpoint: string | null;
-  /** The error's code, or null. */
+  /** The code of the error; null: none. */
   readonly code: string | null;
-  /** What was tried with success, or what to check. */
+  /** What succeeded, or what to check. */
   readonly message: string;
 }
 
-/** Nobody waits longer for an answer to a check. */
+/** Shorter than those of a run: somebody waits for the result. */
 const timeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 20_000, bodyTimeoutMs: 20_000 };
 
 /**
- * `ledgerlake accounts check`: signs each account in and sends one request, the cheapest that there is. Returns the exit code:
- * 0 when all of them went well, 2 where an account is configured wrong, as for every command, and else 1. `table` is a line for
- * each account, `json` an array of `Checked`. Throws a USAGE error for an account that isn't configured, or the signal's reason
+ * `ledgerlake accounts check`: signs in each account and sends one request. Returns the exit code: 0 where all checks succeed, 2
+ * where an account is misconfigured, else 1. `table` is a line for each account, `json` an array of `Checked`.
+ *
+ * @throws LedgerlakeError USAGE for an account that isn't configured; the signal's reason
  */
 export async function checkAccounts(options: CheckOptions, context: ReadingContext): Promise<number> {
   const { clock, signal, output, log } = context;
@@ -142,7 +138,7 @@ export async function checkAccounts(options: CheckOptions, context: ReadingConte
 const howToName =
   'name its file with --config, write one with `ledgerlake init`, or name an account with LEDGERLAKE_ACCOUNT';
 
-/** An account that is set up by its own variables alone isn't listed, but can be named. */
+/** The accounts to list or check. One that only variables with its suffix configure isn't listed, but can be named. */
 function chosenAccounts({ config, environment, accounts }: AccountsOptions): readonly string[] {
   const listed = listedAccounts(config, environment);
   if (accounts.length === 0 && listed.length === 0) {
@@ -175,17 +171,14 @@ async function check(account: string, options: CheckOptions, context: CheckConte
     return { account, ok: true, endpoint: shown, code: null, message: `${how}, answered by ${shown}` };
   } catch (error) {
     context.signal.throwIfAborted();
-    // A fault of the program's is no finding about the account.
+    // An error of the program isn't a result of the check.
     if (!(error instanceof LedgerlakeError)) throw error;
     if (options.verbose && error.details !== undefined) for (const line of error.details.split('\n')) context.log(line);
     return { account, ok: false, endpoint: shown, code: error.code, message: messageOf(error) };
   }
 }
 
-/**
- * The cheapest request: one settlement of the last day, which ends behind the service's margin. Throws a LedgerlakeError
- * when there is no access token, or the answer isn't a page
- */
+/** Requests one settlement of the last day. Throws a LedgerlakeError without an access token, and where the answer isn't a page. */
 async function sendCheapRequest(
   { endpoint, signIn }: ResolvedAccount & { readonly endpoint: string },
   { transport, clock, signal }: CheckContext,

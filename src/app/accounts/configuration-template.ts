@@ -21,33 +21,31 @@ import { accountVariables } from '../configuration/account-settings.js';
 interface InitOptions {
   /** The file to write. */
   readonly file: string;
-  /** Undefined: asked for, or the example's. */
+  /** Undefined: ask the user, or take the example's. */
   readonly account: string | undefined;
   readonly region: string | undefined;
-  /** Asks the user; the answer, or undefined where there is none. Left out where there is nobody to ask. */
+  /** Asks the user and resolves to the answer, undefined at the end of the input; left out without a terminal. */
   readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
 
 const example: FirstAccount = { account: 'my-shop', region: 'eu' };
 
 /**
- * `ledgerlake init`: writes a first configuration, explained, and prints what to do next. Throws a USAGE error for a name or
- * a region that isn't one, and for a file that is there already or can't be written: it is never overwritten, nor left
- * half-written
+ * `ledgerlake init`: writes a first configuration with comments, and prints the next steps.
+ *
+ * @throws LedgerlakeError USAGE for an invalid name or region, and as `createFile`
  */
 export async function init(
   { file, account, region, ask }: InitOptions,
   { print, log }: Pick<CommandContext, 'print' | 'log'>,
 ): Promise<void> {
+  const [nameQuestion, regionQuestion] = ['Name of the account', `Region (${regionNames.join(', ')})`];
   const chosen = {
     account: await answered(
-      { ask, log, question: 'Name of the account', given: account, preset: example.account },
+      { ask, log, question: nameQuestion, given: account, preset: example.account },
       readAccountName,
     ),
-    region: await answered(
-      { ask, log, question: `Region (${regionNames.join(', ')})`, given: region, preset: example.region },
-      readRegion,
-    ),
+    region: await answered({ ask, log, question: regionQuestion, given: region, preset: example.region }, readRegion),
   };
   await createFile(file, commentedConfiguration({ ...chosen, schema: schemaPath(file) }), {
     option: '--config',
@@ -77,7 +75,7 @@ interface Question extends Pick<CommandContext, 'log'> {
   readonly preset: string;
 }
 
-/** What was given, or what is answered to a question, which is asked again where the answer is refused. */
+/** The given value, else the answer to a question, which is repeated after an invalid answer. */
 async function answered<T>({ ask, log, question, given, preset }: Question, read: (text: string) => T): Promise<T> {
   if (given !== undefined || ask === undefined) return read(given ?? preset);
   for (;;) {
@@ -99,8 +97,9 @@ function readRegion(text: string): Region {
 }
 
 /**
- * Writes a file that isn't there yet; `option` names another place, `instead` says what else helps. Throws a USAGE error where
- * it is, or can't be written.
+ * Creates a file. `option`: the option that names another file; `instead`: another remedy.
+ *
+ * @throws LedgerlakeError USAGE where the file exists or can't be created; OUTPUT where the disk is full, without a partial file
  */
 export async function createFile(
   file: string,
@@ -116,7 +115,7 @@ export async function createFile(
         `expected no file ${file}, got an existing one, which is not overwritten; ${instead}, or name another ${option}`,
       );
     }
-    // A full disk leaves a part: it is this run's own, as `wx` opened it.
+    // This process has created the file, because of `wx`, so it may delete it.
     if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') {
       await rm(file, { force: true });
       throw outputError(error);
@@ -127,31 +126,31 @@ export async function createFile(
   }
 }
 
-/** Who a first configuration is for. */
+/** The account of a first configuration. */
 interface FirstAccount {
   readonly account: string;
   readonly region: Region;
-  /** Where the JSON Schema is, seen from the file; undefined: it isn't there. */
+  /** Path of the JSON Schema, relative to the file; undefined: none. */
   readonly schema?: string | undefined;
 }
 
-/** In the folder of a project that has the package, and in a checkout of this one. */
+/** The JSON Schema in a project with the package, and in a checkout of this one. */
 const schemas = ['./node_modules/ledgerlake/ledgerlake.schema.json', './ledgerlake.schema.json'];
 
-/** The JSON Schema for a configuration, seen from its folder; undefined where an editor would look for it in vain. */
+/** The path of the JSON Schema relative to the folder of a configuration; undefined where there is none. */
 function schemaPath(file: string): string | undefined {
   return schemas.find((schema) => existsSync(resolve(dirname(file), schema)));
 }
 
-/** The variables that a first configuration takes the secrets of an account from. */
+/** The variables of an account's secrets in a first configuration. */
 function secretVariables(account: string): readonly string[] {
   const { clientId, clientSecret, refreshToken } = accountVariables;
   return [clientId, clientSecret, refreshToken].map((name) => `${name}${variableSuffix(account)}`);
 }
 
 /**
- * A first `ledgerlake.config.json`, every setting explained. It is valid as it is. What is commented out has its default and its
- * comma, before a line that stays: each such line, and all of them, can be switched on.
+ * A first `ledgerlake.config.json` with a comment on every setting. It is valid, and stays valid without any of the comment signs
+ * before a setting: such a line has the default and a comma, and a setting follows it.
  */
 export function commentedConfiguration({ account, region, schema }: FirstAccount): string {
   const [clientId = '', clientSecret = '', refreshToken = ''] = secretVariables(account);

@@ -13,13 +13,14 @@ interface PipelineInit {
   readonly name: string;
   /** The folder of `--pipelines`. */
   readonly folder: string;
-  /** The account that the commands name; undefined where none is configured. */
+  /** The account in the printed commands; undefined: none is configured. */
   readonly account: string | undefined;
 }
 
 /**
- * `ledgerlake init pipeline NAME`: writes a definition of a custom pipeline to begin with, and prints what to do next. Throws a
- * USAGE error for a name that isn't one, for the folder of the program's own pipelines, and for a file that is there already or can't be written
+ * `ledgerlake init pipeline NAME`: writes a template of a custom pipeline, and prints the next steps.
+ *
+ * @throws LedgerlakeError USAGE for an invalid name, for the folder of the built-in pipelines, and as `createFile`
  */
 export async function initPipeline(
   { name, folder, account }: PipelineInit,
@@ -35,7 +36,7 @@ export async function initPipeline(
   await mkdir(folder, { recursive: true });
   await createFile(file, definitionTemplate(name), { option: '--pipelines' });
   const known = account ?? 'my-shop';
-  // Where the synthetic seller has been loaded, no other account goes into its lake.
+  // The lake of the synthetic seller takes no other account.
   const lake = account === undefined && existsSync(defaultLake) ? ['--lake', `data/${known}`] : [];
   const run = printable(programCommand(['backfill', name, '--pipelines', folder, '--account', known, ...lake]));
   print(
@@ -57,7 +58,7 @@ function variablesOf(name: string): readonly [string, string] {
   return [`${prefix}_URL`, `${prefix}_TOKEN`];
 }
 
-/** A definition that loads as it stands. */
+/** A valid definition. */
 function definitionTemplate(name: string): string {
   const [url, token] = variablesOf(name);
   return `// A custom pipeline: docs/pipelines.md of ledgerlake describes every field, with examples of other APIs.

@@ -14,8 +14,13 @@ export interface LocatedSecret {
   readonly source: SecretSource;
 }
 
+/** The secrets with which an account signs in. */
+export const secretKeys = ['clientId', 'clientSecret', 'refreshToken'] as const;
+
+export type SecretKey = (typeof secretKeys)[number];
+
 /** The settings of an account. */
-export interface AccountSettings {
+export interface AccountSettings extends Readonly<Record<SecretKey, LocatedSecret | undefined>> {
   readonly account: string;
   /** Undefined where an endpoint is set instead, or neither. */
   readonly region: Region | undefined;
@@ -24,9 +29,6 @@ export interface AccountSettings {
   readonly tokenEndpoint: string;
   /** The addresses that the configuration file sets. */
   readonly setByFile: readonly ('endpoint' | 'tokenEndpoint')[];
-  readonly clientId: LocatedSecret | undefined;
-  readonly clientSecret: LocatedSecret | undefined;
-  readonly refreshToken: LocatedSecret | undefined;
 }
 
 /** The variable of each setting of an account. */
@@ -38,8 +40,6 @@ export const accountVariables = {
   clientSecret: 'LEDGERLAKE_CLIENT_SECRET',
   refreshToken: 'LEDGERLAKE_REFRESH_TOKEN',
 } as const;
-
-type Key = keyof typeof accountVariables;
 
 /**
  * The settings of an account from the environment and the configuration. Each value is from the first of:
@@ -59,12 +59,14 @@ export function accountSettings(config: Configuration, environment: Environment,
     ? [variableSuffix(account), '']
     : [variableSuffix(account)];
   refuseSharedVariables(config, environment, account);
-  const variable = (key: Key): { readonly name: string; readonly text: string } | undefined => {
+  const variable = (
+    key: keyof typeof accountVariables,
+  ): { readonly name: string; readonly text: string } | undefined => {
     const names = suffixes.map((suffix) => `${accountVariables[key]}${suffix}`);
     const set = names.map((name) => ({ name, text: variableOf(environment, name) ?? '' }));
     return set.find(({ text }) => text !== '');
   };
-  const secret = (key: 'clientId' | 'clientSecret' | 'refreshToken'): LocatedSecret | undefined => {
+  const secret = (key: SecretKey): LocatedSecret | undefined => {
     const set = variable(key);
     if (set !== undefined) return { location: set.name, isSet: true, source: new Secret(set.text) };
     const source = file[key];
@@ -90,10 +92,7 @@ export function accountSettings(config: Configuration, environment: Environment,
 }
 
 /** Credentials that a program passes instead of the settings. */
-export interface SecretCredentials {
-  readonly clientId: Secret;
-  readonly clientSecret: Secret;
-  readonly refreshToken: Secret;
+export interface SecretCredentials extends Readonly<Record<SecretKey, Secret>> {
   readonly tokenEndpoint?: string | undefined;
 }
 

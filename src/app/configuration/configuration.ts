@@ -89,6 +89,10 @@ function number(expected: string): z.ZodNumber {
   return z.number({ error: expected });
 }
 
+function whole(expected: string, least: number): z.ZodNumber {
+  return number(expected).int(expected).min(least, expected);
+}
+
 /** A secret as text, or the variable or file that contains it. */
 function secretSource() {
   const expected = 'a text, {"env": "NAME"} or {"file": "PATH"}';
@@ -120,7 +124,7 @@ const variableName = 'the name of a variable in capital letters, digits and _';
 const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/prefix"';
 
 const lookBack = object('an object with `days` and `everyDays`', {
-  days: number(days).int(days).min(1, days).describe('How many days back are read again'),
+  days: whole(days, 1).describe('How many days back are read again'),
   everyDays: number(everyDays).min(0, everyDays).describe('Interval in days; 0: on each run'),
 });
 
@@ -134,7 +138,7 @@ const settings = object('an object of settings', {
   rate: number(rate)
     .positive(rate)
     .describe('Requests per second for each operation, until the service announces its rate'),
-  burst: number(burst).int(burst).min(1, burst).describe('Requests that each operation may send at once'),
+  burst: whole(burst, 1).describe('Requests that each operation may send at once'),
   marginMinutes: number(margin)
     .min(2, margin)
     .max(1440, margin)
@@ -148,9 +152,7 @@ const settings = object('an object of settings', {
   lookBack: z
     .array(lookBack, { error: 'a list of {"days", "everyDays"}' })
     .describe('What `sync` reads again, and how often'),
-  retentionHours: number(retention)
-    .int(retention)
-    .min(0, retention)
+  retentionHours: whole(retention, 0)
     .max(mostRetentionHours, retention)
     .describe('How many hours replaced files stay; 0: they are deleted at once'),
   export: z
@@ -159,11 +161,7 @@ const settings = object('an object of settings', {
     })
     .describe('What runs write for other engines at their end'),
   logFormat: z.enum(logFormats, { error: `one of ${logFormats.join(', ')}` }).describe('Format of the log'),
-  metricsPort: number(port)
-    .int(port)
-    .min(0, port)
-    .max(65_535, port)
-    .describe('Port of the metrics for Prometheus; 0: any free port'),
+  metricsPort: whole(port, 0).max(65_535, port).describe('Port of the metrics for Prometheus; 0: any free port'),
   metricsHost: text('an address').describe('Address of the metrics; 127.0.0.1 by default'),
   metricsFile: text('a file').describe(
     'File for the metrics at the end of a run, for the node exporter; {account} in its name stands for the account',

@@ -8,9 +8,12 @@ import type { SignIn } from '../../engine/auth/token-request.js';
 import {
   accountSettings,
   accountVariables,
+  secretKeys,
   withCredentials,
   type AccountSettings,
+  type LocatedSecret,
   type SecretCredentials,
+  type SecretKey,
 } from './account-settings.js';
 import { withoutFile } from './read-configuration.js';
 import type { Configuration, SecretSource } from './configuration.js';
@@ -71,7 +74,7 @@ export async function resolveAccount(
   refuseForeignAddress(config, settings, options);
   const signIn = await readSignIn(config, environment, settings);
   if (signIn === undefined && settings.region !== undefined && options.endpoint === undefined) {
-    throw incomplete(config, settings, ['clientId', 'clientSecret', 'refreshToken']);
+    throw incomplete(config, settings, secretKeys);
   }
   if (signIn !== undefined && URL.canParse(endpoint) && !isSecure(new URL(endpoint))) {
     throw usageError(
@@ -175,9 +178,9 @@ function refuseWithoutEndpoint(
   { takesEndpoint = true }: Pick<AccountOptions, 'takesEndpoint'>,
 ): void {
   const { file, accounts } = config;
-  const { account, clientId, clientSecret, refreshToken } = settings;
+  const { account } = settings;
   const orOption = takesEndpoint ? ', or give --endpoint' : '';
-  if (accounts.has(account) || clientId !== undefined || clientSecret !== undefined || refreshToken !== undefined) {
+  if (accounts.has(account) || secretKeys.some((key) => settings[key] !== undefined)) {
     const variable = `${accountVariables.region}${variableSuffix(account)}`;
     throw usageError(
       `expected \`region\` or \`endpoint\` for the account ${account}, got neither; set it, or ${variable}${orOption}`,
@@ -229,47 +232,33 @@ export async function accountEnvironment(
   return { environment: variables, untrustedVariables, exposed: await exposedFiles(config, settings) };
 }
 
-const secretKeys = ['clientId', 'clientSecret', 'refreshToken'] as const;
-
 /** The three secrets of an account; undefined where none is set. */
 async function readSignIn(
   config: Configuration,
   environment: Environment,
   settings: AccountSettings,
 ): Promise<SignIn | undefined> {
-  const missing = secretKeys.filter((key) => settings[key] === undefined);
-  if (missing.length === secretKeys.length) return undefined;
-  if (missing.length > 0) throw incomplete(config, settings, missing);
-  const { account, tokenEndpoint } = settings;
-  const unset = secretKeys.flatMap((key) => {
-    const source = settings[key]?.source;
-    if (source === undefined || source instanceof Secret || !('env' in source)) return [];
-    return variableOf(environment, source.env) === undefined ? [{ key, variable: source.env }] : [];
-  });
+  if (secretKeys.every((key) => settings[key] === undefined)) return undefined;
+  const { account, tokenEndpoint, clientId, clientSecret, refreshToken } = settings;
+  if (clientId === undefined || clientSecret === undefined || refreshToken === undefined) {
+    const missing = secretKeys.filter((key) => settings[key] === undefined);
+    throw incomplete(config, settings, missing);
+  }
+  const unset = secretKeys.filter((key) => settings[key]?.isSet === false);
   if (unset.length > 1) {
     throw usageError(
-      `expected ${unset.map(({ key }) => `\`${key}\``).join(', ')} of the account ${account} in the environment variables ` +
-        `${unset.map(({ variable }) => variable).join(', ')}, which are not set; set them`,
+      `expected ${unset.map((key) => `\`${key}\``).join(', ')} of the account ${account} in the environment variables ` +
+        `${unset.map((key) => settings[key]?.location ?? '').join(', ')}, which are not set; set them`,
     );
   }
-  const read = (key: (typeof secretKeys)[number]) => readSecret(config, environment, settings, key);
-  const [clientId, clientSecret, refreshToken] = [
-    await read('clientId'),
-    await read('clientSecret'),
-    await read('refreshToken'),
-  ];
-  return { account, tokenEndpoint, clientId, clientSecret, refreshToken };
-}
-
-async function readSecret(
-  config: Configuration,
-  environment: Environment,
-  settings: AccountSettings,
-  key: (typeof secretKeys)[number],
-): Promise<Secret> {
-  const source = settings[key]?.source;
-  if (source === undefined) throw incomplete(config, settings, [key]);
-  return readSource(config, environment, source, `expected \`${key}\` of the account ${settings.account}`);
+  const read = (key: SecretKey, { source }: LocatedSecret) =>
+    readSource(config, environment, source, `expected \`${key}\` of the account ${account}`);
+  return {
+    ...{ account, tokenEndpoint },
+    clientId: await read('clientId', clientId),
+    clientSecret: await read('clientSecret', clientSecret),
+    refreshToken: await read('refreshToken', refreshToken),
+  };
 }
 
 async function readSource(
@@ -297,11 +286,7 @@ async function readSource(
   return new Secret(text);
 }
 
-function incomplete(
-  config: Configuration,
-  { account }: AccountSettings,
-  missing: readonly (typeof secretKeys)[number][],
-): Error {
+function incomplete(config: Configuration, { account }: AccountSettings, missing: readonly SecretKey[]): Error {
   const location = config.file ?? `a configuration (${withoutFile(config)})`;
   const variables = missing.map((key) => `${accountVariables[key]}${variableSuffix(account)}`);
   return usageError(

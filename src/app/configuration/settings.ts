@@ -12,31 +12,31 @@ import type { Configuration, LookBack } from './configuration.js';
 import { readInstantOption } from './range.js';
 import { readConfiguration } from './read-configuration.js';
 
-/** The lake of commands where nothing names one. */
+/** The default lake. */
 export const defaultLake = 'data/lake';
 
-/** What runs go by. */
+/** The settings of a run. */
 export interface Settings {
   readonly lake: string;
-  /** As given, ISO 8601; undefined: 90 days before the end. */
+  /** As the user wrote it, ISO 8601; undefined: 90 days before the end. */
   readonly from: string | undefined;
-  /** Requests a second and at once, for each operation, until the service names its own rate. */
+  /** Requests a second for each operation, until the service announces its rate. */
   readonly rate: number;
-  /** Undefined: what each API allows. */
+  /** Requests at once for each operation; undefined: what each API allows. */
   readonly burst: number | undefined;
-  /** Minutes by which bounds stay behind the present. */
+  /** Minutes between the latest bound and the present. */
   readonly marginMinutes: number;
-  /** Minutes that the service's NextToken is taken to live. */
+  /** The assumed lifetime of the service's NextToken. */
   readonly tokenLifeMinutes: number;
   /** Folder for the pages of unfinished slices; undefined: beside the lake. */
   readonly journal: string | undefined;
-  /** Folder with definitions of custom pipelines; undefined: there are none. */
+  /** Folder with definitions of custom pipelines; undefined: none. */
   readonly pipelineFolder: string | undefined;
-  /** Whose pipelines run where none is named; undefined: nobody said, so v0's. */
+  /** API whose pipelines run if none is named; undefined: not set, v0. */
   readonly api: Api | undefined;
   /** What `sync` reads again. */
   readonly lookBack: readonly LookBack[];
-  /** How many hours files stay that runs have replaced; undefined: as the lake has it. */
+  /** How many hours replaced files stay; undefined: the lake's setting. */
   readonly retentionHours: number | undefined;
   /** What runs write for other engines at their end. */
   readonly export: readonly ExportFormat[];
@@ -45,46 +45,40 @@ export interface Settings {
 /** Log and metrics of a run. */
 export interface LogSettings {
   readonly format: LogFormat;
-  /** Undefined: no metrics are served. 0: on any free port. */
+  /** 0: any free port; undefined: no metrics are served. */
   readonly metricsPort: number | undefined;
   readonly metricsHost: string;
-  /** Takes the metrics when a run ends; undefined: none does. */
+  /** File for the metrics at the end of a run; undefined: none. */
   readonly metricsFile: string | undefined;
 }
 
-/** Options of the command line by their names (`log-format`), as they were given. */
+/** Texts of command-line options by name (`log-format`). */
 type OptionTexts = Readonly<Record<string, string | undefined>>;
 
-/** What says which settings a command has. */
+/** The sources of a command's settings. */
 export interface SettingSources {
   readonly texts: OptionTexts;
   readonly environment: Environment;
-  /** Where `ledgerlake.config.json` is looked for. */
+  /** The folder of `ledgerlake.config.json`. */
   readonly workingFolder: string;
 }
 
 type Reader<T> = (name: string, text: string) => T;
 
-/**
- * Reads a setting where it is given: the option (`--metrics-port`) goes before the environment (`LEDGERLAKE_METRICS_PORT`);
- * the one that is taken is named in the error. The file and the default come after both.
- */
+/** Reads a setting from its option (`--metrics-port`), else from its variable (`LEDGERLAKE_METRICS_PORT`). */
 function settingReader(options: OptionTexts, environment: Environment) {
   return <T>(name: string, read: Reader<T>): T | undefined => {
     const variable = `LEDGERLAKE_${name.toUpperCase().replaceAll('-', '_')}`;
-    const sources = [
-      [`--${name}`, options[name]],
-      [variable, variableOf(environment, variable)],
-    ] as const;
-    for (const [source, text] of sources) if (text !== undefined) return read(source, text);
-    return undefined;
+    const [option, text] = [options[name], variableOf(environment, variable)];
+    if (option !== undefined) return read(`--${name}`, option);
+    return text === undefined ? undefined : read(variable, text);
   };
 }
 
 /**
- * The configuration, and the settings that follow from it, from the environment and from what is given.
+ * The configuration, and the settings from the command line, the environment and the configuration, in this order.
  *
- * @throws LedgerlakeError USAGE for what is wrong in any of them
+ * @throws LedgerlakeError USAGE for an invalid value in any of them
  */
 export async function configuredSettings({
   texts,
@@ -95,7 +89,7 @@ export async function configuredSettings({
   return { configuration, settings: resolveSettings(texts, environment, configuration) };
 }
 
-/** @throws LedgerlakeError USAGE for a value of the command line or the environment that isn't one */
+/** @throws LedgerlakeError USAGE for an invalid value of the command line or the environment */
 export function resolveSettings(
   options: OptionTexts,
   environment: Environment,
@@ -103,15 +97,15 @@ export function resolveSettings(
 ): Settings {
   const read = settingReader(options, environment);
   return {
-    lake: read('lake', asText) ?? seenFrom(folder, settings.lake) ?? defaultLake,
+    lake: read('lake', asText) ?? relativeTo(folder, settings.lake) ?? defaultLake,
     from: read('from', instantText) ?? settings.from,
     rate: read('rate', positiveNumber) ?? settings.rate ?? limits.rate,
     burst: read('burst', (name, text) => wholeNumber(name, text, 1)) ?? settings.burst,
     marginMinutes: read('margin-minutes', margin) ?? settings.marginMinutes ?? 5,
-    // The shortest life that the service's tokens are known for.
+    // The shortest known lifetime of the service's tokens.
     tokenLifeMinutes: read('token-life-minutes', positiveNumber) ?? settings.tokenLifeMinutes ?? 3,
-    journal: read('journal', asText) ?? seenFrom(folder, settings.journal),
-    pipelineFolder: read('pipelines', asText) ?? seenFrom(folder, settings.pipelines),
+    journal: read('journal', asText) ?? relativeTo(folder, settings.journal),
+    pipelineFolder: read('pipelines', asText) ?? relativeTo(folder, settings.pipelines),
     api: read('api', oneOf(apis)) ?? settings.api,
     lookBack: settings.lookBack ?? defaultLookBack,
     retentionHours: read('retention-hours', retention) ?? settings.retentionHours,
@@ -119,7 +113,7 @@ export function resolveSettings(
   };
 }
 
-/** @throws LedgerlakeError USAGE for a value of the command line or the environment that isn't one */
+/** @throws LedgerlakeError USAGE for an invalid value of the command line or the environment */
 export function resolveLogSettings(
   options: OptionTexts,
   environment: Environment,
@@ -139,27 +133,27 @@ function asText(_name: string, text: string): string {
   return text;
 }
 
-/** The text of an instant, which `readRange` reads. Throws a USAGE error for one that is no date or instant */
+/** The text of an instant, which `readDateRange` parses later. Throws a USAGE error for an invalid one. */
 function instantText(name: string, text: string): string {
   readInstantOption(name, text);
   return text;
 }
 
-/** Throws a USAGE error for anything else, and below `least` */
+/** A whole number. Throws a USAGE error for any other text, and below `least`. */
 export function wholeNumber(option: string, text: string, least: number): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value) && value >= least) return value;
   throw usageError(`expected ${option} to be a whole number from ${least}, got ${JSON.stringify(text)}`);
 }
 
-/** A number greater than 0 from the command line, such as a rate. Throws a USAGE error for anything else */
+/** A number greater than 0, such as a rate. Throws a USAGE error for any other text. */
 export function positiveNumber(option: string, text: string): number {
   const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isFinite(value) && value > 0) return value;
   throw usageError(`expected ${option} to be a number greater than 0, got ${JSON.stringify(text)}`);
 }
 
-/** No bound may be nearer to the present than the service allows (specification, section 8). */
+/** The service refuses bounds that are nearer to the present (specification, section 8). */
 function margin(name: string, text: string): number {
   const minutes = positiveNumber(name, text);
   if (minutes >= limits.marginMs / 60_000 && minutes <= 1440) return minutes;
@@ -172,7 +166,7 @@ function retention(name: string, text: string): number {
   throw usageError(`expected ${name} to be a number of hours from 0 to ${mostRetentionHours}, got ${hours}`);
 }
 
-/** Formats with commas between them; `none` for none, whatever the file says. */
+/** Comma-separated formats; `none` replaces those of the configuration. */
 function readExports(name: string, text: string): readonly ExportFormat[] {
   if (text === 'none') return [];
   return text.split(',').map((entry) => {
@@ -196,7 +190,7 @@ function port(name: string, text: string): number {
   throw usageError(`expected ${name} to be a port from 0 to 65535, got ${number}`);
 }
 
-/** Relative paths of a file are seen from its folder, wherever the command runs. */
-function seenFrom(folder: string, path: string | undefined): string | undefined {
+/** A path in the configuration, which is relative to the folder of that file. */
+function relativeTo(folder: string, path: string | undefined): string | undefined {
   return path === undefined ? undefined : (lakeFolder(path, folder) ?? path);
 }

@@ -9,7 +9,7 @@ import type { ResultColumn } from '../../core/text/rows.js';
 import type { ReadingContext } from '../context.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-export interface EnqueueOptions extends FleetAddress {
+interface EnqueueOptions extends FleetAddress {
   readonly action: 'all' | 'backfill' | 'sync' | 'nightly' | 'status' | 'retry';
   /** The accounts; empty: all. */
   readonly named: readonly string[];
@@ -44,13 +44,10 @@ export async function enqueue(
       await retry(fleet, named, context);
       return true;
     }
-    if (action === 'all' || action === 'backfill') {
-      for (const account of chosen) await fleet.enqueue(account, { work: 'backfill', from, to }, clock.now());
-      log(`added a backfill of ${formatCount(chosen.length, 'account')}`);
-    }
-    if (action === 'sync') {
-      for (const account of chosen) await fleet.enqueue(account, { work: 'sync' }, clock.now());
-      log(`added a sync of ${formatCount(chosen.length, 'account')}`);
+    if (action !== 'nightly') {
+      const job = action === 'sync' ? ({ work: 'sync' } as const) : ({ work: 'backfill', from, to } as const);
+      for (const account of chosen) await fleet.enqueue(account, job, clock.now());
+      log(`added a ${job.work} of ${formatCount(chosen.length, 'account')}`);
     }
     if (action === 'all' || action === 'nightly') {
       for (const account of chosen) {

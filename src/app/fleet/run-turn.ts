@@ -11,7 +11,7 @@ import type { AfterTurn, Turn } from './turn-queue.js';
 import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-export interface TurnOptions {
+interface TurnOptions {
   readonly rules: TurnRules;
   readonly clock: Clock;
   readonly random: () => number;

@@ -3,7 +3,7 @@ import { fleetPackage, type FleetKeys, type RedisClient } from './redis.js';
 import { newcomer, turnPriority, type Standing, type JobKind } from './turns.js';
 
 /** The data of a job in the queue, which it keeps between turns. */
-export interface TurnData {
+interface TurnData {
   readonly account: string;
   readonly standing: Standing;
   /** Whether a turn is active that has committed nothing; if the next turn finds it set, the worker has died. */
@@ -13,11 +13,7 @@ export interface TurnData {
 }
 
 /** An active turn of an account. */
-export interface Turn {
-  readonly account: string;
-  readonly standing: Standing;
-  /** When it began to wait: milliseconds since 1970. */
-  readonly dueAt: number;
+export interface Turn extends Pick<TurnData, 'account' | 'standing' | 'dueAt'> {
   /** Whether the worker of the turn before died before it had committed anything. */
   readonly wasInterrupted: boolean;
   /** Aborts where the queue considers this worker dead. */
@@ -37,10 +33,8 @@ export type AfterTurn =
   | { readonly next: 'lost' };
 
 /** An account in the queue. */
-export interface QueuedAccount {
-  readonly account: string;
+export interface QueuedAccount extends Pick<TurnData, 'account' | 'standing'> {
   readonly state: 'waiting' | 'delayed' | 'active' | 'dead';
-  readonly standing: Standing;
   /** Why it is dead; null in other states. */
   readonly reason: string | null;
   /** The last progress of an active turn. */
@@ -92,7 +86,7 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
 }
 
 /** A fleet's accounts with jobs, each once, and the schedules of their nightly syncs. */
-export class TurnQueue {
+class TurnQueue {
   readonly #turns: Queue<TurnData>;
   readonly #nights: Queue;
 

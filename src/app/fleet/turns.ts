@@ -92,7 +92,7 @@ export function turnLength(waitedMs: number, { turnMs, shareOfWait, longestShare
 }
 
 /** An active turn. */
-export interface RunningTurn {
+interface RunningTurn {
   readonly kind: JobKind;
   /** The standing at the start of the turn. */
   readonly standing: Standing;

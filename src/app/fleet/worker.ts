@@ -17,9 +17,9 @@ import type { LoadOptions } from '../load/load.js';
 import { sync } from '../load/sync.js';
 
 /** The settings and load options of an account's runs. */
-export type AccountRunSettings = Settings & Omit<LoadOptions, 'store' | 'pipelines' | 'orders'>;
+type AccountRunSettings = Settings & Omit<LoadOptions, 'store' | 'pipelines' | 'orders'>;
 
-export interface WorkerOptions extends FleetAddress {
+interface WorkerOptions extends FleetAddress {
   /** Maximum number of concurrent turns. */
   readonly concurrency: number;
   /** How long a turn lasts while others wait. */

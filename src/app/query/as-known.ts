@@ -5,10 +5,7 @@ import { transactionEntries, transactions } from '../../sources/finances/api-202
 import { entries, events } from '../../sources/finances/model/tables.js';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
 
-/**
- * The first change of each event after the instant `known_at`, which shows its state until then: an event that appeared
- * later was absent, one that vanished later was present.
- */
+/** In SQL: the first change of each event after `known_at`, which shows whether the event was present then. */
 function after(main: Table): string {
   return (
     'SELECT account, event_id, arg_min(change, seen_at) AS change_ FROM event_history ' +
@@ -16,10 +13,7 @@ function after(main: Table): string {
   );
 }
 
-/**
- * Events that were present at the instant, have vanished since and are absent now, each from the first time that it
- * vanished.
- */
+/** In SQL: events that were present at `known_at` and are absent now, as they were when they first vanished. */
 function gone(main: Table): string {
   return (
     `SELECT * FROM event_history WHERE source = ${literal(main.name)} AND change = 'vanished' ` +
@@ -32,7 +26,7 @@ function gone(main: Table): string {
   );
 }
 
-/** In SQL: rows of `table` from `gone`; `packed` has the columns that the history lacks. */
+/** In SQL: rows of `table` from `gone`. `packed`: the columns that the history lacks, as a struct. */
 function vanished(table: Table, packed: string): string {
   const extra = extraColumns(table);
   const shared = `${table.columns
@@ -62,11 +56,10 @@ function macro(main: Table, table: Table, packed: string, firstLoad: number | un
 }
 
 /**
- * `events_as_known(instant)`, `entries_as_known(instant)` and their counterparts for transactions: the rows of the
- * tables as the lake held them at that instant, in SQL for DuckDB over the views of the same names. They are empty
- * before `firstLoad` (milliseconds since 1970), when the lake was first loaded. The first content of a window counts as
- * known since then. So windows that were first read later are included, without events that appeared in them or were
- * posted after the instant.
+ * Statements that create `events_as_known(instant)`, `entries_as_known(instant)` and their counterparts for transactions: the
+ * rows that the lake held at that instant, over the views of the tables. They are empty before `firstLoad`, when the lake was
+ * first loaded (milliseconds since 1970). What the first read of a window returned counts as known since then: a window that was
+ * first read after the instant is included, without events that appeared in it or were posted after the instant.
  */
 export function asKnownMacros(firstLoad: number | undefined): readonly string[] {
   return [
@@ -77,7 +70,7 @@ export function asKnownMacros(firstLoad: number | undefined): readonly string[] 
   ];
 }
 
-/** Macros that a statement calls with an instant that it quotes, and that instant in milliseconds since 1970. */
+/** The calls of macros with a quoted instant in a statement; instants in milliseconds since 1970. */
 export function statedInstants(
   statement: string,
   macros: string,
@@ -91,10 +84,7 @@ export function statedInstants(
   );
 }
 
-/**
- * What is to be said of a statement that asks what was known before the lake was first loaded, at `firstLoad`
- * (milliseconds since 1970): nothing was, so there are no rows. Undefined for any other.
- */
+/** A note for a statement that asks what was known before `firstLoad` (milliseconds since 1970); undefined for any other. */
 export function knownTooEarly(statement: string, firstLoad: number | undefined): string | undefined {
   for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
     if (firstLoad === undefined || instant >= firstLoad) continue;

@@ -4,7 +4,6 @@ import { literal } from '../../core/duckdb/literals.js';
 export interface Category {
   readonly id: CategoryId;
   readonly label: string;
-  /** A description of what belongs to it. */
   readonly about: string;
   /** The `kind` of its entries; entries of the lists that give money back belong to `refunds` whatever their kind. */
   readonly kinds: readonly string[];
@@ -24,9 +23,9 @@ export type CategoryId =
   'charges' | 'promotions' | 'fees' | 'taxes' | 'refunds' | 'reimbursements' | 'transfers' | 'unknown';
 
 /** Lists whose events give a buyer's money back, together with all that is returned to the seller. */
-export const refundLists = ['RefundEventList', 'GuaranteeClaimEventList', 'ChargebackEventList'] as const;
+const refundLists = ['RefundEventList', 'GuaranteeClaimEventList', 'ChargebackEventList'];
 
-/** In the order in which they are shown. */
+/** The categories in the order of display. */
 export const categories: readonly Category[] = [
   {
     id: 'charges',
@@ -103,7 +102,7 @@ export function categorySql({ isRefund, isFeeRefund = 'false', name = 'name' }: 
   );
 }
 
-/** The same for entries of v0, which have a list. */
+/** SQL for the category of a net entry of v0. */
 export const entryCategory = categorySql({
   isRefund: `event_list IN (${refundLists.map(literal).join(', ')})`,
   isFeeRefund: "event_list = 'ChargeRefundEventList'",

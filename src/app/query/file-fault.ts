@@ -16,17 +16,16 @@ interface LakeFile {
 
 /** DuckDB's messages about bytes that are no Parquet, beside errors of its own without a class. */
 const corrupt = /^Invalid Error: |corrupt|decompress|parquet|thrift|zstd|magic bytes|buffer/i;
-/** A quoted path in an error: the statement itself may name that file. */
+/** A quoted path in an error, which may be a file of the statement itself. */
 const quotedFile = /["'][^"'\n]*[/.][^"'\n]*["']/;
 /** Characters of DuckDB's message that are quoted: it may contain damaged bytes. */
 const mostQuoted = 200;
-/** Bytes that are read at most to find the damaged file. */
+/** Maximum size of a lake whose files are searched for a damaged one. */
 const mostRead = 2_000_000_000;
 
 /**
- * Replaces an error of DuckDB about a file of the lake by one line: which file, what it contains, and the command that
- * mends it. Returns any other error as it is. Where DuckDB does not name the file, compares the lake's files with their
- * hashes.
+ * Replaces an error of DuckDB about a file of the lake with one that names the file, its slice and the command that repairs it.
+ * Where DuckDB doesn't name the file, compares the lake's files with their hashes. Returns any other error unchanged.
  */
 export async function fileFault(error: unknown, lake: Lake, scope: CommandScope & { lake: string }): Promise<unknown> {
   if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
@@ -68,7 +67,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
   );
 }
 
-/** Describes what is wrong with a file that DuckDB names. */
+/** The fault of a file that DuckDB names. */
 async function faultIn({ table, add }: LakeFile, words: string, { store }: Lake): Promise<string> {
   const fault = await damageOf(store, table, add);
   if (fault !== undefined) return fault;

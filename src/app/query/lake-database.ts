@@ -7,15 +7,9 @@ import type { Database, QueryResult } from '../../core/duckdb/connection.js';
 export interface LakeDatabaseOptions {
   readonly database: Database;
   readonly tables: readonly LakeTable[];
-  /**
-   * Returns the committed files of the newest version. Called again where a query met a file that a commit has replaced
-   * since.
-   */
+  /** Returns the committed files of the newest version. Called again where a commit has replaced a file of a query. */
   readonly lakeFiles: () => Promise<LakeFiles>;
-  /**
-   * Replaces an error about a file of the lake by one that names it and says what to do; returns any other error as it
-   * is.
-   */
+  /** As `fileFault`. */
   readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Statements that create macros and further views over the views. */
@@ -32,7 +26,7 @@ export class LakeDatabase {
     this.#options = options;
   }
 
-  /** Creates the views over the lake's newest version, and returns that. */
+  /** Creates the views over the lake's newest version, and returns its files. */
   async refresh(signal = this.#options.signal): Promise<LakeFiles> {
     const { database, tables, lakeFiles, macros = [] } = this.#options;
     for (let attempt = 1; ; attempt++) {
@@ -54,8 +48,9 @@ export class LakeDatabase {
   }
 
   /**
-   * Runs one statement and returns what `use` makes of its result. Throws a LedgerlakeError: SQL with DuckDB's message,
-   * or STOPPED; the reason of `signal` where it aborts.
+   * Runs one statement and returns the value of `use` for its result.
+   *
+   * @throws LedgerlakeError SQL with DuckDB's message, or STOPPED; the reason of `signal` where it aborts
    */
   async run<T>(
     statement: string,
@@ -73,10 +68,7 @@ export class LakeDatabase {
     return this.#options.faultOf === undefined ? Promise.resolve(error) : this.#options.faultOf(error);
   }
 
-  /**
-   * Runs a query up to its first rows. Where a file is missing by then, runs it once more over the lake's newest
-   * version.
-   */
+  /** Runs a query up to its first rows. Where a file is missing by then, repeats it over the lake's newest version. */
   async #query(statement: string, options: RunOptions): Promise<QueryResult> {
     const { database } = this.#options;
     try {
@@ -93,10 +85,7 @@ export class LakeDatabase {
 const changesView =
   /^(?:Catalog Error: (?:Existing object .* is of type View|.* is not an table|Can only modify view|View with name .* already exists)|Binder Error: Can only (?:update|delete from) base table)/;
 
-/**
- * Replaces an error about a change to a table of the lake by one that says why it can't be changed; returns any other
- * error as it is.
- */
+/** Replaces an error about a change to a table of the lake with one that gives the reason; returns any other error unchanged. */
 function readOnlyFault(error: unknown): unknown {
   if (!(error instanceof LedgerlakeError) || error.code !== 'SQL' || !changesView.test(error.message)) return error;
   return new LedgerlakeError('SQL', `the lake is read only here, and its tables are views: ${error.message}`, {
@@ -105,13 +94,13 @@ function readOnlyFault(error: unknown): unknown {
 }
 
 interface RunOptions {
-  /** Replaces the signal of the database. */
+  /** Replaces the signal of the options. */
   readonly signal?: AbortSignal | undefined;
   /** Values for `$1`, `$2` … of the last statement. */
   readonly parameters?: readonly ResultCell[];
 }
 
-/** Returns the result with its first rows read: most queries have opened all of their files by then. */
+/** A result whose first rows are read: most queries have opened all of their files by then. */
 async function started(result: QueryResult): Promise<QueryResult> {
   const chunks = result.chunks[Symbol.asyncIterator]();
   const first = await chunks.next();

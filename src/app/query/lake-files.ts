@@ -12,9 +12,10 @@ import { viewStatements } from './transaction-views.js';
 import { fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
-import type { LakeFiles, LakeTable } from '../../core/duckdb/views.js';
+import type { LakeTable } from '../../core/duckdb/views.js';
+import type { LakeDatabaseOptions } from './lake-database.js';
 
-/** Tables as DuckDB sees them. */
+/** Tables with the types of DuckDB. */
 export function sqlTables(
   tables: readonly { readonly name: string; readonly columns: readonly LogColumn[] }[],
 ): readonly LakeTable[] {
@@ -27,24 +28,16 @@ export function sqlTables(
 /** The tables of the built-in pipelines. */
 export const lakeTables = sqlTables(tables);
 
-/** What queries need of a lake. */
-export interface LakeReader {
-  /** The tables of the built-in pipelines, and of custom ones that have rows. */
-  readonly tables: readonly LakeTable[];
-  /** Its committed files at that version. */
-  readonly lakeFiles: () => Promise<LakeFiles>;
-  /** When it was first loaded, in milliseconds since 1970; undefined for an empty one. */
+/** A lake for queries. */
+interface LakeReader extends Required<Omit<LakeDatabaseOptions, 'database' | 'signal'>> {
+  /** When it was first loaded, in milliseconds since 1970; undefined for an empty lake. */
   readonly firstLoad: number | undefined;
-  /** Statements that create macros and further views over the views of the tables. */
-  readonly macros: readonly string[];
-  /** Notes on a statement, printed before its result, for the files of that version. */
+  /** Notes on a statement, printed before its result. */
   readonly notesOn: (statement: string) => readonly string[];
-  /** As `fileFault`. */
-  readonly faultOf: (error: unknown) => Promise<unknown>;
 }
 
 /**
- * Opens a lake that is there, for a command that reads it; `log` takes what is wrong with it.
+ * Opens an existing lake for a command that reads it; `log` receives its damaged checkpoints.
  *
  * @throws LedgerlakeError as `existingLake`
  */
@@ -54,7 +47,7 @@ export async function openExistingLake(location: string, clock: Clock, log: (lin
   return lake;
 }
 
-/** Reads what queries need of a lake. */
+/** Opens a lake for queries. Its tables are those of the built-in pipelines, and of custom ones that have rows. */
 export async function openLakeReader(
   location: string,
   clock: Clock,

@@ -6,10 +6,7 @@ import { importedWindows, parseImportedKey } from '../../lake/loads/imported-day
 import { loadingCommand, spansText } from '../command-text.js';
 import { byDate, byTransaction, type PipelineTable } from '../verify/checks/main-tables.js';
 
-/**
- * Windows that are in no figure of an account: v0 is loaded for them and transactions, which count from their first day
- * on, are not.
- */
+/** Windows in no figure of an account: v0 is loaded for them; transactions, which count from their first day on, are not. */
 export interface LeftOutDays {
   readonly account: string;
   /** In order. */
@@ -19,8 +16,8 @@ export interface LeftOutDays {
 }
 
 /**
- * The windows that the figures of an account leave out, within a range where one is given; undefined for none. Hours by
- * which v0 is ahead are not among them: the next sync loads them.
+ * The windows of a range, by default of all time, that the figures of an account leave out; undefined where there are none. Hours
+ * by which v0 is ahead don't count: the next sync loads them.
  */
 export function leftOutDays(
   lake: Lake,
@@ -38,10 +35,7 @@ export function leftOutDays(
   return windows.length === 0 ? undefined : { account, windows, loaded: loaded.filter(({ end: to }) => to > since) };
 }
 
-/**
- * The first instant of loaded transactions, as `ledger` has it: of the first window with rows, not of the first that was read;
- * Infinity where there is none. Milliseconds since 1970.
- */
+/** Start of the first window with transactions, milliseconds since 1970; Infinity: none. `ledger` counts them from there. */
 export function transactionsSince(lake: Lake, account: string): number {
   return lake
     .files(byTransaction.pipeline, byTransaction.table, account)
@@ -55,7 +49,7 @@ export function storedWindows(lake: Lake, { pipeline, table }: PipelineTable, ac
   return joined([...loadedWindows(lake, pipeline, table, account), ...importedWindows(snapshot, pipeline, account)]);
 }
 
-/** The same as a text. */
+/** A text about left-out windows, with the command that loads them. */
 export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
   return (
     `${account}: v0 has ${spansText(windows)}, transactions have only ${spansText(loaded)}: ledger, pnl_by_month, fees_by_type and the report ` +
@@ -69,10 +63,10 @@ export function withoutTexts(statement: string): string {
   return statement.replaceAll(/'[^']*'/g, '');
 }
 
-/** Views whose figures leave such days out. */
+/** Views whose figures leave such windows out. */
 const views = /\b(?:ledger|pnl_by_month|fees_by_type)\b/i;
 
-/** A note for a statement that reads such figures; undefined for any other, and where nothing is left out. */
+/** A note for a statement that reads figures which leave windows out; undefined for any other. */
 export function leftOutNote(statement: string, lake: Lake): string | undefined {
   if (!views.test(withoutTexts(statement))) return undefined;
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);

@@ -11,13 +11,10 @@ export interface QueryView {
 /** Types of transactions that give a buyer's money back. */
 const isRefund = "transaction_type IN ('Refund', 'GuaranteeClaim', 'Chargeback')";
 
-/**
- * The name of an amount in v0: the last breakdown type that is not a part of another (`AmazonFees/Commission/Base`:
- * `Commission`).
- */
+/** The name of an amount in v0: its last breakdown type except Base, Tax and Promo (`AmazonFees/Commission/Base`: `Commission`). */
 const feeName = "regexp_extract(regexp_replace(breakdown, '(.)/(?:Base|Tax|Promo)$', '\\1'), '[^/]+$')";
 
-/** The name of the event list in v0; other types stay as they are. */
+/** The event list of a transaction type in v0; other types stay unchanged. */
 const eventList =
   "CASE transaction_type WHEN 'Shipment' THEN 'ShipmentEventList' WHEN 'Refund' THEN 'RefundEventList' " +
   "ELSE coalesce(transaction_type, '') END";
@@ -36,9 +33,8 @@ export const paidAmounts =
 const firstTransactions = 'SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account';
 
 /**
- * In SQL: v0's events without a date in a window in which transactions begin, and whether a transaction has the same
- * amounts. Nothing else shows on which side of that instant they happened. Events are matched by order and sum; those
- * with a date are matched first.
+ * In SQL: v0's events without a date in the window in which transactions begin, and whether a transaction matches them, which alone
+ * shows on which side of that instant they happened. Events match by order and sum, those with a date first.
  */
 const undatedAtChange =
   `WITH since_ AS (${firstTransactions}), ` +
@@ -65,17 +61,15 @@ export const entriesBeforeTransactions =
   `FROM entries LEFT JOIN (${firstTransactions}) USING (account) LEFT JOIN (${undatedAtChange}) USING (account, event_id, currency) ` +
   'WHERE (since_ IS NULL OR coalesce(NOT is_later_, effective_at < since_))';
 
-/**
- * In SQL: the amounts of an account's history with their category, each once, whichever service returned them: those of
- * `ledger`, and those that don't count.
- */
+/** In SQL: the amounts of either service with their category, each once: those of `ledger`, and those of other roles. */
 export const accountAmounts =
   `SELECT ${shared}, event_list, name, group_id, ${entryCategory} AS category ${entriesBeforeTransactions} ` +
   `UNION ALL ${paidAmounts}`;
 
 const lines = `WITH lines_ AS (SELECT * FROM (${accountAmounts}) WHERE role = 'net')`;
 
-const zero = 'CAST(0 AS DECIMAL(38,6))';
+/** A sum of no amounts, in SQL. */
+export const zero = 'CAST(0 AS DECIMAL(38,6))';
 const sumWhere = (condition: string) => `coalesce(sum(amount) FILTER (${condition}), ${zero})`;
 
 const isEarned = "category NOT IN ('transfers', 'unknown')";
@@ -85,11 +79,11 @@ const profit =
   `, coalesce(sum(amount), ${zero}) AS net_proceeds ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
-/** The label of an amount: its name, or its list where it has none or one that says only that money moved. */
+/** The label of an amount: its name, or its list where it has no name or a generic one. */
 export const amountName =
   "CASE WHEN name IS NULL OR lower(name) IN ('charge', 'refund', 'basevalue', 'sales', 'expenses') THEN regexp_replace(event_list, '(Event)?List$', '') ELSE name END";
 
-/** In SQL: false for an empty wrapper, which a flat transaction has beside the one with its amounts. */
+/** In SQL: false for an empty wrapper, which a flat transaction has in addition to the one with its amounts. */
 export const isNoWrapper = (amount: string): string =>
   `coalesce(${amount} <> 0 OR name NOT IN ('Sales', 'Expenses'), true)`;
 
@@ -133,7 +127,7 @@ const settlementPayouts =
   'paid_by, paid_at, payout, paid_.trace_id FROM closed_ LEFT JOIN next_ USING (account, group_id) ' +
   'LEFT JOIN paid_ USING (account, group_id) ORDER BY account, currency, started_at, group_id';
 
-/** The net amounts of the events that differ, by content: the same in both tables. */
+/** The net amounts of the events of `differing_`, by content. */
 const byContent = (entries: string, events: string) =>
   `SELECT account, currency, content_hash, any_value(${entries}.event_list) AS event_list, ` +
   `min(${entries}.effective_at) AS effective_at, any_value(${entries}.amazon_order_id) AS amazon_order_id, ` +
@@ -141,10 +135,7 @@ const byContent = (entries: string, events: string) =>
   `FROM ${entries} JOIN (SELECT account, event_id, content_hash FROM ${events} SEMI JOIN differing_ USING (account, content_hash)) ` +
   "USING (account, event_id) WHERE role = 'net' GROUP BY account, currency, content_hash";
 
-/**
- * Contents of events that are not equally frequent in both tables: few of many, so that the amounts of the others are
- * not read.
- */
+/** Contents of events that are not equally frequent in both tables: few, so that most amounts are not read. */
 const differing =
   'SELECT account, content_hash FROM (SELECT account, content_hash, 1 AS way_ FROM events UNION ALL ' +
   'SELECT account, content_hash, -1 FROM group_events) GROUP BY ALL HAVING sum(way_) <> 0';
@@ -153,7 +144,7 @@ const notSettled = 'in no loaded settlement';
 const notByDate = 'in a settlement, not by date';
 const withoutEvents = 'settlements without events';
 
-/** The events that are more frequent by date than in settlements, or the reverse; equal ones are one row. */
+/** The events that are more frequent by date than in settlements, or the reverse, with one row for each content. */
 const reconciledEvents =
   `WITH differing_ AS MATERIALIZED (${differing}), dated_ AS (${byContent('entries', 'events')}), settled_ AS (${byContent('group_entries', 'group_events')}) ` +
   'SELECT account, currency, ' +
@@ -166,7 +157,7 @@ const reconciledEvents =
   'FROM dated_ FULL JOIN settled_ USING (account, currency, content_hash) ' +
   'WHERE dated_.times IS DISTINCT FROM settled_.times ORDER BY account, currency, line, effective_at, content_hash';
 
-/** Its lines, in order. */
+/** The lines of `reconciliation`, in order. */
 export const bankLines = [
   'by date',
   notSettled,
@@ -180,7 +171,7 @@ export const bankLines = [
 
 export type BankLine = (typeof bankLines)[number];
 
-/** From the net amounts by date to what the bank received: the last line is the sum of those before it. */
+/** In SQL: the lines from the net amounts by date to the amount that the bank received, which is their sum. */
 export const reconciliation =
   "WITH closed_ AS (SELECT *, original_currency AS currency, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid " +
   "FROM groups WHERE processing_status = 'Closed'), " +

@@ -15,7 +15,7 @@ import {
 import { statedInstants } from './as-known.js';
 import { storedWindows, transactionsSince, withoutTexts } from './left-out-days.js';
 
-/** Views that are empty where nothing was loaded into one table. */
+/** Views that are empty where one table is, and the pipeline that loads it. */
 const emptyViews: Readonly<Record<string, PipelineTable>> = {
   payout_lines: byGroup,
   settlement_payouts: listing,
@@ -87,10 +87,7 @@ function unloadedNote(lake: Lake, accounts: readonly string[]): string | undefin
   return undefined;
 }
 
-/**
- * The compared days of both services; undefined where both are loaded for the same days, or neither is. Less than a day
- * does not count.
- */
+/** The days of either service; undefined where both are loaded for the same days, or one for none. Less than a day does not count. */
 export function comparedDays(lake: Lake, account: string): ComparedDays | undefined {
   return comparedWindows(account, storedWindows(lake, byDate, account), storedWindows(lake, byTransaction, account));
 }
@@ -105,14 +102,12 @@ export function comparedNote(statement: string, lake: Lake): string | undefined 
   return `WARNING: ${comparedText(first)}${more}`;
 }
 
-/**
- * The time that must be loaded before an instant: less may lack sales that were deferred before it and paid after it.
- */
+/** The longest time between a sale and its release: less loaded time may lack sales that were deferred before it. */
 const longestDeferral = 60 * dayMs;
 
 /**
- * A note for a statement that reads `outstanding_at`, where its instant lies before or after the loaded transactions,
- * or days of them are missing. Undefined for any other.
+ * A note for a statement that reads `outstanding_at`, where its instant is outside of the loaded transactions, or days of them are
+ * missing; undefined for any other.
  */
 export function outstandingNote(statement: string, lake: Lake): string | undefined {
   if (!/\boutstanding_at\b/i.test(withoutTexts(statement))) return undefined;

@@ -1,13 +1,10 @@
 import { identifier } from '../../core/duckdb/literals.js';
-import { entriesBeforeTransactions, moneyViews, type QueryView } from './money-views.js';
+import { entriesBeforeTransactions, moneyViews, zero, type QueryView } from './money-views.js';
 
-/**
- * Rows of the earned basis: each sale when it happened. A release is the second record of a deferred sale and does not
- * count.
- */
+/** Rows of the earned basis: each sale when it happened, without its release, which is a second record of it. */
 const isEarned = "status IS DISTINCT FROM 'RELEASED' OR deferred_transaction_id IS NULL";
 
-/** Rows of the paid basis: what counts for settlements, at its release, as in v0. */
+/** Rows of the paid basis: each amount when it was released, as in settlements and in v0. */
 const isPaid = "status = 'RELEASED'";
 
 /** Columns of `ledger` that have the same name in both services. */
@@ -22,7 +19,7 @@ const ledger =
   `SELECT 'v0' AS source, ${ledgerColumns} ${entriesBeforeTransactions} AND role = 'net' ` +
   `UNION ALL SELECT '2024-06-19' AS source, ${ledgerColumns} FROM transaction_entries_paid WHERE role = 'net'`;
 
-/** The time that both services were loaded for. */
+/** The time for which both services are loaded. */
 const spans =
   'SELECT account, greatest(v0_.first_, later_.first_) AS first_, least(v0_.last_, later_.last_) AS last_ FROM ' +
   '(SELECT account, min(window_start) AS first_, max(window_end) AS last_ FROM events GROUP BY account) AS v0_ JOIN ' +
@@ -40,7 +37,6 @@ function orderSums(from: string): string {
   );
 }
 
-const zero = 'CAST(0 AS DECIMAL(38,6))';
 const sums = `coalesce(v0_.sum_, ${zero}) AS v0, coalesce(later_.sum_, ${zero}) AS transactions`;
 
 /** Settlements that lie wholly within the shared time. */
@@ -94,8 +90,8 @@ const ofEither = (...columns: readonly string[]) =>
   columns.map((name) => `coalesce(sale_.${name}, release_.${name}) AS ${name}`).join(', ');
 
 /**
- * What was earned before an instant and not paid by then. The lake lacks a sale that was deferred before the first
- * loaded day, but has its release with the same amounts: such a sale counts from that day on.
+ * What was earned before an instant and not paid by then. The lake lacks a sale that was deferred before the first loaded day, but
+ * has its release with the same amounts: such a sale counts from that day on.
  */
 const outstanding =
   'WITH since_ AS (SELECT account, min(window_start) AS first_ FROM transactions GROUP BY account), ' +
@@ -110,10 +106,7 @@ const outstanding =
   'AND (sale_.effective_at IS NULL OR sale_.effective_at < CAST(instant AS TIMESTAMPTZ)) ' +
   'AND (release_.effective_at IS NULL OR release_.effective_at >= CAST(instant AS TIMESTAMPTZ))';
 
-/**
- * The views of the two bases of deferred money, and those that compare both services; each may read the views before
- * it.
- */
+/** The views of the earned and the paid basis, and those over both services; each may read the ones before it. */
 export const transactionViews: readonly QueryView[] = [
   { name: 'transactions_earned', select: `SELECT * FROM transactions WHERE ${isEarned}` },
   { name: 'transaction_entries_earned', select: `SELECT * FROM transaction_entries WHERE ${isEarned}` },

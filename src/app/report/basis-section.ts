@@ -8,7 +8,7 @@ import { dayText, html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
-/** The services that an account's amounts come from, and its deferred amounts. */
+/** The services of an account's amounts, and its deferred amounts. */
 export interface BasisFigures {
   /** First instant of loaded transactions (Finances 2024-06-19), ISO 8601; null where there are none. */
   readonly since: string | null;
@@ -28,9 +28,7 @@ export async function readBasis({ sql, rows }: FigureReader): Promise<Omit<Basis
   return { since, hasEarlier: before > 0, deferred: await rows(sql.deferred) };
 }
 
-/**
- * The basis of an account's figures, the days that they leave out, and a line for each currency with deferred amounts.
- */
+/** The basis of an account's figures, the days that they leave out, and its deferred amounts by currency. */
 export function basisSection({ since, hasEarlier, deferred, leftOut, compared }: BasisFigures, lake: string): Html {
   if (since === null) {
     return html`<p class="basis">
@@ -44,34 +42,32 @@ export function basisSection({ since, hasEarlier, deferred, leftOut, compared }:
   return html`<p class="basis">
       Figures are on the <i>paid</i> basis: an amount counts when Amazon released it. They come from ${source}.
       ${
-        compared === undefined || compared.both.length + compared.v0Only.length === 0
-          ? undefined
-          : compared.both.length === 0
-            ? 'No day is loaded from both services, so that they cannot be compared.'
-            : `Both services are loaded for ${spansText(compared.both)}: only there can they be compared.`
+        compared !== undefined &&
+        compared.both.length + compared.v0Only.length > 0 &&
+        (compared.both.length === 0
+          ? 'No day is loaded from both services, so that they cannot be compared.'
+          : `Both services are loaded for ${spansText(compared.both)}: only there can they be compared.`)
       }
     </p>
     ${
-      leftOut === undefined
-        ? undefined
-        : html`<p class="look">
-            <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
-            ${spansText(leftOut.loaded)}. This loads the missing ones:
-            <code>${commandIn({ lake }, loadingCommand(byTransaction.pipeline, leftOut))}</code>
-          </p>`
+      leftOut &&
+      html`<p class="look">
+        <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
+        ${spansText(leftOut.loaded)}. This loads the missing ones:
+        <code>${commandIn({ lake }, loadingCommand(byTransaction.pipeline, leftOut))}</code>
+      </p>`
     }
     ${
-      deferred.length === 0
-        ? undefined
-        : html`<ul class="deferred">
-            ${deferred.map(
-              (row) =>
-                html`<li>
-                  Deferred: <b>${shownIn(row.currency)(row.total)} ${currencyText(row.currency)}</b> of
-                  ${formatCount(row.times, 'transaction')} is not paid yet, and in no other
-                  figure.${row.matures === null ? undefined : html` The last of it matures on ${dayText(row.matures)}.`}
-                </li>`,
-            )}
-          </ul>`
+      deferred.length > 0 &&
+      html`<ul class="deferred">
+        ${deferred.map(
+          (row) =>
+            html`<li>
+              Deferred: <b>${shownIn(row.currency)(row.total)} ${currencyText(row.currency)}</b> of
+              ${formatCount(row.times, 'transaction')} is not paid yet, and in no other
+              figure.${row.matures !== null && html` The last of it matures on ${dayText(row.matures)}.`}
+            </li>`,
+        )}
+      </ul>`
     }`;
 }

@@ -75,6 +75,9 @@ interface CalendarDay {
   readonly state: DayState;
 }
 
+/** An axis without a label and without ticks. */
+const bare = { label: null, tickSize: 0 } as const;
+
 const ink = 'currentColor';
 const page = 'var(--page)';
 const widths = { wide: 880, narrow: 330 } as const;
@@ -85,7 +88,7 @@ function canvas(layout: Layout) {
   return { document: domino.createDocument('<!doctype html>'), width: widths[layout] };
 }
 
-/** A chart drawn in both widths, of which the page shows the one that fits. `label` is its text for screen readers. */
+/** A chart in both layouts, of which the page shows the one that fits. `label`: its text for screen readers. */
 function inBothLayouts(label: string, draw: (layout: Layout) => unknown): Html {
   const drawing = (layout: Layout) => svgOf(draw(layout), label, layout);
   return html`${drawing('wide')}${drawing('narrow')}`;
@@ -100,7 +103,7 @@ export function stackedChart(
 ): Html {
   const style = { fill: ({ series }: StackedBar) => colorOf(series), title: 'title', insetTop: 0.5, insetBottom: 0.5 };
   const mark = { symbol: 'diamond', r: 5, fill: ink, stroke: page, strokeWidth: 1.5, title: 'title' } as const;
-  const values = { grid: true, label: null, tickFormat: (value: number) => compactNumber.format(value), tickSize: 0 };
+  const values = { ...bare, grid: true, tickFormat: (value: number) => compactNumber.format(value) };
   return inBothLayouts(label, (layout) => {
     if (layout === 'narrow') {
       return Plot.plot({
@@ -109,7 +112,7 @@ export function stackedChart(
         marginLeft: 60,
         marginTop: 8,
         x: { ...values, ticks: 4 },
-        y: { type: 'band', domain: months, label: null, tickSize: 0, padding: 0.25 },
+        y: { ...bare, type: 'band', domain: months, padding: 0.25 },
         marks: [
           Plot.barX(bars, Plot.stackX({ x: 'value', y: 'month', ...style })),
           Plot.ruleX([0]),
@@ -117,19 +120,14 @@ export function stackedChart(
         ],
       });
     }
+    // Few months get more padding, so that a single bar isn't as wide as the page.
+    const padding = months.length < 4 ? 0.6 : 0.25;
     return Plot.plot({
       ...canvas(layout),
       height: 320,
       marginLeft: 60,
       marginRight: 4,
-      x: {
-        type: 'band',
-        domain: months,
-        ticks: evenlySpaced(months, 12),
-        label: null,
-        tickSize: 0,
-        padding: bandPadding(months),
-      },
+      x: { ...bare, type: 'band', domain: months, ticks: evenlySpaced(months, 12), padding },
       y: { ...values, ticks: 6 },
       marks: [
         Plot.barY(bars, Plot.stackY({ x: 'month', y: 'value', ...style })),
@@ -156,10 +154,9 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
       marginBottom: 8,
       x: { axis: null, domain: [least, most] },
       y: {
+        ...bare,
         type: 'band',
         domain: steps.map((_, at) => at),
-        label: null,
-        tickSize: 0,
         tickFormat: (at: number) => truncateToWidth(steps[at]?.label ?? '', letters),
         padding: 0.3,
       },
@@ -193,14 +190,8 @@ export function rateChart(label: string, points: readonly MonthMark[]): Html {
       height: layout === 'wide' ? 200 : 180,
       marginLeft: 44,
       marginRight: 12,
-      x: {
-        type: 'point',
-        domain: months,
-        ticks: evenlySpaced(months, layout === 'wide' ? 12 : 4),
-        label: null,
-        tickSize: 0,
-      },
-      y: { grid: true, label: null, tickSize: 0, zero: true, ticks: 4, tickFormat: (value: number) => `${value} %` },
+      x: { ...bare, type: 'point', domain: months, ticks: evenlySpaced(months, layout === 'wide' ? 12 : 4) },
+      y: { ...bare, grid: true, zero: true, ticks: 4, tickFormat: (value: number) => `${value} %` },
       marks: [
         Plot.ruleY([0]),
         Plot.lineY(points, { x: 'month', y: 'value', stroke: colorOf('refunds'), strokeWidth: 2 }),
@@ -233,15 +224,14 @@ export function calendarChart(label: string, days: readonly CalendarDay[]): Html
       marginBottom: 4,
       marginRight: 2,
       x: {
+        ...bare,
         type: 'band',
         domain: Array.from({ length: 31 }, (_, at) => at + 1),
         ticks: [1, 5, 10, 15, 20, 25, 30],
         axis: 'top',
-        label: null,
-        tickSize: 0,
         padding: 0.12,
       },
-      y: { type: 'band', domain: months, label: null, tickSize: 0, padding: 0.12 },
+      y: { ...bare, type: 'band', domain: months, padding: 0.12 },
       marks: [
         ...(Object.keys(daySigns) as DayState[]).map((state) =>
           Plot.cell(
@@ -266,11 +256,6 @@ function colorOf(series: string): string {
 function evenlySpaced(months: readonly string[], most: number): readonly string[] {
   const every = Math.ceil(months.length / most);
   return months.filter((_, at) => at % every === 0);
-}
-
-/** Bands of few months get more padding, so that a single bar isn't as wide as the page. */
-function bandPadding({ length }: readonly string[]): number {
-  return length < 4 ? 0.6 : 0.25;
 }
 
 const compactNumber = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });

@@ -75,10 +75,10 @@ function pipelineCalendar({ pipeline, days, gaps }: PipelineStatus, figures: str
       ${calendarChart(`Calendar: ${coverage}.`, cells)}
       <figcaption>
         ${lakeCode(pipeline)}:
-        ${coverage}.${older === 0 ? undefined : ` The calendar has the last ${mostMonths} months, the list of gaps all.`}
+        ${coverage}.${older > 0 && ` The calendar has the last ${mostMonths} months, the list of gaps all.`}
       </figcaption>
     </figure>
-    ${gaps.length === 0 ? undefined : gapTable(pipeline, gaps)}`;
+    ${gaps.length > 0 && gapTable(pipeline, gaps)}`;
 }
 
 /** Number of days at the end that belong to the shown months. */
@@ -94,7 +94,7 @@ function gapTable(pipeline: string, gaps: readonly Window[]): Html {
   const shown = gaps.slice(-mostGaps).toReversed();
   const more = gaps.length - shown.length;
   return figureTable(
-    html`Gaps of ${pipeline}${more === 0 ? undefined : `, the last ${shown.length} of ${formatCount(gaps.length)}`}`,
+    html`Gaps of ${pipeline}${more > 0 && `, the last ${shown.length} of ${formatCount(gaps.length)}`}`,
     shown,
     [
       textColumn('From', ({ start }) => shortIsoInstant(start)),

@@ -10,11 +10,9 @@ export class Html {
   }
 }
 
-export type HtmlValue = Html | string | number | undefined | readonly HtmlValue[];
+export type HtmlValue = Html | string | number | false | undefined | readonly HtmlValue[];
 
-/**
- * Markup with interpolated values: values other than `Html` are escaped, lists are concatenated, undefined is left out.
- */
+/** Markup with values: `Html` is inserted, other values are escaped, lists concatenated, false and undefined left out. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let text = strings[0] ?? '';
   values.forEach((value, at) => {
@@ -24,7 +22,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
 }
 
 function textOf(value: HtmlValue): string {
-  if (value === undefined) return '';
+  if (value === undefined || value === false) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(textOf).join('');
   return escaped(String(value));
@@ -58,15 +56,12 @@ export function countColumn<T>(label: HtmlValue, count: (row: T) => number): Htm
   return numberColumn(label, (row) => formatCount(count(row)));
 }
 
-/**
- * A table of figures, which scrolls sideways where the page is too narrow. The caption names the currency of its
- * amounts, the first column has the headings of the rows, and the foot has the sums of the columns.
- */
+/** A table of figures, which scrolls sideways on a narrow page. Its first column has the headings of the rows, its foot the sums. */
 export function figureTable<T>(
   caption: HtmlValue,
   rows: readonly T[],
   columns: readonly HtmlColumn<T>[],
-  foot?: readonly HtmlValue[],
+  foot: readonly HtmlValue[] | false = false,
 ): Html {
   const feet =
     foot &&

@@ -83,7 +83,7 @@ function monthTable(currency: string, months: readonly FigureRow<'lateMonths'>[]
   const omitted = months.length - rows.length;
   return figureTable(
     html`Months that changed after they were first read, in
-    ${currencyText(currency)}${omitted === 0 ? undefined : `; ${formatCount(omitted)} older ones are left out`}`,
+    ${currencyText(currency)}${omitted > 0 && `; ${formatCount(omitted)} older ones are left out`}`,
     rows,
     [
       textColumn('Month', ({ month }) => month),

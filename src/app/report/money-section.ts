@@ -18,10 +18,7 @@ interface MonthFigures {
   readonly net: string;
 }
 
-/**
- * All net amounts of one currency that were loaded by date. `currency` is the ISO 4217 code as received, empty where
- * there was none.
- */
+/** The net amounts of one currency by date. `currency`: the ISO 4217 code as received; empty where there is none. */
 export interface CurrencyFigures extends FigureRow<'currencies'> {
   readonly totals: CategoryAmounts;
   /** Sum of the categories of trade. */
@@ -29,14 +26,12 @@ export interface CurrencyFigures extends FigureRow<'currencies'> {
   readonly months: readonly MonthFigures[];
   readonly fees: readonly FigureRow<'fees'>[];
   readonly skus: readonly FigureRow<'skus'>[];
-  /** All SKUs, for an export; else empty. */
+  /** All SKUs for an export, else empty. */
   readonly everySku: readonly FigureRow<'everySku'>[];
   readonly refunds: readonly FigureRow<'refunds'>[];
 }
 
-/**
- * Reads the figures of one scope by currency, the one with the most amounts first. `isExport`: with all SKUs and fees.
- */
+/** Reads the figures by currency, the one with the most amounts first. `isExport`: with all SKUs and fees. */
 export async function readFigures(
   { database, signal, sql, rows }: FigureReader,
   isExport: boolean,
@@ -82,10 +77,7 @@ export function earnedOf(amounts: CategoryAmounts): string {
 /** Largest number of months in the chart; the table has all. */
 const mostMonths = 60;
 
-/**
- * The amounts earned by month: their categories as stacked bars, and a table. Amounts that were not earned are in
- * separate columns.
- */
+/** The amounts earned by month: their categories as stacked bars, and a table, which also has amounts that were not earned. */
 export function monthSection({ currency, months, totals, earned }: CurrencyFigures): Html {
   const amount = shownIn(currency);
   const used = categories.filter(({ id }) => signOf(totals[id]) !== 0 || id === 'charges');
@@ -97,7 +89,7 @@ export function monthSection({ currency, months, totals, earned }: CurrencyFigur
       numberColumn('Earned', ({ amounts }) => html`<b>${amount(earnedOf(amounts))}</b>`),
       ...used.map(({ id, label }) => numberColumn<MonthFigures>(label, ({ amounts }) => amount(amounts[id]))),
     ],
-    months.length < 2 ? undefined : ['All', amount(earned), ...used.map(({ id }) => amount(totals[id]))],
+    months.length > 1 && ['All', amount(earned), ...used.map(({ id }) => amount(totals[id]))],
   );
   return html`${monthChart(currency, months, used)}${table}`;
 }
@@ -119,9 +111,8 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
     return { month, value: Number(text), title: `${month}, earned: ${amount(text)} ${currency}` };
   });
   const keys = traded.map(({ id, label }) => html`<li><span class="key ${id}"></span>${label}</li>`);
-  const left =
-    traded.length === used.length ? undefined : 'The table also has what was not earned, such as loans and transfers. ';
-  const older = months.length > shown.length ? `The chart has the last ${shown.length} months. ` : undefined;
+  const left = traded.length < used.length && 'The table also has what was not earned, such as loans and transfers. ';
+  const older = months.length > shown.length && `The chart has the last ${shown.length} months. `;
   return html`<figure>
     <ul class="keys">
       ${keys}
@@ -137,7 +128,7 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
   </figure>`;
 }
 
-/** Months with the empty ones between them, so that a gap is visible; unchanged where that would be too many. */
+/** Months with the empty ones between them, so that a gap is visible; unchanged where there would be too many. */
 function withEmptyMonths(months: readonly string[]): readonly string[] {
   const monthIndex = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1;
   const [first = '', last = ''] = [months[0], months.at(-1)];
@@ -148,7 +139,7 @@ function withEmptyMonths(months: readonly string[]): readonly string[] {
   });
 }
 
-/** The categories of each 100 that buyers were charged. */
+/** The categories as shares of each 100 that buyers were charged. */
 export function salesBreakdownSection({ currency, totals, net }: CurrencyFigures): Html {
   const charges = totals.charges;
   if (signOf(charges) <= 0)
@@ -183,12 +174,11 @@ export function salesBreakdownSection({ currency, totals, net }: CurrencyFigures
       ['Earned', amount(earned), share(earned)],
     )}
     ${
-      signOf(transfers) === 0
-        ? undefined
-        : html`<p class="note">
-            Earned, ${amount(earned)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
-            ${amount(net)} ${currency}.
-          </p>`
+      signOf(transfers) !== 0 &&
+      html`<p class="note">
+        Earned, ${amount(earned)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
+        ${amount(net)} ${currency}.
+      </p>`
     }`;
 }
 
@@ -262,7 +252,7 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
   });
   const share = perHundred(totals.refunds, totals.charges);
   const chart = rateChart('Line chart of the refund rate by month; the table below it has the figures.', points);
-  return html`${points.length < 2 ? undefined : html`<figure>${chart}</figure>`}
+  return html`${points.length > 1 && html`<figure>${chart}</figure>`}
     ${figureTable(
       html`Shipped and refunded orders with amounts in ${currencyText(currency)}, by month`,
       months,
@@ -272,16 +262,12 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
         countColumn('Refunded', ({ refunded }) => refunded),
         numberColumn('Refund rate', (row) => percentText(rateText(row))),
       ],
-      months.length < 2
-        ? undefined
-        : ['All', formatCount(all.shipped), formatCount(all.refunded), percentText(rateText(all))],
+      months.length > 1 && ['All', formatCount(all.shipped), formatCount(all.refunded), percentText(rateText(all))],
     )}
     <p class="note">
       An order counts in each month in which it was shipped or refunded, and once in all; it may be refunded in a later
       month, and its shipment may lie before the loaded
-      time.${
-        share === undefined ? undefined : ` Refunds came to ${share.replace('-', '')} of each 100 ${currency} of sales.`
-      }
+      time.${share !== undefined && ` Refunds came to ${share.replace('-', '')} of each 100 ${currency} of sales.`}
     </p>`;
 }
 

@@ -37,7 +37,7 @@ const meanings: Readonly<Record<BankLine, string>> = {
   total: 'Amount received by the bank',
 };
 
-/** The text instead of the reconciliation in a report on a part of the lake at `location`. */
+/** Replaces the reconciliation in a report on a part of the lake at `location`. */
 export function noReconciliation(location: string): Html {
   return html`<p class="none">
     It needs the whole lake, without --from and --to: <code>${programCommand(['report', '--lake', location])}</code>.
@@ -72,8 +72,7 @@ export function reconciliationSection(currency: string, lines: readonly Reconcil
     ['Difference', amount(discrepancy), ''],
   )}
   ${
-    signOf(discrepancy) === 0
-      ? undefined
-      : html`<p class="fault">${apartText(discrepancy, currency)}: a closed settlement does not add up.</p>`
+    signOf(discrepancy) !== 0 &&
+    html`<p class="fault">${apartText(discrepancy, currency)}: a closed settlement does not add up.</p>`
   }`;
 }

@@ -3,14 +3,14 @@ import { currencyPlaces, roundedDecimal, trimmedDecimal } from '../../core/text/
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
 /** Formats amounts of one currency as text. */
-export type AmountText = (text: string) => string;
+type AmountText = (text: string) => string;
 
 /** Formats amounts of one currency as HTML. */
 export type AmountFormat = (text: string) => HtmlValue;
 
 /**
- * The exact format of a currency's amounts: with thousands separators and as few decimal places as possible, but at
- * least those of the currency (`1,234.50`, `-0.005`). The minus is the ASCII one, which spreadsheets accept.
+ * The exact format of a currency's amounts: with thousands separators, and with as few decimal places as possible, but at least
+ * those of the currency (`1,234.50`, `-0.005`). The minus sign is ASCII, which spreadsheets accept.
  */
 export function amountsIn(currency: string): AmountText {
   const least = currencyPlaces(currency);
@@ -25,8 +25,8 @@ export function amountsIn(currency: string): AmountText {
 }
 
 /**
- * The rounded format of a currency's amounts: with the currency's decimal places, rounded half to even, so that decimal
- * points in a column are aligned. A rounded amount has the exact one as its title, which print shows next to it.
+ * The rounded format of a currency's amounts: with its decimal places, half to even, so that the decimal points of a column are
+ * aligned. A rounded amount has the exact one as its title, which print shows next to it.
  */
 export function shownIn(currency: string): AmountFormat {
   const exactly = amountsIn(currency);

@@ -156,14 +156,11 @@ function unpaidConcern(link: string, currency: string, unpaid: readonly Settleme
   const [newest] = unpaid;
   if (newest === undefined) return false;
   const { total, paidAt } = newest.settlement;
-  const details = [
-    paidAt !== null && html`of ${dayText(shortIsoInstant(paidAt))}`,
-    total !== null && html`over ${moneyText(total, currency)}`,
-  ].filter((detail) => detail !== false);
+  const date = paidAt !== null && html` of ${dayText(shortIsoInstant(paidAt))}`;
+  const amount = total !== null && html` over ${moneyText(total, currency)}`;
   const failed = `${formatCount(unpaid.length, 'payout')} in ${currencyText(currency)} failed`;
   return html`<a href="#${link}-settlements">${failed}</a>: the bank did not take
-    ${unpaid.length === 1 ? 'that' : 'the newest'}
-    ${details.map((detail, at) => html`${at === 0 ? '' : ' '}${detail}`)}${laterPaymentText(newest)}.`;
+    ${unpaid.length === 1 ? 'that' : 'the newest'}${date}${amount}${laterPaymentText(newest)}.`;
 }
 
 /** Pipelines with gaps, and those without a load. */
@@ -234,7 +231,7 @@ function currencyChapter(
       ${content}
     </section>`;
   return html`<section class="chapter" id="${id}" aria-labelledby="${id}-h">
-    <h3 id="${id}-h">${code}${name === undefined ? undefined : html` <small>${name}</small>`}</h3>
+    <h3 id="${id}-h">${code}${name !== undefined && html` <small>${name}</small>`}</h3>
     ${
       figures === undefined
         ? html`<p class="none">No amount in ${code} was loaded by date in this period.</p>`
@@ -243,19 +240,17 @@ function currencyChapter(
     }
     ${part('settlements', 'Settlements', settlementSection(id, currency, settlements, isPartial))}
     ${
-      settlements.some(({ settlement }) => settlement.isClosed)
-        ? part(
-            'bank',
-            'Reconciliation with the bank',
-            isPartial ? noReconciliation(location) : reconciliationSection(currency, reconciliation),
-          )
-        : undefined
+      settlements.some(({ settlement }) => settlement.isClosed) &&
+      part(
+        'bank',
+        'Reconciliation with the bank',
+        isPartial ? noReconciliation(location) : reconciliationSection(currency, reconciliation),
+      )
     }
     ${
-      figures === undefined
-        ? undefined
-        : html`${part('skus', 'Top SKUs and their fees', skuSection(figures))}
-          ${part('fees', 'Fees by name', feeSection(figures))} ${part('refunds', 'Refund rate', refundSection(figures))}`
+      figures &&
+      html`${part('skus', 'Top SKUs and their fees', skuSection(figures))}
+      ${part('fees', 'Fees by name', feeSection(figures))} ${part('refunds', 'Refund rate', refundSection(figures))}`
     }
   </section>`;
 }
@@ -275,10 +270,10 @@ function dataChapter(
   ${part('noticed', 'Warnings', warningsSection(warnings, lastRun, account))}`;
 }
 
-/** Marks a file as a report, so that no other file is overwritten. */
+/** Marks a file as a report: no other file is overwritten. */
 export const reportMark = '<meta name="generator" content="ledgerlake report">';
 
-export interface PageQuestion {
+interface PageQuestion {
   readonly lastRun: LastRun | undefined;
   /** The lake's location as given by the user. */
   readonly location: string;
@@ -289,8 +284,8 @@ export interface PageQuestion {
 }
 
 /**
- * A report as one HTML file, without scripts or requests, and with a content security policy that forbids both. The
- * same figures at the same instant give the same bytes.
+ * A report as one HTML file without scripts or requests, which its content security policy forbids. The same figures at the same
+ * instant result in the same bytes.
  */
 export function reportHtml(accounts: readonly AccountFigures[], question: PageQuestion): string {
   const { lastRun, location, now, isPartial } = question;
@@ -310,11 +305,10 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
     ({ id, account, chapters: currencies }) =>
       html`<ul>
         ${
-          accounts.length > 1
-            ? html`<li>
-                <a href="#${id}"><b>${lakeText(account)}</b></a>
-              </li>`
-            : undefined
+          accounts.length > 1 &&
+          html`<li>
+            <a href="#${id}"><b>${lakeText(account)}</b></a>
+          </li>`
         }${currencies.map((chapter) => html`<li><a href="#${chapter.id}">${currencyText(chapter.currency)}</a></li>`)}
         <li><a href="#${id}-coverage">Coverage</a></li>
         <li><a href="#${id}-late">Late arrivals</a></li>
@@ -329,11 +323,11 @@ export function reportHtml(accounts: readonly AccountFigures[], question: PageQu
         As of ${minuteText(isoInstant(now))} UTC. Sums are exact, and each is in its own currency; currencies are never
         added together. Days and months are UTC.
       </p>
-      ${accounts.length < 2 ? undefined : accountsText(accounts)}
-      ${accounts.length === 0 ? undefined : html`<nav aria-label="Contents">${links}</nav>`}
+      ${accounts.length > 1 && accountsText(accounts)}
+      ${accounts.length > 0 && html`<nav aria-label="Contents">${links}</nav>`}
     </header>
     <main id="content">${accounts.length === 0 ? emptyLake(location) : bodies}</main>
-    ${accounts.length === 0 ? undefined : glossary()}
+    ${accounts.length > 0 && glossary()}
     <footer>Made by Ledgerlake ${version} from the data in the lake, without requests to the service.</footer>
   </body>`;
   return `<!doctype html>\n${new Html(`<html lang="en">${head(location)}${content.text}</html>`).text}\n`;
@@ -355,7 +349,7 @@ function head(location: string): string {
   </head>`.text;
 }
 
-/** Names the accounts, which like currencies are never summed. */
+/** The accounts, which are never summed, like currencies. */
 function accountsText(accounts: readonly AccountFigures[]): Html {
   const names = separated(accounts.map(({ account }) => lakeText(account)));
   return html`<p class="lead">The lake holds ${formatCount(accounts.length)} accounts, each by itself: ${names}.</p>`;
@@ -368,17 +362,15 @@ function rangeText({ id, status: { range, pipelines } }: AccountChapter, isParti
       ${isPartial ? `Data from ${dates}, the end excluded.` : `All data of the lake: ${dates}.`}
     </p>
     ${
-      lacking.length === 0
-        ? undefined
-        : html`<p class="fault">
-            Days are missing:
-            ${separated(
-              lacking.map(
-                ({ pipeline, days }) =>
-                  html`<a href="#${id}-coverage">${lakeText(pipeline)}</a> has ${coverageText(days)}`,
-              ),
-            )}.
-          </p>`
+      lacking.length > 0 &&
+      html`<p class="fault">
+        Days are missing:
+        ${separated(
+          lacking.map(
+            ({ pipeline, days }) => html`<a href="#${id}-coverage">${lakeText(pipeline)}</a> has ${coverageText(days)}`,
+          ),
+        )}.
+      </p>`
     }`;
 }
 

@@ -8,9 +8,10 @@ import {
   isNoWrapper,
   paidAmounts,
   reconciliation,
+  zero,
 } from '../query/money-views.js';
 import { haveGaps, netSumColumns } from '../verify/checks/index-tables.js';
-import type { CategoryId } from '../query/categories.js';
+import { categories, type CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { ResultCell } from '../../core/text/rows.js';
@@ -72,7 +73,7 @@ export function figureReader(database: Database, scope: Scope, signal: AbortSign
 }
 
 /** The account and range of a report; bounds in milliseconds since 1970, undefined where there is none. */
-export interface Scope {
+interface Scope {
   readonly account: string;
   readonly from: number | undefined;
   readonly to: number | undefined;
@@ -106,18 +107,12 @@ function statementsOf(scope: Scope) {
   return {
     /** The account's amounts: of v0 until the first loaded transaction, of released transactions from then on. */
     makeAmounts: `CREATE OR REPLACE TEMP VIEW amounts AS SELECT * FROM (${accountAmounts}) WHERE ${account}`,
-    /**
-     * The amounts of the account's settlements: of v0, or, for settlements that v0 wasn't read for, of released
-     * transactions.
-     */
+    /** The amounts of the account's settlements: of v0; of released transactions for settlements without events of v0. */
     makeSettled:
       `CREATE OR REPLACE TEMP VIEW settled AS SELECT ${settledColumns} FROM group_entries WHERE ${account} ` +
       `UNION ALL SELECT ${settledColumns} FROM (${paidAmounts}) WHERE ${account} ` +
       `AND group_id NOT IN (SELECT group_id FROM group_events WHERE ${account} AND group_id IS NOT NULL)`,
-    /**
-     * `since`: first instant of loaded transactions; null where there are none. `before`: whether v0 is loaded before
-     * it.
-     */
+    /** `since`: first instant of loaded transactions, null: none. `before`: whether v0 is loaded before it. */
     basis: query(
       { since: 'textOrNull', before: 'count' },
       `SELECT min(window_start) AS since, CAST((SELECT min(window_start) FROM events WHERE ${account}) < min(window_start) AS INTEGER) AS before ` +
@@ -132,11 +127,9 @@ function statementsOf(scope: Scope) {
     /** Net amounts, summed by all columns that later queries need. */
     makeTotals:
       `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, category, event_list, kind, name, ` +
-      'count(*) AS times, coalesce(sum(amount), CAST(0 AS DECIMAL(38,6))) AS total, ' +
+      `count(*) AS times, coalesce(sum(amount), ${zero}) AS total, ` +
       `count(*) FILTER (amount IS NULL) AS inexact FROM amounts WHERE role = 'net' AND ${dated} GROUP BY ALL`,
-    /**
-     * `times`: number of net amounts; `inexact`: number of those that DECIMAL(18,6) can't hold, which no sum includes.
-     */
+    /** `times`: number of net amounts; `inexact`: number of those outside of DECIMAL(18,6), which no sum includes. */
     currencies: query(
       { currency: 'text', times: 'count', inexact: 'count', net: 'decimal' },
       'SELECT currency, sum(times) AS times, sum(inexact) AS inexact, sum(total) AS net FROM totals ' +
@@ -146,9 +139,7 @@ function statementsOf(scope: Scope) {
       { currency: 'text', month: 'text', category: 'text', total: 'decimal' },
       'SELECT currency, month, category, sum(total) AS total FROM totals GROUP BY currency, month, category ORDER BY ALL',
     ),
-    /**
-     * Fees by name: the largest ones, and the others as one line without a name; `list`: null where there are several.
-     */
+    /** Fees by name: the largest ones, and the others as one line without a name. `list`: null for several. */
     fees: query(feeKinds, feesOf(mostFees)),
     everyFee: query(feeKinds, feesOf(Number.MAX_SAFE_INTEGER)),
     makeSkus:
@@ -206,10 +197,7 @@ function statementsOf(scope: Scope) {
         `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${literals(bankLines)}], line)`,
     ),
     brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),
-    /**
-     * Net entries of settlements by list, kind and name: the largest sums, and the others as one line, where these are
-     * null.
-     */
+    /** Net entries of settlements by list, kind and name: the largest sums, and the others as one line with nulls. */
     lines: (ids: readonly string[]) =>
       query(
         {
@@ -252,10 +240,7 @@ function statementsOf(scope: Scope) {
     makeLate:
       'CREATE OR REPLACE TEMP TABLE late AS SELECT change, seen_at, event_id, event_list, amazon_order_id, effective_at, ' +
       `posted_at, entries FROM event_history WHERE source = 'events' AND ${dated}`,
-    /**
-     * Net amounts of the events that appeared late or vanished; of vanished events from the entries kept in
-     * `event_history`.
-     */
+    /** Net amounts of the events that appeared late or vanished; the entries of vanished ones are in `event_history`. */
     makeLateAmounts:
       'CREATE OR REPLACE TEMP TABLE late_amounts AS WITH loaded AS (SELECT event_id, currency, role, amount FROM entries ' +
       `WHERE ${account} AND event_id IN (SELECT event_id FROM late)), ` +
@@ -265,10 +250,7 @@ function statementsOf(scope: Scope) {
       `SELECT event_id, ${currency}, sum(amount) AS net FROM (SELECT * FROM loaded UNION ALL ` +
       'SELECT event_id, currency, role, CAST(amount AS DECIMAL(18,6)) FROM stored) ' +
       "WHERE role = 'net' GROUP BY ALL",
-    /**
-     * The newest runs that found changes, with the first and last instant of the changed events; `runs` and `changes`:
-     * totals of all runs.
-     */
+    /** The newest runs that found changes, with the range of the changed events. `runs`, `changes`: totals of all runs. */
     lateRuns: query(
       {
         ...{ seenAt: 'text', appeared: 'count', vanished: 'count', earliest: 'text', latest: 'text' },
@@ -341,24 +323,19 @@ const feeKinds = {
 };
 
 /** The categories of a SKU's amounts: all of them, so that they add up to its net. */
-const skuKinds = {
-  ...({ charges: 'decimal', promotions: 'decimal', fees: 'decimal', taxes: 'decimal', refunds: 'decimal' } as const),
-  ...({ reimbursements: 'decimal', transfers: 'decimal', unknown: 'decimal' } as const),
-} satisfies Record<CategoryId, 'decimal'>;
-export const skuColumns = Object.keys(skuKinds) as readonly (keyof typeof skuKinds)[];
+export const skuColumns = categories.map(({ id }) => id);
+const skuKinds = Object.fromEntries(skuColumns.map((id) => [id, 'decimal'])) as Record<CategoryId, 'decimal'>;
 
 const currency = "coalesce(currency, '') AS currency";
 
 const skuSums = skuColumns
-  .map((id) => `coalesce(sum(amount) FILTER (category = ${literal(id)}), CAST(0 AS DECIMAL(38,6))) AS ${id}`)
+  .map((id) => `coalesce(sum(amount) FILTER (category = ${literal(id)}), ${zero}) AS ${id}`)
   .join(', ');
 
 function scopeCondition({ account, from, to }: Scope, column: string): string {
-  return [
-    `account = ${literal(account)}`,
-    ...(from === undefined ? [] : [`${column} >= ${timestampLiteral(from)}`]),
-    ...(to === undefined ? [] : [`${column} < ${timestampLiteral(to)}`]),
-  ].join(' AND ');
+  const after = from === undefined ? '' : ` AND ${column} >= ${timestampLiteral(from)}`;
+  const before = to === undefined ? '' : ` AND ${column} < ${timestampLiteral(to)}`;
+  return `account = ${literal(account)}${after}${before}`;
 }
 
 function literals(texts: readonly string[]): string {

@@ -46,7 +46,7 @@ export interface ReportOptions extends RangeOptions {
 /** Values of `--format`: the page, or its tables as a folder of CSV files or as a workbook. */
 export const reportFormats = ['html', 'csv', 'xlsx'] as const;
 
-export type ReportFormat = (typeof reportFormats)[number];
+type ReportFormat = (typeof reportFormats)[number];
 
 /** Number of bytes that are searched for a report's mark. */
 const headBytes = 200;

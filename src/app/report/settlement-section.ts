@@ -45,11 +45,10 @@ import {
 import { type FigureReader, type FigureRow } from './report-statements.js';
 
 /**
- * The check of a settlement's total, in this order: it equals the beginning balance plus the net entries, to the
- * millionth; it doesn't; the settlement is open; its events weren't loaded by settlement after it closed; some of its
- * events were forgotten.
+ * The check of a settlement's total, in this order: it equals the beginning balance plus the net entries, to the millionth; it
+ * doesn't; the settlement is open; its events weren't loaded after it closed; some of its events were forgotten.
  */
-export type SettlementVerdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
+type SettlementVerdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
 
 /** Entries of a settlement's net: sums by name, and the largest amounts. */
 interface SettlementEntries {
@@ -162,10 +161,7 @@ function figuresOf(
 /** Smallest number of settlements of each currency with entries, whatever the number of currencies. */
 const leastDetailed = 3;
 
-/**
- * Selects the settlements to show with entries, the same number for each currency: those that don't add up first, then
- * the newest ones.
- */
+/** The settlements to show with entries, as many for each currency: those that don't add up first, then the newest ones. */
 function selectDetailed(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
   const currencies = groupBy(figures, ({ currency }) => currency);
   const most = Math.max(leastDetailed, Math.floor(detailed / currencies.size));
@@ -188,7 +184,7 @@ const settlementColumns = (amount: AmountFormat): HtmlColumn<SettlementFigures>[
   ),
   numberColumn('Net of its entries', ({ net }) => orDash(net, amount), true),
   numberColumn('Total', ({ settlement: { total } }) => orDash(total, amount)),
-  textColumn('Adds up?', (figures) => html`${verdictText(figures)}${isUnpaid(figures) ? unpaidMark : undefined}`),
+  textColumn('Adds up?', (figures) => html`${verdictText(figures)}${isUnpaid(figures) && unpaidMark}`),
   textColumn('Payout', payoutText, true),
 ];
 
@@ -209,7 +205,7 @@ const unpaidMark = html` <span class="narrow bad">${signMark('✗')} payout fail
 function payoutText(figures: SettlementFigures): Html {
   const { payoutStatus, paidAt } = figures.settlement;
   if (payoutStatus === null) return html`–`;
-  const date = paidAt === null ? undefined : html` ${dayText(shortIsoInstant(paidAt))}`;
+  const date = paidAt !== null && html` ${dayText(shortIsoInstant(paidAt))}`;
   const text = html`${lakeText(payoutStatus)}${date}`;
   return isUnpaid(figures)
     ? html`<span class="payout bad">${signMark('✗')} ${text}</span>`
@@ -220,7 +216,7 @@ function payoutText(figures: SettlementFigures): Html {
 export function laterPaymentText({ laterPayment }: SettlementFigures): Html | undefined {
   if (laterPayment === undefined) return undefined;
   const { paidBy, paidAt } = laterPayment;
-  const on = paidAt === null ? undefined : html` on ${dayText(paidAt)}`;
+  const on = paidAt !== null && html` on ${dayText(paidAt)}`;
   return html`, which was paid${on} with the settlement ${lakeCode(paidBy)}`;
 }
 
@@ -277,13 +273,8 @@ export function settlementSection(
     )}
     <p class="note">
       A closed settlement adds up when its beginning balance and the net of its entries make its total, to the last
-      digit.
-      ${left === 0 ? undefined : `${formatCount(left)} older ones are not listed; they add up or were not compared.`}
-      ${
-        withoutEntries === 0
-          ? undefined
-          : `The entries of ${formatCount(withoutEntries)} older ones are left out of this file.`
-      }
+      digit. ${left > 0 && `${formatCount(left)} older ones are not listed; they add up or were not compared.`}
+      ${withoutEntries > 0 && `The entries of ${formatCount(withoutEntries)} older ones are left out of this file.`}
     </p>`;
 }
 
@@ -327,7 +318,7 @@ function periodText({ settlement: { start, end } }: SettlementFigures): Html {
 
 function verdictText({ verdict, discrepancy, currency }: SettlementFigures): Html {
   const { sign, text } = verdicts[verdict];
-  const by = discrepancy === undefined ? undefined : `, ${apartText(discrepancy, currency)}`;
+  const by = discrepancy !== undefined && `, ${apartText(discrepancy, currency)}`;
   return html`<span class="verdict">${signMark(sign)} ${text}${by}</span>`;
 }
 
@@ -341,16 +332,15 @@ function entriesDetails(figures: SettlementFigures, amount: AmountFormat): Html 
     <summary>${summary}${spoken}</summary>
     <p>
       Settlement
-      ${lakeCode(settlement.id)}${settlement.payoutStatus === null ? undefined : html`; payout: ${payoutText(figures)}${laterPaymentText(figures)}`}
+      ${lakeCode(settlement.id)}${settlement.payoutStatus !== null && html`; payout: ${payoutText(figures)}${laterPaymentText(figures)}`}
     </p>
-    ${fault === undefined ? undefined : html`<p class="fault">It doesn’t add up: ${fault}.</p>`}
+    ${fault !== undefined && html`<p class="fault">It doesn’t add up: ${fault}.</p>`}
     ${
-      unknown === 0
-        ? undefined
-        : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see the warnings.</p>`
+      unknown > 0 &&
+      html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see the warnings.</p>`
     }
-    ${totalTable(figures, amount)} ${entries === undefined ? undefined : entriesHtml(figures, entries, amount)}
-    ${times === 0 ? undefined : entriesQuery(settlement.id)}
+    ${totalTable(figures, amount)} ${entries && entriesHtml(figures, entries, amount)}
+    ${times > 0 && entriesQuery(settlement.id)}
   </details>`;
 }
 
@@ -399,7 +389,7 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
   ])}`;
 }
 
-/** A query for all entries: a file with all of them would be too large to open. */
+/** A query for all entries, which would make the file too large. */
 function entriesQuery(id: string): Html {
   return html`<p class="note">
     Every entry: <code><bdi>SELECT * FROM group_entries WHERE group_id = ${literal(id)}</bdi></code>

@@ -14,7 +14,7 @@ export const style = `
   --day-partial: #f6dfae; --day-partial-edge: #8a6410; --day-imported: #d7e5f5; --day-imported-edge: #38618f;
   --day-missing: #ffffff; --day-missing-edge: #a51d2d;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
     --page: #17191c; --ink: #e4e7ea; --soft: #a2abb4; --rule: #33383e; --band: #1f2226; --link: #8fbcf0;
     --good: #6fcf9f; --bad: #ff8d8d; --warn-page: #2a2416; --warn-rule: #6a5521;
@@ -133,7 +133,7 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .scroll { container-type: inline-size; }
   caption { max-width: 100cqi; }
   span.narrow { display: block; }
-  /* What each line is stands below it. */
+  /* The description of a line is below it. */
   [id$='-bank'] tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); }
   [id$='-bank'] tr > * { border: 0; }
   [id$='-bank'] tr > :first-child { flex: 1; }
@@ -144,14 +144,8 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
 @media print {
   :root {
     color-scheme: light;
-    --page: #ffffff; --ink: #000000; --soft: #444444; --rule: #cccccc; --band: #ffffff; --link: #000000;
-    --good: #17633f; --bad: #a51d2d; --warn-page: #ffffff; --warn-rule: #999999;
-    --charges: #17366f; --promotions: #528fc6; --fees: #a8542b; --taxes: #889096; --refunds: #560c1c;
-    --reimbursements: #1a615a; --left: #17366f;
-    --day-full: #3f7d6b; --day-full-edge: #3f7d6b; --day-empty: #e3eeea; --day-empty-edge: #3f7d6b;
-    --day-forgotten: #e3eeea; --day-forgotten-edge: #3f7d6b;
-    --day-partial: #f6dfae; --day-partial-edge: #8a6410; --day-imported: #d7e5f5; --day-imported-edge: #38618f;
-    --day-missing: #ffffff; --day-missing-edge: #a51d2d;
+    --ink: #000000; --soft: #444444; --rule: #cccccc; --band: #ffffff; --link: #000000;
+    --warn-page: #ffffff; --warn-rule: #999999;
   }
   @page { margin: 16mm 14mm; }
   body { max-width: none; padding: 0; font-size: 9.5pt; }
@@ -168,7 +162,7 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   h2, h3, h4, caption, thead, dt, summary, .settlements > tbody:has([open]) > tr:first-child { break-after: avoid; }
   figure, tr:not(.more), section:is([id$='-months'], [id$='-hundred'], [id$='-refunds'], [id$='-bank']) > .scroll { break-inside: avoid; }
   tfoot, tfoot tr { break-before: avoid; }
-  /* Sums stand at the end of a table, not at the end of each page of it. */
+  /* Sums are at the end of a table, not at the end of each page of it. */
   tfoot { display: table-row-group; }
   .chapter { margin-top: 1.6rem; }
   main > section + section { break-before: page; }

@@ -13,11 +13,12 @@ import {
   textColumn,
   type Html,
   type HtmlColumn,
+  type HtmlValue,
 } from './html.js';
 import { currencyText, minuteText, moneyText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
-/** Unexpected data in the lake: it is in no figure, or in none that is certain. */
+/** Unexpected data in the lake. */
 export interface WarningFigures {
   readonly unknownLists: readonly FigureRow<'unknownLists'>[];
   readonly unknownAmounts: readonly FigureRow<'unknownAmounts'>[];
@@ -37,14 +38,12 @@ export async function readWarningFigures({ sql, rows }: FigureReader): Promise<W
 /** Largest number of rows listed in a table; further ones are counted. */
 const mostRows = 30;
 
-/** Data that is in no figure, or in none that is certain, and the warnings of the last run. */
+/** Unexpected data, which no figure includes for certain, and the warnings of the last run. */
 export function warningsSection(warnings: WarningFigures, lastRun: LastRun | undefined, account: string): Html {
   const { unknownLists, unknownAmounts, unknownKinds, inexactAmounts } = warnings;
   const isClean = [unknownLists, unknownAmounts, unknownKinds, inexactAmounts].every((rows) => rows.length === 0);
   return html`${
-    isClean
-      ? html`<p>Every list of events and every amount is one that the model knows, and every amount fits.</p>`
-      : undefined
+    isClean && html`<p>Every list of events and every amount is one that the model knows, and every amount fits.</p>`
   }
   ${warningTable('Lists of events that the model does not know', 'their amounts are in no figure', unknownLists, [
     listColumn,
@@ -92,10 +91,14 @@ const sumColumn = numberColumn<{ readonly total: string; readonly currency: stri
   moneyText(total, currency),
 );
 
-function warningTable<T>(title: string, where: string, rows: readonly T[], columns: readonly HtmlColumn<T>[]): Html {
+function warningTable<T>(
+  title: string,
+  where: string,
+  rows: readonly T[],
+  columns: readonly HtmlColumn<T>[],
+): HtmlValue {
   const more = rows.length > mostRows ? `, the first ${mostRows} of ${formatCount(rows.length)}` : '';
-  const caption = `${title}${more}; ${where}`;
-  return rows.length === 0 ? html`` : figureTable(caption, rows.slice(0, mostRows), columns);
+  return rows.length > 0 && figureTable(`${title}${more}; ${where}`, rows.slice(0, mostRows), columns);
 }
 
 /** The result and warnings of the last run, where it was one of this account. */
@@ -122,10 +125,9 @@ function lastRunHtml(run: LastRun | undefined): Html {
       }.${lines.length === 0 ? ' It had no warnings.' : ' Its warnings:'}
     </p>
     ${
-      lines.length === 0
-        ? undefined
-        : html`<ul>
-            ${lines}
-          </ul>`
+      lines.length > 0 &&
+      html`<ul>
+        ${lines}
+      </ul>`
     }`;
 }

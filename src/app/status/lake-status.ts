@@ -126,8 +126,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ...notBegun,
     ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [isBroken ? rangeOf(lastRun) : range]),
   ];
-  const customNames = new Set(used.filter(({ isCustom }) => isCustom).map(({ pipeline }) => pipeline));
-  const lackingCustom = lacking.filter((pipeline) => customNames.has(pipeline));
+  const isUserDefined = (name: string) => used.some(({ pipeline, isCustom }) => pipeline === name && isCustom === true);
   const unnamed = namesOf(defaultApi);
   const isDefault = lacking.length === unnamed.length && unnamed.every((pipeline) => lacking.includes(pipeline));
   const command = {
@@ -167,7 +166,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     tables: tableStatuses(lake, account),
     command: spans.length === 0 ? undefined : backfillCommandLine(command),
     lacking,
-    lackingCustom,
+    lackingCustom: lacking.filter(isUserDefined),
   };
 }
 

@@ -30,24 +30,24 @@ import {
   type PipelineStatus,
   type TableStatus,
 } from './lake-status.js';
-import { endpointAddition, pipelinesAddition, firstLoad, firstSync, nextSync, type Suggestion } from './suggestions.js';
+import {
+  endpointAddition,
+  pipelinesAddition,
+  firstLoad,
+  firstSync,
+  nextSync,
+  type Suggestion,
+  type SuggestionContext,
+} from './suggestions.js';
 
-export interface StatusOptions extends RangeOptions {
-  readonly lake: string;
+export interface StatusOptions
+  extends RangeOptions, Pick<SuggestionContext, 'lake' | 'pipelineFolder' | 'config' | 'configured'> {
   /** Undefined: every account. */
   readonly account: string | undefined;
-  /** The folder of custom pipelines, if the command line names one. */
-  readonly pipelineFolder?: string | undefined;
-  /** The configuration file, if the command line names one. */
-  readonly config?: string | undefined;
-  /** Accounts that the configuration has an endpoint for. */
-  readonly configured?: readonly string[];
   /** Those of them that load into this lake; they are listed also where the lake has no rows of them. */
   readonly expected?: readonly string[];
   /** The greatest age of the data, such as `2h`; undefined: any. */
   readonly maxLag?: string | undefined;
-  /** Minutes between the present and the end of a sync; default 5. */
-  readonly marginMinutes?: number;
   readonly format: Format;
   /** Whether the output is coloured; colours add no information. */
   readonly color: boolean;
@@ -105,7 +105,7 @@ interface StatusReport {
   readonly unloaded: readonly (Suggestion & { readonly account: string })[];
   /** The command that loads into an empty lake, by the notes of earlier runs; undefined without a note. */
   readonly known: Suggestion | undefined;
-  readonly suggestionContext: Parameters<typeof firstSync>[1];
+  readonly suggestionContext: SuggestionContext;
 }
 
 /** @throws LedgerlakeError USAGE for an unknown account */
@@ -125,21 +125,15 @@ async function readReport(
     .filter((name) => options.account === undefined || name === options.account)
     .toSorted();
   const unfinishedRanges = await readUnfinished(lake, plainLog(log));
+  const { lake: location, pipelineFolder, config, configured } = options;
+  const common = { pipelineFolder, config, lastRun, unfinishedRanges };
   const forgotten = await Promise.all(accounts.map((account) => readForgottenBefore(lake.store, account)));
   const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
-    const { lake: location, pipelineFolder, config } = options;
-    const known = { lastRun, unfinishedRanges, died: runs.died, forgottenBefore: forgotten[at] };
-    return accountStatus({ lake, location, account, range, ...known, pipelineFolder, config });
+    const known = { died: runs.died, forgottenBefore: forgotten[at] };
+    return accountStatus({ ...common, ...known, lake, location, account, range });
   });
-  const suggestionContext = {
-    lake: options.lake,
-    pipelineFolder: options.pipelineFolder,
-    config: options.config,
-    configured: options.configured,
-    lastRun,
-    unfinishedRanges,
-  };
+  const suggestionContext = { ...common, lake: location, configured };
   const unloaded = unloadedAccounts(options, lake).map((account) => ({
     account,
     ...firstSync(account, suggestionContext),

@@ -1,13 +1,12 @@
 import { defaultPipelines, pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { Window } from '../../core/windows.js';
-import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
+import { endpointToName } from '../../lake/upkeep/last-run.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { apis, defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { loadCommand } from '../command-text.js';
 import { accountPattern } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
-import { needsEndpoint, rangeOf, type AccountStatus } from './lake-status.js';
+import { needsEndpoint, rangeOf, type AccountStatus, type StatusQuestion } from './lake-status.js';
 
 /** A command to be pasted into a shell, and the options that only the user can add. */
 export interface Suggestion {
@@ -16,16 +15,13 @@ export interface Suggestion {
   readonly additions: readonly string[];
 }
 
-interface SuggestionContext {
+export interface SuggestionContext extends Pick<
+  StatusQuestion,
+  'pipelineFolder' | 'config' | 'lastRun' | 'unfinishedRanges'
+> {
   readonly lake: string;
-  readonly pipelineFolder?: string | undefined;
-  /** The configuration file of the command line. */
-  readonly config?: string | undefined;
   /** Accounts that the configuration has an endpoint for. */
   readonly configured?: readonly string[] | undefined;
-  readonly lastRun: LastRun | undefined;
-  /** The ranges of any account that runs were asked for and have not loaded. */
-  readonly unfinishedRanges?: readonly UnfinishedRange[];
 }
 
 interface EarlierRun {

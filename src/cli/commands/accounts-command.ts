@@ -1,6 +1,7 @@
 import { usageError } from '../../core/errors.js';
 import { nearestName } from '../../core/text/fault-line.js';
 import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
+import { configurationOf } from '../options/command-settings.js';
 
 export const accountsCommand: CommandDefinition = {
   name: 'accounts',
@@ -16,9 +17,9 @@ export const accountsCommand: CommandDefinition = {
     'values. `accounts check` signs in each account, sends one small request, and reports what to check. The exit code is 1\n' +
     'if an account fails, 2 if one is misconfigured.',
   options: {
-    account: { type: 'text', about: 'Account to list or check [default: all]' },
+    account: { about: 'Account to list or check [default: all]' },
     ...shared('config'),
-    format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'Output format' },
+    format: { default: 'table', choices: ['table', 'json'], about: 'Output format' },
   },
   examples: [
     ['accounts', 'all accounts'],
@@ -34,16 +35,13 @@ export const accountsCommand: CommandDefinition = {
         `expected \`accounts\` or \`accounts check\`, got \`accounts ${action}\`; did you mean \`${meant}\`?`,
       );
     }
-    const { readConfiguration } = await import('../../app/configuration/read-configuration.js');
-    const config = await readConfiguration(args.text('config'), process.env, process.cwd());
+    const config = await configurationOf(args);
     const format = args.required('format') === 'json' ? 'json' : 'table';
-    if (action === undefined) {
-      const { accounts: list } = await import('../../app/accounts/accounts.js');
-      await list({ config, environment: process.env, accounts, format }, readingContext(args, context));
-      return 0;
-    }
-    const { checkAccounts } = await import('../../app/accounts/accounts.js');
-    const options = { config, environment: process.env, accounts, format, verbose: args.flag('verbose') } as const;
-    return checkAccounts(options, readingContext(args, context));
+    const { accounts: list, checkAccounts } = await import('../../app/accounts/accounts.js');
+    const options = { config, environment: process.env, accounts, format } as const;
+    const reading = readingContext(args, context);
+    if (action === 'check') return checkAccounts({ ...options, verbose: args.flag('verbose') }, reading);
+    await list(options, reading);
+    return 0;
   },
 };

@@ -1,4 +1,5 @@
 import { program } from '../../app/command-text.js';
+import { readDateRange } from '../../app/configuration/range.js';
 import { usageError } from '../../core/errors.js';
 import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readFleetAccounts } from '../options/command-settings.js';
@@ -21,15 +22,11 @@ export const enqueueCommand: CommandDefinition = {
   ].join('\n'),
   options: {
     ...shared('redis', 'fleet'),
-    from: { type: 'text', about: 'Start of a backfill, ISO 8601 in UTC [default: 90 days before --to]' },
-    to: { type: 'text', about: 'End of a backfill, exclusive [default: five minutes ago]' },
-    'sync-at': {
-      type: 'text',
-      default: '01:00-05:00',
-      about: 'Time of the nightly syncs: HH:MM-HH:MM in UTC, or never',
-    },
+    from: { about: 'Start of a backfill, ISO 8601 in UTC [default: 90 days before --to]' },
+    to: { about: 'End of a backfill, exclusive [default: five minutes ago]' },
+    'sync-at': { default: '01:00-05:00', about: 'Time of the nightly syncs: HH:MM-HH:MM in UTC, or never' },
     ...shared('config'),
-    format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'Format of the status' },
+    format: { default: 'table', choices: ['table', 'json'], about: 'Format of the status' },
   },
   examples: [
     ['enqueue', 'all configured accounts: a backfill of 90 days, and a sync each night'],
@@ -45,17 +42,16 @@ export const enqueueCommand: CommandDefinition = {
         `expected \`enqueue ${actions.join('`, `enqueue ')}\`, got \`enqueue ${action}\`; see ${program} enqueue --help`,
       );
     }
-    const [{ readRedisAddress }, { readNight }, { enqueue }, { readDateRange: readRange }] = await Promise.all([
+    const [{ readRedisAddress }, { readNight }, { enqueue }] = await Promise.all([
       import('../../app/fleet/redis.js'),
       import('../../app/fleet/nightly.js'),
       import('../../app/fleet/enqueue.js'),
-      import('../../app/configuration/range.js'),
     ]);
     const range = { from: args.text('from'), to: args.text('to') };
     if (known !== 'all' && known !== 'backfill' && (range.from ?? range.to) !== undefined) {
       throw usageError(`expected --from and --to with \`enqueue backfill\` only, got them with \`enqueue ${known}\``);
     }
-    readRange(range, context.clock.now());
+    readDateRange(range, context.clock.now());
     const options = {
       redis: readRedisAddress(args.text('redis'), process.env),
       fleet: args.required('fleet'),

@@ -15,7 +15,7 @@ export const exportCommand: CommandDefinition = {
   options: {
     ...shared('lake', 'config', 'json'),
     ddl: {
-      type: 'flag',
+      isFlag: true,
       about: 'With symlinks: print statements that create the tables in Redshift, and write nothing',
     },
   },

@@ -11,13 +11,10 @@ export const forgetCommand: CommandDefinition = {
     'Those days stay marked as loaded, so that no run requests them again. No other run may use the lake meanwhile.',
   options: {
     ...shared('lake', 'config'),
-    account: { type: 'text', about: 'Account whose data to remove' },
+    account: { about: 'Account whose data to remove' },
     ...shared('journal'),
-    before: {
-      type: 'text',
-      about: 'Remove only what is older: ISO 8601 date or instant in UTC [default: remove everything]',
-    },
-    yes: { type: 'flag', about: 'Do not ask for confirmation; required without a terminal' },
+    before: { about: 'Remove only what is older: ISO 8601 date or instant in UTC [default: remove everything]' },
+    yes: { isFlag: true, about: 'Do not ask for confirmation; required without a terminal' },
     ...shared('json'),
   },
   examples: [['forget --account my-shop --before 2024-01-01 --yes', 'what is older than 2024']],

@@ -15,8 +15,8 @@ export const importCommand: CommandDefinition = {
     'a later load of a day replaces the imported rows. A second import of the same file changes nothing.',
   options: {
     ...shared('lake'),
-    account: { type: 'text', about: 'Account of the events [default: the only configured account, else demo]' },
-    'skip-broken': { type: 'flag', about: 'Skip only the lines that are not response bodies, not their whole file' },
+    account: { about: 'Account of the events [default: the only configured account, else demo]' },
+    'skip-broken': { isFlag: true, about: 'Skip only the lines that are not response bodies, not their whole file' },
     ...shared('threads', 'config', 'json'),
   },
   examples: [
@@ -32,7 +32,7 @@ export const importCommand: CommandDefinition = {
     await importPages(
       {
         ...settings,
-        threads: await readThreads(args),
+        threads: readThreads(args),
         files: args.positionals('FILE'),
         skipBroken: args.flag('skip-broken'),
         stdin: () => process.stdin,

@@ -18,10 +18,10 @@ export const initCommand: CommandDefinition = {
     'every setting. On a terminal it asks for the name and the region. `init pipeline NAME` writes a template of a custom\n' +
     'pipeline, PIPELINES/NAME.mjs. It never overwrites a file.',
   options: {
-    config: { type: 'text', default: configurationFile, about: 'File to write' },
-    account: { type: 'text', about: "The account's name [default: my-shop]" },
-    region: { type: 'text', choices: regionNames, about: 'Region of the public endpoint [default: eu]' },
-    pipelines: { type: 'text', default: 'pipelines', about: 'Folder for the definition of a custom pipeline' },
+    config: { default: configurationFile, about: 'File to write' },
+    account: { about: "The account's name [default: my-shop]" },
+    region: { choices: regionNames, about: 'Region of the public endpoint [default: eu]' },
+    pipelines: { default: 'pipelines', about: 'Folder for the definition of a custom pipeline' },
   },
   ignoresConfiguration: true,
   examples: [

@@ -12,6 +12,7 @@ import {
 } from '../options/command-definition.js';
 import { readSettings } from '../options/command-settings.js';
 import { formats } from '../../core/text/formats.js';
+import { readDateRange } from '../../app/configuration/range.js';
 import { wholeNumber, type Settings } from '../../app/configuration/settings.js';
 
 const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to run' };
@@ -19,20 +20,19 @@ const backfillPositional = { name: 'PIPELINE', many: true, about: 'Pipelines to 
 /** Options for the range, the source and the pace of a load. */
 const backfillOptions = {
   ...shared('lake'),
-  from: { type: 'text', about: 'Start of the range, ISO 8601 in UTC [default: 90 days before --to]' },
-  to: { type: 'text', about: 'End of the range, exclusive [default: five minutes ago]' },
+  from: { about: 'Start of the range, ISO 8601 in UTC [default: 90 days before --to]' },
+  to: { about: 'End of the range, exclusive [default: five minutes ago]' },
   account: {
-    type: 'text',
     about: 'Account to load; repeat it to load several in turn [default: all configured accounts, else demo]',
   },
   ...shared('endpoint', 'api'),
-  refresh: { type: 'flag', about: 'Read again what is already loaded, and replace it' },
-  orders: { type: 'text', about: 'File with order ids, one per line; - for standard input' },
+  refresh: { isFlag: true, about: 'Read again what is already loaded, and replace it' },
+  orders: { about: 'File with order ids, one per line; - for standard input' },
   ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
 } as const satisfies CommandDefinition['options'];
 
 const acceptEmptyOption = {
-  type: 'flag',
+  isFlag: true,
   about: 'Accept an answer that is empty, or has other orders, where the lake has events',
 } as const;
 
@@ -54,7 +54,7 @@ export const backfillCommand: CommandDefinition = {
     ...backfillOptions,
     'accept-empty': acceptEmptyOption,
     'dry-run': {
-      type: 'flag',
+      isFlag: true,
       about: 'Change nothing: print the plan, as ledgerlake plan does, and the first page of custom pipelines',
     },
     ...metricsOptions,
@@ -84,9 +84,8 @@ export const backfillCommand: CommandDefinition = {
 /** Throws a USAGE error for an invalid option, variable, configuration or orders file. */
 async function readBackfill(args: CommandArguments, now: number, sendsRequests: boolean) {
   const to = args.text('to');
-  const { readDateRange: readRange } = await import('../../app/configuration/range.js');
   const orders = await readOrdersFile(args);
-  const check = ({ from, marginMinutes }: Settings) => readRange({ from, to, marginMinutes }, now);
+  const check = ({ from, marginMinutes }: Settings) => readDateRange({ from, to, marginMinutes }, now);
   const settings = await readSettings(args, { sendsRequests, check });
   const explicit = { config: args.text('config'), endpoint: args.text('endpoint') };
   return { pipelines: args.positionals('PIPELINE'), ...settings, to, refresh: args.flag('refresh'), orders, explicit };
@@ -116,14 +115,13 @@ export const planCommand: CommandDefinition = {
   options: {
     ...backfillOptions,
     account: {
-      type: 'text',
       about: 'Account to estimate; repeat it to estimate several in turn [default: all configured accounts, else demo]',
     },
     probe: {
-      type: 'flag',
+      isFlag: true,
       about: 'Request a few pages of each pipeline that has no loaded range, or lacks four weeks or more',
     },
-    format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
+    format: { default: 'table', choices: formats, about: 'Output format' },
   },
   takesAccounts: true,
   examples: [
@@ -155,8 +153,8 @@ export const syncCommand: CommandDefinition = {
     ...shared('lake'),
     account: backfillOptions.account,
     ...shared('endpoint', 'api'),
-    'look-back': { type: 'text', about: 'Read this many days again, regardless of the schedule' },
-    'max-lag': { type: 'text', about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d' },
+    'look-back': { about: 'Read this many days again, regardless of the schedule' },
+    'max-lag': { about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d' },
     'accept-empty': acceptEmptyOption,
     orders: backfillOptions.orders,
     ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),

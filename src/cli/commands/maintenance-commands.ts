@@ -6,7 +6,7 @@ const positional = { name: 'PIPELINE', many: true, about: 'Pipelines whose table
 
 const options = {
   ...shared('lake'),
-  account: { type: 'text', about: 'Account [default: all]' },
+  account: { about: 'Account [default: all]' },
   ...shared('config', 'json'),
 } as const;
 
@@ -30,7 +30,7 @@ export const compactCommand: CommandDefinition = {
   options: {
     ...options,
     'drop-damaged-history': {
-      type: 'flag',
+      isFlag: true,
       about: 'Remove files of event_history that are missing or damaged: their rows are lost',
     },
   },
@@ -60,11 +60,8 @@ export const rebuildCommand: CommandDefinition = {
   options: {
     ...options,
     ...shared('threads', 'pipelines'),
-    log: {
-      type: 'flag',
-      about: 'Rewrite logs first: those that are damaged, or those of the named pipelines',
-    },
-    yes: { type: 'flag', about: 'With --log: do not ask for confirmation; required without a terminal' },
+    log: { isFlag: true, about: 'Rewrite logs first: those that are damaged, or those of the named pipelines' },
+    yes: { isFlag: true, about: 'With --log: do not ask for confirmation; required without a terminal' },
   },
   examples: [
     ['rebuild', 'after an upgrade that derives more amounts'],
@@ -75,7 +72,7 @@ export const rebuildCommand: CommandDefinition = {
     const log = args.flag('log') && {
       confirm: args.flag('yes') ? (true as const) : confirmOnTerminal(context.signal),
     };
-    const threads = await readThreads(args);
+    const threads = readThreads(args);
     const customPipelines = await readCustomPipelines(args);
     await rebuild({ ...(await readOptions(args)), threads, customPipelines, ...(log !== false && { log }) }, context);
     return 0;

@@ -10,17 +10,15 @@ export const reportCommand: CommandDefinition = {
     'figures. It overwrites no file except an earlier report.',
   options: {
     ...shared('lake', 'config'),
-    account: { type: 'text', about: 'Account to report [default: all, one after the other]' },
-    from: { type: 'text', about: 'Start of the range, ISO 8601 in UTC [default: the first instant in the lake]' },
-    to: { type: 'text', about: 'End of the range, exclusive [default: five minutes ago]' },
+    account: { about: 'Account to report [default: all, one after the other]' },
+    from: { about: 'Start of the range, ISO 8601 in UTC [default: the first instant in the lake]' },
+    to: { about: 'End of the range, exclusive [default: five minutes ago]' },
     format: {
-      type: 'text',
       choices: ['html', 'csv', 'xlsx'],
       about:
         'The page, or its tables with exact amounts: a folder of CSV files, or a workbook [default: from the extension of --output, else html]',
     },
     output: {
-      type: 'text',
       short: 'o',
       about: 'File to write, a folder for csv; - for standard output [default: ledgerlake-report.html]',
     },

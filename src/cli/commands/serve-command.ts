@@ -99,37 +99,34 @@ export const serveCommand: CommandDefinition = {
     );
   },
   options: {
-    lake: { type: 'text', about: 'Lake to serve: a folder, or s3://BUCKET/PREFIX [default: none, a synthetic seller]' },
-    account: { type: 'text', about: 'Account of the lake to serve [default: its only account]' },
-    host: { type: 'text', default: '127.0.0.1', about: 'Address to listen on' },
-    port: { type: 'text', default: '8080', about: 'Port to listen on; 0 picks a free one' },
+    lake: { about: 'Lake to serve: a folder, or s3://BUCKET/PREFIX [default: none, a synthetic seller]' },
+    account: { about: 'Account of the lake to serve [default: its only account]' },
+    host: { default: '127.0.0.1', about: 'Address to listen on' },
+    port: { default: '8080', about: 'Port to listen on; 0 picks a free one' },
     'allow-host': {
-      type: 'text',
       about:
         'Host names to accept besides localhost and *.amazon.com, comma-separated [default: none on loopback, ' +
         'any with another --host]',
     },
     'allow-open': {
-      type: 'flag',
+      isFlag: true,
       about: 'Allow a --host other than loopback without a sign-in: everybody who reaches it can read everything',
     },
-    seed: { type: 'text', about: 'Seed of the synthetic seller and of the faults [default: 1]' },
-    events: { type: 'text', about: 'Events of the synthetic seller in 90 days [default: 20000]' },
+    seed: { about: 'Seed of the synthetic seller and of the faults [default: 1]' },
+    events: { about: 'Events of the synthetic seller in 90 days [default: 20000]' },
     profile: {
-      type: 'text',
       about:
         'plausible: a typical seller; edge-cases: a seller for tests, with everything that a client has to handle ' +
         '[default: plausible]',
     },
-    rate: { type: 'text', default: '0.5', about: 'Requests per second for each operation' },
+    rate: { default: '0.5', about: 'Requests per second for each operation' },
     burst: {
-      type: 'text',
       about:
         'Requests that each operation accepts at once [default: 30; 10 for operations of 2024-06-19, and for payouts]',
     },
-    'token-life': { type: 'text', about: 'Minutes for which a NextToken is valid [default: for ever]' },
-    latency: { type: 'text', about: 'Latency of an answer in milliseconds: MS, or MIN-MAX [default: none]' },
-    faults: { type: 'text', about: 'Faults to inject, as above' },
+    'token-life': { about: 'Minutes for which a NextToken is valid [default: for ever]' },
+    latency: { about: 'Latency of an answer in milliseconds: MS, or MIN-MAX [default: none]' },
+    faults: { about: 'Faults to inject, as above' },
   },
   examples: [
     ['serve --lake data/lake --rate 100 --burst 1000', 'a lake, faster than the original service'],

@@ -13,16 +13,8 @@ export const sqlCommand: CommandDefinition = {
     'terminal a table ends after 500 rows; a pipe, -o and every other format get all rows.',
   options: {
     ...shared('lake', 'config'),
-    format: {
-      type: 'text',
-      choices: formats,
-      about: 'Format of the results [default: from the extension of --output, else table]',
-    },
-    output: {
-      type: 'text',
-      short: 'o',
-      about: 'File for the results, written completely or not at all; - for standard output',
-    },
+    format: { choices: formats, about: 'Format of the results [default: from the extension of --output, else table]' },
+    output: { short: 'o', about: 'File for the results, written completely or not at all; - for standard output' },
   },
   examples: [
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],

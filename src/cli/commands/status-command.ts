@@ -11,12 +11,12 @@ export const statusCommand: CommandDefinition = {
     'loads the gaps. It reads only the logs of the tables.',
   options: {
     ...shared('lake', 'config'),
-    account: { type: 'text', about: 'Account to show [default: all]' },
-    from: { type: 'text', about: 'Start of the range, ISO 8601 in UTC [default: the first loaded instant]' },
+    account: { about: 'Account to show [default: all]' },
+    from: { about: 'Start of the range, ISO 8601 in UTC [default: the first loaded instant]' },
     ...shared('pipelines'),
-    to: { type: 'text', about: 'End of the range, exclusive [default: five minutes ago]' },
-    'max-lag': { type: 'text', about: 'Exit with 1 if an account has nothing newer than this: 90m, 2h, 1d' },
-    format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
+    to: { about: 'End of the range, exclusive [default: five minutes ago]' },
+    'max-lag': { about: 'Exit with 1 if an account has nothing newer than this: 90m, 2h, 1d' },
+    format: { default: 'table', choices: formats, about: 'Output format' },
   },
   examples: [
     ['status --format json', 'for a program that watches the lake'],

@@ -11,9 +11,9 @@ export const verifyCommand: CommandDefinition = {
     'finding, which makes the exit code 1 only with --strict.',
   options: {
     ...shared('lake', 'config'),
-    account: { type: 'text', about: 'Account to verify [default: all]' },
-    strict: { type: 'flag', about: 'Exit with 1 also if the service contradicts itself' },
-    format: { type: 'text', default: 'table', choices: formats, about: 'Format of the certificate' },
+    account: { about: 'Account to verify [default: all]' },
+    strict: { isFlag: true, about: 'Exit with 1 also if the service contradicts itself' },
+    format: { default: 'table', choices: formats, about: 'Format of the certificate' },
   },
   examples: [['verify --strict --format json', 'for a nightly job']],
   run: async (args, context) => {

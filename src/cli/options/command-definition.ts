@@ -1,4 +1,4 @@
-import { Writable } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { apis } from '../../sources/finances/selling-partner/apis.js';
 import { program, type CommandScope } from '../../app/command-text.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
@@ -11,7 +11,8 @@ import { printableLines } from '../../core/printable.js';
 /** An option of the command line. All values are text: the command parses numbers and dates, and reports errors. */
 export interface OptionDefinition {
   readonly about: string;
-  readonly type: 'text' | 'flag';
+  /** Whether it takes no value. */
+  readonly isFlag?: true;
   readonly default?: string;
   readonly choices?: readonly string[];
   /** The letter of the form with one dash. */
@@ -109,7 +110,7 @@ export function refuseFlagValues(words: readonly string[], { options, name }: Co
   const flags: CommandDefinition['options'] = { ...options, ...everyOption };
   for (const word of words.slice(0, words.includes('--') ? words.indexOf('--') : undefined)) {
     const [, option = '', value = ''] = /^--([^=]+)=(.*)$/s.exec(word) ?? [];
-    if (flags[option]?.type !== 'flag' || value === 'true' || value === 'false') continue;
+    if (flags[option]?.isFlag !== true || value === 'true' || value === 'false') continue;
     throw usageError(
       `expected --${option} without a value, got ${JSON.stringify(word)}; see ${program} ${name} --help`,
     );
@@ -148,52 +149,36 @@ export interface CommandDefinition {
 
 /** Options of every command. */
 export const everyOption = {
-  verbose: { type: 'flag', about: 'Log more, and every detail of an error' },
-  quiet: { type: 'flag', about: 'Print only errors, and requested data: the results of sql, --json and --format json' },
-  'log-format': { type: 'text', choices: logFormats, about: 'Format of the log [default: text]' },
-  help: { type: 'flag', short: 'h', about: 'Show help' },
+  verbose: { isFlag: true, about: 'Log more, and every detail of an error' },
+  quiet: { isFlag: true, about: 'Print only errors, and requested data: the results of sql, --json and --format json' },
+  'log-format': { choices: logFormats, about: 'Format of the log [default: text]' },
+  help: { isFlag: true, short: 'h', about: 'Show help' },
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Options of a run that reports metrics. */
 export const metricsOptions = {
-  'metrics-port': { type: 'text', about: 'Port to serve Prometheus metrics on during the run; 0 picks a free port' },
-  'metrics-host': { type: 'text', about: 'Address to serve metrics on [default: 127.0.0.1]' },
+  'metrics-port': { about: 'Port to serve Prometheus metrics on during the run; 0 picks a free port' },
+  'metrics-host': { about: 'Address to serve metrics on [default: 127.0.0.1]' },
   'metrics-file': {
-    type: 'text',
     about: 'File to write the metrics to at the end of the run (textfile collector); {account} stands for the account',
   },
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Options that several commands share. */
 const sharedOptions = {
-  lake: { type: 'text', about: 'The lake: a folder, or s3://BUCKET/PREFIX [default: data/lake]' },
-  config: {
-    type: 'text',
-    about: 'Configuration file [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it exists]',
-  },
-  account: {
-    type: 'text',
-    about: 'Account to load [default: the only configured one, else demo, with the embedded service]',
-  },
-  endpoint: { type: 'text', about: "The service's base address [default: the account's, else the embedded service]" },
-  api: { type: 'text', choices: apis, about: 'API whose pipelines run if none is named [default: v0]' },
-  rate: {
-    type: 'text',
-    about: 'Requests per second for each operation, until the service announces its rate [default: 0.5]',
-  },
-  burst: { type: 'text', about: 'Requests that each operation may send at once [default: 30; 10 for 2024-06-19]' },
-  journal: {
-    type: 'text',
-    about: 'Folder for pages of unfinished slices [default: LAKE/_journal; for S3 your cache folder]',
-  },
-  pipelines: { type: 'text', about: 'Folder with definitions of custom pipelines' },
-  redis: { type: 'text', about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
-  fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share one Redis' },
-  threads: {
-    type: 'text',
-    about: 'Number of threads for a large input [default: one per core]',
-  },
-  json: { type: 'flag', about: 'Print one JSON object to standard output instead of text' },
+  lake: { about: 'The lake: a folder, or s3://BUCKET/PREFIX [default: data/lake]' },
+  config: { about: 'Configuration file [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it exists]' },
+  account: { about: 'Account to load [default: the only configured one, else demo, with the embedded service]' },
+  endpoint: { about: "The service's base address [default: the account's, else the embedded service]" },
+  api: { choices: apis, about: 'API whose pipelines run if none is named [default: v0]' },
+  rate: { about: 'Requests per second for each operation, until the service announces its rate [default: 0.5]' },
+  burst: { about: 'Requests that each operation may send at once [default: 30; 10 for 2024-06-19]' },
+  journal: { about: 'Folder for pages of unfinished slices [default: LAKE/_journal; for S3 your cache folder]' },
+  pipelines: { about: 'Folder with definitions of custom pipelines' },
+  redis: { about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
+  fleet: { default: 'ledgerlake', about: 'Name of the fleet; several fleets can share one Redis' },
+  threads: { about: 'Number of threads for a large input [default: one per core]' },
+  json: { isFlag: true, about: 'Print one JSON object to standard output instead of text' },
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Shared options by their names. */
@@ -218,10 +203,6 @@ export function readingContext(
   { clock, signal, log }: CommandContext,
   isText = !args.flag('json') && (args.text('format') ?? 'table') === 'table',
 ): ReadingContext {
-  const output = args.flag('quiet') && isText ? new Writable({ write: ignored }) : process.stdout;
+  const output = args.flag('quiet') && isText ? new PassThrough().resume() : process.stdout;
   return { clock, signal, log, output };
-}
-
-function ignored(_chunk: unknown, _encoding: string, done: () => void): void {
-  done();
 }

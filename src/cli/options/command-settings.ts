@@ -1,8 +1,10 @@
-import { variableOf } from '../../core/environment.js';
-import type { Settings } from '../../app/configuration/settings.js';
-import type { EmbeddedService } from '../../app/load/connections.js';
+import { demoAccount, readAccountName } from '../../app/configuration/account.js';
+import type { Configuration } from '../../app/configuration/configuration.js';
+import { readConfiguration } from '../../app/configuration/read-configuration.js';
+import { configuredSettings, wholeNumber, type Settings } from '../../app/configuration/settings.js';
 import type { RunSettingSources, RunSettings } from '../../app/load/run-settings.js';
-import type { Clock } from '../../core/clock.js';
+import { variableOf } from '../../core/environment.js';
+import { lakeFolder } from '../../lake/store/open-store.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { CommandArguments } from './command-definition.js';
 
@@ -13,24 +15,12 @@ import type { CommandArguments } from './command-definition.js';
  */
 export async function readSettings(
   args: CommandArguments,
-  {
-    account = args.text('account'),
-    sendsRequests = true,
-    takesEndpoint = true,
-    check,
-  }: Partial<Pick<RunSettingSources, 'sendsRequests' | 'takesEndpoint' | 'check'>> & {
-    readonly account?: string | undefined;
-  } = {},
+  options: Pick<RunSettingSources, 'account' | 'sendsRequests' | 'takesEndpoint' | 'check'> = {},
 ): Promise<RunSettings> {
   const { readRunSettings } = await import('../../app/load/run-settings.js');
   return readRunSettings({
-    ...settingSources(args),
-    pipelines: args.positionals('PIPELINE'),
-    account,
-    sendsRequests,
-    takesEndpoint,
-    check,
-    startEmbedded,
+    ...{ ...settingSources(args), pipelines: args.positionals('PIPELINE'), ...options },
+    startEmbedded: async (clock) => (await import('../../emulator/emulator.js')).startEmbeddedService(clock),
   });
 }
 
@@ -38,15 +28,9 @@ function settingSources(args: CommandArguments) {
   return { texts: args.texts(), environment: process.env, workingFolder: process.cwd() };
 }
 
-async function readConfiguredSettings(args: CommandArguments) {
-  const { configuredSettings } = await import('../../app/configuration/settings.js');
-  return configuredSettings(settingSources(args));
-}
-
-/** Imports the synthetic seller only for a run that needs it. */
-async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
-  const { startEmbeddedService } = await import('../../emulator/emulator.js');
-  return startEmbeddedService(clock);
+/** The configuration that the command line selects. Throws a USAGE error for an invalid one. */
+export function configurationOf(args: CommandArguments): Promise<Configuration> {
+  return readConfiguration(args.text('config'), process.env, process.cwd());
 }
 
 /**
@@ -54,13 +38,8 @@ async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
  * configuration.
  */
 export async function readFleetAccounts(args: CommandArguments): Promise<readonly string[]> {
-  const [{ readConfiguration }, { listedAccounts }, { demoAccount }] = await Promise.all([
-    import('../../app/configuration/read-configuration.js'),
-    import('../../app/configuration/account-settings.js'),
-    import('../../app/configuration/account.js'),
-  ]);
-  const configuration = await readConfiguration(args.text('config'), process.env, process.cwd());
-  const listed = listedAccounts(configuration, process.env);
+  const { listedAccounts } = await import('../../app/configuration/account-settings.js');
+  const listed = listedAccounts(await configurationOf(args), process.env);
   return listed.length === 0 ? [demoAccount] : listed;
 }
 
@@ -71,15 +50,14 @@ export async function readFleetAccounts(args: CommandArguments): Promise<readonl
 export async function readRunAccounts(args: CommandArguments): Promise<readonly string[]> {
   const named = [...new Set(args.repeated('account'))];
   if (named.length > 0) return named;
-  const { readConfiguration } = await import('../../app/configuration/read-configuration.js');
-  const { accounts, settings } = await readConfiguration(args.text('config'), process.env, process.cwd());
+  const { accounts, settings } = await configurationOf(args);
   const single = variableOf(process.env, 'LEDGERLAKE_ACCOUNT') ?? settings.account ?? args.text('endpoint');
   return single === undefined && accounts.size > 1 ? [...accounts.keys()] : [];
 }
 
 /** The settings of a command that sends no request: from the command line, the environment or the configuration. */
 export async function readLakeSettings(args: CommandArguments): Promise<Settings> {
-  return (await readConfiguredSettings(args)).settings;
+  return (await configuredSettings(settingSources(args))).settings;
 }
 
 /** The lake of a command. */
@@ -94,15 +72,8 @@ export async function readLake(args: CommandArguments): Promise<string> {
 export async function readConfigured(
   args: CommandArguments,
 ): Promise<{ readonly configured: readonly string[]; readonly expected: readonly string[] }> {
-  const [{ configuredSettings }, { lakeFolder }] = await Promise.all([
-    import('../../app/configuration/settings.js'),
-    import('../../lake/store/open-store.js'),
-  ]);
-  const sources = settingSources(args);
-  const { configuration, settings } = await configuredSettings({
-    ...sources,
-    texts: { ...sources.texts, lake: undefined },
-  });
+  const texts = { ...args.texts(), lake: undefined };
+  const { configuration, settings } = await configuredSettings({ ...settingSources(args), texts });
   const configured = [...configuration.accounts].flatMap(([name, { endpoint, region }]) =>
     endpoint === undefined && region === undefined ? [] : [name],
   );
@@ -119,11 +90,8 @@ export async function readConfigured(
 export async function readImportSettings(
   args: CommandArguments,
 ): Promise<Settings & { readonly account: string; readonly isNamed: boolean }> {
-  const [{ configuration, settings }, { accountName }, { readAccountName, demoAccount }] = await Promise.all([
-    readConfiguredSettings(args),
-    import('../../app/configuration/resolve-account.js'),
-    import('../../app/configuration/account.js'),
-  ]);
+  const { accountName } = await import('../../app/configuration/resolve-account.js');
+  const { configuration, settings } = await configuredSettings(settingSources(args));
   const named = accountName(configuration, process.env, { account: args.text('account') });
   return { ...settings, account: readAccountName(named ?? demoAccount), isNamed: named !== undefined };
 }
@@ -137,9 +105,7 @@ export async function readCustomPipelines(args: CommandArguments): Promise<reado
 }
 
 /** `--threads`; undefined where it was left out. Throws a USAGE error for anything but a whole number from 1. */
-export async function readThreads(args: CommandArguments): Promise<number | undefined> {
+export function readThreads(args: CommandArguments): number | undefined {
   const text = args.text('threads');
-  if (text === undefined) return undefined;
-  const { wholeNumber } = await import('../../app/configuration/settings.js');
-  return wholeNumber('--threads', text, 1);
+  return text === undefined ? undefined : wholeNumber('--threads', text, 1);
 }

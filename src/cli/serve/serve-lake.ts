@@ -11,17 +11,12 @@ import { readAccountName } from '../../app/configuration/account.js';
 import { LakeLedger } from '../../serve/lake/lake-ledger.js';
 import { MainTables } from '../../serve/lake/committed-files.js';
 import type { Health } from '../../serve/http/side-pages.js';
+import type { ServeOptions } from './run-service.js';
 
-/** A lake as a ledger, with its health, report and faults. */
-interface ServedLake {
+/** A lake as a ledger. Its health and its report are those of the newest version. */
+interface ServedLake extends Required<Omit<ServeOptions['served'], 'ledger' | 'name'>> {
   readonly ledger: LakeLedger;
   readonly account: string;
-  /** Reads the lake's newest version. Throws where it can't be read. */
-  readonly checkHealth: () => Promise<Health>;
-  /** The report of the lake's newest version, as HTML. Throws as `lakeReport` does. */
-  readonly report: () => Promise<string>;
-  /** As `fileFault`. */
-  readonly explainFault: (error: unknown) => Promise<unknown>;
 }
 
 /** Largest age of a report without new commits: it states the age of the lake. */

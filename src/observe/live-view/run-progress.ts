@@ -53,6 +53,10 @@ export class RunProgress {
     dispatch(this.#handlers, event);
   }
 
+  readonly #closeSlice = ({ pipeline, slice }: { readonly pipeline: string; readonly slice: string }): void => {
+    this.#track(pipeline).open.delete(slice);
+  };
+
   readonly #handlers: Handlers<void> = {
     'run-started': ({ command, account, lake, pipelines }) => {
       this.#command = command;
@@ -79,15 +83,9 @@ export class RunProgress {
       track.results.add(results, this.#now);
       track.pageRate.add(1, this.#now);
     },
-    'slice-committed': ({ pipeline, slice }) => {
-      this.#track(pipeline).open.delete(slice);
-    },
-    'slice-failed': ({ pipeline, slice }) => {
-      this.#track(pipeline).open.delete(slice);
-    },
-    'slice-conflict': ({ pipeline, slice }) => {
-      this.#track(pipeline).open.delete(slice);
-    },
+    'slice-committed': this.#closeSlice,
+    'slice-failed': this.#closeSlice,
+    'slice-conflict': this.#closeSlice,
     'request-sent': ({ pipeline, operation, cause }) => {
       const track = this.#track(pipeline);
       track.operation = operation;
