@@ -1,4 +1,4 @@
-import { defaultLookBack, lookBackDays } from '../../src/app/sync/look-back.js';
+import { defaultLookBack, lookBackDays } from '../../src/app/load/look-back.js';
 import { dayMs, dayStart } from '../../src/core/windows.js';
 import { backlogOf, isDone, pageSize, type Backlog, type Backlogs } from './backlog.js';
 import { Chance } from './chance.js';

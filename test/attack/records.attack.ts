@@ -6,7 +6,7 @@ import { LedgerlakeError } from '../../src/core/errors.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { reported } from '../app/report/reported-lake.js';
-import { synced } from '../app/sync/synced.js';
+import { synced } from '../app/load/synced.js';
 import { verified } from '../app/verify/verified.js';
 import { Kept } from '../core/text/streams.js';
 import { referenceRows } from '../reference/flatten.js';

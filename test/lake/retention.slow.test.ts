@@ -14,7 +14,7 @@ import { failingStore } from '../app/maintenance/failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, rebuilt } from '../app/maintenance/kept-lake.js';
 import { load, open, shipment, smallLake, within } from '../app/maintenance/small-lake.js';
 import { refreshed } from '../app/reconcile/revised-lake.js';
-import { setClock, type SetClock } from '../app/sync/synced.js';
+import { setClock, type SetClock } from '../app/load/synced.js';
 import { found, verified } from '../app/verify/verified.js';
 import { servedBucket } from '../s3-server/served-bucket.js';
 import { memoryStore } from './memory-store.js';

@@ -5,7 +5,7 @@ import { latestBound } from '../../src/app/configuration/range.js';
 import { choosePipelines } from '../../src/app/configuration/chosen-pipelines.js';
 import { splitter } from '../../src/app/maintenance/split.js';
 import { EventRevisions } from '../../src/app/reconcile/reconcile-slice.js';
-import { syncedPipelines } from '../../src/app/sync/synced-pipelines.js';
+import { syncedPipelines } from '../../src/app/load/synced-pipelines.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import type { Window } from '../../src/core/windows.js';
 import { startEmulator } from '../../src/emulator/emulator.js';

@@ -7,7 +7,7 @@ import { ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { copied } from '../lake/s3-run.js';
 import { compacted } from '../app/maintenance/kept-lake.js';
 import { servedBucket } from '../s3-server/served-bucket.js';
-import { hidingLedger, lot, setClock } from '../app/sync/synced.js';
+import { hidingLedger, lot, setClock } from '../app/load/synced.js';
 import { clickhouseLines } from './clickhouse.js';
 import { expectSameLake } from './lake-contents.js';
 import { booksOf } from '../emulator/seller/seller-books.js';

@@ -6,7 +6,7 @@ import { createSeller } from '../../src/emulator/seller/seller.js';
 import { builtCommand } from '../app/built-command.js';
 import { database, ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { compacted } from '../app/maintenance/kept-lake.js';
-import { setClock } from '../app/sync/synced.js';
+import { setClock } from '../app/load/synced.js';
 import { servedBucket } from '../s3-server/served-bucket.js';
 import { clickhouseLines } from './clickhouse.js';
 

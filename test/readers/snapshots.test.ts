@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { compacted } from '../app/maintenance/kept-lake.js';
-import { hidingLedger, lot, setClock } from '../app/sync/synced.js';
+import { hidingLedger, lot, setClock } from '../app/load/synced.js';
 import { clickhouseAnswers, clickhouseLines, type Answer } from './clickhouse.js';
 
 const dates = { from: '2026-01-24', to: '2026-03-10' };

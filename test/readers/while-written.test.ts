@@ -5,7 +5,7 @@ import type { BackfillOptions } from '../../src/app/load/backfill.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { compacted } from '../app/maintenance/kept-lake.js';
-import { setClock } from '../app/sync/synced.js';
+import { setClock } from '../app/load/synced.js';
 import { clickhouseAnswers, clickhouseLines } from './clickhouse.js';
 
 const dates = { from: '2026-01-24', to: '2026-03-10' };

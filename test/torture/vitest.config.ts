@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** The same trials as in `make test`, all of them: `make torture`. */
 export default defineConfig({
   test: {
-    include: ['test/torture/*.torture.ts', 'test/app/sync/nightly.slow.test.ts'],
+    include: ['test/torture/*.torture.ts', 'test/app/load/nightly.slow.test.ts'],
     env: { LEDGERLAKE_TEST_NIGHTS: '40' },
     // Trials are of one process each or start two children: more at once would only wait for each other.
     maxWorkers: 2,

@@ -6,7 +6,7 @@ import { lakeFolder } from '../../lake/store/open-store.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
-import { defaultLookBack } from '../sync/look-back.js';
+import { defaultLookBack } from '../load/look-back.js';
 import { mostRetentionHours } from '../../core/windows.js';
 import type { Configuration, LookBack } from './configuration.js';
 import { readInstantOption } from './range.js';

@@ -1,5 +1,5 @@
 import { dayMs } from '../../core/windows.js';
-import type { SyncInTurns } from '../sync/synced-pipelines.js';
+import type { SyncInTurns } from '../load/synced-pipelines.js';
 import type { FleetKeys, RedisCommands } from './redis.js';
 import type { JobKind } from './turns.js';
 

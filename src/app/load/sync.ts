@@ -11,15 +11,15 @@ import type { Window } from '../../core/windows.js';
 import { shortIsoInstant } from '../command-text.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
-import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from '../sync/freshness.js';
-import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from '../sync/look-back.js';
+import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from './freshness.js';
+import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from './look-back.js';
 import {
   pipelineLookBackDays,
   syncedPipelines,
   windowedOf,
   type SyncPlan,
   type SyncInTurns,
-} from '../sync/synced-pipelines.js';
+} from './synced-pipelines.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';

@@ -14,7 +14,7 @@ import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
+import { allowMore, lagFailure, readMaxLag } from '../load/freshness.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';

@@ -169,7 +169,7 @@ export const syncCommand: CommandDefinition = {
   run: async (args, context) => {
     const [lookBackText, maxLag] = [args.text('look-back'), args.text('max-lag')];
     const lookBack = lookBackText === undefined ? undefined : wholeNumber('--look-back', lookBackText, 0);
-    const { readMaxLag } = await import('../../app/sync/freshness.js');
+    const { readMaxLag } = await import('../../app/load/freshness.js');
     const orders = await readOrdersFile(args);
     const settings = await readSettings(args, { check: ({ marginMinutes }) => readMaxLag(maxLag, marginMinutes) });
     const options = {

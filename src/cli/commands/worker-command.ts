@@ -25,7 +25,7 @@ export const workerCommand: CommandDefinition = {
   run: async (args, { extendGrace, ...context }) => {
     const [{ readRedisAddress }, { readDuration }, { runWorker }] = await Promise.all([
       import('../../app/fleet/redis.js'),
-      import('../../app/sync/freshness.js'),
+      import('../../app/load/freshness.js'),
       import('../../app/fleet/worker.js'),
     ]);
     const duration = (name: string): number => readDuration(`--${name}`, args.required(name));

@@ -4,7 +4,7 @@ import { Chunk, ChunkEncoder, type DedupedChunk } from '../../../src/app/import/
 import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
-import { shipment } from '../sync/made-up-shop.js';
+import { shipment } from '../load/ledger-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';
 

@@ -6,8 +6,8 @@ import type { Clock } from '../../../src/core/clock.js';
 import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { Kept } from '../../core/text/streams.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
-import { settlement, shipment } from '../sync/made-up-shop.js';
-import { synced } from '../sync/synced.js';
+import { settlement, shipment } from '../load/ledger-items.js';
+import { synced } from '../load/synced.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, groupsBody, imported, value } from './imported.js';
 

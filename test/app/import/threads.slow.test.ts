@@ -5,7 +5,7 @@ import { threadLimitsOf } from '../../../src/core/worker-thread.js';
 import { builtCommand } from '../built-command.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { builtChunkThread, scripted } from '../../core/built-thread.js';
-import { shipment } from '../sync/made-up-shop.js';
+import { shipment } from '../load/ledger-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';
 

@@ -8,7 +8,7 @@ import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js
 import { failingStore } from '../maintenance/failing-store.js';
 import { compacted, copied } from '../maintenance/kept-lake.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
-import { shipment } from '../sync/made-up-shop.js';
+import { shipment } from '../load/ledger-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported } from './imported.js';
 

@@ -13,7 +13,7 @@ import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
-import { setClock, synced } from '../sync/synced.js';
+import { setClock, synced } from '../load/synced.js';
 import { refreshed } from '../reconcile/revised-lake.js';
 
 const clock = setClock('2026-02-01T00:00:00Z');

@@ -6,7 +6,7 @@ import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock } from '../sync/synced.js';
+import { setClock } from '../load/synced.js';
 import { loadedLake } from '../verify/loaded-lake.js';
 import { settlement, smallLedger } from '../verify/small-ledger.js';
 

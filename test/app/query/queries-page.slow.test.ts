@@ -4,7 +4,7 @@ import { entryCategory } from '../../../src/app/query/categories.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock } from '../sync/synced.js';
+import { setClock } from '../load/synced.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 const page = await readFile('docs/queries.md', 'utf8');

@@ -8,8 +8,8 @@ import { filesBelow } from '../two-shops.js';
 import { compacted, dataFiles } from '../maintenance/kept-lake.js';
 import { Kept } from '../../core/text/streams.js';
 import { arrayLedger } from '../../serve/http/array-ledger.js';
-import { shipment } from '../sync/made-up-shop.js';
-import { setClock, synced } from '../sync/synced.js';
+import { shipment } from '../load/ledger-items.js';
+import { setClock, synced } from '../load/synced.js';
 import { found, verified } from '../verify/verified.js';
 
 const clock = setClock('2026-03-20T02:00:00Z');

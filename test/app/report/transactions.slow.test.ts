@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock } from '../sync/synced.js';
+import { setClock } from '../load/synced.js';
 import { reported, shown } from './reported-lake.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');

@@ -4,7 +4,7 @@ import { createViews } from '../../../src/core/duckdb/views.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock, synced } from '../sync/synced.js';
+import { setClock, synced } from '../load/synced.js';
 import { verified } from '../verify/verified.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { copied } from '../maintenance/kept-lake.js';
-import { setClock } from '../sync/synced.js';
+import { setClock } from '../load/synced.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 const range = { from: '2025-12-15', to: '2026-03-01' };

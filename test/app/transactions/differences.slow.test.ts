@@ -4,7 +4,7 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import type { Ledger, TransactionLedger } from '../../../src/serve/http/ledger.js';
 import { withTransactions } from '../../serve/http/array-ledger.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock } from '../sync/synced.js';
+import { setClock } from '../load/synced.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import { found, verified } from '../verify/verified.js';
 

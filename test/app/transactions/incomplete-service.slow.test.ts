@@ -3,7 +3,7 @@ import { startEmulator } from '../../../src/emulator/emulator.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock, synced, type SetClock } from '../sync/synced.js';
+import { setClock, synced, type SetClock } from '../load/synced.js';
 import { verified } from '../verify/verified.js';
 
 // Whole nights over real sockets, on machines that have others to do.

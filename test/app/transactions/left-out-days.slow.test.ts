@@ -3,7 +3,7 @@ import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { reported } from '../report/reported-lake.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock } from '../sync/synced.js';
+import { setClock } from '../load/synced.js';
 import { verified } from '../verify/verified.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');

@@ -6,7 +6,7 @@ import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import type { Ledger } from '../../../src/serve/http/ledger.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock, synced } from '../sync/synced.js';
+import { setClock, synced } from '../load/synced.js';
 
 const dayMs = 86_400_000;
 /** Set, it is measured with so many sales deferred. */

@@ -5,7 +5,7 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { hash, keyOf } from '../../../src/emulator/profiles/seeded-random.js';
 import type { Ledger } from '../../../src/serve/http/ledger.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock } from '../sync/synced.js';
+import { setClock } from '../load/synced.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 const seller = createSeller({ seed: 5, events: 3000, profile: 'plausible' }, clock);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Ledger, TransactionQuestion } from '../../../src/serve/http/ledger.js';
 import { pageTooLarge } from '../../../src/serve/http/outcome.js';
 import { database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock, synced } from '../sync/synced.js';
+import { setClock, synced } from '../load/synced.js';
 
 const first = '2026-03-10T02:00:00Z';
 const second = '2026-03-11T02:00:00Z';

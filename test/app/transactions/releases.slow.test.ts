@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock, synced } from '../sync/synced.js';
+import { setClock, synced } from '../load/synced.js';
 
 // Whole nights over real sockets, on machines that have others to do.
 const dayMs = 86_400_000;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { of, planned } from '../plan/plan-of.js';
-import { setClock, synced } from '../sync/synced.js';
+import { setClock, synced } from '../load/synced.js';
 
 const from = '2026-01-01';
 const query = 'SELECT settlement_id, net_proceeds::VARCHAR AS net, raw FROM settlement_summaries ORDER BY ALL';

@@ -1,5 +1,5 @@
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
-import { settlement, shipment } from '../../app/sync/made-up-shop.js';
+import { settlement, shipment } from '../../app/load/ledger-items.js';
 
 const dayMs = 86_400_000;
 

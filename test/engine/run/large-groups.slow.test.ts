@@ -6,7 +6,7 @@ import { largeGroupsFile } from '../../../src/app/load/state-folder.js';
 import { openLargeGroups } from '../../../src/sources/finances/api-v0/large-groups.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
-import { setClock } from '../../app/sync/synced.js';
+import { setClock } from '../../app/load/synced.js';
 import { evenLedger } from './even-ledger.js';
 import { watchedService } from './watched-service.js';
 

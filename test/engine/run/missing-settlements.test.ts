@@ -8,7 +8,7 @@ import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import type { Ledger } from '../../../src/serve/http/ledger.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { Kept } from '../../core/text/streams.js';
-import { setClock, synced, type SetClock } from '../../app/sync/synced.js';
+import { setClock, synced, type SetClock } from '../../app/load/synced.js';
 
 const from = '2026-01-01';
 const pipelines = ['financial-event-groups'];

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
-import { settlement, shipment } from '../../app/sync/made-up-shop.js';
+import { settlement, shipment } from '../../app/load/ledger-items.js';
 import { evenLedger } from './even-ledger.js';
 import { watchedService, type WatchedService } from './watched-service.js';
 import type { Ledger } from '../../../src/serve/http/ledger.js';

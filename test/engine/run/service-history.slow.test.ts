@@ -3,7 +3,7 @@ import { createSeller, type Seller } from '../../../src/emulator/seller/seller.j
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { startEmulator } from '../../../src/emulator/emulator.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
-import { setClock, synced, type SetClock } from '../../app/sync/synced.js';
+import { setClock, synced, type SetClock } from '../../app/load/synced.js';
 
 const dayMs = 86_400_000;
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/core/clock.js';
 import { readPages } from '../../../src/engine/paging/paginator.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { transactionsPipeline } from '../../../pipelines/transactions.js';
-import { syncedPipelines } from '../../../src/app/sync/synced-pipelines.js';
+import { syncedPipelines } from '../../../src/app/load/synced-pipelines.js';
 import type { ApiPage, PagedApi, Query } from '../../../src/engine/paging/paged-api.js';
 import type { Reading } from '../../../src/engine/run/pipeline.js';
 import { transactionsApi } from '../../../src/sources/finances/api-2024-06-19/transactions-api.js';

@@ -9,7 +9,7 @@ import { exportSymlinks } from '../../../src/lake/symlinks/export-symlinks.js';
 import { redshiftStatements } from '../../../src/lake/symlinks/redshift-tables.js';
 import { compacted, copied, rebuilt } from '../../app/maintenance/kept-lake.js';
 import { open, smallLake } from '../../app/maintenance/small-lake.js';
-import { setClock } from '../../app/sync/synced.js';
+import { setClock } from '../../app/load/synced.js';
 import { verified } from '../../app/verify/verified.js';
 import { oddActions } from './odd-actions.js';
 

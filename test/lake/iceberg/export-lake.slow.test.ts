@@ -7,7 +7,7 @@ import { filesAboutAccount } from '../../../src/lake/upkeep/vacuum.js';
 import { copied } from '../../app/maintenance/kept-lake.js';
 import { open, shipment, smallLake, within } from '../../app/maintenance/small-lake.js';
 import { refreshed } from '../../app/reconcile/revised-lake.js';
-import { setClock } from '../../app/sync/synced.js';
+import { setClock } from '../../app/load/synced.js';
 import { watched } from '../memory-store.js';
 import { readAvro } from './avro-reader.js';
 

@@ -12,7 +12,7 @@ import { lakeTables } from '../../../src/app/query/lake-files.js';
 import { compacted } from '../../app/maintenance/kept-lake.js';
 import { load, open, shipment, shipments, within } from '../../app/maintenance/small-lake.js';
 import { database, ran, serving, temporaryFolder } from '../../app/lake-run.js';
-import { lot, hidingLedger, setClock } from '../../app/sync/synced.js';
+import { lot, hidingLedger, setClock } from '../../app/load/synced.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
 
 const noon = '2026-03-15T12:00:00Z';

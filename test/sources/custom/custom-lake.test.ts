@@ -5,7 +5,7 @@ import { plan } from '../../../src/app/plan/plan.js';
 import { status } from '../../../src/app/status/status.js';
 import { fileHashes, temporaryFolder } from '../../app/lake-run.js';
 import { Kept } from '../../core/text/streams.js';
-import { synced } from '../../app/sync/synced.js';
+import { synced } from '../../app/load/synced.js';
 import { verified } from '../../app/verify/verified.js';
 import { loaded, ownClock, rowOf, shipmentsFrom } from './custom-run.js';
 import { parcelService, shipmentAt, shipmentsOf } from './parcel-service.js';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
-import { shipment } from './made-up-shop.js';
+import { shipment } from './ledger-items.js';
 import { setClock, synced } from './synced.js';
 
 // Real sockets, on machines that have others to do.

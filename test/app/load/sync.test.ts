@@ -7,7 +7,7 @@ import { database, fileHashes, ran, serving, temporaryFolder } from '../lake-run
 import { failingStore } from '../maintenance/failing-store.js';
 import { copied } from '../maintenance/kept-lake.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
-import { settlement, shipment } from './made-up-shop.js';
+import { settlement, shipment } from './ledger-items.js';
 import { setClock, synced, type SetClock } from './synced.js';
 
 /** A shipment at noon of each of some days of March 2026. */
