@@ -1,4 +1,4 @@
-import { defaultLookBack } from '../../src/app/load/look-back.js';
+import { defaultLookBack } from '../../src/app/configuration/settings.js';
 import type { Account } from './account.js';
 import { isDone } from './backlog.js';
 import type { Told } from './told.js';

@@ -202,7 +202,9 @@ const configurationSchema = object('an object with `settings` and `accounts`', {
 type ConfigurationFile = z.output<typeof configurationSchema>;
 type FileSettings = NonNullable<ConfigurationFile['settings']>;
 type FileAccount = NonNullable<ConfigurationFile['accounts']>[string];
-export type LookBack = NonNullable<FileSettings['lookBack']>[number];
+
+/** The length of a look-back in `days`, and how often a sync does it: after `everyDays`; 0: with each run. */
+export type LookBackRule = NonNullable<FileSettings['lookBack']>[number];
 /** A secret, or the environment variable or file that contains it. */
 export type SecretSource = NonNullable<FileAccount['clientId']>;
 

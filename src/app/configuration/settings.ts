@@ -6,11 +6,17 @@ import { lakeFolder } from '../../lake/store/open-store.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
-import { defaultLookBack } from '../load/look-back.js';
 import { mostRetentionHours } from '../../core/windows.js';
-import type { Configuration, LookBack } from './configuration.js';
+import type { Configuration, LookBackRule } from './configuration.js';
 import { readInstantOption } from './range.js';
 import { readConfiguration } from './read-configuration.js';
+
+/** Most late events arrive hours late, some days, and a few weeks late, when a reserve is released. */
+export const defaultLookBack: readonly LookBackRule[] = [
+  { days: 2, everyDays: 0 },
+  { days: 14, everyDays: 7 },
+  { days: 35, everyDays: 30 },
+];
 
 /** The default lake. */
 export const defaultLake = 'data/lake';
@@ -35,7 +41,7 @@ export interface Settings {
   /** API whose pipelines run if none is named; undefined: not set, v0. */
   readonly api: Api | undefined;
   /** What `sync` reads again. */
-  readonly lookBack: readonly LookBack[];
+  readonly lookBack: readonly LookBackRule[];
   /** How many hours replaced files stay; undefined: the lake's setting. */
   readonly retentionHours: number | undefined;
   /** What runs write for other engines at their end. */

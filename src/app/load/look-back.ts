@@ -1,20 +1,7 @@
 import { dayMs } from '../../core/windows.js';
 import { parseNote, type Store } from '../../lake/store/store.js';
+import type { LookBackRule } from '../configuration/configuration.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-
-/** The length of a look-back, and how often a sync does it. */
-export interface LookBackRule {
-  readonly days: number;
-  /** Days between two look-backs of this length; 0: with each run. */
-  readonly everyDays: number;
-}
-
-/** Most late events arrive hours late, some days, and a few weeks late, when a reserve is released. */
-export const defaultLookBack: readonly LookBackRule[] = [
-  { days: 2, everyDays: 0 },
-  { days: 14, everyDays: 7 },
-  { days: 35, everyDays: 30 },
-];
 
 /** A look-back that is due within this time runs now, as a nightly run doesn't start at the same second each night. */
 const slackMs = dayMs / 2;

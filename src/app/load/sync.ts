@@ -12,7 +12,9 @@ import { shortIsoInstant } from '../command-text.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from './freshness.js';
-import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from './look-back.js';
+import type { LookBackRule } from '../configuration/configuration.js';
+import { defaultLookBack } from '../configuration/settings.js';
+import { readLookBacks, writeLookBacks } from './look-back.js';
 import {
   pipelineLookBackDays,
   syncedPipelines,
