@@ -2,12 +2,12 @@ import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
-import { dayMs } from '../core/windows.js';
+import { hourMs } from '../core/windows.js';
 import type { Add, Txn } from './delta/actions.js';
 import { DeltaTable } from './delta/delta-table.js';
 import { fileAt, isReferenced, referencedFiles } from './transaction/references.js';
 import { commitTransaction, type TransactionResult } from './transaction/transaction.js';
-import { importSpansOf, isDerivedFile, DamagedFile } from './delta/file-tags.js';
+import { importSpansOf, isDerivedFile, DamagedFile, rowsInLog } from './delta/file-tags.js';
 import { describedTables } from './table-descriptions.js';
 import { checkDescribed, checkLogs, noteNewestVersions, noVersions, readNewestVersions } from './newest-versions.js';
 import { inspectLocation } from './inspect-location.js';
@@ -105,11 +105,9 @@ export class Lake {
   }
 
   #hasAllReferences(): boolean {
-    for (const { snapshot } of this.tables) {
-      for (const path of snapshot.referenced) if (fileAt(this.tables, path) === undefined) return false;
-      for (const path of snapshot.pinned) if (fileAt(this.tables, path) === undefined) return false;
-    }
-    return true;
+    return this.tables.every(({ snapshot: { referenced, pinned } }) =>
+      [...referenced, ...pinned].every((path) => fileAt(this.tables, path) !== undefined),
+    );
   }
 
   /** Notes the newest versions of the tables, so that a commit that is lost later is detected. */
@@ -120,7 +118,7 @@ export class Lake {
   /** Sets the retention of replaced files of all tables, in hours; undefined: unchanged. */
   async setRetention(hours: number | undefined): Promise<void> {
     if (hours === undefined) return;
-    for (const table of this.tables) await table.setRetention((hours * dayMs) / 24);
+    for (const table of this.tables) await table.setRetention(hours * hourMs);
   }
 
   /** The longest retention of any table, in milliseconds. */
@@ -254,7 +252,7 @@ export class Lake {
     if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
     const { snapshot } = this.table(main.name);
     const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
-    const rows = displaced.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
+    const rows = rowsInLog(displaced);
     if (rows === 0) return;
     throw new LedgerlakeError(
       'UPSTREAM_EMPTY',

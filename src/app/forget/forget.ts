@@ -23,7 +23,7 @@ import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
 import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
-import { rowsInLog } from '../../lake/files/new-file.js';
+import { rowsInLog } from '../../lake/delta/file-tags.js';
 import { restoreSwapped } from '../../lake/transaction/references.js';
 import type { Store } from '../../lake/store/store.js';
 import { removeAged } from './aged-rows.js';

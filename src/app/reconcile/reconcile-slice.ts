@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { DamagedFile, contentOf } from '../../lake/delta/file-tags.js';
+import { DamagedFile, contentOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type {
   SliceCommit,
   SliceFile,
@@ -13,7 +13,6 @@ import type {
   RevisionToCommit,
 } from '../../lake/transaction/slice-commit.js';
 import { filesToSplit, replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
-import { rowsInLog } from '../../lake/files/new-file.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';

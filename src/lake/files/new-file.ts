@@ -136,11 +136,6 @@ export function mayShareFile(some: readonly ImportSpan[], others: readonly Impor
   );
 }
 
-/** The total rows of files by their log entries. */
-export function rowsInLog(adds: readonly Add[]): number {
-  return adds.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
-}
-
 /** The tags that are equal in all, without those that are set for each file. */
 export function sharedTags(all: readonly Tags[]): Record<string, string> {
   const [first = {}, ...others] = all;
