@@ -68,11 +68,7 @@ export async function openTables(store: Store, schemas: readonly Table[], clock:
 
 /** Whether a table's folders have data files that its log references neither as live nor as retained. */
 async function hasUnreferencedFiles(store: Store, table: DeltaTable): Promise<boolean> {
-  const prefix = `${table.schema.name}/`;
-  for await (const { path } of store.list(table.schema.name)) {
-    if (!isDataFile(path) || table.fileAt(path) !== undefined) continue;
-    if (!table.isRetained(path.slice(prefix.length))) return true;
-  }
+  for await (const { path } of store.list(table.schema.name)) if (isDataFile(path) && table.isOrphan(path)) return true;
   return false;
 }
 
@@ -388,27 +384,5 @@ function safeKeys(read: () => readonly string[]): readonly string[] {
     return read();
   } catch {
     return [];
-  }
-}
-
-/** Unpins the files of append-only tables that main tables with rebuilt logs pinned, so that they count by themselves. */
-export async function unpinFiles(
-  broken: readonly OpenedTable[],
-  opened: readonly OpenedTable[],
-  clock: Clock,
-): Promise<void> {
-  const mains = new Set(broken.map(({ schema }) => schema.name));
-  for (const candidate of opened) {
-    const { schema, table } = candidate;
-    if (schema.appendOnly !== true || broken.includes(candidate) || table.snapshot.version < 0) continue;
-    await table.commit('UNPIN', ({ files }) => {
-      const pinned = [...files.values()].filter((add) => isDerivedFile(add) && mains.has(add.tags?.['main'] ?? ''));
-      if (pinned.length === 0) return undefined;
-      const now = clock.now();
-      return pinned.map((add) => {
-        const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));
-        return { add: { ...add, modificationTime: now, dataChange: false, tags: { ...tags, derived: '[]' } } };
-      });
-    });
   }
 }
