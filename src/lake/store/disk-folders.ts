@@ -111,7 +111,8 @@ export function refuseLinks(root: string, path: string): void {
   if (last === undefined) return;
   const at = join(root, path);
   if (last.isSymbolicLink()) throw linked(at);
-  if (!last.isFile() && !last.isDirectory()) throw notPlain(at);
+  if (!last.isFile() && !last.isDirectory())
+    throw unexpected(`${at}, which is a FIFO, a socket or a device; move it away`);
 }
 
 /**
@@ -141,15 +142,9 @@ function statsNow(path: string): Stats | undefined {
 }
 
 function linked(path: string): LedgerlakeError {
-  return new LedgerlakeError(
-    'LAKE_STORE',
-    `expected files and folders in the lake, got the symbolic link ${path}, which is not followed; replace it with its target`,
-  );
+  return unexpected(`the symbolic link ${path}, which is not followed; replace it with its target`);
 }
 
-function notPlain(path: string): LedgerlakeError {
-  return new LedgerlakeError(
-    'LAKE_STORE',
-    `expected files and folders in the lake, got ${path}, which is a FIFO, a socket or a device; move it away`,
-  );
+function unexpected(found: string): LedgerlakeError {
+  return new LedgerlakeError('LAKE_STORE', `expected files and folders in the lake, got ${found}`);
 }
