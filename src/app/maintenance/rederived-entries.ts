@@ -16,6 +16,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
+import { parseNote } from '../../lake/store/store.js';
 import { addNets, fileMetadata, type NetSums } from '../../lake/files/new-file.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 
@@ -106,7 +107,6 @@ export function estimatedRawBytes({ size }: Add): number {
 export interface StoredEvents {
   /** Name of the pipeline with the derivation. */
   readonly pipeline: string;
-  /** Its commit. */
   readonly main: Add;
   readonly file: ParquetSource;
   /** The entries to compare with; undefined: the derived entries are written without a comparison. */
@@ -133,7 +133,6 @@ export interface RederivedEntries {
   readonly sameBy: 'bytes' | 'rows' | undefined;
   /** The local files with the entries, in order, where `sameBy` is undefined; empty where there is no entry. */
   readonly files: readonly LocalParquet[];
-  /** The metadata of the files. */
   readonly metadata: ReadonlyMap<string, string>;
 }
 
@@ -234,11 +233,7 @@ async function eachBatch(
 
 /** Whether the log has these net sums for a main file. */
 function hasNet({ tags }: Add, net: NetSums): boolean {
-  try {
-    return netText(JSON.parse(tags?.['net'] ?? '{}') as NetSums) === netText(net);
-  } catch {
-    return false;
-  }
+  return parseNote(tags?.['net'] ?? '{}', (logged) => netText(logged as NetSums)) === netText(net);
 }
 
 /** Net sums in a defined order, without zeros. */

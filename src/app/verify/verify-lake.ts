@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { codeOf, messageOf } from '../../core/errors.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
 import { readRuns } from '../../lake/upkeep/leases.js';
@@ -18,7 +18,7 @@ import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-
 import {
   checkTotals,
   compareByGroup,
-  Forgotten,
+  forgottenIn,
   loadedSettlements,
   settlementsFrom,
   wholeSettlements,
@@ -64,7 +64,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   await checkUnreferenced(account, isRunning, files, { lake, certificate });
 
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
-  const confined = { folders: [lake.store.address(''), folder], settings: { memory_limit: memoryLimit } };
+  const confined = { folders: [lake.store.address(''), folder], settings: { memory_limit: memoryLimit }, signal };
   const events = await openDatabase(confined);
   const entries = await openDatabase(confined);
   const context = { lake, certificate, events, entries, signal };
@@ -74,7 +74,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const { settlements, summaries, damaged } = await checkBundles(bundles, folder, index, context, progress);
     await index.check();
     const comparable = { lake, settlements, damaged, obscure };
-    const forgotten = await Forgotten.of(index);
+    const forgotten = await forgottenIn(index);
     const loaded = wholeSettlements(loadedSettlements(comparable), forgotten, context);
     await checkTotals(loaded, context);
     await compareByGroup(loaded, comparable, index, context);
@@ -168,7 +168,7 @@ async function checkBundle(
   index: IndexTables,
   context: CheckContext,
 ): Promise<BundleContents> {
-  const { certificate, events, signal } = context;
+  const { certificate, events } = context;
   const local: LocalFile[] = [];
   /** The files that match the log and that DuckDB can read. */
   const readableOf = async (files: readonly LogFile[]): Promise<ReadableFile[]> => {
@@ -194,7 +194,7 @@ async function checkBundle(
       await isReadable(file, certificate, async () => {
         if (file.table === byGroup.entries) await index.addNets(readable);
         else if (file.table === listing.table) {
-          settlements.push(...(await settlementsFrom(parquet(path), file, events, signal)));
+          settlements.push(...(await settlementsFrom(parquet(path), file, events)));
         } else if (file.table === summaryTable.table) summaries.push(...(await summariesFrom(readable, context)));
         else if (hasEntries(file)) await index.addEvents(readable, isWhole ? derived : []);
         if (file.table === byTransaction.table) await index.addPaid(readable);
@@ -221,8 +221,8 @@ async function isReadable(file: LogFile, certificate: Certificate, check: () => 
     await check();
     return true;
   } catch (error) {
-    if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') throw error;
-    const [line = ''] = error.message.split('\n');
+    if (codeOf(error) !== 'SQL') throw error;
+    const [line = ''] = messageOf(error).split('\n');
     certificate.add('parquet', 'lake', file, `the file can't be read as ${file.table}: ${line}`);
     return false;
   }

@@ -98,9 +98,10 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
     if (files.size === 0 && hasSameContent(next, manifests)) return undefined;
 
     const list = `${folder}/metadata/snap-${next.snapshot}.avro`;
+    const id = { id: next.snapshot, sequence: next.sequence };
     files.set(
       list,
-      manifestList(manifests, { id: next.snapshot, sequence: next.sequence }, (path) => locationOf(store, path)),
+      manifestList(manifests, id, (path) => locationOf(store, path)),
     );
     const { retired, expired } = retiredFiles(next, [...manifests.map(({ path }) => path), list]);
     const metadata = Buffer.from(JSON.stringify(tableMetadata(next, { manifests, retired, list })));

@@ -1,3 +1,4 @@
+import { isObject } from '../../../lake/delta/actions.js';
 import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import type { Table } from '../../../core/columns/table.js';
@@ -68,7 +69,8 @@ function netFault(transaction: unknown, entries: readonly EntryRow[]): string | 
   const unexpected = entries.find(({ role }) => role !== 'net' && role !== 'memo');
   if (unexpected !== undefined) return `${unexpected.path}: expected net or memo, found ${unexpected.role}`;
   const net = entries.filter(({ role }) => role === 'net');
-  const total = isTransfer(transaction) ? undefined : entries.find(({ path }) => path === 'totalAmount');
+  const isTransfer = isObject(transaction) && transaction['transactionType'] === 'Transfer';
+  const total = isTransfer ? undefined : entries.find(({ path }) => path === 'totalAmount');
   if (total === undefined) return net.length === 0 ? undefined : `expected no net amount, found ${net.length}`;
   if (total.amount === null) {
     return net.length === 1 && net[0] === total ? undefined : 'expected the total alone to be net';
@@ -80,10 +82,4 @@ function netFault(transaction: unknown, entries: readonly EntryRow[]): string | 
   return sum === millionths(total.amount)
     ? undefined
     : `net amounts add up to ${millionthsText(sum)}, the total is ${total.amount}`;
-}
-
-function isTransfer(transaction: unknown): boolean {
-  return (
-    transaction instanceof Object && 'transactionType' in transaction && transaction.transactionType === 'Transfer'
-  );
 }

@@ -6,7 +6,7 @@ import { numberOrNull, textOrNull, type ResultCell } from '../../../core/text/ro
 import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
-import { groupKey, type IndexTables } from './index-tables.js';
+import { groupKey, haveGaps, type IndexTables } from './index-tables.js';
 import { readWindows } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
 import { byDate, byGroup, listing, type PipelineTable } from './main-tables.js';
@@ -35,7 +35,7 @@ export async function settlementsFrom(
   source: string,
   { table, file, account }: Pick<LogFile, 'table' | 'file' | 'account'>,
   database: Database,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<Settlement[]> {
   const rows = await database.rows(
     'SELECT group_id, processing_status, epoch_ms(started_at) AS started, epoch_ms(ended_at) AS ended, ' +
@@ -93,34 +93,24 @@ function damagedKeys(damaged: readonly LogFile[], { table, entries }: PipelineTa
   return new Set(damaged.filter((file) => file.table === table || file.table === entries).flatMap((of) => of.loadKeys));
 }
 
-/** What `forget` may have removed of an account; nothing in the lake says that it did. */
-export class Forgotten {
-  readonly #broken: ReadonlySet<string>;
-  readonly #filled: ReadonlySet<string>;
-  readonly #oldest: ReadonlyMap<string, number>;
-
-  private constructor(broken: ReadonlySet<string>, filled: ReadonlySet<string>, oldest: ReadonlyMap<string, number>) {
-    this.#broken = broken;
-    this.#filled = filled;
-    this.#oldest = oldest;
-  }
-
-  static async of(index: IndexTables): Promise<Forgotten> {
-    return new Forgotten(await index.brokenGroups(), await index.filledGroups(), await index.oldest());
-  }
-
+/** What `forget` may have removed; nothing in the lake says that it did. */
+export interface Forgotten {
   /** Whether a period began before all that the lake has of the account by date. */
-  reaches({ account, start }: { readonly account: string; readonly start: number | null }): boolean {
-    const oldest = this.#oldest.get(account);
-    return start !== null && oldest !== undefined && start < oldest;
-  }
-
+  reaches(period: Pick<Settlement, 'account' | 'start'>): boolean;
   /** Whether a settlement that was read by group lacks events: positions count from 0 without a gap. */
-  lacksEvents(settlement: Settlement): boolean {
+  lacksEvents(settlement: Settlement): boolean;
+}
+
+export async function forgottenIn(index: IndexTables): Promise<Forgotten> {
+  const [broken, filled, oldest] = [await index.groups(haveGaps), await index.groups(), await index.oldest()];
+  const reaches: Forgotten['reaches'] = ({ account, start }) =>
+    start !== null && start < (oldest.get(account) ?? start);
+  const lacksEvents = (settlement: Settlement) => {
     const key = groupKey(settlement.account, settlement.id);
-    if (this.#broken.has(key)) return true;
-    return !this.#filled.has(key) && this.reaches(settlement) && totalFault(settlement, []) !== undefined;
-  }
+    if (broken.has(key)) return true;
+    return !filled.has(key) && reaches(settlement) && totalFault(settlement, []) !== undefined;
+  };
+  return { reaches, lacksEvents };
 }
 
 /** The settlements that have all of their rows: of others some were forgotten. */
@@ -130,15 +120,10 @@ export function wholeSettlements(
   { certificate }: CheckContext,
 ): Settlement[] {
   return settlements.filter((settlement) => {
-    const isWhole = !forgotten.lacksEvents(settlement);
-    if (!isWhole)
-      certificate.add(
-        'group-totals',
-        'note',
-        settlement,
-        'not compared: it lacks events, which `forget` may have removed',
-      );
-    return isWhole;
+    if (!forgotten.lacksEvents(settlement)) return true;
+    const problem = 'not compared: it lacks events, which `forget` may have removed';
+    certificate.add('group-totals', 'note', settlement, problem);
+    return false;
   });
 }
 
@@ -185,13 +170,13 @@ export async function checkTotals(settlements: readonly Settlement[], context: C
 export async function netSumsOf(
   table: 'nets' | 'paid',
   column: 'group_id' | 'settlement_id',
-  { events, signal }: CheckContext,
+  { events }: CheckContext,
 ): Promise<ReadonlyMap<string, readonly NetSum[]>> {
   const nets = new Map<string, NetSum[]>();
   const sums =
     `SELECT account, ${column} AS id, currency, sum(net)::VARCHAR AS net, sum(inexact) AS inexact, sum(unknown) AS unknown ` +
     `FROM ${table} GROUP BY account, ${column}, currency ORDER BY ALL`;
-  for (const row of await events.rows(sums, { signal })) {
+  for (const row of await events.rows(sums)) {
     const key = groupKey(String(row['account']), String(row['id']));
     const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
     const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
@@ -248,11 +233,10 @@ export async function compareByGroup(
   loaded: readonly Settlement[],
   comparable: Comparable,
   index: IndexTables,
-  { events, certificate, signal }: CheckContext,
+  { events, certificate }: CheckContext,
 ): Promise<void> {
-  const windows = new Map<string, readonly Window[]>();
-  for (const { account } of loaded)
-    windows.set(account, windows.get(account) ?? datedWindows(comparable, byDate, account));
+  const accounts = new Set(loaded.map(({ account }) => account));
+  const windows = new Map([...accounts].map((account) => [account, datedWindows(comparable, byDate, account)]));
   const compared = loaded.filter((settlement) => isCovered(settlement, windows.get(settlement.account) ?? []));
   certificate.count('date-against-group', compared.length);
   if (compared.length === 0) return;
@@ -260,20 +244,17 @@ export async function compareByGroup(
   const all = new Set(loaded);
   await fill(events, compared, (settlement) => isAlone(settlement, comparable, all), windows);
   const byKey = new Map(compared.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
-  const settlementOf = (row: Readonly<Record<string, ResultCell>>) =>
-    byKey.get(groupKey(String(row['account']), String(row['group_id'])));
-
   const add = (row: Readonly<Record<string, ResultCell>>, { table }: PipelineTable, problem: string) => {
-    const settlement = settlementOf(row);
+    const settlement = byKey.get(groupKey(String(row['account']), String(row['group_id'])));
     if (settlement === undefined) return;
     const { file } = index.file(row['file']);
     certificate.add('date-against-group', 'upstream', { table, file, slice: settlement.slice }, problem);
   };
-  for (const row of await events.rows(lackingByDate, { signal })) {
+  for (const row of await events.rows(lackingByDate)) {
     const lacking = `by date lacks ${formatCount(Number(row['events']), 'event')} that the group has`;
     add(row, byDate, `${lacking}, such as ${String(row['id'])}; read the dates again with --refresh`);
   }
-  for (const row of await events.rows(lackingByGroup, { signal })) {
+  for (const row of await events.rows(lackingByGroup)) {
     const lacking = `no group has ${formatCount(Number(row['events']), 'event')} of its time and currency`;
     add(row, byGroup, `${lacking}, such as ${String(row['id'])}`);
   }

@@ -1,4 +1,5 @@
 import type { Emit } from '../../../core/events/run-event.js';
+import { groupBy } from '../../../core/group-by.js';
 import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { importedWindows } from '../../../lake/loads/imported-days.js';
@@ -22,11 +23,7 @@ export function unfinishedRanges(lake: Lake, notes: readonly RequestedRangesNote
   return notes.flatMap(({ account, ranges }) =>
     ranges.flatMap((range): UnfinishedRange[] => {
       const gaps = gapsOf(lake, account, range) ?? [];
-      const [first] = gaps;
-      const last = gaps.at(-1);
-      return first === undefined || last === undefined
-        ? []
-        : [{ ...range, account, start: first.start, end: last.end, gaps }];
+      return gaps.length === 0 ? [] : [{ ...range, account, ...spanOf(gaps), gaps }];
     }),
   );
 }
@@ -90,18 +87,17 @@ interface LackingRange extends Pick<UnfinishedRange, 'account' | 'pipeline' | 'g
 
 /** The unfinished ranges of several runs, one for each account and pipeline. */
 function byPipeline(unfinished: readonly UnfinishedRange[]): LackingRange[] {
-  const groups = new Map<string, UnfinishedRange[]>();
-  for (const range of unfinished) {
-    const key = `${range.account} ${range.pipeline}`;
-    groups.set(key, [...(groups.get(key) ?? []), range]);
-  }
+  const groups = groupBy(unfinished, ({ account, pipeline }) => `${account} ${pipeline}`);
   return [...groups.values()].flatMap((ranges) => {
     const [{ account, pipeline } = { account: '', pipeline: '' }] = ranges;
     const gaps = joined(ranges.flatMap((range) => range.gaps));
-    const [first] = gaps;
-    const last = gaps.at(-1);
-    if (first === undefined || last === undefined) return [];
+    if (gaps.length === 0) return [];
     const asking = [...new Set(ranges.map(({ command }) => command))].toSorted().join(' and a ');
-    return [{ account, pipeline, asking, gaps, start: first.start, end: last.end }];
+    return [{ account, pipeline, asking, gaps, ...spanOf(gaps) }];
   });
+}
+
+/** From the first start to the last end of windows in order. */
+function spanOf(windows: readonly Window[]): Window {
+  return { start: windows[0]?.start ?? 0, end: windows.at(-1)?.end ?? 0 };
 }
