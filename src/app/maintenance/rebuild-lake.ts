@@ -289,9 +289,7 @@ class FamilyRebuild {
   /** The next unseen bundle. Bundles are listed again each time: another run may replace files with one that isn't checked. */
   #next(): Bundle | undefined {
     const { run, family } = this.#context;
-    const bundle = bundlesOf(run.lake, family, run.account).find(
-      (candidate) => !this.#seen.has(bundleKey(candidate.main)),
-    );
+    const bundle = bundlesOf(run.lake, family, run.account).find(({ main }) => !this.#seen.has(bundleKey(main)));
     if (bundle !== undefined) this.#seen.add(bundleKey(bundle.main));
     return bundle;
   }

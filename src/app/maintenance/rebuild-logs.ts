@@ -150,10 +150,8 @@ function questionOf(plans: readonly TablePlan[], { broken }: DamagedLogs, locati
 async function applyPlans(plans: readonly TablePlan[], folder: string, store: Store): Promise<void> {
   const inOrder = plans.toSorted((a, b) => Number(a.family !== undefined) - Number(b.family !== undefined));
   for (const plan of inOrder) await applyPlan(plan, folder, store);
-  await noteNewestVersions(
-    store,
-    plans.map(({ table }) => table),
-  );
+  const written = plans.map(({ table }) => table);
+  await noteNewestVersions(store, written);
 }
 
 /** Copies the old log and the files that don't count, writes the new log, and only then removes what was copied. */
@@ -278,7 +276,6 @@ function spanOf(windows: readonly Window[]): Window | undefined {
   return first && { start: first.start, end: others.at(-1)?.end ?? first.end };
 }
 
-/** The result for people. */
 function resultText(
   { tables, setAside, notLoaded, commands }: RebuiltLogs,
   plans: readonly TablePlan[],

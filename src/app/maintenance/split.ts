@@ -101,10 +101,8 @@ async function commitSplits(
     decide: (snapshot) => {
       const decision = unchanged(snapshot);
       // A load key is cut in all of its files at once.
-      const hasOtherFiles = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] }).some(
-        ({ path }) => !paths.has(path),
-      );
-      if (decision === undefined || hasOtherFiles) return undefined;
+      const touched = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] });
+      if (decision === undefined || touched.some(({ path }) => !paths.has(path))) return undefined;
       return { ...decision, actions: loadTxns(snapshot, renamed, clock.now()) };
     },
   });
