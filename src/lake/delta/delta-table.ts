@@ -50,8 +50,6 @@ const cleanUpOperation = 'LOG CLEANUP';
 const earlierCleanUpOperation = 'CUT LOG';
 /** Operation of the first commit of a rebuilt log. */
 const rebuildOperation = 'REBUILD LOG';
-/** Operation of the first commit of a new table. */
-const createOperation = 'CREATE TABLE';
 
 /**
  * Returns the actions of a commit on top of a snapshot; undefined where there is nothing to commit. An empty list only
@@ -213,7 +211,7 @@ export class DeltaTable {
    */
   async begin(): Promise<void> {
     if (this.snapshot.version >= 0) return;
-    await this.commit(createOperation, ({ version }) => (version < 0 ? [] : undefined));
+    await this.commit('CREATE TABLE', ({ version }) => (version < 0 ? [] : undefined));
   }
 
   /**

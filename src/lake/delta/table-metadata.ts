@@ -77,12 +77,6 @@ const deltaTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
   boolean: 'boolean',
 };
 
-function deltaType(column: Column): string {
-  if (column.type !== 'decimal') return deltaTypes[column.type];
-  const { precision, scale } = digitsOf(column);
-  return `decimal(${precision},${scale})`;
-}
-
 interface DeltaField extends Fields {
   readonly name: string;
 }
@@ -155,7 +149,9 @@ export function logColumns(schema: string): LogColumn[] {
 
 function deltaField(column: Column) {
   const { name, nullable, about } = column;
-  return { name, type: deltaType(column), nullable, metadata: { comment: about } };
+  const { precision, scale } = digitsOf(column);
+  const type = column.type === 'decimal' ? `decimal(${precision},${scale})` : deltaTypes[column.type];
+  return { name, type, nullable, metadata: { comment: about } };
 }
 
 function fieldsOf(schema: string): readonly DeltaField[] {

@@ -53,10 +53,8 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   await restoreSwapped(lake.tables, before, clock.now());
   const unreferenced = unreferencedDerived(lake);
   const old = unreferenced.filter(({ modifiedAt }) => modifiedAt < before);
-  const orphans = await orphansOf(
-    lake,
-    old.map(({ path }) => path),
-  );
+  const oldPaths = old.map(({ path }) => path);
+  const orphans = await orphansOf(lake, oldPaths);
 
   const filesOf = (table: DeltaTable): string[] =>
     (found.get(table) ?? []).filter(({ modifiedAt }) => modifiedAt < before).map(({ path }) => path);
