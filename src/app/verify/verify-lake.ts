@@ -6,10 +6,11 @@ import { openDatabase } from '../../core/duckdb/connection.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
+import { rowsIn } from '../../lake/files/local-parquet.js';
 import { readRuns } from '../../lake/upkeep/leases.js';
 import { Certificate, type CheckContext } from './checks/certificate.js';
 import { checkEvents } from './checks/event-entries.js';
-import { checkContents, checkNetSums, parquet, type ReadableFile } from './checks/file-contents.js';
+import { checkContents, checkNetSums, type ReadableFile } from './checks/file-contents.js';
 import { IndexTables } from './checks/index-tables.js';
 import { checkWindows } from './checks/loaded-windows.js';
 import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
@@ -194,7 +195,7 @@ async function checkBundle(
       await isReadable(file, certificate, async () => {
         if (file.table === byGroup.entries) await index.addNets(readable);
         else if (file.table === listing.table) {
-          settlements.push(...(await settlementsFrom(parquet(path), file, events)));
+          settlements.push(...(await settlementsFrom(rowsIn([path]), file, events)));
         } else if (file.table === summaryTable.table) summaries.push(...(await summariesFrom(readable, context)));
         else if (hasEntries(file)) await index.addEvents(readable, isWhole ? derived : []);
         if (file.table === byTransaction.table) await index.addPaid(readable);

@@ -3,7 +3,8 @@ import { isoInstant } from '../../../core/numeric/instant.js';
 import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { compareBytes } from '../../../lake/store/store.js';
 import { RowFaults, type CheckContext, type CheckName } from './certificate.js';
-import { parquet, type ReadableFile } from './file-contents.js';
+import { rowsIn } from '../../../lake/files/local-parquet.js';
+import type { ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { rulesOf, type EventRules } from './event-rules.js';
 import {
@@ -16,7 +17,6 @@ import {
   type WalkedAmount,
 } from './money-walk.js';
 
-/** A row of an events table. */
 interface EventRow {
   readonly eventId: string;
   readonly contentHash: string;
@@ -164,7 +164,7 @@ async function* eventRows(
 
 /** Several files as one, each row with the number of its file. */
 function withSource(files: readonly ReadableFile[]): string {
-  const selects = files.map(({ path }, index) => `SELECT *, ${index} AS source FROM ${parquet(path)}`);
+  const selects = files.map(({ path }, index) => `SELECT *, ${index} AS source FROM ${rowsIn([path])}`);
   return `(${selects.join(' UNION ALL BY NAME ')})`;
 }
 

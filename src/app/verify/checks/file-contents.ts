@@ -20,11 +20,6 @@ export interface ReadableFile {
   readonly path: string;
 }
 
-/** A table function over files, without columns from their folders' names. */
-export function parquet(...paths: readonly string[]): string {
-  return rowsIn(paths);
-}
-
 /**
  * Compares a file's rows with the log: their number, statistics, folder, slice and positions.
  *
@@ -72,7 +67,7 @@ async function checkStatistics({ file, path }: ReadableFile, context: CheckConte
     })),
   ];
   const columns = ['count(*) AS found', ...tests.map(({ sql }, index) => `${sql} AS t${index}`)];
-  const [row] = await events.rows(`SELECT ${columns.join(', ')} FROM ${parquet(path)}`);
+  const [row] = await events.rows(`SELECT ${columns.join(', ')} FROM ${rowsIn([path])}`);
   const found = Number(row?.['found']);
   certificate.count('row-counts', found);
   if (found !== file.rows)
@@ -101,16 +96,13 @@ async function checkPartition(
   { events, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions');
-  const loadKeys = new Set(file.loadKeys);
+  const claims = { month: file.month, loadKeys: new Set(file.loadKeys) };
   const faults = new RowFaults('slice');
   const grouping = loadKey === 'order' ? 'GROUP BY ALL' : '';
-  const { chunks } = await events.query(`${slices[loadKey] ?? ''} FROM ${parquet(path)} ${grouping}`);
+  const { chunks } = await events.query(`${slices[loadKey] ?? ''} FROM ${rowsIn([path])} ${grouping}`);
   for await (const rows of chunks) {
     for (const [owner = null, start = null, end = null] of rows) {
-      const fault =
-        loadKey === 'window'
-          ? windowFault(start, end, loadKeys, file.month)
-          : ownerFault(loadKey, owner, start, loadKeys, file.month);
+      const fault = loadKey === 'window' ? windowFault(start, end, claims) : ownerFault(loadKey, owner, start, claims);
       faults.add('partitions', file, fault);
     }
   }
@@ -122,12 +114,13 @@ async function checkPartition(
   faults.addTo(certificate);
 }
 
-function windowFault(
-  start: ResultCell,
-  end: ResultCell,
-  loadKeys: ReadonlySet<string>,
-  month: string,
-): string | undefined {
+/** What a file says about its rows. */
+interface Claims {
+  readonly month: string;
+  readonly loadKeys: ReadonlySet<string>;
+}
+
+function windowFault(start: ResultCell, end: ResultCell, { loadKeys, month }: Claims): string | undefined {
   if (start === null || end === null) return 'rows without a window';
   const window = { start: Number(start), end: Number(end) };
   const loadKey = windowKey(window);
@@ -145,8 +138,7 @@ function ownerFault(
   kind: string,
   owner: ResultCell,
   instant: ResultCell,
-  loadKeys: ReadonlySet<string>,
-  month: string,
+  { loadKeys, month }: Claims,
 ): string | undefined {
   const loadKey = `${kind}/${String(owner)}`;
   if (!loadKeys.has(loadKey)) return `rows of ${loadKey}, which the file does not name`;
@@ -168,7 +160,7 @@ async function checkPositions(
 ): Promise<void> {
   certificate.count('positions', file.rows);
   const twice =
-    `SELECT position FROM ${parquet(path)} GROUP BY ${keys.join(', ')}, position ` +
+    `SELECT position FROM ${rowsIn([path])} GROUP BY ${keys.join(', ')}, position ` +
     'HAVING count(*) > 1 OR position IS NULL OR position < 0';
   const [row] = await events.rows(`SELECT count(*) AS found, min(position) AS first FROM (${twice})`);
   if (Number(row?.['found']) === 0) return;
@@ -179,7 +171,7 @@ async function checkPositions(
 /** Checks the hashes of a custom pipeline's table that stores its records. */
 async function checkHashes({ file, path }: ReadableFile, { events, certificate }: CheckContext): Promise<void> {
   certificate.count('event-ids', file.rows);
-  const wrong = `FROM ${parquet(path)} WHERE content_hash IS DISTINCT FROM substr(sha256(raw), 1, 32)`;
+  const wrong = `FROM ${rowsIn([path])} WHERE content_hash IS DISTINCT FROM substr(sha256(raw), 1, 32)`;
   const [row] = await events.rows(`SELECT count(*) AS found, min(content_hash) AS first ${wrong}`);
   if (Number(row?.['found']) === 0) return;
   const text = `${String(row?.['found'])} rows whose content_hash isn't that of raw, such as ${String(row?.['first'])}`;
@@ -198,7 +190,7 @@ export async function checkNetSums(
     certificate.count('net-sums');
     const isMain = file.derived !== undefined;
     const paths = isMain ? derived.map((entries) => entries.path) : [path];
-    const condition = isMain ? `event_id IN (SELECT event_id FROM ${parquet(path)})` : 'true';
+    const condition = isMain ? `event_id IN (SELECT event_id FROM ${rowsIn([path])})` : 'true';
     const found = paths.length === 0 ? {} : await netSumsIn(events, paths, condition);
     const expected = file.net ?? {};
     const texts = Object.keys({ ...found, ...expected }).flatMap((currency) => {

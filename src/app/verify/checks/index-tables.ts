@@ -3,7 +3,8 @@ import { literal } from '../../../core/duckdb/literals.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
 import type { Certificate, CheckContext, ProblemLocation } from './certificate.js';
-import { parquet, type ReadableFile } from './file-contents.js';
+import { rowsIn } from '../../../lake/files/local-parquet.js';
+import type { ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { byDate, byGroup, byTransaction } from './main-tables.js';
 
@@ -30,18 +31,13 @@ export class IndexTables {
   }
 
   static async create({ events: database, certificate }: CheckContext): Promise<IndexTables> {
+    const sums = 'currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, unknown BIGINT';
     await database.execute(
       'CREATE TABLE seen (tab VARCHAR, account VARCHAR, file INTEGER, id VARCHAR, content UHUGEINT, instant BIGINT, ' +
         'dated BOOLEAN, inside BOOLEAN, group_id VARCHAR, position BIGINT, currency VARCHAR)',
     );
-    await database.execute(
-      'CREATE TABLE nets (account VARCHAR, group_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, ' +
-        'unknown BIGINT)',
-    );
-    await database.execute(
-      'CREATE TABLE paid (account VARCHAR, group_id VARCHAR, settlement_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), ' +
-        'inexact BIGINT, unknown BIGINT)',
-    );
+    await database.execute(`CREATE TABLE nets (account VARCHAR, group_id VARCHAR, ${sums})`);
+    await database.execute(`CREATE TABLE paid (account VARCHAR, group_id VARCHAR, settlement_id VARCHAR, ${sums})`);
     return new IndexTables(database, certificate);
   }
 
@@ -56,14 +52,14 @@ export class IndexTables {
     const currencies =
       derived.length === 0
         ? "SELECT '' AS event_id, '' AS currency WHERE false"
-        : `SELECT event_id, min(currency) AS currency FROM ${parquet(...derived.map((entries) => entries.path))} ` +
+        : `SELECT event_id, min(currency) AS currency FROM ${rowsIn(derived.map((entries) => entries.path))} ` +
           'GROUP BY event_id HAVING count(DISTINCT currency) = 1';
     const isByDate = file.table === byDate.table;
     await this.#database.execute(
       `INSERT INTO seen SELECT ${literal(file.table)}, ${literal(file.account)}, ${number}, event_id, ` +
         'md5_number(content_hash), epoch_ms(effective_at), posted_at IS NOT NULL, ' +
         `${isByDate ? 'posted_at IS NULL OR (posted_at >= window_start AND posted_at < window_end)' : 'true'}, ` +
-        `group_id, position, known.currency FROM ${parquet(path)} LEFT JOIN (${currencies}) AS known USING (event_id)`,
+        `group_id, position, known.currency FROM ${rowsIn([path])} LEFT JOIN (${currencies}) AS known USING (event_id)`,
     );
   }
 
@@ -71,7 +67,7 @@ export class IndexTables {
   async addNets({ file, path }: ReadableFile): Promise<void> {
     await this.#database.execute(
       `INSERT INTO nets SELECT ${literal(file.account)}, group_id, currency, ${netSumColumns} ` +
-        `FROM ${parquet(path)} GROUP BY group_id, currency`,
+        `FROM ${rowsIn([path])} GROUP BY group_id, currency`,
     );
   }
 
@@ -79,7 +75,7 @@ export class IndexTables {
   async addPaid({ file, path }: ReadableFile): Promise<void> {
     await this.#database.execute(
       `INSERT INTO paid SELECT ${literal(file.account)}, group_id, settlement_id, currency, sum(total_amount), ` +
-        `count(total_text), 0 FROM ${parquet(path)} ` +
+        `count(total_text), 0 FROM ${rowsIn([path])} ` +
         "WHERE status = 'RELEASED' AND transaction_type IS DISTINCT FROM 'Transfer' " +
         'GROUP BY group_id, settlement_id, currency',
     );

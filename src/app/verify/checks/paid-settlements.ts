@@ -5,7 +5,8 @@ import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
 import { joined } from '../../../core/windows.js';
 import { comparedWindows, comparedText } from './compared-days.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
-import { parquet, type ReadableFile } from './file-contents.js';
+import { rowsIn } from '../../../lake/files/local-parquet.js';
+import type { ReadableFile } from './file-contents.js';
 import { groupKey } from './index-tables.js';
 import { byDate, byTransaction } from './main-tables.js';
 import { datedWindows, isCovered, netSumsOf, totalFault, type Comparable, type Forgotten } from './settlements.js';
@@ -28,7 +29,7 @@ export async function summariesFrom(
 ): Promise<SettlementSummary[]> {
   const rows = await events.rows(
     'SELECT settlement_id, epoch_ms(period_start) AS starts, epoch_ms(period_end) AS ends, ' +
-      `net_proceeds::VARCHAR AS net, currency FROM ${parquet(path)}`,
+      `net_proceeds::VARCHAR AS net, currency FROM ${rowsIn([path])}`,
   );
   return rows.map((row) => {
     const id = String(row['settlement_id']);
