@@ -43,12 +43,8 @@ export async function mergedFiles(
       isSortedAlone
         ? `SELECT ${columns} FROM ${rowsIn(sources)} WHERE ${condition} ORDER BY ${mainOrder(table)}`
         : derivedQuery(table, columns, sources, mainPath, condition);
-    const local = await sortedFile(
-      workspace,
-      table,
-      { paths: sources, select, metadata, compressionLevel },
-      { signal },
-    );
+    const sorting = { paths: sources, select, metadata, compressionLevel };
+    const local = await sortedFile(workspace, table, sorting, { signal });
     checkRowCount(table, rowsInLog(adds), local.rows);
     if (isMain) mainPath = local.path;
     files.unshift(await newFile(table, target, local, mergedTags(adds), now));

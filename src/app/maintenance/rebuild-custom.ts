@@ -88,10 +88,8 @@ export async function rebuildCustom(
     if (files === undefined) continue;
     const changed = files.length > 0;
     if (changed) {
-      const decide = replacing([bundle]);
-      const { isCommitted, ...written } = await commitTransaction(lake, clock, {
-        ...{ operation: 'REBUILD', main, files, swaps: true, decide },
-      });
+      const transaction = { operation: 'REBUILD', main, files, swaps: true, decide: replacing([bundle]) } as const;
+      const { isCommitted, ...written } = await commitTransaction(lake, clock, transaction);
       if (!isCommitted) {
         await lake.refresh();
         continue;

@@ -80,7 +80,6 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   await lake.noteVersions();
 }
 
-/** The findings of a vacuum. */
 interface Found {
   readonly lake: Lake;
   /** Unreferenced files in the logs of derived tables. */
@@ -101,7 +100,7 @@ async function deleteFound({ lake, orphans, filesOf, fenced, clock, emit }: Foun
   const isFenced = (table: DeltaTable): boolean => fenced.has(table.schema.name);
   // Fenced tables first: after their commits it is certain what they reference.
   for (const table of lake.tables.toSorted((a, b) => Number(isFenced(b)) - Number(isFenced(a)))) {
-    deleted.push(...(await deleteUnreferenced({ lake, store, table, files: filesOf(table), fenced, clock })));
+    deleted.push(...(await deleteUnreferenced(table, filesOf(table), store, { lake, fenced, clock })));
   }
   deleted.push(...(await deleteOrphans({ store, tables: lake.tables }, orphans, clock.now())));
   if (lake.hasVersionNote) for (const file of deleted) emit({ event: 'orphan-deleted', file });
@@ -194,19 +193,12 @@ async function deleteReplaced(lake: Lake, clock: Clock): Promise<void> {
  * Deletes the files that a table's newest version doesn't have; claims a version of `fenced` tables even where there are none. A
  * file that a swap removed is kept unless its main table is fenced, because that table may reference it by now.
  */
-async function deleteUnreferenced({
-  lake,
-  store,
-  table,
-  files,
-  fenced,
-  clock,
-}: Pick<Found, 'lake' | 'fenced' | 'clock'> & {
-  /** The store that removes them. */
-  readonly store: Store;
-  readonly table: DeltaTable;
-  readonly files: readonly string[];
-}): Promise<readonly string[]> {
+async function deleteUnreferenced(
+  table: DeltaTable,
+  files: readonly string[],
+  store: Store,
+  { lake, fenced, clock }: Pick<Found, 'lake' | 'fenced' | 'clock'>,
+): Promise<readonly string[]> {
   let deleted: string[] = [];
   await table.commit('FENCE', async () => {
     const unreferenced = files.filter((path) => table.isOrphan(path) && !isReferenced(lake.tables, path));
