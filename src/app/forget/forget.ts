@@ -138,7 +138,6 @@ interface ForgottenRows {
   readonly bytes: number;
 }
 
-/** The result of forgetting an account's rows. */
 interface Forgotten {
   readonly account: string;
   /** Milliseconds since 1970; undefined: everything. */

@@ -76,10 +76,8 @@ export interface FamilySummary {
   slices: number;
   /** Processed rows, by table. */
   readonly rows: Map<string, number>;
-  /** Written files, and their bytes. */
   files: number;
   bytes: number;
-  /** Replaced files, and their bytes. */
   replacedFiles: number;
   replacedBytes: number;
   seconds: number;

@@ -170,7 +170,6 @@ export async function writeFiltered(
   return sortedFile(workspace, table, { paths, metadata, select }, {});
 }
 
-/** A bundle that is to be written. */
 interface NewBundle {
   readonly target: FileTarget;
   /** Distinguishes it from the other bundles of the commit. */

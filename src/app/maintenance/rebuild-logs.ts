@@ -43,7 +43,6 @@ export interface RebuildLogsOptions extends LakeAddress {
   readonly confirm: ((question: string) => Promise<boolean>) | true | undefined;
 }
 
-/** The result of rebuilding logs. */
 export interface RebuiltLogs {
   readonly tables: readonly { readonly table: string; readonly files: number; readonly rows: number }[];
   /** Pipelines whose derived tables are empty until they are derived again. */

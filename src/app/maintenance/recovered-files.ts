@@ -38,7 +38,6 @@ export interface DoubtfulFile {
   readonly loadKeys: readonly string[] | undefined;
 }
 
-/** A table whose files are recovered. */
 export interface RecoveredTable {
   readonly schema: Table;
   readonly pipelines: ReadonlySet<string>;

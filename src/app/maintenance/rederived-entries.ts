@@ -105,7 +105,6 @@ export function estimatedRawBytes({ size }: Add): number {
 
 /** A file of events whose entries are derived again, in a form that is transferred to threads. */
 export interface StoredEvents {
-  /** Name of the pipeline with the derivation. */
   readonly pipeline: string;
   readonly main: Add;
   readonly file: ParquetSource;
@@ -117,7 +116,6 @@ export interface StoredEvents {
   readonly folder: string;
 }
 
-/** The stored entries of a file of events. */
 export interface StoredEntries {
   readonly files: readonly ParquetSource[];
   /** The hash of the only file, where its bytes are probably equal: comparing bytes takes half the time of comparing rows. */
@@ -208,7 +206,6 @@ async function sameByRows(
 /** The memory of a batch's columns, one for each thread. */
 const memory = new ReusedMemory(columnBytes);
 
-/** Calls `use` with each batch that has entries. */
 async function eachBatch(
   derived: DerivedTable,
   { main, file, rawBytes }: StoredEvents,

@@ -227,7 +227,6 @@ async function writeMoved(
   });
 }
 
-/** The new load keys of moved events. */
 function keysOf(moves: readonly Move[]): string[] {
   return [...new Set(moves.map(({ loadKey }) => loadKey))].toSorted();
 }

@@ -167,7 +167,6 @@ function checkLines(results: readonly CheckResult[]): string[] {
   );
 }
 
-/** Wraps a text to the width of the terminal. */
 function paragraph(text: string, width: number | undefined): string {
   return width === undefined ? text : wrapWords(text, width).join('\n');
 }

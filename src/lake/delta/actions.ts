@@ -64,7 +64,6 @@ export function logFault(error: unknown): string {
   return messageOf(error).replace(`; ${restoreLog}`, '');
 }
 
-/** The identity of a commit file. */
 interface CommitId {
   readonly table: string;
   readonly version: number;
@@ -131,7 +130,6 @@ function writtenMetrics([first]: readonly Action[]):
   return isOurs && isObject(metrics) ? { commitInfo: first.commitInfo, metrics } : undefined;
 }
 
-/** Compares a commit with its metrics. */
 function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, id: CommitId): void {
   const written = writtenMetrics(actions);
   if (written === undefined) return;

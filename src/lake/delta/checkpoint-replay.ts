@@ -10,7 +10,6 @@ interface WrongCheckpoint extends SkippedCheckpoint {
   readonly isCertain: boolean;
 }
 
-/** A commit that can't be read. */
 interface DamagedCommit {
   /** Within the lake. */
   readonly path: string;

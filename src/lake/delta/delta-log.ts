@@ -10,7 +10,6 @@ const readAhead = 32;
 const checkpointEnding = 'checkpoint.parquet';
 const changed = 'its bytes have changed';
 
-/** A file of a log, by its name. */
 interface LogFile {
   readonly path: string;
   readonly version: number;
@@ -18,7 +17,6 @@ interface LogFile {
   readonly modifiedAt: number;
 }
 
-/** A checkpoint and the commits behind it. */
 export interface LogSegment {
   /** The checkpoint, which has the state at its version; undefined where none was used. */
   readonly checkpoint: { readonly version: number; readonly actions: readonly Action[] } | undefined;
@@ -28,7 +26,6 @@ export interface LogSegment {
   readonly skipped: readonly SkippedCheckpoint[];
 }
 
-/** A commit that was read. */
 interface ReadCommit {
   readonly version: number;
   /** Undefined where the commit is missing or can't be read. */

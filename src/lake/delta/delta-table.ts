@@ -48,7 +48,6 @@ const vacuumMs = 2 * dayMs;
 const cleanUpOperation = 'LOG CLEANUP';
 /** The same in logs of earlier versions of this program. */
 const earlierCleanUpOperation = 'CUT LOG';
-/** Operation of the first commit of a rebuilt log. */
 const rebuildOperation = 'REBUILD LOG';
 
 /**

@@ -95,7 +95,6 @@ export function filesOf(snapshot: Snapshot, pipeline: string, account: string): 
   return [...snapshot.filesOf(account)].filter(({ tags }) => tags?.['pipeline'] === pipeline);
 }
 
-/** The parsed load keys of one pipeline. */
 interface ParsedLoadKeys {
   readonly loadKeys: string[];
   readonly windows: (Window | undefined)[];

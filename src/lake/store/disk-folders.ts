@@ -4,7 +4,6 @@ import { type Dirent, type Stats, lstatSync } from 'node:fs';
 import { type StoredFile, compareBytes, temporaryFolder } from './store.js';
 import { LedgerlakeError, systemCode } from '../../core/errors.js';
 
-/** Folders of partitions. */
 const partition = /^(?:account|month)=/;
 
 /** Error codes of a folder that isn't empty or doesn't exist any more. */

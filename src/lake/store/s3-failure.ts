@@ -8,7 +8,6 @@ export interface S3Answer {
   readonly code: string | undefined;
   /** HTTP status where there was an answer. */
   readonly status: number | undefined;
-  /** Number of attempts. */
   readonly attempts: number;
 }
 

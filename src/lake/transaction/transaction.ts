@@ -35,7 +35,6 @@ export interface Decision {
   readonly actions: readonly Action[];
 }
 
-/** The result of a transaction. */
 export interface TransactionResult {
   /** False where `decide` returned undefined: nothing was changed. */
   readonly isCommitted: boolean;
@@ -44,7 +43,6 @@ export interface TransactionResult {
   readonly bytes: number;
 }
 
-/** The lake of a transaction. */
 export interface LakeTables {
   readonly store: Store;
   readonly tables: readonly DeltaTable[];
@@ -102,7 +100,6 @@ interface Step extends TransactionResult {
   readonly orphans: Orphans;
 }
 
-/** A derived file with its current log entry. */
 interface CommittedDerived {
   readonly table: DeltaTable;
   readonly add: Add;

@@ -6,7 +6,6 @@ import type { Lake } from '../lake.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
 import type { StoredFile } from '../store/store.js';
 
-/** A load key of an account and its pipeline. */
 export interface Load {
   readonly pipeline: string;
   readonly loadKey: string;
@@ -126,7 +125,6 @@ export interface ForgetNote {
   readonly loads: readonly Load[];
 }
 
-/** A note as it is stored. */
 interface WrittenNote {
   readonly account: string;
   readonly units: readonly { readonly pipeline: string; readonly unit: string }[];

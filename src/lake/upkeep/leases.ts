@@ -158,7 +158,6 @@ async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promis
   }
 }
 
-/** The active and the dead runs on a lake. */
 export interface LakeRuns {
   readonly active: readonly Lease[];
   readonly died: readonly Lease[];

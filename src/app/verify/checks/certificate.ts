@@ -163,7 +163,6 @@ export class RowFaults {
   }
 }
 
-/** The input of every check. */
 export interface CheckContext {
   readonly lake: Lake;
   readonly certificate: Certificate;
