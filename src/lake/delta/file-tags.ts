@@ -110,7 +110,7 @@ export function contentOf(bytes: Uint8Array): AddedFile['content'] {
 }
 
 /**
- * The removal of a file, without statistics and tags, which tell of its rows. `dataChange`: false where other files
+ * The removal of a file, without statistics and tags, which describe its rows. `dataChange`: false where other files
  * have the same rows from now on.
  */
 export function removal(

@@ -34,7 +34,7 @@ const checkNames = Object.keys(checks) as readonly CheckName[];
 
 /**
  * Where the cause of a problem lies: `lake` in the lake itself; `upstream` in the service, which contradicts itself or
- * has not returned what was asked for; `note`: it may be no problem.
+ * has not returned what was requested; `note`: it may be no problem.
  */
 export type ProblemKind = 'lake' | 'upstream' | 'note';
 

@@ -10,7 +10,7 @@ import { transactionRolesFault } from './transaction-roles.js';
 export interface EventRules {
   /** In SQL: the name of the list that ids are hashes of. */
   readonly list: string;
-  /** In SQL: the settlement that was asked for; ids begin with it. */
+  /** In SQL: the requested settlement; ids begin with it. */
   readonly group: string;
   /** In SQL: the breakdown types of an entry. */
   readonly breakdown: string;
@@ -35,7 +35,7 @@ const transactions: EventRules = {
   rolesFault: transactionFault,
 };
 
-/** The rules of a main table with entries: only events of Finances v0 come in lists. */
+/** The rules of a main table with entries: only events of Finances v0 are in lists. */
 export function rulesOf(main: Table): EventRules {
   return hasColumn(main, 'event_list') ? events : transactions;
 }

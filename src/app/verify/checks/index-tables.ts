@@ -98,7 +98,7 @@ export class IndexTables {
     return new Map(rows.map((row) => [String(row['account']), Number(row['oldest'])]));
   }
 
-  /** Reports duplicate ids, and dates outside of the windows that were asked for. */
+  /** Reports duplicate ids, and dates outside of the requested windows. */
   async check(): Promise<void> {
     const certificate = this.#certificate;
     const [counts] = await this.#database.rows(

@@ -91,7 +91,7 @@ function rowOf(value: unknown, rows: Rows): EntryRow | undefined {
   return isMoney(value) ? rows.get(value) : undefined;
 }
 
-/** The outermost objects of a list, as trees; a list may come as an object. */
+/** The outermost objects of a list, as trees; some answers have one object instead of a list. */
 function treesOf(list: unknown, treeOf: (node: Fields) => Tree): Tree[] {
   if (Array.isArray(list)) return list.flatMap((each) => treesOf(each, treeOf));
   return isObject(list) ? [treeOf(list)] : [];
@@ -112,7 +112,7 @@ function itemTree(node: Fields, rows: Rows): Tree {
   };
 }
 
-/** An object in the place of the list of items is no item. */
+/** An object instead of the list of items is no item. */
 function itemsIn(list: unknown): Fields[] {
   if (Array.isArray(list)) return list.flatMap(itemsIn);
   if (!isObject(list)) return [];
