@@ -1,4 +1,5 @@
-import { defaultLookBack, lookBackDays } from '../../src/app/load/look-back.js';
+import { defaultLookBack } from '../../src/app/configuration/settings.js';
+import { lookBackDays } from '../../src/app/load/look-back.js';
 import { dayMs, dayStart } from '../../src/core/windows.js';
 import { backlogOf, isDone, pageSize, type Backlog, type Backlogs } from './backlog.js';
 import { Chance } from './chance.js';

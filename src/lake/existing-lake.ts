@@ -18,16 +18,10 @@ export async function existingLake(location: string, tables: readonly Table[], c
   await refuseWithoutFolder(location);
   const lake = await Lake.open(store, tables, clock);
   if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
-  const {
-    isEmpty,
-    hasRunTraces: isBegun,
-    lakeBelow,
-  } = await inspectLocation(
-    store,
-    tables.map(({ name }) => name),
-  );
+  const names = tables.map(({ name }) => name);
+  const { isEmpty, hasRunTraces, lakeBelow } = await inspectLocation(store, names);
   if (isEmpty && lakeFolder(location) === undefined) throw missing(location);
-  if (isEmpty || isBegun) return lake;
+  if (isEmpty || hasRunTraces) return lake;
   throw noLake(location, 'got something else', lakeBelow);
 }
 
@@ -46,13 +40,11 @@ export async function refuseWithoutFolder(location: string): Promise<void> {
 }
 
 async function foundAt(path: string): Promise<'folder' | 'file' | 'nothing'> {
-  try {
-    return (await stat(path)).isDirectory() ? 'folder' : 'file';
-  } catch (error) {
-    const code = systemCode(error) ?? '';
+  return stat(path).then(
+    (found) => (found.isDirectory() ? 'folder' : 'file'),
     // The store reports any other fault.
-    return code === 'ENOENT' || code === 'ENOTDIR' ? 'nothing' : 'folder';
-  }
+    (error: unknown) => (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '') ? 'nothing' : 'folder'),
+  );
 }
 
 function missing(location: string): Error {

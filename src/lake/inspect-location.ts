@@ -36,19 +36,15 @@ export async function inspectLocation(store: Store, tables: readonly string[]): 
   }
   return {
     isEmpty: files === 0,
-    hasRunTraces: hasRunTraces,
+    hasRunTraces,
     lakeBelow: lakeBelow && `${store.location.replace(/\/+$/, '')}/${lakeBelow}`,
   };
 }
 
 function tableFolder(location: string): Error {
   const trimmed = location.replace(/(?<=.)\/+$/, '');
-  const isNamed = lakeFolder(trimmed) === undefined || !/(^|[/\\])\.{1,2}$/.test(trimmed);
-  const lake =
-    lakeFolder(trimmed) === undefined
-      ? trimmed.replace(/\/[^/]*$/, '')
-      : isNamed
-        ? dirname(trimmed)
-        : join(trimmed, '..');
+  const isNamed = !/(^|[/\\])\.{1,2}$/.test(trimmed);
+  const above = isNamed ? dirname(trimmed) : join(trimmed, '..');
+  const lake = lakeFolder(trimmed) === undefined ? trimmed.replace(/\/[^/]*$/, '') : above;
   return usageError(`expected a lake at ${location}, got the folder of a table; did you mean --lake ${lake}?`);
 }

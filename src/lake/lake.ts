@@ -2,12 +2,12 @@ import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
-import { dayMs } from '../core/windows.js';
+import { hourMs } from '../core/windows.js';
 import type { Add, Txn } from './delta/actions.js';
 import { DeltaTable } from './delta/delta-table.js';
 import { fileAt, isReferenced, referencedFiles } from './transaction/references.js';
 import { commitTransaction, type TransactionResult } from './transaction/transaction.js';
-import { importSpansOf, isDerivedFile, DamagedFile } from './delta/file-tags.js';
+import { importSpansOf, isDerivedFile, DamagedFile, rowsInLog, type ImportSpan } from './delta/file-tags.js';
 import { describedTables } from './table-descriptions.js';
 import { checkDescribed, checkLogs, noteNewestVersions, noVersions, readNewestVersions } from './newest-versions.js';
 import { inspectLocation } from './inspect-location.js';
@@ -105,11 +105,9 @@ export class Lake {
   }
 
   #hasAllReferences(): boolean {
-    for (const { snapshot } of this.tables) {
-      for (const path of snapshot.referenced) if (fileAt(this.tables, path) === undefined) return false;
-      for (const path of snapshot.pinned) if (fileAt(this.tables, path) === undefined) return false;
-    }
-    return true;
+    return this.tables.every(({ snapshot: { referenced, pinned } }) =>
+      [...referenced, ...pinned].every((path) => fileAt(this.tables, path) !== undefined),
+    );
   }
 
   /** Notes the newest versions of the tables, so that a commit that is lost later is detected. */
@@ -120,7 +118,7 @@ export class Lake {
   /** Sets the retention of replaced files of all tables, in hours; undefined: unchanged. */
   async setRetention(hours: number | undefined): Promise<void> {
     if (hours === undefined) return;
-    for (const table of this.tables) await table.setRetention((hours * dayMs) / 24);
+    for (const table of this.tables) await table.setRetention(hours * hourMs);
   }
 
   /** The longest retention of any table, in milliseconds. */
@@ -170,11 +168,9 @@ export class Lake {
     const named = [...referencedFiles(this.tables)];
     const files = new Map<string, string[]>();
     for (const table of this.tables) {
-      const direct = [...table.snapshot.files.values()]
-        .filter((add) => !isDerivedFile(add))
-        .map((add) => table.pathOf(add));
+      const direct = [...table.snapshot.files.values()].filter((add) => !isDerivedFile(add));
       const derived = named.filter((path) => path.startsWith(`${table.schema.name}/`));
-      const addresses = [...direct, ...derived].map((path) => this.store.address(path));
+      const addresses = [...direct.map((add) => table.pathOf(add)), ...derived].map((path) => this.store.address(path));
       if (addresses.length > 0) files.set(table.schema.name, addresses);
     }
     return files;
@@ -235,11 +231,8 @@ export class Lake {
       if (slices === undefined) return { isCommitted: true, files: 0, bytes: 0 };
       this.#refuseEmptying(combineSlices(slices), main);
       try {
-        const { isStale, ...committed } = await this.#commit(
-          slices,
-          main,
-          () => split === undefined || this.#displacedPaths(slice, main) === displacedPaths,
-        );
+        const isCurrent = () => split === undefined || this.#displacedPaths(slice, main) === displacedPaths;
+        const { isStale, ...committed } = await this.#commit(slices, main, isCurrent);
         if (committed.isCommitted) for (const each of slices) each.revision?.committed();
         if (!isStale || attempt === mostSplits) return committed;
       } catch (error) {
@@ -254,7 +247,7 @@ export class Lake {
     if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
     const { snapshot } = this.table(main.name);
     const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
-    const rows = displaced.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
+    const rows = rowsInLog(displaced);
     if (rows === 0) return;
     throw new LedgerlakeError(
       'UPSTREAM_EMPTY',
@@ -280,7 +273,7 @@ export class Lake {
     try {
       await this.#splitting.run(async () => {
         const mixed = filesToSplit(this.table(main.name).snapshot, slice);
-        if (mixed.length > 0 || this.#mayReplaceUndated(slice, main))
+        if (mixed.length > 0 || this.#undatedFiles(slice, main).length > 0)
           await split({ ...slice, loadKeys: replacedKeys(slice) });
       });
       return undefined;
@@ -292,24 +285,16 @@ export class Lake {
 
   /** Whether the slice replaces imported rows, or may do so. */
   #displaces(slice: SliceCommit, main: Table): boolean {
-    return displacedKeys(this.table(main.name).snapshot, slice).length > 0 || this.#mayReplaceUndated(slice, main);
-  }
-
-  /** Whether undated imported events may belong to the slice. */
-  #mayReplaceUndated({ pipeline, account, splits }: SliceCommit, main: Table): boolean {
-    return splits !== undefined && this.#undatedFiles({ pipeline, account, splits }, main).length > 0;
+    const { snapshot } = this.table(main.name);
+    return displacedKeys(snapshot, slice).length > 0 || this.#undatedFiles(slice, main).length > 0;
   }
 
   /** Files with undated imported events that may belong to the slice. */
-  #undatedFiles(
-    { pipeline, account, splits }: Pick<SliceCommit, 'pipeline' | 'account' | 'splits'>,
-    main: Table,
-  ): readonly Add[] {
-    return this.files(pipeline, main.name, account).filter((add) =>
-      importSpansOf(add).some(
-        ({ first, last }) => splits?.(importedKey({ start: first, end: last + 1 })) !== undefined,
-      ),
-    );
+  #undatedFiles({ pipeline, account, splits }: SliceCommit, main: Table): readonly Add[] {
+    if (splits === undefined) return [];
+    const mayBelong = ({ first, last }: ImportSpan) =>
+      splits(importedKey({ start: first, end: last + 1 })) !== undefined;
+    return this.files(pipeline, main.name, account).filter((add) => importSpansOf(add).some(mayBelong));
   }
 
   /** The files with imported rows that the slice replaces, or may replace, as one text. */
@@ -356,9 +341,8 @@ export class Lake {
   /** The files with any of a slice's load keys; they have no others. */
   #replacedBy(snapshot: Snapshot, slice: SliceCommit): Add[] {
     const [mixed] = filesToSplit(snapshot, slice);
-    if (mixed !== undefined)
-      throw new MixedFile(`${this.store.location}/${slice.tables.at(-1)?.name ?? ''}/${mixed.path}`, slice);
-    return filesToReplace(snapshot, slice);
+    if (mixed === undefined) return filesToReplace(snapshot, slice);
+    throw new MixedFile(`${this.store.location}/${slice.tables.at(-1)?.name ?? ''}/${mixed.path}`, slice);
   }
 
   /** Removes files that no version of the log references any more. */

@@ -69,18 +69,23 @@ export async function checkLogs(
     const expected = versions[schema.name] ?? -1;
     if (snapshot.version < expected) throw commitsMissing(logLocation, expected, snapshot.version);
   }
-  const withoutLog = [...tables].filter(({ snapshot }) => snapshot.version < 0);
-  const files = await Promise.all(withoutLog.map(({ schema }) => firstDataFile(store, schema.name)));
-  for (const [at, table] of withoutLog.entries()) {
-    const file = files[at];
+  const withoutLog = tables.filter(({ snapshot }) => snapshot.version < 0);
+  const found = await Promise.all(
+    withoutLog.map(async (table) => ({ table, file: await firstDataFile(store, table.schema.name) })),
+  );
+  for (const { table, file } of found) {
     // A concurrent run may have created the table since its log was read.
     if (file !== undefined && (await table.refresh()).version < 0) throw logMissing(table.logLocation, file);
   }
 }
 
-/** The path of a data file in a table's folders, within the lake; undefined where there is none. */
-export async function firstDataFile(store: Pick<Store, 'list'>, table: string): Promise<string | undefined> {
-  for await (const { path } of store.list(table)) if (isDataFile(path)) return path;
+/** The path of a data file in a table's folders, within the lake, that `accepts` takes; undefined where there is none. */
+export async function firstDataFile(
+  store: Pick<Store, 'list'>,
+  table: string,
+  accepts: (path: string) => boolean = () => true,
+): Promise<string | undefined> {
+  for await (const { path } of store.list(table)) if (isDataFile(path) && accepts(path)) return path;
   return undefined;
 }
 

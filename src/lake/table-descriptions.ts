@@ -1,7 +1,7 @@
 import { customPipelinesOf, type Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { faultLine } from '../core/text/fault-line.js';
-import type { Store } from './store/store.js';
+import { parseNote, type Store } from './store/store.js';
 
 const folder = '_pipelines';
 
@@ -64,23 +64,15 @@ export async function describeTables(store: Store, tables: readonly Table[]): Pr
 }
 
 async function readDescription(bytes: Uint8Array, location: string): Promise<readonly Table[]> {
-  let kept: unknown;
-  try {
-    kept = JSON.parse(Buffer.from(bytes).toString());
-  } catch {
-    throw damaged(location, 'it is not JSON');
-  }
+  const kept = parseNote(bytes, (value) => ({ value }));
+  if (kept === undefined) throw damaged(location, 'it is not JSON');
   // Loaded only for lakes with custom tables.
   const { tableSchema } = await import('../core/columns/table-schema.js');
-  const { error, data } = tableSchema.safeParse(kept);
-  if (error !== undefined)
-    throw damaged(
-      location,
-      error.issues
-        .slice(0, 1)
-        .map((issue) => faultLine(issue, kept))
-        .join(''),
-    );
+  const { error, data } = tableSchema.safeParse(kept.value);
+  if (error !== undefined) {
+    const [issue] = error.issues;
+    throw damaged(location, issue === undefined ? '' : faultLine(issue, kept.value));
+  }
   const { lines, ownPipeline: customPipeline, ...main } = data;
   const described = lines === undefined ? [] : [{ ...lines, customPipeline, linesOf: main.name }];
   return [...described, { ...main, customPipeline }];

@@ -2,9 +2,8 @@ import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Lake } from '../../lake/lake.js';
 import { programCommand } from '../command-text.js';
 import type { RunContext } from '../context.js';
-import { exporterOf, exportTitles, type ExportFormat } from './export-formats.js';
+import { exporters, exportTitles, type ExportFormat } from './export-formats.js';
 
-/** The exports of a command at its end. */
 export interface ExportOptions {
   /** As the user wrote it. */
   readonly lake: string;
@@ -27,7 +26,7 @@ export async function exportAfterRun(
   for (const format of formats) {
     if (signal.aborted || closing?.aborted === true) break;
     try {
-      const exporter = await exporterOf(format);
+      const exporter = await exporters[format]();
       emit({ event: 'lake-exported', format, ...(await exporter(lake, clock)) });
     } catch (error) {
       const reason = messageOf(error);

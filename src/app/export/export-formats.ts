@@ -14,12 +14,8 @@ export const exportTitles: Readonly<Record<ExportFormat, string>> = {
 
 type Exporter = (lake: Lake, clock: Clock) => Promise<Exported>;
 
-const exporters: Readonly<Record<ExportFormat, () => Promise<Exporter>>> = {
+/** Each imports the exporter of a format. */
+export const exporters: Readonly<Record<ExportFormat, () => Promise<Exporter>>> = {
   iceberg: async () => (await import('../../lake/iceberg/export-lake.js')).exportIceberg,
   symlinks: async () => (await import('../../lake/symlinks/export-symlinks.js')).exportSymlinks,
 };
-
-/** Imports the exporter of a format. */
-export function exporterOf(format: ExportFormat): Promise<Exporter> {
-  return exporters[format]();
-}

@@ -5,7 +5,7 @@ import { existingLake } from '../../lake/existing-lake.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { usageError } from '../../core/errors.js';
 import type { RunContext } from '../context.js';
-import { exporterOf, exportTitles, type ExportFormat } from './export-formats.js';
+import { exporters, exportTitles, type ExportFormat } from './export-formats.js';
 
 /**
  * `ledgerlake export symlinks --ddl`: prints the statements by which Redshift Spectrum reads the manifests.
@@ -41,7 +41,7 @@ export async function runExport(
     printJson({ status: 'done', lake: location, tables: 0, changed: 0, bytes: 0 });
     return;
   }
-  const exporter = await exporterOf(format);
+  const exporter = await exporters[format]();
   const lease = await acquireLease(lake.store, clock, { command: 'export', pipelines: [] });
   try {
     const { tables: count, changed, bytes } = await exporter(lake, clock);

@@ -97,7 +97,7 @@ export async function removeAged(
       const { files, emptied, filled } = await agedFiles(retention, table, rule);
       aged.push({ table, rule, files });
       if (rule.loadKey === undefined) continue;
-      for (const load of loadsOf(table, account)) {
+      for (const load of [...table.snapshot.txnsOf(account)].flatMap(({ appId }) => parseAppId(appId) ?? [])) {
         const { loadKey } = load;
         if (filled.has(loadKey)) continue;
         const hadRows = emptied.has(loadKey) || noted.has(keyOf(load));
@@ -158,31 +158,26 @@ async function removeRows(
   files: readonly AgedFile[],
   forgotten: ReadonlyMap<string, Load>,
 ): Promise<void> {
-  const replace = async (old: readonly Add[], by: readonly NewFile[]): Promise<void> => {
+  const replace = async (old: readonly AgedFile[], by: readonly NewFile[]): Promise<void> => {
     await commitTransaction(retention.lake, retention.clock, {
       operation: 'DELETE',
       main: table.schema,
       files: by.map((file) => ({ ...file, add: { ...file.add, dataChange: true } })),
       decide: (snapshot) => {
-        const replaced = old.filter(({ path }) => snapshot.files.has(path));
+        const replaced = old.map(({ add }) => add).filter(({ path }) => snapshot.files.has(path));
         return replaced.length === 0 ? undefined : { replaced, actions: [] };
       },
     });
   };
   const emptied = files.filter(({ kept, rows }) => kept === 0 && rows > 0);
-  if (emptied.length > 0) {
-    await replace(
-      emptied.map(({ add }) => add),
-      [],
-    );
-  }
+  if (emptied.length > 0) await replace(emptied, []);
   for (const file of files) {
     const { add, kept, rows } = file;
     const pipeline = add.tags?.['pipeline'] ?? '';
     // A file has all load keys of its slice, also those with rows only in other files.
     const loadKeys = loadKeysOf(add).filter((loadKey) => !forgotten.has(keyOf({ pipeline, loadKey })));
     if (emptied.includes(file) || (kept === rows && loadKeys.length === loadKeysOf(add).length)) continue;
-    await replace([add], await rewriteBundle(retention, table, rule, file, loadKeys));
+    await replace([file], await rewriteBundle(retention, table, rule, file, loadKeys));
     await retention.workspace.clear();
   }
 }
@@ -229,13 +224,6 @@ async function fetchFile({ store }: Lake, path: string, newPath: () => string): 
 /** In SQL: whether a row stays. */
 function staysCondition({ instant }: AgingRule, before: number): string {
   return `coalesce(${instant} >= ${timestampLiteral(before)}, true)`;
-}
-
-function loadsOf(table: DeltaTable, account: string): Load[] {
-  return [...table.snapshot.txnsOf(account)].flatMap(({ appId }) => {
-    const load = parseAppId(appId);
-    return load === undefined ? [] : [{ pipeline: load.pipeline, loadKey: load.loadKey }];
-  });
 }
 
 /** A unique key, as a pipeline's name has no slash. */

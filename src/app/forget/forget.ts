@@ -24,7 +24,7 @@ import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
 import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
-import { rowsInLog } from '../../lake/files/new-file.js';
+import { rowsInLog } from '../../lake/delta/file-tags.js';
 import { restoreSwapped } from '../../lake/transaction/references.js';
 import type { Store } from '../../lake/store/store.js';
 import { removeAged } from './aged-rows.js';
@@ -61,13 +61,10 @@ export interface ForgetContext extends CommandContext {
  */
 export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
   const before = options.before === undefined ? undefined : readInstantOption('--before', options.before);
-  const known = {
-    account: options.account,
-    lake: options.lake,
-    before: before === undefined ? null : isoInstant(before),
-  };
+  const { account, lake } = options;
+  const known = { account, lake, before: before === undefined ? null : isoInstant(before) };
   context.setProvisionalSummary?.(() => known);
-  await forgetIn(await existingLake(options.lake, tables, context.clock), before, options, context);
+  await forgetIn(await existingLake(lake, tables, context.clock), before, options, context);
 }
 
 /** Forgets rows in an open lake; `before` in milliseconds since 1970. */
@@ -130,10 +127,8 @@ async function removeAccountRows(
   for (const { path } of (await otherLeases(store, lease.id, clock)).dead) await store.remove(path);
   const tablesRemoved = forgottenRows(filesBefore, accountFiles(lake, account));
   await store.remove(forgetNotePath(account));
-  const leftovers = {
-    files: untracked.length + partial,
-    bytes: untracked.reduce((sum, { size }) => sum + size, 0),
-  };
+  const bytes = untracked.reduce((sum, { size }) => sum + size, 0);
+  const leftovers = { files: untracked.length + partial, bytes };
   return { account, before, lake: store.location, tables: tablesRemoved, leftovers };
 }
 
@@ -146,7 +141,6 @@ interface ForgottenRows {
   readonly bytes: number;
 }
 
-/** The result of forgetting an account's rows. */
 interface Forgotten {
   readonly account: string;
   /** Milliseconds since 1970; undefined: everything. */
@@ -207,7 +201,6 @@ function forgottenRows(before: Files, after: Files): ForgottenRows[] {
     .filter(({ files }) => files > 0);
 }
 
-/** The result for people. */
 function forgottenText({ account, before, lake, tables, leftovers }: Forgotten): string {
   const whose = printable(account);
   const what = before === undefined ? whose : `${whose} before ${isoInstant(before)}`;

@@ -5,7 +5,7 @@ import type { CheckedFiles } from '../../lake/files/month-files.js';
 import { importSpansTag, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/transaction.js';
-import { imported, newFile, metadataOf, type FileTarget, addNets, netSumsOfFile } from '../../lake/files/new-file.js';
+import { imported, newFile, metadataOf, type FileTarget, addNets, netSumsIn } from '../../lake/files/new-file.js';
 import type { Family, Table } from '../../core/columns/table.js';
 import { rowsIn, copyRows, type LocalParquet, mostGroupRows } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -179,7 +179,7 @@ async function writeChosen(
     });
   const main = await write(events, staged.events.path, ' REPLACE (chosen_.position_ AS position)');
   const derived = staged.entries && (await write(entries, staged.entries.path, ''));
-  const net = derived === undefined ? {} : addNets([await netSumsOfFile(database, entries, derived.path)]);
+  const net = derived === undefined ? {} : addNets([await netSumsIn(database, [derived.path])]);
   const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
   return { events: main, entries: filled, net: JSON.stringify(net) };
 }

@@ -12,7 +12,7 @@ export interface FileComparison {
   readonly sharesIds: (a: RecoveredFile, b: RecoveredFile) => Promise<boolean>;
 }
 
-interface ChosenFiles {
+export interface ChosenFiles {
   /** Files without a common row. */
   readonly chosen: readonly RecoveredFile[];
   readonly refused: ReadonlyMap<RecoveredFile, Refusal>;

@@ -76,10 +76,8 @@ export interface FamilySummary {
   slices: number;
   /** Processed rows, by table. */
   readonly rows: Map<string, number>;
-  /** Written files, and their bytes. */
   files: number;
   bytes: number;
-  /** Replaced files, and their bytes. */
   replacedFiles: number;
   replacedBytes: number;
   seconds: number;
@@ -137,7 +135,7 @@ export async function maintain(
   });
   emitDamage(lake, emit, true);
   const end = (status: 'done' | 'failed'): void => {
-    reportEnd({ status, lake: options.lake, seconds: secondsSince(), summaries }, command, context);
+    reportEnd(status, { lake: options.lake, seconds: secondsSince(), summaries }, command, context);
   };
   if (accounts.size === 0) {
     end('done');
@@ -189,16 +187,10 @@ async function runUnderLease(
   if (unexported !== undefined) throw unexported;
 }
 
-interface EndedRun {
-  readonly status: 'done' | 'failed';
-  readonly lake: string;
-  readonly seconds: number;
-  readonly summaries: readonly FamilySummary[];
-}
-
 /** Reports the end of a run, and prints its summary. */
 function reportEnd(
-  { status, lake, seconds, summaries }: EndedRun,
+  status: 'done' | 'failed',
+  { lake, seconds, summaries }: { lake: string; seconds: number; summaries: readonly FamilySummary[] },
   { title, nothing, slices }: MaintenanceCommand,
   { emit, print, printJson }: RunContext,
 ): void {

@@ -190,7 +190,6 @@ function leastValue({ main: table }: Family, { main }: Bundle): string {
   return column === undefined ? '' : (columnStatistics(main, column).least ?? '');
 }
 
-/** An item that may be merged. */
 interface Sized {
   readonly bytes: number;
   /** Bytes of its files that slices wrote: a rewrite makes them smaller. */

@@ -10,13 +10,13 @@ import { columnList, rowsIn, type LocalParquet } from '../../lake/files/local-pa
 import {
   addNets,
   groupSpans,
-  netSumsOfFile,
+  netSumsIn,
   sharedTags,
   metadataOf,
   newFile,
   type FileTarget,
 } from '../../lake/files/new-file.js';
-import { sortedFile } from '../../lake/files/sorted-file.js';
+import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 
 /** A committed file of a main table with the derived files that it references. */
@@ -170,7 +170,6 @@ export async function writeFiltered(
   return sortedFile(workspace, table, { paths, metadata, select }, {});
 }
 
-/** A bundle that is to be written. */
 interface NewBundle {
   readonly target: FileTarget;
   /** Distinguishes it from the other bundles of the commit. */
@@ -200,15 +199,16 @@ export async function writeBundle(
   if (main === undefined) return [];
   const added = { ...sharedTags([tags]) };
   if (tags['net'] !== undefined) {
-    const nets = [];
-    for (const { table, local } of written)
-      if (table !== main.table) nets.push(await netSumsOfFile(database, table, local.path));
-    added['net'] = JSON.stringify(addNets(nets));
+    const paths = written
+      .filter(
+        ({ table }) => table !== main.table && ['role', 'currency', 'amount'].every((name) => hasColumn(table, name)),
+      )
+      .map(({ local }) => local.path);
+    added['net'] = JSON.stringify(addNets(paths.length === 0 ? [] : [await netSumsIn(database, paths)]));
   }
   if (tags['groups'] !== undefined) added['groups'] = JSON.stringify(await groupSpans(database, main.local.path));
   const files: NewFile[] = [];
-  for (const { table, local } of written) {
+  for (const { table, local } of written)
     files.push({ ...(await newFile(table, target, local, added, now)), bundle: key });
-  }
   return files;
 }

@@ -2,10 +2,9 @@ import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
 import type { Family, Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import { codeOf, messageOf } from '../../core/errors.js';
 import { overlap, type Window } from '../../core/windows.js';
-import { isDataFile } from '../../lake/data-files.js';
-import type { MetaData, Txn } from '../../lake/delta/actions.js';
+import type { Add, MetaData, Txn } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { isDerivedFile, countsAsLoaded, loadKeyAppId, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
 import type { LogRemains } from '../../lake/delta/log-remains.js';
@@ -19,7 +18,7 @@ import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import type { Store } from '../../lake/store/store.js';
 import { monthRange } from '../reread-command.js';
 import { keepsHistory } from '../reconcile/event-history.js';
-import { chooseFiles, type FileComparison } from './chosen-files.js';
+import { chooseFiles, type ChosenFiles, type FileComparison } from './chosen-files.js';
 import {
   isDoubtful,
   loadKeyWindow,
@@ -51,34 +50,21 @@ export async function openTables(store: Store, schemas: readonly Table[], clock:
       const { version } = await table.refresh();
       if (version < noted) fault = 'commits are missing at its end';
       else if (version < 0 && (await firstDataFile(store, schema.name)) !== undefined) fault = 'there is none';
-      else if (note === undefined && (await hasUnreferencedFiles(store, table)))
+      else if (note === undefined && (await firstDataFile(store, schema.name, (path) => table.isOrphan(path))))
         fault = 'commits may be missing at its end';
       // Other commands read a checkpoint instead, until they need this commit.
       else fault = (await table.replay()).commits[0]?.fault;
     } catch (error) {
-      if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') throw error;
+      if (codeOf(error) !== 'LAKE_LOG') throw error;
       fault = messageOf(error);
     }
     const named = (await table.logPaths()).flatMap((path) => /\/(\d{20})\.[^/]*$/.exec(path)?.[1] ?? []);
-    const newest = Math.max(noted, table.snapshot.version, ...named.map(Number).filter(isPlausible));
+    // A larger number in a file's name can't be a version of the log.
+    const plausible = named.map(Number).filter((version) => version < 1e12);
+    const newest = Math.max(noted, table.snapshot.version, ...plausible);
     opened.push({ schema, table, fault, from: newest + 1 });
   }
   return opened;
-}
-
-/** Whether a table's folders have data files that its log references neither as live nor as retained. */
-async function hasUnreferencedFiles(store: Store, table: DeltaTable): Promise<boolean> {
-  const prefix = `${table.schema.name}/`;
-  for await (const { path } of store.list(table.schema.name)) {
-    if (!isDataFile(path) || table.fileAt(path) !== undefined) continue;
-    if (!table.isRetained(path.slice(prefix.length))) return true;
-  }
-  return false;
-}
-
-/** Whether a number in a file's name can be a version of the log. */
-function isPlausible(version: number): boolean {
-  return version < 1e12;
 }
 
 /** A lake with logs that are rebuilt. */
@@ -153,20 +139,13 @@ export async function planOf(
   });
 }
 
-interface ReadFiles {
-  readonly sound: readonly RecoveredFile[];
-  readonly doubtful: readonly DoubtfulFile[];
-  /** Paths of files that a commit has replaced. */
-  readonly replaced: readonly string[];
-}
-
-/** Reads every file of a table's folders, and sorts them by soundness. */
+/** Reads every file of a table's folders, and sorts them by soundness. `replaced`: those that a commit has replaced. */
 async function readFiles(
   table: RecoveredTable,
   paths: readonly string[],
   remains: LogRemains,
   { clock, workspace, ...logs }: DamagedLogs & { readonly clock: Clock; readonly workspace: Workspace },
-): Promise<ReadFiles> {
+) {
   const sound: RecoveredFile[] = [];
   const doubtful: DoubtfulFile[] = [];
   const replaced: string[] = [];
@@ -246,7 +225,7 @@ async function disjointFiles(
   files: readonly RecoveredFile[],
   store: Store,
   workspace: Workspace,
-): Promise<{ chosen: readonly RecoveredFile[]; refused: ReadonlyMap<RecoveredFile, keyof typeof refusals> }> {
+): Promise<ChosenFiles> {
   const { database } = workspace;
   const refused = new Map<RecoveredFile, keyof typeof refusals>();
   const columns = ['event_id', 'content_hash', 'change', 'seen_at', 'source'].map(identifier).join(', ');
@@ -283,15 +262,11 @@ function idOf({ account, loadKey }: AccountLoad): string {
   return `${account} ${loadKey}`;
 }
 
-/** A window of an account. */
-interface AccountWindow {
-  readonly account: string;
-  readonly window: Window;
-}
+type AccountWindow = Window & { readonly account: string };
 
 function windowsOf({ account, loadKey }: AccountLoad): AccountWindow[] {
   const window = loadKeyWindow(loadKey);
-  return window === undefined ? [] : [{ account, window }];
+  return window === undefined ? [] : [{ account, ...window }];
 }
 
 /**
@@ -349,13 +324,13 @@ function lostLoads(
     }
     if (loadKeys !== undefined) continue;
     const window = monthRange(month);
-    if (window !== undefined) doubted.push({ account, window });
+    if (window !== undefined) doubted.push({ account, ...window });
     lost.set(`${account} ${path}`, { account, text: `${month} of ${name}, in part` });
   }
   // Files of the log that are missing or damaged.
   for (const { add } of remains.files.values()) {
     const account = add.partitionValues['account'] ?? '';
-    for (const loadKey of safeKeys(() => loadKeysOf(add))) addLost({ account, loadKey });
+    for (const loadKey of readableKeys(add)) addLost({ account, loadKey });
   }
   return { lost, doubted };
 }
@@ -373,7 +348,7 @@ function addEmptyLoads(
     if (!countsAsLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
     const windows = windowsOf({ account, loadKey });
     const isTouched = (other: AccountWindow) =>
-      other.account === account && windows.some(({ window }) => overlap(other.window, window));
+      other.account === account && windows.some((window) => overlap(other, window));
     if (claimed.some(isTouched)) continue;
     if (doubted.some(isTouched)) lost.set(id, { account, text: loadKey });
     else if (loadKey.startsWith('window/') === windows.length > 0) {
@@ -383,32 +358,10 @@ function addEmptyLoads(
   }
 }
 
-function safeKeys(read: () => readonly string[]): readonly string[] {
+function readableKeys(add: Add): readonly string[] {
   try {
-    return read();
+    return loadKeysOf(add);
   } catch {
     return [];
-  }
-}
-
-/** Unpins the files of append-only tables that main tables with rebuilt logs pinned, so that they count by themselves. */
-export async function unpinFiles(
-  broken: readonly OpenedTable[],
-  opened: readonly OpenedTable[],
-  clock: Clock,
-): Promise<void> {
-  const mains = new Set(broken.map(({ schema }) => schema.name));
-  for (const candidate of opened) {
-    const { schema, table } = candidate;
-    if (schema.appendOnly !== true || broken.includes(candidate) || table.snapshot.version < 0) continue;
-    await table.commit('UNPIN', ({ files }) => {
-      const pinned = [...files.values()].filter((add) => isDerivedFile(add) && mains.has(add.tags?.['main'] ?? ''));
-      if (pinned.length === 0) return undefined;
-      const now = clock.now();
-      return pinned.map((add) => {
-        const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));
-        return { add: { ...add, modificationTime: now, dataChange: false, tags: { ...tags, derived: '[]' } } };
-      });
-    });
   }
 }

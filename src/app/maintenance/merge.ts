@@ -1,10 +1,10 @@
 import type { Table } from '../../core/columns/table.js';
 import { identifier } from '../../core/duckdb/literals.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/transaction/transaction.js';
 import { fetchFiles, tablesOf, type Bundle, type Rewriting } from './file-bundles.js';
 import { columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
-import { mergedTags, rowsInLog, metadataOf, newFile } from '../../lake/files/new-file.js';
+import { mergedTags, metadataOf, newFile } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import { keyColumn } from '../../lake/files/load-key-rows.js';
 
@@ -43,12 +43,8 @@ export async function mergedFiles(
       isSortedAlone
         ? `SELECT ${columns} FROM ${rowsIn(sources)} WHERE ${condition} ORDER BY ${mainOrder(table)}`
         : derivedQuery(table, columns, sources, mainPath, condition);
-    const local = await sortedFile(
-      workspace,
-      table,
-      { paths: sources, select, metadata, compressionLevel },
-      { signal },
-    );
+    const sorting = { paths: sources, select, metadata, compressionLevel };
+    const local = await sortedFile(workspace, table, sorting, { signal });
     checkRowCount(table, rowsInLog(adds), local.rows);
     if (isMain) mainPath = local.path;
     files.unshift(await newFile(table, target, local, mergedTags(adds), now));

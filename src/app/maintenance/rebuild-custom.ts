@@ -88,10 +88,8 @@ export async function rebuildCustom(
     if (files === undefined) continue;
     const changed = files.length > 0;
     if (changed) {
-      const decide = replacing([bundle]);
-      const { isCommitted, ...written } = await commitTransaction(lake, clock, {
-        ...{ operation: 'REBUILD', main, files, swaps: true, decide },
-      });
+      const transaction = { operation: 'REBUILD', main, files, swaps: true, decide: replacing([bundle]) } as const;
+      const { isCommitted, ...written } = await commitTransaction(lake, clock, transaction);
       if (!isCommitted) {
         await lake.refresh();
         continue;
@@ -150,7 +148,6 @@ async function rederivedFiles(
   return files;
 }
 
-/** Files of derived tables that are damaged. */
 type DamagedFiles = readonly { readonly table: Table; readonly add: Add }[];
 
 /** Copies a bundle's files to the workspace, by table. Damaged files of derived tables are left out: their rows are derived again. */
@@ -160,7 +157,7 @@ async function fetchStored(
 ): Promise<{ readonly stored: ReadonlyMap<Table, readonly string[]>; readonly damaged: DamagedFiles }> {
   const { family } = rewriting;
   const stored = new Map<Table, string[]>();
-  const damaged: { readonly table: Table; readonly add: Add }[] = [];
+  const damaged: DamagedFiles[number][] = [];
   for (const { table, adds } of tablesOf(family, [bundle])) {
     try {
       stored.set(table, await fetchFiles(rewriting, table, adds));
@@ -190,9 +187,8 @@ async function hasSameRows(
 
 /** Repairs a damaged file in place where the new file has the bytes that the log has for it. */
 async function repairDamaged(lake: Lake, { table, add, read }: NewFile, damaged: DamagedFiles): Promise<void> {
-  const repaired = damaged.find(
-    (other) => other.table === table && other.add.tags?.['sha256'] === add.tags?.['sha256'],
-  );
+  const sha256 = add.tags?.['sha256'];
+  const repaired = damaged.find((other) => other.table === table && other.add.tags?.['sha256'] === sha256);
   if (repaired !== undefined) await lake.store.write(lake.table(table.name).pathOf(repaired.add), await read());
 }
 

@@ -192,10 +192,8 @@ function refuseUnread([first, ...others]: readonly UnreadFile[], location: Comma
   );
 }
 
-/** A bundle whose entries are derived again. */
 interface StartedBundle {
   readonly bundle: Bundle;
-  /** The workspace of its files alone. */
   readonly workspace: Workspace;
   /** Whether the stored entries were compared by their file's bytes first. */
   readonly isComparedByBytes: boolean;
@@ -219,7 +217,6 @@ interface RebuildContext {
 /** Rebuilds one family: files are derived again concurrently, and committed one after the other. */
 class FamilyRebuild {
   readonly #context: RebuildContext;
-  /** The table of the family's entries. */
   readonly #table: Table;
   /** Keys of bundles whose entries are correct, or are being derived. */
   readonly #seen = new Set<string>();
@@ -266,7 +263,6 @@ class FamilyRebuild {
     return unread;
   }
 
-  /** Starts bundles up to the maximum number. */
   #startMore(pending: PendingBundle[]): void {
     while (pending.length < this.#context.threads.mostPending) {
       const bundle = this.#next();
@@ -289,9 +285,7 @@ class FamilyRebuild {
   /** The next unseen bundle. Bundles are listed again each time: another run may replace files with one that isn't checked. */
   #next(): Bundle | undefined {
     const { run, family } = this.#context;
-    const bundle = bundlesOf(run.lake, family, run.account).find(
-      (candidate) => !this.#seen.has(bundleKey(candidate.main)),
-    );
+    const bundle = bundlesOf(run.lake, family, run.account).find(({ main }) => !this.#seen.has(bundleKey(main)));
     if (bundle !== undefined) this.#seen.add(bundleKey(bundle.main));
     return bundle;
   }

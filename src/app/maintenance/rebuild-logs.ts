@@ -7,13 +7,13 @@ import { formatCount } from '../../core/text/amounts.js';
 import { alignedLines } from '../../core/text/width.js';
 import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
 import type { Action } from '../../lake/delta/actions.js';
-import { countsAsLoaded, parseAppId } from '../../lake/delta/file-tags.js';
+import { countsAsLoaded, mainOf, parseAppId, rowsInLog } from '../../lake/delta/file-tags.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { noteNewestVersions } from '../../lake/newest-versions.js';
-import { rowsInLog } from '../../lake/files/new-file.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { Store } from '../../lake/store/store.js';
 import { describedTables } from '../../lake/table-descriptions.js';
+import { unpinFiles } from '../../lake/transaction/references.js';
 import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
 import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
 import { setAsideFolderAt } from '../../lake/upkeep/vacuum.js';
@@ -26,7 +26,6 @@ import { historyFamily } from '../reconcile/event-history.js';
 import { loadKeyWindow } from './recovered-files.js';
 import { existingStore, type LakeAddress } from './command.js';
 import {
-  unpinFiles,
   loadKeyOf,
   openTables,
   planOf,
@@ -44,7 +43,6 @@ export interface RebuildLogsOptions extends LakeAddress {
   readonly confirm: ((question: string) => Promise<boolean>) | true | undefined;
 }
 
-/** The result of rebuilding logs. */
 export interface RebuiltLogs {
   readonly tables: readonly { readonly table: string; readonly files: number; readonly rows: number }[];
   /** Pipelines whose derived tables are empty until they are derived again. */
@@ -90,7 +88,12 @@ export async function rebuildLogs(
     if (confirm !== true && !(await confirm(questionOf(plans, logs, location, folder)))) {
       throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was changed');
     }
-    await unpinFiles(broken, opened, clock);
+    // Files that main tables with rebuilt logs pinned count by themselves from now on.
+    const mains = new Set(broken.map(({ schema }) => schema.name));
+    for (const each of opened) {
+      if (broken.includes(each) || each.table.snapshot.version < 0) continue;
+      await unpinFiles(each.table, clock.now(), (add) => mains.has(mainOf(add) ?? ''));
+    }
     await applyPlans(plans, folder, store);
     lease.cleared();
     const commands = commandsOf(plans, { location, config, lastRun, opened });
@@ -146,10 +149,8 @@ function questionOf(plans: readonly TablePlan[], { broken }: DamagedLogs, locati
 async function applyPlans(plans: readonly TablePlan[], folder: string, store: Store): Promise<void> {
   const inOrder = plans.toSorted((a, b) => Number(a.family !== undefined) - Number(b.family !== undefined));
   for (const plan of inOrder) await applyPlan(plan, folder, store);
-  await noteNewestVersions(
-    store,
-    plans.map(({ table }) => table),
-  );
+  const written = plans.map(({ table }) => table);
+  await noteNewestVersions(store, written);
 }
 
 /** Copies the old log and the files that don't count, writes the new log, and only then removes what was copied. */
@@ -274,7 +275,6 @@ function spanOf(windows: readonly Window[]): Window | undefined {
   return first && { start: first.start, end: others.at(-1)?.end ?? first.end };
 }
 
-/** The result for people. */
 function resultText(
   { tables, setAside, notLoaded, commands }: RebuiltLogs,
   plans: readonly TablePlan[],

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { sqlType, type Table } from '../../core/columns/table.js';
+import type { Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../core/windows.js';
@@ -9,7 +9,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { contentOf, importSpansOf, importSpansTag, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { LogRemains } from '../../lake/delta/log-remains.js';
 import { instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
-import { countRows, rowsIn, statistics } from '../../lake/files/local-parquet.js';
+import { countRows, misfitIn, rowsIn, statistics } from '../../lake/files/local-parquet.js';
 import { groupSpans } from '../../lake/files/new-file.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { localFile, type Workspace } from '../../lake/files/workspace.js';
@@ -38,7 +38,6 @@ export interface DoubtfulFile {
   readonly loadKeys: readonly string[] | undefined;
 }
 
-/** A table whose files are recovered. */
 export interface RecoveredTable {
   readonly schema: Table;
   readonly pipelines: ReadonlySet<string>;
@@ -114,14 +113,12 @@ async function recoverRows(
   const relative = path.slice(schema.name.length + 1);
   const known = remains.files.get(relative);
   const logged = known?.add.size === content.size && known.add.tags?.['sha256'] === content.sha256 ? known : undefined;
-  const footer = parseNote(Buffer.from((await footerTexts(bytes)).metadata.get('ledgerlake') ?? ''), (value) =>
-    footerSchema.parse(value),
-  );
+  const footer = parseNote((await footerTexts(bytes)).metadata.get('ledgerlake'), (value) => footerSchema.parse(value));
   if (footer?.account !== account || !pipelines.has(footer.pipeline))
     return doubtful(path, 'its footer names another account or pipeline');
   const local = (await localFile(store, path, workspace.newPath)) ?? '';
-  const fault = await shapeFault(workspace, schema, local);
-  if (fault !== undefined) return doubtful(path, fault);
+  const misfit = await misfitIn(workspace.database, schema, local);
+  if (misfit !== undefined) return doubtful(path, `its column ${misfit.column.name} is not that of ${schema.name}`);
   const loadKeys =
     (await loggedKeysOf(logged?.add, local, { schema, loadKey, month, workspace })) ??
     (await keysOfFile(path, local, { loadKey, month, workspace }));
@@ -158,24 +155,7 @@ export function isDoubtful(file: object): file is DoubtfulFile {
   return 'reason' in file;
 }
 
-/** The fault of a file's columns, in words; undefined: none. */
-async function shapeFault(
-  { database }: Workspace,
-  { name, columns }: Table,
-  local: string,
-): Promise<string | undefined> {
-  const described = await database.rows(`DESCRIBE FROM ${rowsIn([local])}`);
-  const types = new Map(described.map((row) => [row['column_name'], row['column_type']]));
-  const other = columns.find((column) => {
-    const found = types.get(column.name);
-    return found !== sqlType(column) && !(found === undefined && column.later === true);
-  });
-  return other === undefined ? undefined : `its column ${other.name} is not that of ${name}`;
-}
-
-interface KeyContext {
-  /** As in `RecoveredTable`. */
-  readonly loadKey: string | undefined;
+interface KeyContext extends Pick<RecoveredTable, 'loadKey'> {
   readonly month: string;
   readonly workspace: Workspace;
 }

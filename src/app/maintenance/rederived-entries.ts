@@ -16,6 +16,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
+import { parseNote } from '../../lake/store/store.js';
 import { addNets, fileMetadata, type NetSums } from '../../lake/files/new-file.js';
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 
@@ -104,9 +105,7 @@ export function estimatedRawBytes({ size }: Add): number {
 
 /** A file of events whose entries are derived again, in a form that is transferred to threads. */
 export interface StoredEvents {
-  /** Name of the pipeline with the derivation. */
   readonly pipeline: string;
-  /** Its commit. */
   readonly main: Add;
   readonly file: ParquetSource;
   /** The entries to compare with; undefined: the derived entries are written without a comparison. */
@@ -117,7 +116,6 @@ export interface StoredEvents {
   readonly folder: string;
 }
 
-/** The stored entries of a file of events. */
 export interface StoredEntries {
   readonly files: readonly ParquetSource[];
   /** The hash of the only file, where its bytes are probably equal: comparing bytes takes half the time of comparing rows. */
@@ -133,7 +131,6 @@ export interface RederivedEntries {
   readonly sameBy: 'bytes' | 'rows' | undefined;
   /** The local files with the entries, in order, where `sameBy` is undefined; empty where there is no entry. */
   readonly files: readonly LocalParquet[];
-  /** The metadata of the files. */
   readonly metadata: ReadonlyMap<string, string>;
 }
 
@@ -209,7 +206,6 @@ async function sameByRows(
 /** The memory of a batch's columns, one for each thread. */
 const memory = new ReusedMemory(columnBytes);
 
-/** Calls `use` with each batch that has entries. */
 async function eachBatch(
   derived: DerivedTable,
   { main, file, rawBytes }: StoredEvents,
@@ -234,11 +230,7 @@ async function eachBatch(
 
 /** Whether the log has these net sums for a main file. */
 function hasNet({ tags }: Add, net: NetSums): boolean {
-  try {
-    return netText(JSON.parse(tags?.['net'] ?? '{}') as NetSums) === netText(net);
-  } catch {
-    return false;
-  }
+  return parseNote(tags?.['net'] ?? '{}', (logged) => netText(logged as NetSums)) === netText(net);
 }
 
 /** Net sums in a defined order, without zeros. */

@@ -43,7 +43,6 @@ export class RederivingThreads {
     await Promise.all(this.#threads.map((thread) => thread.close()));
   }
 
-  /** The thread with the fewest files. */
   #leastBusy(): WorkerThread<StoredEvents, RederivedEntries> {
     const [least] = this.#threads.toSorted((one, other) => one.waiting - other.waiting);
     if (least !== undefined && (least.waiting === 0 || this.#threads.length === this.#mostThreads)) return least;

@@ -4,7 +4,7 @@ import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/l
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
-import { loadKeysOf, DamagedFile } from '../../lake/delta/file-tags.js';
+import { loadKeysOf, DamagedFile, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
 import { filesToSplit, touchedFiles, loadTxns } from '../../lake/loads/load-keys.js';
 import {
@@ -20,7 +20,6 @@ import {
   type Rewriting,
 } from './file-bundles.js';
 import { moveUndated } from './undated-rows.js';
-import { rowsInLog } from '../../lake/files/new-file.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
@@ -102,10 +101,8 @@ async function commitSplits(
     decide: (snapshot) => {
       const decision = unchanged(snapshot);
       // A load key is cut in all of its files at once.
-      const hasOtherFiles = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] }).some(
-        ({ path }) => !paths.has(path),
-      );
-      if (decision === undefined || hasOtherFiles) return undefined;
+      const touched = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] });
+      if (decision === undefined || touched.some(({ path }) => !paths.has(path))) return undefined;
       return { ...decision, actions: loadTxns(snapshot, renamed, clock.now()) };
     },
   });

@@ -4,9 +4,8 @@ import { groupBy } from '../../core/group-by.js';
 import { dayStart, monthOf } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import type { Table } from '../../core/columns/table.js';
-import { DamagedFile, importSpansTag, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { DamagedFile, importSpansTag, loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import { columnList, checkRowCount, rowsIn, copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
-import { rowsInLog } from '../../lake/files/new-file.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import type { SliceCommit } from '../../lake/lake.js';
 import { importedKey, importedWindows } from '../../lake/loads/imported-days.js';
@@ -228,7 +227,6 @@ async function writeMoved(
   });
 }
 
-/** The new load keys of moved events. */
 function keysOf(moves: readonly Move[]): string[] {
   return [...new Set(moves.map(({ loadKey }) => loadKey))].toSorted();
 }

@@ -4,13 +4,17 @@ import { identifier } from '../../core/duckdb/literals.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { mostExamples, type ChangeExample, type KnownOrders } from './findings.js';
 
-/** Two states of the same load keys, each as a query with the columns of the main table and `month_`. */
+/** Two states of the same load keys, each as a query with the columns of the table and `month_`. */
 export interface States {
-  readonly main: Table;
+  readonly table: Table;
   /** The rows in the lake. */
   readonly stored: string;
   /** The rows that were read now. */
   readonly incoming: string;
+}
+
+/** The states of a main table. */
+interface MainStates extends States {
   /** In SQL: whether a row is of a load key that was read before, so that a new row is a change. */
   readonly isKnown: string;
 }
@@ -18,7 +22,7 @@ export interface States {
 /** How many orders the lake has, and how many of them were read again; zeros for a table without orders. */
 export async function findKnownOrders(
   database: Database,
-  { main, stored, incoming }: Pick<States, 'main' | 'stored' | 'incoming'>,
+  { table: main, stored, incoming }: States,
 ): Promise<KnownOrders> {
   if (!hasColumn(main, 'amazon_order_id')) return { stored: 0, returned: 0 };
   // A transaction keeps its id when its status changes; an unchanged event has the same event id.
@@ -54,8 +58,8 @@ export function rowKey(main: Table): string | undefined {
  * Finds the differences of two states. Identical events of a slice have distinct ids (`-2`, `-3` …), so ids are compared with
  * their multiplicity: where one of three vanished, it is the third.
  */
-export async function findDiffering(database: Database, states: States): Promise<Differing> {
-  const { main, stored, incoming, isKnown } = states;
+export async function findDiffering(database: Database, states: MainStates): Promise<Differing> {
+  const { table: main, stored, incoming, isKnown } = states;
   const key = rowKey(main) ?? 'event_id';
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${stored}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming}))`,

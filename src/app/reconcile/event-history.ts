@@ -1,9 +1,9 @@
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { sqlType, type Table, type Column, type PipelineTables } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
-import { bytesOf, copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
+import { copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -100,7 +100,7 @@ async function historyFile(
     metadata,
     groupRows: mostGroupRows,
   });
-  const bytes = await bytesOf(local);
+  const bytes = await readFile(target);
   await rm(target, { force: true });
   const tags = { pipeline: historyFamily.name };
   return { table: eventHistory, month, bytes, rows: local.rows, stats: local.stats, tags };

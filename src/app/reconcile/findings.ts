@@ -1,5 +1,6 @@
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import type { SliceLoads } from '../../lake/loads/load-keys.js';
 import { groupBy } from '../../core/group-by.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
@@ -162,11 +163,7 @@ export function isOtherAccount(failure: unknown): boolean {
 
 /** The failure of a run whose answers seem to be another account's: they have hardly any of the orders in the lake. */
 export function otherAccountFailure(
-  {
-    pipeline,
-    account,
-    loadKeys,
-  }: { readonly pipeline: string; readonly account: string; readonly loadKeys: readonly string[] },
+  { pipeline, account, loadKeys }: Pick<SliceLoads, 'pipeline' | 'account' | 'loadKeys'>,
   { stored, returned }: KnownOrders,
 ): LedgerlakeError {
   return new LedgerlakeError(

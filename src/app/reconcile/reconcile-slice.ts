@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { DamagedFile, contentOf } from '../../lake/delta/file-tags.js';
+import { DamagedFile, contentOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type {
   SliceCommit,
   SliceFile,
@@ -13,7 +13,6 @@ import type {
   RevisionToCommit,
 } from '../../lake/transaction/slice-commit.js';
 import { filesToSplit, replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
-import { rowsInLog } from '../../lake/files/new-file.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -26,7 +25,7 @@ import {
   type KnownOrders,
   type Uncompared,
 } from './findings.js';
-import { findDiffering, findKnownOrders, rowKey, sameRows } from './differing-rows.js';
+import { findDiffering, findKnownOrders, rowKey, sameRows, type States } from './differing-rows.js';
 import {
   CheckedFiles,
   replacedAdds,
@@ -167,7 +166,7 @@ export class EventRevisions implements Revisions {
     { known, mayStay }: { readonly known: readonly string[]; readonly mayStay: boolean },
   ): Promise<Revision> {
     const { database } = this.#workspace;
-    const { table: main, stored, incoming } = mainStates;
+    const { table: main, stored } = mainStates;
     const [counted] = await database.rows(`SELECT count(*) AS rows FROM (${stored})`);
     const storedRows = Number(counted?.['rows']);
     const answer = { pipeline: slice.pipeline, units: known, rows: storedRows };
@@ -180,9 +179,9 @@ export class EventRevisions implements Revisions {
     if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
     const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
     if (rowKey(main) === undefined) return (await maySkip()) ? { verdict: 'same' } : revision(lake, main, slice);
-    if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, { main, stored, incoming }));
+    if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, mainStates));
     const isKnown = knownRowsCondition(main, slice, known);
-    const found = await findDiffering(database, { main, stored, incoming, isKnown });
+    const found = await findDiffering(database, { ...mainStates, isKnown });
     // The service omits settlements from a listing, different ones each time, and the history doesn't keep them.
     if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty)
       return refuse(found.vanished, found.appeared);
@@ -227,13 +226,13 @@ export class EventRevisions implements Revisions {
   ): Promise<SliceStates> {
     const { database } = this.#workspace;
     const adds = replacedAdds(lake, main, slice);
-    const states = async (table: Table, stored: readonly Add[], condition: string): Promise<TableStates> => ({
+    const states = async (table: Table, stored: readonly Add[], condition: string): Promise<States> => ({
       table,
       stored: await selectRows(database, table, await this.#files.of(lake, table, stored), condition),
       incoming: await selectRows(database, table, files.get(table) ?? [], 'true'),
     });
     const mainStates = await states(main, adds.mains, loadKeyCondition(known));
-    const derived: TableStates[] = [];
+    const derived: States[] = [];
     for (const table of slice.tables) {
       const isLines = table.linesOf !== undefined;
       if (table === main || !(isLines || hasColumn(table, 'event_id'))) continue;
@@ -243,7 +242,7 @@ export class EventRevisions implements Revisions {
     return { main: mainStates, derived };
   }
 
-  async #isSame(states: readonly TableStates[]): Promise<boolean> {
+  async #isSame(states: readonly States[]): Promise<boolean> {
     for (const { table, stored, incoming } of states) {
       if (!(await sameRows(this.#workspace.database, table, stored, incoming))) return false;
     }
@@ -251,16 +250,9 @@ export class EventRevisions implements Revisions {
   }
 }
 
-/** Queries of a table's stored and incoming rows. */
-interface TableStates {
-  readonly table: Table;
-  readonly stored: string;
-  readonly incoming: string;
-}
-
 interface SliceStates {
-  readonly main: TableStates;
-  readonly derived: readonly TableStates[];
+  readonly main: States;
+  readonly derived: readonly States[];
 }
 
 /** In SQL: whether an incoming row is of a load key that was read before. */

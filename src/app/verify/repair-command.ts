@@ -2,8 +2,7 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { shellWord } from '../command-text.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import { lakeCommand, rereadCommand, type RepairedLake } from '../reread-command.js';
-import type { Problem } from './checks/certificate.js';
-import type { CheckName } from './checks/check-list.js';
+import type { CheckName, Problem } from './checks/certificate.js';
 
 /** How a problem that a check finds is repaired. */
 type Repair =

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { codeOf, messageOf } from '../../core/errors.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
+import { rowsIn } from '../../lake/files/local-parquet.js';
 import { readRuns } from '../../lake/upkeep/leases.js';
 import { Certificate, type CheckContext } from './checks/certificate.js';
 import { checkEvents } from './checks/event-entries.js';
-import { checkContents, checkNetSums, parquet, type ReadableFile } from './checks/file-contents.js';
+import { checkContents, checkNetSums, type ReadableFile } from './checks/file-contents.js';
 import { IndexTables } from './checks/index-tables.js';
 import { checkWindows } from './checks/loaded-windows.js';
 import { checkedBundles, logFiles, type CheckedBundle, type LogFile } from './checks/log-files.js';
@@ -18,7 +19,7 @@ import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-
 import {
   checkTotals,
   compareByGroup,
-  Forgotten,
+  forgottenIn,
   loadedSettlements,
   settlementsFrom,
   wholeSettlements,
@@ -64,7 +65,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   await checkUnreferenced(account, isRunning, files, { lake, certificate });
 
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
-  const confined = { folders: [lake.store.address(''), folder], settings: { memory_limit: memoryLimit } };
+  const confined = { folders: [lake.store.address(''), folder], settings: { memory_limit: memoryLimit }, signal };
   const events = await openDatabase(confined);
   const entries = await openDatabase(confined);
   const context = { lake, certificate, events, entries, signal };
@@ -74,7 +75,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const { settlements, summaries, damaged } = await checkBundles(bundles, folder, index, context, progress);
     await index.check();
     const comparable = { lake, settlements, damaged, obscure };
-    const forgotten = await Forgotten.of(lake, accounts, index);
+    const forgotten = await forgottenIn(lake, accounts, index);
     const loaded = wholeSettlements(loadedSettlements(comparable), forgotten, context);
     await checkTotals(loaded, context);
     await compareByGroup(loaded, comparable, index, context);
@@ -168,7 +169,7 @@ async function checkBundle(
   index: IndexTables,
   context: CheckContext,
 ): Promise<BundleContents> {
-  const { certificate, events, signal } = context;
+  const { certificate, events } = context;
   const local: LocalFile[] = [];
   /** The files that match the log and that DuckDB can read. */
   const readableOf = async (files: readonly LogFile[]): Promise<ReadableFile[]> => {
@@ -194,7 +195,7 @@ async function checkBundle(
       await isReadable(file, certificate, async () => {
         if (file.table === byGroup.entries) await index.addNets(readable);
         else if (file.table === listing.table) {
-          settlements.push(...(await settlementsFrom(parquet(path), file, events, signal)));
+          settlements.push(...(await settlementsFrom(rowsIn([path]), file, events)));
         } else if (file.table === summaryTable.table) summaries.push(...(await summariesFrom(readable, context)));
         else if (hasEntries(file)) await index.addEvents(readable, isWhole ? derived : []);
         if (file.table === byTransaction.table) await index.addPaid(readable);
@@ -221,8 +222,8 @@ async function isReadable(file: LogFile, certificate: Certificate, check: () => 
     await check();
     return true;
   } catch (error) {
-    if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') throw error;
-    const [line = ''] = error.message.split('\n');
+    if (codeOf(error) !== 'SQL') throw error;
+    const [line = ''] = messageOf(error).split('\n');
     certificate.add('parquet', 'lake', file, `the file can't be read as ${file.table}: ${line}`);
     return false;
   }

@@ -6,6 +6,7 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnknownAccount } from '../configuration/account.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { usageError } from '../../core/errors.js';
+import { groupBy } from '../../core/group-by.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
@@ -96,14 +97,11 @@ async function problemsWithCommands(
     config,
     endpoint: account === undefined ? undefined : endpointToName(lastRun, account),
   });
-  const byFolder = new Map<string, number>();
   const folderOf = ({ check, file }: Problem) => `${check} ${dirname(file)}`;
-  for (const found of certificate.problems()) {
-    byFolder.set(folderOf(found), (byFolder.get(folderOf(found)) ?? 0) + 1);
-  }
+  const byFolder = groupBy(certificate.problems(), folderOf);
   const unordered: ProblemWithCommand[] = certificate.problems().map(({ account, command, ...found }) => {
     // Where many files of a folder are damaged, one command reads the whole month again.
-    const isOneOfMany = (byFolder.get(folderOf(found)) ?? 0) > mostListed;
+    const isOneOfMany = (byFolder.get(folderOf(found)) ?? []).length > mostListed;
     return {
       ...found,
       problem: withCommandsIn(scopeOf(account), found.problem),
@@ -169,7 +167,6 @@ function checkLines(results: readonly CheckResult[]): string[] {
   );
 }
 
-/** Wraps a text to the width of the terminal. */
 function paragraph(text: string, width: number | undefined): string {
   return width === undefined ? text : wrapWords(text, width).join('\n');
 }
@@ -198,11 +195,7 @@ const mostListed = 3;
  * each of its files.
  */
 function problemLines(problems: readonly ProblemWithCommand[], hidden: number, width: number | undefined): string[] {
-  const groups = new Map<string, ProblemWithCommand[]>();
-  for (const of of problems) {
-    const key = JSON.stringify([of.check, of.kind, of.table, of.mend]);
-    groups.set(key, [...(groups.get(key) ?? []), of]);
-  }
+  const groups = groupBy(problems, ({ check, kind, table, mend }) => JSON.stringify([check, kind, table, mend]));
   const lines = [...groups.values()].flatMap((alike) => [
     ...alike.slice(0, mostListed).map((of) => problemText(of, width)),
     ...(alike.length > mostListed ? [`\n${paragraph(moreText(alike), width)}\n`] : []),
@@ -247,9 +240,7 @@ function verdictLine(
   const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about the data of the service`;
   const notes = certificate.found('note') === 0 ? '' : `, ${formatCount(certificate.found('note'), 'note')}`;
   if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
-  if (asked !== undefined && strict) {
-    return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
-  }
+  if (asked !== undefined && strict) return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
   const [loads] = problems.flatMap(({ check, mend }) => (check === 'asked-ranges' && mend !== null ? [mend] : []));
   const remedy = isOne && loads !== undefined ? `run \`${loads}\`` : 'run the commands above';
   const but = asked === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
@@ -258,17 +249,8 @@ function verdictLine(
   return `WHOLE${but === '' ? ':' : `${but};`} ${where} has exactly what was read${upstream}${hint}${notes} (${what})`;
 }
 
-const flatColumns: readonly ResultColumn[] = [
-  { name: 'check', kind: 'text' },
-  { name: 'checked', kind: 'number' },
-  { name: 'counts', kind: 'text' },
-  { name: 'result', kind: 'text' },
-  { name: 'kind', kind: 'text' },
-  { name: 'table', kind: 'text' },
-  { name: 'file', kind: 'text' },
-  { name: 'slice', kind: 'text' },
-  { name: 'problem', kind: 'text' },
-];
+const flatNames = ['check', 'checked', 'counts', 'result', 'kind', 'table', 'file', 'slice', 'problem'];
+const flatColumns = flatNames.map((name): ResultColumn => ({ name, kind: name === 'checked' ? 'number' : 'text' }));
 
 function flatRows(results: readonly CheckResult[], problems: readonly Problem[]): ResultRows {
   return results.flatMap(({ check, checked, counts, result }) => {

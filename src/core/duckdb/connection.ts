@@ -55,6 +55,8 @@ export interface DatabaseOptions {
   readonly folders?: readonly string[];
   /** DuckDB's settings by name. With `folders` they can't be changed afterwards. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
+  /** Stops the queries that have no signal of their own. */
+  readonly signal?: AbortSignal;
 }
 
 export interface QueryColumn extends ResultColumn {
@@ -98,7 +100,7 @@ export interface Database {
  * `folders`: a lake may come from anybody, and a statement made from its content must not access anything else.
  */
 export async function openDatabase(options: DatabaseOptions = {}): Promise<Database> {
-  const { folders, settings = {} } = options;
+  const { folders, settings = {}, signal } = options;
   // Queries larger than memory spill to this folder; DuckDB's default is in the working directory and readable by
   // others.
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-duckdb-'));
@@ -119,10 +121,11 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
   }
   if (folders !== undefined) await confine(connection, folders);
   connection.closeSync();
-  return openConnection(instance, folders === undefined, () => {
+  const onClose = (): void => {
     instance.closeSync();
     removeFolder();
-  });
+  };
+  return openConnection(instance, { allowsSeveral: folders === undefined, defaultSignal: signal }, onClose);
 }
 
 /** Restricts DuckDB to these folders. DuckDB resolves links before it checks where a file is. */
@@ -143,14 +146,15 @@ async function confine(connection: DuckDBConnection, folders: readonly string[])
 
 async function openConnection(
   instance: DuckDBInstance,
-  allowsSeveral: boolean,
+  defaults: { readonly allowsSeveral: boolean; readonly defaultSignal: AbortSignal | undefined },
   onClose: () => void,
 ): Promise<Database> {
+  const { allowsSeveral, defaultSignal } = defaults;
   const connection = await instance.connect();
 
   const run = async (
     sql: string,
-    { signal, parameters }: QueryOptions = {},
+    { signal = defaultSignal, parameters }: QueryOptions = {},
     isOneOnly = true,
   ): Promise<QueryResult> => {
     // DuckDB has no error message for this case.
@@ -183,7 +187,7 @@ async function openConnection(
       }
       return all;
     },
-    openConnection: () => openConnection(instance, allowsSeveral, () => undefined),
+    openConnection: () => openConnection(instance, defaults, () => undefined),
     close: () => {
       connection.closeSync();
       onClose();

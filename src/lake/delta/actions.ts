@@ -30,15 +30,11 @@ export interface Add {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-export interface Remove {
+export interface Remove extends Partial<Pick<Add, 'partitionValues' | 'size' | 'stats' | 'tags'>> {
   readonly path: string;
   readonly deletionTimestamp: number;
   readonly dataChange: boolean;
   readonly extendedFileMetadata?: boolean;
-  readonly partitionValues?: Readonly<Record<string, string | null>>;
-  readonly size?: number;
-  readonly stats?: string;
-  readonly tags?: Readonly<Record<string, string>>;
 }
 
 /** An application's transaction: here a load key that a pipeline has read, with the number of times as version. */
@@ -56,15 +52,18 @@ export type Action =
   | { readonly txn: Txn }
   | { readonly commitInfo: Readonly<Record<string, unknown>> };
 
-/** Advice for a damaged file of a log. */
-export const restoreLog = 'restore the file from a copy, or run `ledgerlake rebuild --log`';
+const restoreLog = 'restore the file from a copy, or run `ledgerlake rebuild --log`';
+
+/** The error for a damaged file of a log, with the advice. */
+export function logError(fault: string): LedgerlakeError {
+  return new LedgerlakeError('LAKE_LOG', `${fault}; ${restoreLog}`);
+}
 
 /** Why a file of a log can't be read, without the advice. */
 export function logFault(error: unknown): string {
   return messageOf(error).replace(`; ${restoreLog}`, '');
 }
 
-/** The identity of a commit file. */
 interface CommitId {
   readonly table: string;
   readonly version: number;
@@ -75,17 +74,13 @@ interface CommitId {
  * the version and the SHA-256 of the file, so that a truncated, changed or exchanged file is detected.
  */
 export function encodeActions(actions: readonly Action[], id: CommitId): Uint8Array {
-  const [first, ...others] = actions;
-  const rest = linesOf(others);
-  if (first === undefined || !('commitInfo' in first)) return Buffer.from(linesOf(actions));
-  const { table, version } = id;
-  const metrics = { actions: String(actions.length), table, version: String(version) };
+  const [first] = actions;
+  const lines = actions.map((action) => `${JSON.stringify(action)}\n`);
+  if (first === undefined || !('commitInfo' in first)) return Buffer.from(lines.join(''));
+  const rest = lines.slice(1).join('');
+  const metrics = { actions: String(actions.length), table: id.table, version: String(id.version) };
   const sha256 = digest(withMetrics(first.commitInfo, metrics), rest);
   return Buffer.from(`${withMetrics(first.commitInfo, { ...metrics, sha256 })}\n${rest}`);
-}
-
-function linesOf(actions: readonly Action[]): string {
-  return actions.map((action) => `${JSON.stringify(action)}\n`).join('');
 }
 
 function withMetrics(commitInfo: Fields, operationMetrics: Fields): string {
@@ -135,7 +130,6 @@ function writtenMetrics([first]: readonly Action[]):
   return isOurs && isObject(metrics) ? { commitInfo: first.commitInfo, metrics } : undefined;
 }
 
-/** Compares a commit with its metrics. */
 function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, id: CommitId): void {
   const written = writtenMetrics(actions);
   if (written === undefined) return;
@@ -148,14 +142,12 @@ function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, i
   if (sha256 === undefined) return;
   const rest = bytes.subarray(bytes.indexOf('\n') + 1);
   if (digest(withMetrics(written.commitInfo, metrics), rest) !== sha256) {
-    throw new LedgerlakeError('LAKE_LOG', `expected ${file} as it was written, its bytes have changed; ${restoreLog}`);
+    throw logError(`expected ${file} as it was written, its bytes have changed`);
   }
   const { table, version } = metrics;
   if (table === id.table && version === String(id.version)) return;
-  throw new LedgerlakeError(
-    'LAKE_LOG',
-    `expected version ${id.version} of ${id.table} in ${file}, found version ${String(version)} of ${String(table)}; ${restoreLog}`,
-  );
+  const found = `version ${String(version)} of ${String(table)}`;
+  throw logError(`expected version ${id.version} of ${id.table} in ${file}, found ${found}`);
 }
 
 /**
@@ -169,13 +161,10 @@ export function readAction(value: unknown, file: string, at: number): Action {
 }
 
 function damaged(file: string, line: number, found: string): LedgerlakeError {
-  return new LedgerlakeError(
-    'LAKE_LOG',
-    `expected Delta actions in ${file}, got something else in line ${line + 1} (${found}); ${restoreLog}`,
-  );
+  return logError(`expected Delta actions in ${file}, got something else in line ${line + 1} (${found})`);
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

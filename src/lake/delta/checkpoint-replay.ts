@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { formatCount } from '../../core/text/amounts.js';
-import { isChecked, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
+import { isChecked, type Action } from './actions.js';
 import { isReadable, type DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 
 /** A checkpoint that contradicts the commits up to its version. */
@@ -10,7 +10,6 @@ interface WrongCheckpoint extends SkippedCheckpoint {
   readonly isCertain: boolean;
 }
 
-/** A commit that can't be read. */
 interface DamagedCommit {
   /** Within the lake. */
   readonly path: string;
@@ -70,11 +69,18 @@ class State {
   }
 
   apply(action: Action): void {
-    if ('add' in action) this.#files.set(action.add.path, hashOf(fileValues(action.add)));
-    else if ('remove' in action) this.#files.delete(action.remove.path);
-    else if ('txn' in action) this.#txns.set(action.txn.appId, hashOf(txnValues(action.txn)));
-    else if ('metaData' in action) this.#table.set('metaData', hashOf(metaDataValues(action.metaData)));
-    else if ('protocol' in action) this.#table.set('protocol', hashOf(protocolValues(action.protocol)));
+    if ('add' in action) {
+      const { path, size, partitionValues, stats, tags } = action.add;
+      this.#files.set(path, hashOf(size, entries(partitionValues), stats, entries(tags)));
+    } else if ('remove' in action) this.#files.delete(action.remove.path);
+    else if ('txn' in action) this.#txns.set(action.txn.appId, hashOf(action.txn.version, action.txn.lastUpdated));
+    else if ('metaData' in action) {
+      const { id, schemaString, partitionColumns, configuration } = action.metaData;
+      this.#table.set('metaData', hashOf(id, schemaString, partitionColumns, entries(configuration)));
+    } else if ('protocol' in action) {
+      const { minReaderVersion, minWriterVersion } = action.protocol;
+      this.#table.set('protocol', hashOf(minReaderVersion, minWriterVersion));
+    }
   }
 
   /** How a checkpoint's state differs from this one, in words; undefined where they are equal. */
@@ -104,22 +110,6 @@ function differing(
   return [...text('lacks', lacking), ...text('has beside them', more), ...text('says something else of', other)];
 }
 
-function fileValues({ size, partitionValues, stats, tags }: Add): unknown {
-  return [size, entries(partitionValues), stats, entries(tags)];
-}
-
-function txnValues({ version, lastUpdated }: Txn): unknown {
-  return [version, lastUpdated];
-}
-
-function metaDataValues({ id, schemaString, partitionColumns, configuration }: MetaData): unknown {
-  return [id, schemaString, partitionColumns, entries(configuration)];
-}
-
-function protocolValues({ minReaderVersion, minWriterVersion }: Protocol): unknown {
-  return [minReaderVersion, minWriterVersion];
-}
-
 /** Sorted, and without nulls, which a checkpoint can't distinguish from absent entries. */
 function entries(map: Readonly<Record<string, string | null>> = {}): unknown {
   return Object.entries(map)
@@ -127,6 +117,6 @@ function entries(map: Readonly<Record<string, string | null>> = {}): unknown {
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function hashOf(values: unknown): string {
+function hashOf(...values: readonly unknown[]): string {
   return hash('sha256', JSON.stringify(values), 'base64').slice(0, 22);
 }

@@ -202,11 +202,10 @@ function valueReader(data: Data): Reader {
   const values: unknown = data.values;
   const offsets = data.valueOffsets as Int32Array | undefined;
   if (data.offset !== 0) return arrowReader(data);
-  if (arrow().DataType.isStruct(type))
-    return structReader(
-      type.children.map(({ name }) => name),
-      children.map(rowReader),
-    );
+  if (arrow().DataType.isStruct(type)) {
+    const names = type.children.map(({ name }) => name);
+    return structReader(names, children.map(rowReader));
+  }
   if (arrow().DataType.isUtf8(type) && offsets !== undefined) {
     const bytes = values as Uint8Array;
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { LedgerlakeError } from '../../core/errors.js';
-import { decodeActions, logFault, restoreLog, type Action, type Remove } from './actions.js';
+import { codeOf, LedgerlakeError } from '../../core/errors.js';
+import { decodeActions, isObject, logError, logFault, type Action, type Fields, type Remove } from './actions.js';
 import { checksumOf, withChecksum, decodeCheckpoint, decodeUnchecked } from './checkpoint.js';
-import { compareBytes, type Store } from '../store/store.js';
+import { compareBytes, parseNote, type Store } from '../store/store.js';
 
 /** Commit files that are read concurrently. */
 const readAhead = 32;
@@ -10,7 +10,6 @@ const readAhead = 32;
 const checkpointEnding = 'checkpoint.parquet';
 const changed = 'its bytes have changed';
 
-/** A file of a log, by its name. */
 interface LogFile {
   readonly path: string;
   readonly version: number;
@@ -18,13 +17,6 @@ interface LogFile {
   readonly modifiedAt: number;
 }
 
-/** Figures of a checkpoint for its hint. */
-interface CheckpointSize {
-  readonly actions: number;
-  readonly files: number;
-}
-
-/** A checkpoint and the commits behind it. */
 export interface LogSegment {
   /** The checkpoint, which has the state at its version; undefined where none was used. */
   readonly checkpoint: { readonly version: number; readonly actions: readonly Action[] } | undefined;
@@ -34,7 +26,6 @@ export interface LogSegment {
   readonly skipped: readonly SkippedCheckpoint[];
 }
 
-/** A commit that was read. */
 interface ReadCommit {
   readonly version: number;
   /** Undefined where the commit is missing or can't be read. */
@@ -92,12 +83,7 @@ export class DeltaLog {
         return await this.#open(hint);
       } catch (error) {
         // A log that was cleaned up during the read now begins at another checkpoint.
-        if (
-          !(error instanceof LedgerlakeError) ||
-          error.code !== 'LAKE_LOG' ||
-          (await this.newestCheckpoint()) === hint
-        )
-          throw error;
+        if (codeOf(error) !== 'LAKE_LOG' || (await this.newestCheckpoint()) === hint) throw error;
       }
     }
   }
@@ -185,7 +171,11 @@ export class DeltaLog {
   }
 
   /** Writes a checkpoint and the hint to it; readers without either still have every commit. */
-  async writeCheckpoint(version: number, bytes: Uint8Array, { actions, files }: CheckpointSize): Promise<void> {
+  async writeCheckpoint(
+    version: number,
+    bytes: Uint8Array,
+    { actions, files }: { readonly actions: number; readonly files: number },
+  ): Promise<void> {
     const checked = withChecksum(bytes, this.#checkpointName(version));
     await this.#store.write(this.checkpointPath(version), checked);
     const hint = { numOfAddFiles: files, size: actions, sizeInBytes: checked.length, version };
@@ -197,17 +187,12 @@ export class DeltaLog {
     const bytes = await this.#store.read(this.hintPath);
     if (bytes === undefined) return undefined;
     const hint = readHint(bytes);
-    const fault = async (): Promise<string | undefined> => {
-      if (hint === undefined) return 'it has no version';
-      const { checksum, ...others } = hint.fields;
-      if (typeof checksum === 'string' && isNumeric(others) && checksum !== hintChecksum(others)) {
-        return changed;
-      }
-      const exists = (await this.#store.readRange(this.checkpointPath(hint.version), 0, 1)) !== undefined;
-      return exists ? undefined : 'it names a checkpoint that is not there';
-    };
-    const found = await fault();
-    return found === undefined ? undefined : { version: hint?.version ?? -1, path: this.hintPath, fault: found };
+    const faulty = (fault: string) => ({ version: hint?.version ?? -1, path: this.hintPath, fault });
+    if (hint === undefined) return faulty('it has no version');
+    const { checksum, ...others } = hint.fields;
+    if (typeof checksum === 'string' && isNumeric(others) && checksum !== hintChecksum(others)) return faulty(changed);
+    const exists = (await this.#store.readRange(this.checkpointPath(hint.version), 0, 1)) !== undefined;
+    return exists ? undefined : faulty('it names a checkpoint that is not there');
   }
 
   /**
@@ -279,16 +264,6 @@ export class DeltaLog {
     return files;
   }
 
-  /** Removes a checkpoint that isn't used. */
-  async dropCheckpoint({ path }: SkippedCheckpoint): Promise<void> {
-    await this.#store.remove(path);
-  }
-
-  /** Removes a commit file that was created below the log's first version. */
-  async discard(version: number): Promise<void> {
-    await this.#store.remove(this.commitPath(version));
-  }
-
   get hintPath(): string {
     return `${this.#folder}/_last_checkpoint`;
   }
@@ -300,19 +275,16 @@ export class DeltaLog {
 
   /** The version in `_last_checkpoint`; undefined where it can't be read, and a listing replaces it. */
   async newestCheckpoint(): Promise<number | undefined> {
-    const bytes = await this.#store.read(this.hintPath);
-    return bytes === undefined ? undefined : readHint(bytes)?.version;
+    return readHint(await this.#store.read(this.hintPath))?.version;
   }
 
   async #from(version: number, skipped: SkippedCheckpoint[]): Promise<LogSegment | undefined> {
     const found = await this.checkpoint(version);
-    if (found === undefined) return undefined;
     if (isReadable(found)) {
-      const { actions } = found;
       const commits = await this.#commitsAfter(version, newestOf(skipped));
-      return { checkpoint: { version, actions }, commits, skipped };
+      return { checkpoint: { version, actions: found.actions }, commits, skipped };
     }
-    skipped.push(found);
+    if (found !== undefined) skipped.push(found);
     return undefined;
   }
 
@@ -366,12 +338,7 @@ export class DeltaLog {
       const wanted = Array.from({ length: Math.min(readAhead, newest + 1 - next) }, (_, at) => next + at);
       const read = await Promise.all(wanted.map((each) => this.commit(each)));
       for (const [at, actions] of read.entries()) {
-        if (actions === undefined) {
-          throw new LedgerlakeError(
-            'LAKE_LOG',
-            `expected version ${next + at} in ${this.location}, got none; ${restoreLog}`,
-          );
-        }
+        if (actions === undefined) throw logError(`expected version ${next + at} in ${this.location}, got none`);
         commits.push(actions);
       }
     }
@@ -396,11 +363,10 @@ export function commitsMissing(location: string, expected: number, newest: numbe
 /** The error for a damaged checkpoint without whose commits the log can't be read. */
 function withFaults(error: unknown, location: string, skipped: readonly SkippedCheckpoint[]): unknown {
   const [damaged] = skipped.filter(({ fault }) => fault !== undefined);
-  if (damaged === undefined || !(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') return error;
-  return new LedgerlakeError(
-    'LAKE_LOG',
+  if (damaged === undefined || codeOf(error) !== 'LAKE_LOG') return error;
+  return logError(
     `expected the checkpoint ${location}/${damaged.path} as it was written, ${damaged.fault ?? ''}, and its commits ` +
-      `can't replace it (${logFault(error)}); ${restoreLog}`,
+      `can't replace it (${logFault(error)})`,
   );
 }
 
@@ -408,24 +374,15 @@ function newestOf(skipped: readonly SkippedCheckpoint[]): number {
   return Math.max(-1, ...skipped.map(({ version }) => version));
 }
 
-interface Hint {
-  readonly version: number;
-  readonly fields: Readonly<Record<string, unknown>>;
+function readHint(bytes: Uint8Array | undefined): { readonly version: number; readonly fields: Fields } | undefined {
+  return parseNote(bytes, (fields) => {
+    const version = isObject(fields) ? fields['version'] : undefined;
+    if (!isObject(fields) || typeof version !== 'number') return undefined;
+    return Number.isSafeInteger(version) && version >= 0 ? { version, fields } : undefined;
+  });
 }
 
-function readHint(bytes: Uint8Array): Hint | undefined {
-  try {
-    const fields = JSON.parse(Buffer.from(bytes).toString('utf8')) as Readonly<Record<string, unknown>> | null;
-    const version = fields?.['version'];
-    if (fields === null || typeof version !== 'number' || !Number.isSafeInteger(version) || version < 0)
-      return undefined;
-    return { version, fields };
-  } catch {
-    return undefined;
-  }
-}
-
-function isNumeric(fields: Readonly<Record<string, unknown>>): fields is Readonly<Record<string, number>> {
+function isNumeric(fields: Fields): fields is Readonly<Record<string, number>> {
   return Object.values(fields).every((value) => typeof value === 'number');
 }
 

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { codeOf, LedgerlakeError } from '../../core/errors.js';
 import { version as programVersion } from '../../core/version.js';
 import {
+  encodeActions,
   type Action,
   type Add,
   type MetaData,
   type Protocol,
   type Remove,
   type Txn,
-  encodeActions,
 } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { commitsMissing, DeltaLog, type SkippedCheckpoint } from './delta-log.js';
@@ -48,10 +48,7 @@ const vacuumMs = 2 * dayMs;
 const cleanUpOperation = 'LOG CLEANUP';
 /** The same in logs of earlier versions of this program. */
 const earlierCleanUpOperation = 'CUT LOG';
-/** Operation of the first commit of a rebuilt log. */
 const rebuildOperation = 'REBUILD LOG';
-/** Operation of the first commit of a new table. */
-const createOperation = 'CREATE TABLE';
 
 /**
  * Returns the actions of a commit on top of a snapshot; undefined where there is nothing to commit. An empty list only
@@ -152,6 +149,11 @@ export class DeltaTable {
     return removed.deletionTimestamp + retentionMs > this.#clock.now();
   }
 
+  /** Whether the newest version has no file with a path within the lake, and doesn't retain one. */
+  isOrphan(path: string): boolean {
+    return this.fileAt(path) === undefined && !this.isRetained(path.slice(this.schema.name.length + 1));
+  }
+
   /**
    * Whether a commit removed the path within the last day, or with a retention, since the file may be deleted. Then the
    * path can't be added, because the file may be deleted at any time. An orphan also gets a tombstone before it is
@@ -208,7 +210,7 @@ export class DeltaTable {
    */
   async begin(): Promise<void> {
     if (this.snapshot.version >= 0) return;
-    await this.commit(createOperation, ({ version }) => (version < 0 ? [] : undefined));
+    await this.commit('CREATE TABLE', ({ version }) => (version < 0 ? [] : undefined));
   }
 
   /**
@@ -298,9 +300,8 @@ export class DeltaTable {
     return this.#mutex.run(async () => {
       const timestamp = this.#clock.now();
       const described = metaData ?? newMetaData(this.schema, timestamp);
-      const commitInfo = { timestamp, operation: rebuildOperation, engineInfo: `ledgerlake/${programVersion}` };
       const all: Action[] = [
-        { commitInfo: { ...commitInfo, txnId: randomUUID() } },
+        commitInfo(rebuildOperation, timestamp),
         { protocol: supported },
         { metaData: widenedMetaData(described, this.schema) ?? described },
         ...actions,
@@ -331,7 +332,7 @@ export class DeltaTable {
       const bad = [...this.#skipped, ...(always ? await this.#log.changedCheckpoints() : [])];
       if (bad.length === 0 && !(always && (await this.#log.hintFault()) !== undefined)) return;
       await this.#writeCheckpoint();
-      for (const one of bad) if (one.version !== this.snapshot.version) await this.#log.dropCheckpoint(one);
+      for (const one of bad) if (one.version !== this.snapshot.version) await this.#store.remove(one.path);
       this.#skipped = [];
     });
   }
@@ -359,13 +360,12 @@ export class DeltaTable {
     if (this.snapshot.version < 0) return dropped;
     await this.#mutex.run(async () => {
       let { wrong } = await this.replay();
-      if (wrong?.isCertain !== true) return;
       for (; wrong?.isCertain === true; { wrong } = await this.replay()) {
-        await this.#log.dropCheckpoint(wrong);
+        await this.#store.remove(wrong.path);
         dropped.push(wrong.path);
         await this.#reopen();
       }
-      await this.#writeCheckpoint();
+      if (dropped.length > 0) await this.#writeCheckpoint();
     });
     return dropped;
   }
@@ -387,12 +387,7 @@ export class DeltaTable {
       if (wanted === undefined) return snapshot;
       if (!restores) this.#refuseTombstoned(wanted);
       const timestamp = this.#clock.now();
-      const actions: Action[] = [
-        // The id makes the bytes of each attempt unique, so that a writer recognizes its commit.
-        { commitInfo: { timestamp, operation, engineInfo: `ledgerlake/${programVersion}`, txnId: randomUUID() } },
-        ...this.#described(wanted, timestamp),
-        ...wanted,
-      ];
+      const actions: Action[] = [commitInfo(operation, timestamp), ...this.#described(wanted, timestamp), ...wanted];
       const version = snapshot.version + 1;
       const id = { table: this.schema.name, version };
       if (!(await this.#claim(this.#log.commitPath(version), encodeActions(actions, id)))) {
@@ -426,7 +421,7 @@ export class DeltaTable {
   async #exists(version: number): Promise<boolean> {
     await this.#reopen();
     if (this.#checkpointed < version) return true;
-    await this.#log.discard(version);
+    await this.#store.remove(this.#log.commitPath(version));
     return false;
   }
 
@@ -435,7 +430,7 @@ export class DeltaTable {
     try {
       return await this.#store.create(path, bytes);
     } catch (error) {
-      if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_UNCLEAR') throw error;
+      if (codeOf(error) !== 'LAKE_UNCLEAR') throw error;
       const found = await this.#store.read(path);
       if (found === undefined) throw error;
       return Buffer.compare(found, bytes) === 0;
@@ -507,6 +502,11 @@ export class DeltaTable {
         `${minWriterVersion}, this program has ${supported.minReaderVersion} and ${supported.minWriterVersion}; use a newer one`,
     );
   }
+}
+
+/** Its id makes the bytes of each attempt unique, so that a writer recognizes its commit. */
+function commitInfo(operation: string, timestamp: number): Action {
+  return { commitInfo: { timestamp, operation, engineInfo: `ledgerlake/${programVersion}`, txnId: randomUUID() } };
 }
 
 /** Whether a removal is of a committed file, and not only the tombstone of an orphan. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LedgerlakeError } from '../../core/errors.js';
-import { type Action, type Add, isObject, type Remove, type Txn } from './actions.js';
+import { type Action, type Add, type Fields, isObject, type Remove, type Txn } from './actions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** The files of derived tables that belong to a main table's file, as paths within the lake; undefined for a derived file. */
@@ -24,6 +24,11 @@ export function mainOf(add: Add): string | undefined {
  */
 export function accountOf(add: Add): string | undefined {
   return add.partitionValues['account'] ?? add.tags?.['account'];
+}
+
+/** The total rows of files by their log entries. */
+export function rowsInLog(adds: readonly Add[]): number {
+  return adds.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
 }
 
 /** The load keys of a file's rows. */
@@ -59,7 +64,7 @@ export interface ImportSpan {
 
 function stringsOf(tag: string | undefined): readonly string[] | undefined {
   if (tag === undefined) return undefined;
-  const strings = loggedJson(tag, 'a list', isAnything);
+  const strings = loggedJson(tag, 'a list', (value): value is unknown => value !== undefined);
   return Array.isArray(strings) ? strings.map(String) : undefined;
 }
 
@@ -69,26 +74,18 @@ function stringsOf(tag: string | undefined): readonly string[] | undefined {
  * @throws LedgerlakeError LAKE_LOG where it isn't what is expected
  */
 export function loggedJson<T>(text: string, expected: string, isIt: (value: unknown) => value is T): T {
-  const value = parsedJson(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Reported below, with what was expected.
+  }
   if (value !== undefined && isIt(value)) return value;
   const found = JSON.stringify(text.slice(0, 60));
   throw new LedgerlakeError(
     'LAKE_LOG',
     `expected ${expected} as JSON in a file's entry of the log, found ${found}; \`ledgerlake verify\` names the file`,
   );
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The caller reports it, with what was expected.
-    return undefined;
-  }
-}
-
-function isAnything(value: unknown): value is unknown {
-  return value !== undefined;
 }
 
 /** A Parquet file that is to be added to a table. */
@@ -113,15 +110,15 @@ export function contentOf(bytes: Uint8Array): AddedFile['content'] {
 }
 
 /**
- * The removal of a file, without statistics and tags, which tell of its rows. `dataChange`: false where other files
+ * The removal of a file, without statistics and tags, which describe its rows. `dataChange`: false where other files
  * have the same rows from now on.
  */
-export function removal(add: Add, now: number, dataChange = true): Action {
-  return { remove: removeOf(add, now, dataChange) };
-}
-
-function removeOf({ path, partitionValues, size }: Add, now: number, dataChange: boolean): Remove {
-  return { path, deletionTimestamp: now, dataChange, extendedFileMetadata: true, partitionValues, size };
+export function removal(
+  { path, partitionValues, size }: Add,
+  now: number,
+  dataChange = true,
+): { readonly remove: Remove } {
+  return { remove: { path, deletionTimestamp: now, dataChange, extendedFileMetadata: true, partitionValues, size } };
 }
 
 /**
@@ -130,7 +127,7 @@ function removeOf({ path, partitionValues, size }: Add, now: number, dataChange:
  */
 export function swapRemoval(add: Add, now: number, dataChange: boolean): Action {
   const { stats, tags } = add;
-  const remove = removeOf(add, now, dataChange);
+  const { remove } = removal(add, now, dataChange);
   return { remove: { ...remove, ...(stats !== undefined && { stats }), ...(tags !== undefined && { tags }) } };
 }
 
@@ -162,17 +159,15 @@ export class DamagedFile extends LedgerlakeError {
   }
 }
 
-const appIdPrefix = 'ledgerlake';
-const appIdStart = `${appIdPrefix}/`;
+const appIdPrefix = 'ledgerlake/';
 
 /** The transaction that says that a pipeline has read a load key for an account. */
 export function loadKeyAppId(pipeline: string, account: string, loadKey: string): string {
-  return [appIdPrefix, pipeline, account, loadKey].join('/');
+  return `${appIdPrefix}${pipeline}/${account}/${loadKey}`;
 }
 
-/** Stands in the pipeline's position of transactions that pin a file of an append-only table. */
+/** In the pipeline's position of transactions that pin a file of an append-only table. */
 const referencePipeline = '_names';
-const referencePrefix = `${appIdPrefix}/${referencePipeline}/`;
 
 /** The transaction by which a main table's log pins a file of an append-only table, by its path within the lake. */
 export function referenceTxn(account: string, path: string, now: number): Action {
@@ -181,21 +176,21 @@ export function referenceTxn(account: string, path: string, now: number): Action
 
 /** The path of the file that a transaction pins; undefined for the transaction of a load key. */
 export function referencedByTxn(id: string): string | undefined {
-  return id.startsWith(referencePrefix) ? parseAppId(id)?.loadKey : undefined;
+  return id.startsWith(`${appIdPrefix}${referencePipeline}/`) ? parseAppId(id)?.loadKey : undefined;
 }
 
 /** The account of a transaction; undefined for another program's. Fast, because opening a log calls it for very many. */
 export function accountOfTxn(id: string): string | undefined {
-  if (!id.startsWith(appIdStart)) return undefined;
-  const from = id.indexOf('/', appIdPrefix.length + 1) + 1;
+  if (!id.startsWith(appIdPrefix)) return undefined;
+  const from = id.indexOf('/', appIdPrefix.length) + 1;
   const to = id.indexOf('/', from);
   return from === 0 ? '' : id.slice(from, to < 0 ? undefined : to);
 }
 
 /** The parts of a transaction's id; undefined for another program's. */
 export function parseAppId(id: string): { pipeline: string; account: string; loadKey: string } | undefined {
-  const [prefix, pipeline = '', account = '', ...key] = id.split('/');
-  return prefix === appIdPrefix ? { pipeline, account, loadKey: key.join('/') } : undefined;
+  const [, pipeline = '', account = '', ...key] = id.split('/');
+  return id.startsWith(appIdPrefix) ? { pipeline, account, loadKey: key.join('/') } : undefined;
 }
 
 /** Whether a transaction's load key counts as loaded. A log can't remove a transaction, so a version below 0 revokes it. */
@@ -219,7 +214,6 @@ export function columnStatistics({ stats }: { readonly stats?: string | undefine
   return { least: text(minValues[column]), greatest: text(maxValues[column]), hasNoNull: nullCount[column] === 0 };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
 type Statistics = Readonly<Record<'minValues' | 'maxValues' | 'nullCount', Fields>>;
 
 /**

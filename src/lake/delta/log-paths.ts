@@ -1,5 +1,5 @@
-import { LedgerlakeError } from '../../core/errors.js';
-import { restoreLog, type Action } from './actions.js';
+import type { LedgerlakeError } from '../../core/errors.js';
+import { logError, type Action } from './actions.js';
 import { accountOf, derivedOf } from './file-tags.js';
 import { pathFault } from '../store/store.js';
 
@@ -27,21 +27,15 @@ export function checkLoggedPaths(action: Action, location: string): void {
   }
 }
 
-const hidden = 'a name in it begins with `_`';
-
 function fileFault(path: string, account: string | null | undefined): string | undefined {
   const decoded = decodedPath(path);
-  if (decoded === undefined) return 'it is not percent-encoded';
-  return decodedPathFault(decoded, account);
-}
-
-function decodedPathFault(path: string, account: string | null | undefined): string | undefined {
-  return pathFault(path) ?? (hasHiddenName(path) ? hidden : undefined) ?? accountFault(path, account);
+  return decoded === undefined ? 'it is not percent-encoded' : decodedPathFault(decoded, account);
 }
 
 /** Names that begin with `_` are no data: logs, leases, journals. */
-function hasHiddenName(path: string): boolean {
-  return path.startsWith('_') || path.includes('/_');
+function decodedPathFault(path: string, account: string | null | undefined): string | undefined {
+  const isHidden = path.startsWith('_') || path.includes('/_');
+  return pathFault(path) ?? (isHidden ? 'a name in it begins with `_`' : undefined) ?? accountFault(path, account);
 }
 
 /** A file's folder must match the account of its log entry, so that its rows can't be attributed to another account. */
@@ -66,10 +60,9 @@ function decodedPath(path: string): string | undefined {
 }
 
 function strayPath(location: string, path: string, fault: string): LedgerlakeError {
-  return new LedgerlakeError(
-    'LAKE_LOG',
-    `expected paths within the table in ${location}, found ${JSON.stringify(path.slice(0, 200))}: ${fault}; ` +
-      `the log was changed by somebody else; ${restoreLog}`,
+  const found = JSON.stringify(path.slice(0, 200));
+  return logError(
+    `expected paths within the table in ${location}, found ${found}: ${fault}; the log was changed by somebody else`,
   );
 }
 

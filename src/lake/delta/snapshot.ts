@@ -73,7 +73,7 @@ export class LiveSnapshot implements Snapshot {
 
   filesWith(account: string, pipeline: string, loadKeys: Iterable<string>): Add[] {
     const files = this.#filesByKey.of(account, pipeline, () => {
-      for (const add of this.filesOf(account)) this.#noteFile(add);
+      for (const add of this.filesOf(account)) this.#changeFiles(add, (files) => [...files, add]);
     });
     const found = new Set<Add>();
     for (const loadKey of loadKeys) for (const add of files?.get(loadKey) ?? []) found.add(add);
@@ -154,10 +154,6 @@ export class LiveSnapshot implements Snapshot {
     this.#loadedKeys.change(read.account, read.pipeline, read.loadKey, () => (countsAsLoaded(txn) ? txn : undefined));
   }
 
-  #noteFile(add: Add): void {
-    this.#changeFiles(add, (files) => [...files, add]);
-  }
-
   #changeFiles(add: Add, change: (files: readonly Add[]) => readonly Add[]): void {
     const account = accountOf(add) ?? '';
     if (!this.#filesByKey.has(account)) return;
@@ -176,7 +172,7 @@ export class LiveSnapshot implements Snapshot {
     if (before !== undefined && accountOf(before) === accountOf(add)) this.#disregard(before);
     else this.#remove(path);
     this.#files.set(path, add);
-    this.#noteFile(add);
+    this.#changeFiles(add, (files) => [...files, add]);
     if (isEncoded(path)) this.#byDecodedPath.set(decodeURIComponent(path), add);
     const base = unnumbered(path);
     if (base !== undefined)

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Table, digitsOf, type Column, type ColumnType } from '../../core/columns/table.js';
-import { restoreLog, type MetaData } from './actions.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { isObject, logError, type Fields, type MetaData } from './actions.js';
 import { dayMs, hourMs } from '../../core/windows.js';
 
 /** How long a removed path stays tombstoned: the remover may still be about to delete the file. */
@@ -78,16 +77,8 @@ const deltaTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
   boolean: 'boolean',
 };
 
-function deltaType(column: Column): string {
-  if (column.type !== 'decimal') return deltaTypes[column.type];
-  const { precision, scale } = digitsOf(column);
-  return `decimal(${precision},${scale})`;
-}
-
-interface DeltaField {
+interface DeltaField extends Fields {
   readonly name: string;
-  readonly type: unknown;
-  readonly nullable?: unknown;
 }
 
 /** A column of a log's schema. */
@@ -111,7 +102,7 @@ export function widenedSchema(schema: string, table: Table): string | undefined 
   const added = table.columns.filter(({ name }) => !names.has(name.toLowerCase()));
   const loosened = new Set(table.columns.filter(({ nullable }) => nullable).map(({ name }) => name));
   const existing = fields.map((field) =>
-    field.nullable === false && loosened.has(field.name) ? { ...field, nullable: true } : field,
+    field['nullable'] === false && loosened.has(field.name) ? { ...field, nullable: true } : field,
   );
   if (added.length === 0 && existing.every((field, at) => field === fields[at])) return undefined;
   const appended = added.map((column) => ({ ...deltaField(column), nullable: true }));
@@ -151,35 +142,29 @@ export function logColumns(schema: string): LogColumn[] {
     const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
     if (precision !== undefined)
       return { name, type: 'decimal', digits: { precision: Number(precision), scale: Number(scale) } };
-    const [known] = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).filter((key) => deltaTypes[key] === type);
+    const known = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).find((key) => deltaTypes[key] === type);
     return known === undefined ? [] : { name, type: known };
   });
 }
 
 function deltaField(column: Column) {
-  return {
-    name: column.name,
-    type: deltaType(column),
-    nullable: column.nullable,
-    metadata: { comment: column.about },
-  };
+  const { name, nullable, about } = column;
+  const { precision, scale } = digitsOf(column);
+  const type = column.type === 'decimal' ? `decimal(${precision},${scale})` : deltaTypes[column.type];
+  return { name, type, nullable, metadata: { comment: about } };
 }
 
 function fieldsOf(schema: string): readonly DeltaField[] {
-  let read: { fields?: unknown } | null = null;
+  let fields: unknown;
   try {
-    read = JSON.parse(schema) as { fields?: unknown } | null;
+    fields = (JSON.parse(schema) as { fields?: unknown } | null)?.fields;
   } catch {
     // Reported below.
   }
-  const fields: unknown = read?.fields;
   if (Array.isArray(fields) && fields.every(isField)) return fields;
-  throw new LedgerlakeError(
-    'LAKE_LOG',
-    `expected a table's schema in the log, found ${schema.slice(0, 60)}; ${restoreLog}`,
-  );
+  throw logError(`expected a table's schema in the log, found ${schema.slice(0, 60)}`);
 }
 
 function isField(value: unknown): value is DeltaField {
-  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';
+  return isObject(value) && typeof value['name'] === 'string';
 }

@@ -12,12 +12,7 @@ const columnsOf: Readonly<Record<string, readonly string[]>> = {
   settlement: ['settlement_id'],
 };
 
-interface LoadKey {
-  readonly kind: string;
-  readonly name: string;
-}
-
-function parseLoadKey(loadKey: string): LoadKey {
+function parseLoadKey(loadKey: string): { readonly kind: string; readonly name: string } {
   const at = loadKey.indexOf('/');
   return { kind: loadKey.slice(0, at), name: loadKey.slice(at + 1) };
 }

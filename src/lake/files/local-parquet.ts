@@ -1,6 +1,5 @@
 import type { AddedFile } from '../delta/file-tags.js';
-import { readFile } from 'node:fs/promises';
-import { sqlType, type Table } from '../../core/columns/table.js';
+import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
 import { identifier, literal, readParquet } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -44,6 +43,18 @@ export async function columnList(
   const names = new Set(columns.map(({ name }) => name));
   const more = [...stored].filter((name) => !names.has(name)).map((name) => `${prefix}${identifier(name)}`);
   return [...known, ...more].join(', ');
+}
+
+/** The first column of a table that a Parquet file lacks or has with another type, and that type. Undefined where all fit. */
+export async function misfitIn(
+  database: Database,
+  { columns }: Table,
+  path: string,
+): Promise<{ readonly column: Column; readonly found: string | undefined } | undefined> {
+  const described = await database.rows(`DESCRIBE FROM ${rowsIn([path])}`);
+  const types = new Map(described.map((row) => [row['column_name'], String(row['column_type'])]));
+  const column = columns.find((each) => (types.get(each.name) ?? (each.later && sqlType(each))) !== sqlType(each));
+  return column && { column, found: types.get(column.name) };
 }
 
 export interface WriteOptions {
@@ -91,11 +102,6 @@ export function checkRowCount({ name }: Table, expected: number, found: number):
     'PARQUET_MISMATCH',
     `expected ${expected} rows in the new file for ${name}, it has ${found}; nothing was committed`,
   );
-}
-
-/** The file's bytes. */
-export async function bytesOf({ path }: LocalParquet): Promise<Uint8Array> {
-  return readFile(path);
 }
 
 /** The number of rows of a Parquet file that meet a condition in SQL. */

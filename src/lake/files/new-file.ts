@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Table, Family } from '../../core/columns/table.js';
 import { type Add, isObject } from '../delta/actions.js';
@@ -13,14 +14,13 @@ import {
   loggedJson,
 } from '../delta/file-tags.js';
 import type { NewFile } from '../transaction/transaction.js';
-import { bytesOf, type LocalParquet, rowsIn } from './local-parquet.js';
+import { type LocalParquet, rowsIn } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';
 import { version } from '../../core/version.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import { dayStart } from '../../core/windows.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { ResultCell } from '../../core/text/rows.js';
-import { hasColumn } from './sorted-file.js';
 
 /** The table, partition and load keys of a new file. */
 export interface FileTarget {
@@ -90,7 +90,7 @@ export async function newFile(
     stats: local.stats,
     tags: { ...tags, units: JSON.stringify(loadKeys) },
   };
-  return { table, read: () => bytesOf(local), add: addOf(add, now) };
+  return { table, read: () => readFile(local.path), add: addOf(add, now) };
 }
 
 /**
@@ -136,11 +136,6 @@ export function mayShareFile(some: readonly ImportSpan[], others: readonly Impor
   );
 }
 
-/** The total rows of files by their log entries. */
-export function rowsInLog(adds: readonly Add[]): number {
-  return adds.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
-}
-
 /** The tags that are equal in all, without those that are set for each file. */
 export function sharedTags(all: readonly Tags[]): Record<string, string> {
   const [first = {}, ...others] = all;
@@ -178,12 +173,11 @@ function valuesOf(adds: readonly Add[], tag: string): string[] {
   return adds.flatMap(({ tags }) => tags?.[tag] ?? []);
 }
 
-/** Exact net sums by currency of a local file of entries; empty for a table without amounts. */
-export async function netSumsOfFile(database: Database, table: Table, path: string): Promise<NetSums> {
-  if (!['role', 'currency', 'amount'].every((column) => hasColumn(table, column))) return {};
+/** Exact net sums by currency over the rows of local files of entries that meet a condition in SQL. */
+export async function netSumsIn(database: Database, paths: readonly string[], condition = 'true'): Promise<NetSums> {
   const rows = await database.rows(
-    `SELECT coalesce(currency, '') AS currency, CAST(sum(amount) AS VARCHAR) AS net FROM ${rowsIn([path])} ` +
-      "WHERE role = 'net' AND amount IS NOT NULL GROUP BY ALL",
+    `SELECT coalesce(currency, '') AS currency, CAST(sum(amount) AS VARCHAR) AS net FROM ${rowsIn(paths)} ` +
+      `WHERE role = 'net' AND amount IS NOT NULL AND ${condition} GROUP BY ALL`,
   );
   return Object.fromEntries(rows.map(({ currency, net }) => [String(currency), String(net)]));
 }

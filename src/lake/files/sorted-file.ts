@@ -44,7 +44,7 @@ export async function sortedFile(
     );
   }
   const local = await write(`SELECT * FROM ${rowsIn(rangePaths)}`);
-  for (const part of rangePaths) await rm(part);
+  for (const rangePath of rangePaths) await rm(rangePath);
   return local;
 }
 

@@ -5,12 +5,12 @@ import { groupBy } from '../../core/group-by.js';
 import { dayMs } from '../../core/windows.js';
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { accountOf } from '../delta/file-tags.js';
+import { accountOf, rowsInLog } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
 import { type Exported, exportTables, locationOf } from '../table-export.js';
 import { icebergFolder } from '../upkeep/vacuum.js';
-import { manifestEntries, manifestFile, manifestList, type Manifest } from './manifests.js';
+import { count, manifestEntries, manifestFile, manifestList, manifestSchema, type Manifest } from './manifests.js';
 import {
   icebergFields,
   icebergSchema,
@@ -31,8 +31,6 @@ export function exportIceberg(lake: Lake, clock: Clock): Promise<Exported> {
   return exportTables(lake, (table) => exportTable(lake, table, clock));
 }
 
-const count = z.int().min(0);
-
 /** The fields of a table's metadata that the next export reads. */
 const metadataSchema = z.object({
   'last-sequence-number': count,
@@ -50,19 +48,7 @@ function stateSchema(folder: string) {
     .string()
     .refine((text) => text.startsWith(prefix) && /^[\w-]+\.(?:avro|metadata\.json)$/.test(text.slice(prefix.length)));
   return z.object({
-    manifests: z.array(
-      z.object({
-        account: z.string(),
-        path,
-        length: count,
-        snapshot: count,
-        sequence: count,
-        files: count,
-        rows: count,
-        sha256: z.string(),
-        months: z.tuple([z.string(), z.string()]),
-      }),
-    ),
+    manifests: z.array(manifestSchema.extend({ path })),
     /** Files that only older metadata references; `at`: when the first metadata without them was written, milliseconds since 1970. */
     retired: z.array(z.object({ path, at: z.number() })),
     /** The manifest list. */
@@ -70,9 +56,7 @@ function stateSchema(folder: string) {
   });
 }
 
-interface State extends Omit<z.infer<ReturnType<typeof stateSchema>>, 'manifests'> {
-  readonly manifests: readonly Manifest[];
-}
+type State = Readonly<z.infer<ReturnType<typeof stateSchema>>>;
 
 interface Previous {
   readonly version: number;
@@ -114,9 +98,10 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
     if (files.size === 0 && hasSameContent(next, manifests)) return undefined;
 
     const list = `${folder}/metadata/snap-${next.snapshot}.avro`;
+    const id = { id: next.snapshot, sequence: next.sequence };
     files.set(
       list,
-      manifestList(manifests, { id: next.snapshot, sequence: next.sequence }, (path) => locationOf(store, path)),
+      manifestList(manifests, id, (path) => locationOf(store, path)),
     );
     const { retired, expired } = retiredFiles(next, [...manifests.map(({ path }) => path), list]);
     const metadata = Buffer.from(JSON.stringify(tableMetadata(next, { manifests, retired, list })));
@@ -147,7 +132,7 @@ function nextVersion(
 function currentManifests(
   next: NextVersion,
   adds: ReadonlyMap<string, readonly Add[]>,
-): { readonly manifests: readonly Manifest[]; readonly files: Map<string, Uint8Array> } {
+): { readonly manifests: Manifest[]; readonly files: Map<string, Uint8Array> } {
   const files = new Map<string, Uint8Array>();
   const manifests = [...adds].map(([account, accountAdds]) => {
     const sha256 = contentHash(next, accountAdds);
@@ -260,7 +245,7 @@ function newManifest(
     snapshot,
     sequence,
     files: adds.length,
-    rows: adds.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0),
+    rows: rowsInLog(adds),
     sha256,
     months: [months[0] ?? '', months.at(-1) ?? ''],
   };

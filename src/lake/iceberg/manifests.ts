@@ -1,70 +1,64 @@
+import { z } from 'zod';
 import { readInstant } from '../../core/numeric/instant.js';
 import type { Add } from '../delta/actions.js';
 import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
-import { avroFile, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
+import { avroFile, type AvroField, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
 import { icebergSchema, partitionFields, specFields, type IcebergField } from './iceberg-schema.js';
 
+export const count = z.int().min(0);
+
 /** A manifest in the state of a table's metadata: the files of one account. */
-export interface Manifest {
-  readonly account: string;
+export const manifestSchema = z.object({
+  account: z.string(),
   /** Within the lake. */
-  readonly path: string;
-  readonly length: number;
+  path: z.string(),
+  length: count,
   /** The snapshot that added it, and its sequence number. */
-  readonly snapshot: number;
-  readonly sequence: number;
-  readonly files: number;
-  readonly rows: number;
+  snapshot: count,
+  sequence: count,
+  files: count,
+  rows: count,
   /** Hash of its content: a manifest with the same hash needn't be written again. */
-  readonly sha256: string;
+  sha256: z.string(),
   /** The first and the last month. */
-  readonly months: readonly [string, string];
-}
+  months: z.tuple([z.string(), z.string()]),
+});
+export type Manifest = Readonly<z.infer<typeof manifestSchema>>;
 
 const optional = (schema: AvroSchema): AvroSchema => ['null', schema];
 const field = (id: number, name: string, type: AvroSchema) => ({ name, type, 'field-id': id });
+const record = (name: string, ...fields: AvroField[]): AvroRecord => ({ type: 'record', name, fields });
 
 /** A map from column ids; Avro's maps have only text keys. */
 function columnMap(keyId: number, valueId: number, value: AvroSchema): AvroSchema {
-  const fields = [field(keyId, 'key', 'int'), field(valueId, 'value', value)];
-  const items: AvroRecord = { type: 'record', name: `k${keyId}_v${valueId}`, fields };
+  const items = record(`k${keyId}_v${valueId}`, field(keyId, 'key', 'int'), field(valueId, 'value', value));
   return optional({ type: 'array', items, logicalType: 'map' });
 }
 
-const partition: AvroRecord = {
-  type: 'record',
-  name: 'r102',
-  fields: partitionFields.map(({ name, id }) => field(id, name, optional('string'))),
-};
+const partition = record('r102', ...partitionFields.map(({ name, id }) => field(id, name, optional('string'))));
 
 /** The fields of `data_file` that this program writes (Iceberg specification, "Manifests"). */
-const dataFile: AvroRecord = {
-  type: 'record',
-  name: 'r2',
-  fields: [
-    field(134, 'content', 'int'),
-    field(100, 'file_path', 'string'),
-    field(101, 'file_format', 'string'),
-    field(102, 'partition', partition),
-    field(103, 'record_count', 'long'),
-    field(104, 'file_size_in_bytes', 'long'),
-    field(110, 'null_value_counts', columnMap(121, 122, 'long')),
-    field(125, 'lower_bounds', columnMap(126, 127, 'bytes')),
-    field(128, 'upper_bounds', columnMap(129, 130, 'bytes')),
-  ],
-};
+const dataFile = record(
+  'r2',
+  field(134, 'content', 'int'),
+  field(100, 'file_path', 'string'),
+  field(101, 'file_format', 'string'),
+  field(102, 'partition', partition),
+  field(103, 'record_count', 'long'),
+  field(104, 'file_size_in_bytes', 'long'),
+  field(110, 'null_value_counts', columnMap(121, 122, 'long')),
+  field(125, 'lower_bounds', columnMap(126, 127, 'bytes')),
+  field(128, 'upper_bounds', columnMap(129, 130, 'bytes')),
+);
 
-const entry: AvroRecord = {
-  type: 'record',
-  name: 'manifest_entry',
-  fields: [
-    field(0, 'status', 'int'),
-    field(1, 'snapshot_id', optional('long')),
-    field(3, 'sequence_number', optional('long')),
-    field(4, 'file_sequence_number', optional('long')),
-    field(2, 'data_file', dataFile),
-  ],
-};
+const entry = record(
+  'manifest_entry',
+  field(0, 'status', 'int'),
+  field(1, 'snapshot_id', optional('long')),
+  field(3, 'sequence_number', optional('long')),
+  field(4, 'file_sequence_number', optional('long')),
+  field(2, 'data_file', dataFile),
+);
 
 /** Value of `status`: the file was added. */
 const added = 1;
@@ -129,38 +123,32 @@ export function manifestFile(entries: readonly AvroValue[], fields: readonly Ice
   return avroFile(entry, metadata, entries);
 }
 
-const summary: AvroRecord = {
-  type: 'record',
-  name: 'r508',
-  fields: [
-    field(509, 'contains_null', 'boolean'),
-    field(518, 'contains_nan', optional('boolean')),
-    field(510, 'lower_bound', optional('bytes')),
-    field(511, 'upper_bound', optional('bytes')),
-  ],
-};
+const summary = record(
+  'r508',
+  field(509, 'contains_null', 'boolean'),
+  field(518, 'contains_nan', optional('boolean')),
+  field(510, 'lower_bound', optional('bytes')),
+  field(511, 'upper_bound', optional('bytes')),
+);
 
 /** Iceberg specification, "Manifest Lists". */
-const listed: AvroRecord = {
-  type: 'record',
-  name: 'manifest_file',
-  fields: [
-    field(500, 'manifest_path', 'string'),
-    field(501, 'manifest_length', 'long'),
-    field(502, 'partition_spec_id', 'int'),
-    field(517, 'content', 'int'),
-    field(515, 'sequence_number', 'long'),
-    field(516, 'min_sequence_number', 'long'),
-    field(503, 'added_snapshot_id', 'long'),
-    field(504, 'added_files_count', 'int'),
-    field(505, 'existing_files_count', 'int'),
-    field(506, 'deleted_files_count', 'int'),
-    field(512, 'added_rows_count', 'long'),
-    field(513, 'existing_rows_count', 'long'),
-    field(514, 'deleted_rows_count', 'long'),
-    field(507, 'partitions', optional({ type: 'array', items: summary, 'element-id': 508 })),
-  ],
-};
+const listed = record(
+  'manifest_file',
+  field(500, 'manifest_path', 'string'),
+  field(501, 'manifest_length', 'long'),
+  field(502, 'partition_spec_id', 'int'),
+  field(517, 'content', 'int'),
+  field(515, 'sequence_number', 'long'),
+  field(516, 'min_sequence_number', 'long'),
+  field(503, 'added_snapshot_id', 'long'),
+  field(504, 'added_files_count', 'int'),
+  field(505, 'existing_files_count', 'int'),
+  field(506, 'deleted_files_count', 'int'),
+  field(512, 'added_rows_count', 'long'),
+  field(513, 'existing_rows_count', 'long'),
+  field(514, 'deleted_rows_count', 'long'),
+  field(507, 'partitions', optional({ type: 'array', items: summary, 'element-id': 508 })),
+);
 
 /** The list of a snapshot's manifests. */
 export function manifestList(

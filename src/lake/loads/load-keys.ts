@@ -64,15 +64,10 @@ export function hasConflict(
   snapshot: Snapshot,
   { pipeline, account, loadKeys, refresh, excludes, retires = [] }: SliceLoads,
 ): boolean {
-  if (!refresh && loadKeys.some((loadKey) => timesRead(snapshot, pipeline, account, loadKey) > 0)) return true;
+  if (!refresh && loadKeys.some((loadKey) => loadVersion(snapshot, pipeline, account, loadKey) > 0)) return true;
   if (excludes === undefined) return false;
   const read = [...snapshot.loadKeysOf(account, pipeline).keys()];
   return read.some((loadKey) => excludes(loadKey) && !retires.includes(loadKey));
-}
-
-/** How often a load key was read; 0 where it doesn't count as loaded. */
-function timesRead(snapshot: Snapshot, pipeline: string, account: string, loadKey: string): number {
-  return Math.max(0, loadVersion(snapshot, pipeline, account, loadKey));
 }
 
 /**
@@ -100,7 +95,6 @@ export function filesOf(snapshot: Snapshot, pipeline: string, account: string): 
   return [...snapshot.filesOf(account)].filter(({ tags }) => tags?.['pipeline'] === pipeline);
 }
 
-/** The parsed load keys of one pipeline. */
 interface ParsedLoadKeys {
   readonly loadKeys: string[];
   readonly windows: (Window | undefined)[];

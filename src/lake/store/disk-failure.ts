@@ -1,6 +1,5 @@
 import { LedgerlakeError, messageOf, systemCode } from '../../core/errors.js';
 
-/** Advice by the system's error code. */
 const advice: Readonly<Record<string, string>> = {
   EACCES: 'permission denied; give this user read and write access to it, or choose another --lake',
   EPERM: 'the system does not permit it; check its owner and its mount options, or choose another --lake',

@@ -4,7 +4,6 @@ import { type Dirent, type Stats, lstatSync } from 'node:fs';
 import { type StoredFile, compareBytes, temporaryFolder } from './store.js';
 import { LedgerlakeError, systemCode } from '../../core/errors.js';
 
-/** Folders of partitions. */
 const partition = /^(?:account|month)=/;
 
 /** Error codes of a folder that isn't empty or doesn't exist any more. */
@@ -111,7 +110,8 @@ export function refuseLinks(root: string, path: string): void {
   if (last === undefined) return;
   const at = join(root, path);
   if (last.isSymbolicLink()) throw linked(at);
-  if (!last.isFile() && !last.isDirectory()) throw notPlain(at);
+  if (!last.isFile() && !last.isDirectory())
+    throw unexpected(`${at}, which is a FIFO, a socket or a device; move it away`);
 }
 
 /**
@@ -141,15 +141,9 @@ function statsNow(path: string): Stats | undefined {
 }
 
 function linked(path: string): LedgerlakeError {
-  return new LedgerlakeError(
-    'LAKE_STORE',
-    `expected files and folders in the lake, got the symbolic link ${path}, which is not followed; replace it with its target`,
-  );
+  return unexpected(`the symbolic link ${path}, which is not followed; replace it with its target`);
 }
 
-function notPlain(path: string): LedgerlakeError {
-  return new LedgerlakeError(
-    'LAKE_STORE',
-    `expected files and folders in the lake, got ${path}, which is a FIFO, a socket or a device; move it away`,
-  );
+function unexpected(found: string): LedgerlakeError {
+  return new LedgerlakeError('LAKE_STORE', `expected files and folders in the lake, got ${found}`);
 }

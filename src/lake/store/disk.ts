@@ -267,17 +267,13 @@ async function sweepFolder(folder: string, self: Writer, now: number): Promise<n
     const writer = writerOf(name);
     const path = join(folder, name);
     if (writer === undefined && now !== Infinity) continue;
-    const dead = writer?.host === self.host ? !(await isAlive(writer)) : await isOlder(path, now - dayMs);
-    if (!dead) continue;
+    const age = await stat(path).then(
+      ({ mtimeMs }) => now - mtimeMs,
+      () => 0,
+    );
+    if (writer?.host === self.host ? await isAlive(writer) : age <= dayMs) continue;
     await unlinkIfExists(path);
     removed++;
   }
   return removed;
-}
-
-async function isOlder(path: string, instant: number): Promise<boolean> {
-  return stat(path).then(
-    (stats) => stats.mtimeMs < instant,
-    () => false,
-  );
 }

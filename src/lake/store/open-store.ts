@@ -18,10 +18,9 @@ export interface StoreOptions {
  *
  * @throws LedgerlakeError USAGE for an empty location, an incomplete `s3://` one, or another kind of URL
  */
-export function openStore(location: string, options: StoreOptions = {}): Store {
-  const { clock, s3 } = options;
+export function openStore(location: string, { clock, s3 }: StoreOptions = {}): Store {
   const timed = clock === undefined ? {} : { clock };
-  if (isOnS3(location)) return s3Store(location, { ...s3, ...timed });
+  if (location.startsWith('s3://')) return s3Store(location, { ...s3, ...timed });
   if (location === '' || location.includes('\0') || isUrl(location)) {
     const hint = location.includes('://') || !location.includes(':') ? '' : `; a folder of that name is ./${location}`;
     throw usageError(
@@ -39,8 +38,4 @@ export function lakeFolder(location: string, from = ''): string | undefined {
 /** Also `s3:/bucket` and `s3:bucket`, which are mistyped buckets and not folders. */
 function isUrl(location: string): boolean {
   return /^([a-z][a-z0-9+.-]*:\/\/|s3:|s3\/\/)/i.test(location);
-}
-
-function isOnS3(location: string): boolean {
-  return location.startsWith('s3://');
 }

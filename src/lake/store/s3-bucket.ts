@@ -33,12 +33,6 @@ interface Connection {
   readonly client: Sdk.S3Client;
 }
 
-interface GetResult {
-  readonly bytes: Uint8Array;
-  /** Whether the answer is only the range; a service without support for ranges sends the whole object. */
-  readonly partial: boolean;
-}
-
 /**
  * Calls to a bucket, with full keys. The first call loads the SDK, which takes a quarter of a second, because most
  * commands don't use S3. Every method throws the SDK's errors, or `BrokenBody`.
@@ -56,8 +50,11 @@ export class Bucket {
     this.#options = options;
   }
 
-  /** The object, or an HTTP `Range` of it; undefined where there is none. */
-  async get(Key: string, Range?: string): Promise<GetResult | undefined> {
+  /**
+   * The object, or an HTTP `Range` of it; undefined where there is none. `partial`: the answer is only the range; a
+   * service without support for ranges sends the whole object.
+   */
+  async get(Key: string, Range?: string): Promise<{ bytes: Uint8Array; partial: boolean } | undefined> {
     for (let attempt = 0; ; attempt++) {
       try {
         const { client, sdk } = await this.#connection();

@@ -8,7 +8,6 @@ export interface S3Answer {
   readonly code: string | undefined;
   /** HTTP status where there was an answer. */
   readonly status: number | undefined;
-  /** Number of attempts. */
   readonly attempts: number;
 }
 
@@ -67,8 +66,7 @@ export function s3Failure(verb: string, address: string, error: unknown, target:
   if (error instanceof LedgerlakeError) return error;
   const answer = answerOf(error);
   return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${address}: ${reasonOf(answer, error, target)}`, {
-    cause: causeOf(error),
-    details: `${answer.name}: ${messageOf(error)}`,
+    ...causeOf(error),
     ...(answer.status === undefined ? {} : { status: answer.status }),
   });
 }
@@ -78,13 +76,14 @@ export function s3Unclear(address: string, error: unknown): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_UNCLEAR',
     `cannot tell whether ${address} was written: S3 closed the connection before it answered; run the command again, which checks it`,
-    { cause: causeOf(error), details: `${answerOf(error).name}: ${messageOf(error)}` },
+    causeOf(error),
   );
 }
 
-/** An error with name and text only: the SDK's errors refer to the request's headers with the session token, and causes are printed. */
-function causeOf(error: unknown): Error {
-  return new Error(`${answerOf(error).name}: ${messageOf(error)}`);
+/** Name and text only: the SDK's errors refer to the request's headers with the session token, and causes are printed. */
+function causeOf(error: unknown): { readonly cause: Error; readonly details: string } {
+  const details = `${answerOf(error).name}: ${messageOf(error)}`;
+  return { cause: new Error(details), details };
 }
 
 function reasonOf(answer: S3Answer, error: unknown, { bucket, endpoint }: S3Target): string {

@@ -93,19 +93,13 @@ async function* listFiles(
   }
 }
 
-/** A lake's location on S3. */
-interface S3Location {
-  readonly bucket: string;
-  /** The prefix of every key: `''`, or names with a slash after each. */
-  readonly prefix: string;
-}
-
 /**
- * Parses `s3://BUCKET/PREFIX`; trailing slashes are ignored, and without a prefix the lake is the whole bucket.
+ * Parses `s3://BUCKET/PREFIX`; trailing slashes are ignored, and without a prefix the lake is the whole bucket. The
+ * `prefix` of every key is `''`, or names with a slash after each.
  *
  * @throws LedgerlakeError USAGE for anything else
  */
-function parseS3Location(location: string): S3Location {
+function parseS3Location(location: string): { readonly bucket: string; readonly prefix: string } {
   const [, bucket, rest] = /^s3:\/\/([^/]+)(?:\/(.*))?$/su.exec(location) ?? [];
   const names = (rest ?? '').replace(/\/+$/, '').split('/');
   const prefix = names[0] === '' && names.length === 1 ? '' : `${names.join('/')}/`;

@@ -48,10 +48,13 @@ export interface Store {
  * Parses the JSON of a note in a lake; undefined where it is missing or damaged. Notes aren't essential, because the
  * log is authoritative.
  */
-export function parseNote<T>(bytes: Uint8Array | undefined, parse: (value: unknown) => T | undefined): T | undefined {
-  if (bytes === undefined) return undefined;
+export function parseNote<T>(
+  note: Uint8Array | string | undefined,
+  parse: (value: unknown) => T | undefined,
+): T | undefined {
+  if (note === undefined) return undefined;
   try {
-    return parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
+    return parse(JSON.parse(typeof note === 'string' ? note : Buffer.from(note).toString('utf8')));
   } catch {
     return undefined;
   }

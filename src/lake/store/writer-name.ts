@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { systemCode } from '../../core/errors.js';
@@ -16,10 +16,10 @@ const pattern = /^([0-9a-f]{16})-(\d{1,10})-(\d{1,20})-[0-9a-f]{8}-\d+$/;
 
 /** This process. */
 export async function thisWriter(): Promise<Writer> {
-  const host = createHash('sha256')
-    .update(`${hostname()}\0${await bootId()}\0${await pidNamespace()}`)
-    .digest('hex')
-    .slice(0, 16);
+  // Containers often have the same host name, and those on one machine the same boot id, with separate pids.
+  const bootId = await readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => '');
+  const pidNamespace = await readlink('/proc/self/ns/pid').catch(() => '');
+  const host = hash('sha256', `${hostname()}\0${bootId}\0${pidNamespace}`).slice(0, 16);
   return { host, pid: process.pid, start: (await statusOf(process.pid))[1] ?? '0' };
 }
 
@@ -59,14 +59,4 @@ async function statusOf(pid: number): Promise<readonly [state: string | undefine
   const status = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => undefined);
   const fields = status?.slice(status.lastIndexOf(')') + 2).split(' ') ?? [];
   return [fields[0], fields[19]];
-}
-
-/** Distinguishes hosts of the same name, as containers often have. Empty where the system has none. */
-function bootId(): Promise<string> {
-  return readFile('/proc/sys/kernel/random/boot_id', 'latin1').catch(() => '');
-}
-
-/** Distinguishes containers on one machine, which have separate pids. Empty where the system has none. */
-function pidNamespace(): Promise<string> {
-  return readlink('/proc/self/ns/pid').catch(() => '');
 }

@@ -108,7 +108,14 @@ export async function restoreSwapped(tables: readonly DeltaTable[], before: numb
     const lost = missingReferences(tables, main);
     if (lost.size === 0) continue;
     const [selfReference] = lost.get(main) ?? [];
-    if (selfReference !== undefined) throw namesItself(main, selfReference);
+    // Restoring it would wait for the table's own mutex.
+    if (selfReference !== undefined) {
+      throw new LedgerlakeError(
+        'LAKE_LOG',
+        `expected the log of ${main.schema.name} to name derived files of other tables, got its own ` +
+          `${JSON.stringify(selfReference.slice(0, 200))}; restore the log from a copy`,
+      );
+    }
     await main.commit('FENCE', async () => {
       let isRestored = false;
       for (const [table, paths] of missingReferences(tables, main)) {
@@ -117,15 +124,6 @@ export async function restoreSwapped(tables: readonly DeltaTable[], before: numb
       return isRestored ? [] : undefined;
     });
   }
-}
-
-/** The error for a table that references its own file: restoring it would wait for the table's own mutex. */
-function namesItself(table: DeltaTable, path: string): LedgerlakeError {
-  return new LedgerlakeError(
-    'LAKE_LOG',
-    `expected the log of ${table.schema.name} to name derived files of other tables, got its own ` +
-      `${JSON.stringify(path.slice(0, 200))}; restore the log from a copy`,
-  );
 }
 
 /** The files that a main table references and derived tables lack, as paths in the derived tables' logs. */
@@ -182,15 +180,18 @@ export async function swappedOut(table: DeltaTable, paths: ReadonlySet<string>):
  * @throws LedgerlakeError as the store and the log do
  */
 export async function unpinAppended({ tables }: Pick<Tables, 'tables'>, now: number): Promise<void> {
-  for (const table of tables) {
-    if (table.schema.appendOnly !== true) continue;
-    await table.commit('UNPIN', ({ files }) => {
-      const pinned = [...files.values()].filter((add) => isDerivedFile(add) && isReferenced(tables, table.pathOf(add)));
-      if (pinned.length === 0) return undefined;
-      return pinned.map((add) => {
-        const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));
-        return { add: { ...add, modificationTime: now, dataChange: false, tags: { ...tags, derived: '[]' } } };
-      });
+  for (const table of tables) await unpinFiles(table, now, (add) => isReferenced(tables, table.pathOf(add)));
+}
+
+/** The same for the pinned files of one table that `isUnpinned` accepts; nothing where the table isn't append-only. */
+export async function unpinFiles(table: DeltaTable, now: number, isUnpinned: (add: Add) => boolean): Promise<void> {
+  if (table.schema.appendOnly !== true) return;
+  await table.commit('UNPIN', ({ files }) => {
+    const pinned = [...files.values()].filter((add) => isDerivedFile(add) && isUnpinned(add));
+    if (pinned.length === 0) return undefined;
+    return pinned.map((add) => {
+      const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));
+      return { add: { ...add, modificationTime: now, dataChange: false, tags: { ...tags, derived: '[]' } } };
     });
-  }
+  });
 }

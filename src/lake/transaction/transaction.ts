@@ -35,7 +35,6 @@ export interface Decision {
   readonly actions: readonly Action[];
 }
 
-/** The result of a transaction. */
 export interface TransactionResult {
   /** False where `decide` returned undefined: nothing was changed. */
   readonly isCommitted: boolean;
@@ -44,7 +43,6 @@ export interface TransactionResult {
   readonly bytes: number;
 }
 
-/** The lake of a transaction. */
 export interface LakeTables {
   readonly store: Store;
   readonly tables: readonly DeltaTable[];
@@ -102,7 +100,6 @@ interface Step extends TransactionResult {
   readonly orphans: Orphans;
 }
 
-/** A derived file with its current log entry. */
 interface CommittedDerived {
   readonly table: DeltaTable;
   readonly add: Add;
@@ -151,7 +148,8 @@ class OpenTransaction {
     // A kept file may have referenced other derived files before.
     const changed = adds.flatMap(({ path }) => snapshot.files.get(path) ?? []);
     const referenced = new Set(derived.map(({ table, add }) => table.pathOf(add)));
-    const orphans = onlyReferencedBy(snapshot, [...removed, ...changed], this.#writtenDerived());
+    const unreferenced = onlyReferencedBy(snapshot, [...removed, ...changed], this.#writtenDerived());
+    const orphans = unreferenced.filter((path) => !referenced.has(path));
     const now = this.#clock.now();
     const isNew = ({ path, tags }: Add) => {
       const live = snapshot.files.get(path)?.tags;
@@ -168,10 +166,7 @@ class OpenTransaction {
         ...pins(derived, now),
       ],
       deleted: [...(this.#main.retentionMs > 0 ? [] : removed.map(({ path }) => path)), ...unused],
-      orphans: await orphansOf(
-        this.#lake,
-        orphans.filter((path) => !referenced.has(path)),
-      ),
+      orphans: await orphansOf(this.#lake, orphans),
     };
   }
 
@@ -186,10 +181,8 @@ class OpenTransaction {
       });
     }
     const deleted = this.#written.paths(this.#main).filter((path) => !snapshot.files.has(path));
-    const orphans = await orphansOf(
-      this.#lake,
-      this.#writtenDerived().filter((path) => !this.#references(path)),
-    );
+    const unreferenced = this.#writtenDerived().filter((path) => !this.#references(path));
+    const orphans = await orphansOf(this.#lake, unreferenced);
     // Claiming a version ensures that no other run is about to reference the orphans.
     const isNeeded = deleted.length > 0 || orphans.size > 0;
     const tombstones = deleted.map((path) => tombstone(path, this.#clock.now()));
@@ -241,10 +234,8 @@ class OpenTransaction {
   /** The main table's files, each with references to its derived ones; those of lasting tables are pinned instead. */
   async #referencingAdds(derived: readonly CommittedDerived[]): Promise<Add[]> {
     const files = this.#transaction.files.filter(({ table }) => this.#lake.table(table.name) === this.#main);
-    const referenced = groupBy(
-      derived.filter(({ table }) => table.schema.appendOnly !== true),
-      ({ file }) => bundleOf(file, files),
-    );
+    const referencing = derived.filter(({ table }) => table.schema.appendOnly !== true);
+    const referenced = groupBy(referencing, ({ file }) => bundleOf(file, files));
     const adds: Add[] = [];
     for (const file of files) {
       const add = await this.#written.ensureWritten(this.#main, file);

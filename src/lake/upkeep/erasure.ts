@@ -7,7 +7,6 @@ import type { Lake } from '../lake.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
 import { parseNote, type Store, type StoredFile } from '../store/store.js';
 
-/** A load key of an account and its pipeline. */
 export interface Load {
   readonly pipeline: string;
   readonly loadKey: string;
@@ -22,7 +21,10 @@ export async function accountsIn(lake: Lake): Promise<Set<string>> {
       if (account !== undefined) accounts.add(account);
     }
   }
-  for (const account of await accountsBeingForgotten(lake)) accounts.add(account);
+  for await (const { path } of lake.store.list(folder)) {
+    const [, account] = /^[^/]+\/(.+)\.json$/.exec(path) ?? [];
+    if (account !== undefined) accounts.add(account);
+  }
   return accounts;
 }
 
@@ -34,13 +36,17 @@ export async function accountsIn(lake: Lake): Promise<Set<string>> {
  */
 export async function removeAccount(lake: Lake, account: string, now: number): Promise<void> {
   for (const table of lake.tables) {
-    await table.commit('DELETE', ({ files }) => {
-      const accountFiles = [...files.values()].filter(
-        (add) => (table.schema.appendOnly === true || !isDerivedFile(add)) && accountOf(add) === account,
-      );
-      return accountFiles.length === 0 ? undefined : accountFiles.map((add) => removal(add, now));
-    });
+    const counts = (add: Add) => table.schema.appendOnly === true || !isDerivedFile(add);
+    await removeFiles(table, now, (add) => counts(add) && accountOf(add) === account);
   }
+}
+
+/** Commits the removal of a table's files that `isRemoved` accepts. */
+async function removeFiles(table: DeltaTable, now: number, isRemoved: (add: Add) => boolean): Promise<void> {
+  await table.commit('DELETE', ({ files }) => {
+    const removed = [...files.values()].filter(isRemoved);
+    return removed.length === 0 ? undefined : removed.map((add) => removal(add, now));
+  });
 }
 
 /** The files that were erased, besides the logs. */
@@ -66,7 +72,10 @@ export async function eraseTraces(
   now: number,
 ): Promise<Erased> {
   await lake.refresh();
-  await removeUnreferenced(lake, now);
+  const referenced = referencedFiles(lake.tables);
+  for (const table of lake.tables) {
+    await removeFiles(table, now, (add) => isDerivedFile(add) && !referenced.has(table.pathOf(add)));
+  }
   for (const table of lake.tables) await cleanUpLog(table, account, forgets);
 
   // Each log was cleaned up behind a claimed version, so that a late commit of a dead run can't reference these files.
@@ -85,17 +94,6 @@ async function cleanUpLog(table: DeltaTable, account: string, forgets: (loadKey:
     },
     ({ partitionValues }) => partitionValues?.['account'] !== account,
   );
-}
-
-/** Removes the unreferenced files of derived tables from their logs. */
-async function removeUnreferenced(lake: Lake, now: number): Promise<void> {
-  const named = referencedFiles(lake.tables);
-  for (const table of lake.tables) {
-    await table.commit('DELETE', ({ files }) => {
-      const unreferenced = [...files.values()].filter((add) => isDerivedFile(add) && !named.has(table.pathOf(add)));
-      return unreferenced.length === 0 ? undefined : unreferenced.map((add) => removal(add, now));
-    });
-  }
 }
 
 /** The committed files of an account, by path within the lake. */
@@ -128,7 +126,6 @@ export interface ForgetNote {
   readonly loads: readonly Load[];
 }
 
-/** A note as it is stored. */
 interface WrittenNote {
   readonly account: string;
   readonly units: readonly { readonly pipeline: string; readonly unit: string }[];
@@ -183,13 +180,4 @@ export async function readForgottenBefore(store: Store, account: string): Promis
   const note = parseNote(await store.read(forgottenPath(account)), (value) => value as { readonly before?: unknown });
   const before = typeof note?.before === 'string' ? Date.parse(note.before) : Number.NaN;
   return Number.isNaN(before) ? undefined : before;
-}
-
-async function accountsBeingForgotten(lake: Lake): Promise<string[]> {
-  const accounts: string[] = [];
-  for await (const { path } of lake.store.list(folder)) {
-    const [, account] = /^[^/]+\/(.+)\.json$/.exec(path) ?? [];
-    if (account !== undefined) accounts.push(account);
-  }
-  return accounts;
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
 import { hostname } from 'node:os';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -16,33 +17,42 @@ const deadAfterMs = 10 * 60_000;
 /** … and so does one whose lease is this far in the future, because of a wrong clock. */
 const mostAheadMs = dayMs;
 
-/** The purpose of a run, for `status` and for other runs. */
-export interface RunPurpose {
-  readonly command: string;
-  /** Undefined: every account. */
-  readonly account?: string | undefined;
-  readonly pipelines: readonly string[];
+/** The lease of an active run on the lake. */
+export type Lease = Readonly<z.infer<Awaited<ReturnType<typeof loadSchema>>>>;
+
+/** Loads zod on demand, because loading is slow and most runs find no other lease. */
+async function loadSchema() {
+  const { z } = await import('zod');
+  /** Milliseconds since 1970. */
+  const instant = z.number().min(0).max(8.64e15);
+  return z.object({
+    host: z.string().max(1000),
+    /** The machine since its last boot, or the container on it: within it a pid identifies one process at a time. */
+    machine: z.string().max(1000),
+    pid: z.int().min(0),
+    /** When the process started, in the system's unit. */
+    start: z.string().max(1000),
+    startedAt: instant,
+    renewedAt: instant,
+    /** Set where no other run may be active on the lake. */
+    alone: z.boolean().exactOptional(),
+    /** Set where the run no longer writes files and only cleans up. */
+    clearing: z.boolean().exactOptional(),
+    /** Set where the run has ended without cleaning up: a vacuum must look for its files. */
+    ended: z.boolean().exactOptional(),
+    purpose: z
+      .object({
+        command: z.string().max(100),
+        /** Undefined: every account. */
+        account: z.string().max(1000).optional(),
+        pipelines: z.array(z.string().max(1000)).max(1000).readonly(),
+      })
+      .exactOptional(),
+  });
 }
 
-/** The lease of an active run on the lake. */
-export interface Lease {
-  readonly host: string;
-  /** The machine since its last boot, or the container on it: within it a pid identifies one process at a time. */
-  readonly machine: string;
-  readonly pid: number;
-  /** When the process started, in the system's unit. */
-  readonly start: string;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  readonly renewedAt: number;
-  /** Set where no other run may be active on the lake. */
-  readonly alone?: boolean;
-  /** Set where the run no longer writes files and only cleans up. */
-  readonly clearing?: boolean;
-  /** Set where the run has ended without cleaning up: a vacuum must look for its files. */
-  readonly ended?: boolean;
-  readonly purpose?: RunPurpose;
-}
+/** The purpose of a run, for `status` and for other runs. */
+export type RunPurpose = NonNullable<Lease['purpose']>;
 
 /** This run's lease: other runs don't delete files that were written since it began. */
 export interface RunLease {
@@ -64,28 +74,20 @@ export function leasePath(id: string): string {
 }
 
 /**
- * Acquires a lease for this run, until it is released.
- *
- * @throws LedgerlakeError LAKE_STORE where the lake can't be written; LAKE_CONFLICT where an exclusive run is active on it
- */
-export async function acquireLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
-  return acquire(store, clock, { alone: false, purpose });
-}
-
-/**
  * Acquires an exclusive lease for this run, until it is released.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written, LAKE_CONFLICT where another run is active on it
  */
-export async function acquireExclusiveLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
-  return acquire(store, clock, { alone: true, purpose });
+export function acquireExclusiveLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
+  return acquireLease(store, clock, purpose, true);
 }
 
-async function acquire(
-  store: Store,
-  clock: Clock,
-  { alone, purpose }: { readonly alone: boolean; readonly purpose?: RunPurpose | undefined },
-): Promise<RunLease> {
+/**
+ * Acquires a lease for this run, until it is released.
+ *
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be written; LAKE_CONFLICT where an exclusive run is active on it
+ */
+export async function acquireLease(store: Store, clock: Clock, purpose?: RunPurpose, alone = false): Promise<RunLease> {
   const id = randomUUID();
   const path = leasePath(id);
   const startedAt = clock.now();
@@ -139,13 +141,11 @@ export function leaseText({ host, pid, startedAt, purpose }: Lease): string {
 }
 
 function conflict(store: Store, lease: Lease): LedgerlakeError {
-  const { alone } = lease;
-  return new LedgerlakeError(
-    'LAKE_CONFLICT',
-    alone === true
-      ? `expected ${store.location} to be free, got a run that needs exclusive access (${leaseText(lease)}); run again when it has ended`
-      : `expected no other run on ${store.location}, got one (${leaseText(lease)}); run again when it has ended`,
-  );
+  const found =
+    lease.alone === true
+      ? `expected ${store.location} to be free, got a run that needs exclusive access`
+      : `expected no other run on ${store.location}, got one`;
+  return new LedgerlakeError('LAKE_CONFLICT', `${found} (${leaseText(lease)}); run again when it has ended`);
 }
 
 async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promise<void>): Promise<void> {
@@ -158,7 +158,6 @@ async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promis
   }
 }
 
-/** The active and the dead runs on a lake. */
 export interface LakeRuns {
   readonly active: readonly Lease[];
   readonly died: readonly Lease[];
@@ -197,37 +196,11 @@ export async function otherLeases(
     if (bytes === undefined) continue;
     // An invalid lease isn't of an active run, because leases are written atomically.
     const schema = (loaded ??= await loadSchema());
-    const lease = parseNote(bytes, (value): Lease => schema.parse(value));
+    const lease = parseNote(bytes, (value) => schema.parse(value));
     if (lease !== undefined && (await isAlive(lease, clock.now()))) living.push(lease);
-    else {
-      dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs, lease });
-    }
+    else dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs, lease });
   }
   return { living, dead };
-}
-
-/** Loads zod on demand, because loading is slow and most runs find no other lease. */
-async function loadSchema() {
-  const { z } = await import('zod');
-  const instant = z.number().min(0).max(8.64e15);
-  return z.object({
-    host: z.string().max(1000),
-    machine: z.string().max(1000),
-    pid: z.int().min(0),
-    start: z.string().max(1000),
-    startedAt: instant,
-    renewedAt: instant,
-    alone: z.boolean().exactOptional(),
-    clearing: z.boolean().exactOptional(),
-    ended: z.boolean().exactOptional(),
-    purpose: z
-      .object({
-        command: z.string().max(100),
-        account: z.string().max(1000).optional(),
-        pipelines: z.array(z.string().max(1000)).max(1000),
-      })
-      .exactOptional(),
-  });
 }
 
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {

@@ -53,17 +53,15 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   await restoreSwapped(lake.tables, before, clock.now());
   const unreferenced = unreferencedDerived(lake);
   const old = unreferenced.filter(({ modifiedAt }) => modifiedAt < before);
-  const orphans = await orphansOf(
-    lake,
-    old.map(({ path }) => path),
-  );
+  const oldPaths = old.map(({ path }) => path);
+  const orphans = await orphansOf(lake, oldPaths);
 
   const filesOf = (table: DeltaTable): string[] =>
     (found.get(table) ?? []).filter(({ modifiedAt }) => modifiedAt < before).map(({ path }) => path);
   const fenced = new Set(old.flatMap(({ mains }) => mains));
   let hasOrphans = old.length > 0;
   for (const table of lake.tables) {
-    const unreferenced = unreferencedOf(table, filesOf(table));
+    const unreferenced = filesOf(table).filter((path) => table.isOrphan(path));
     if (unreferenced.length === 0) continue;
     hasOrphans = true;
     for (const main of (await swappedOf(table, unreferenced)).values()) fenced.add(main);
@@ -82,7 +80,6 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   await lake.noteVersions();
 }
 
-/** The findings of a vacuum. */
 interface Found {
   readonly lake: Lake;
   /** Unreferenced files in the logs of derived tables. */
@@ -103,20 +100,16 @@ async function deleteFound({ lake, orphans, filesOf, fenced, clock, emit }: Foun
   const isFenced = (table: DeltaTable): boolean => fenced.has(table.schema.name);
   // Fenced tables first: after their commits it is certain what they reference.
   for (const table of lake.tables.toSorted((a, b) => Number(isFenced(b)) - Number(isFenced(a)))) {
-    deleted.push(...(await deleteUnreferenced({ lake, store, table, files: filesOf(table), fenced, clock })));
+    deleted.push(...(await deleteUnreferenced(table, filesOf(table), store, { lake, fenced, clock })));
   }
   deleted.push(...(await deleteOrphans({ store, tables: lake.tables }, orphans, clock.now())));
   if (lake.hasVersionNote) for (const file of deleted) emit({ event: 'orphan-deleted', file });
   for (const { schema } of lake.tables) {
     const files = deleted.filter((path) => path.startsWith(`${schema.name}/`)).length;
     const counted = { table: schema.name, files };
-    if (files > 0) {
-      emit(
-        lake.hasVersionNote
-          ? { event: 'orphans-deleted', ...counted }
-          : { event: 'orphans-set-aside', ...counted, folder },
-      );
-    }
+    if (files === 0) continue;
+    if (lake.hasVersionNote) emit({ event: 'orphans-deleted', ...counted });
+    else emit({ event: 'orphans-set-aside', ...counted, folder });
   }
 }
 
@@ -169,18 +162,12 @@ async function filesByTable(
 async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const prefix = `${table.schema.name}/`;
   const swapped = await swappedOut(table, new Set(files.map((path) => path.slice(prefix.length))));
-  const mains = new Map<string, string>();
-  for (const add of swapped) {
-    const main = mainOf(add);
-    if (main !== undefined) mains.set(table.pathOf(add), main);
-  }
-  return mains;
-}
-
-/** The files that a table's newest version doesn't have, except retained ones. */
-function unreferencedOf(table: DeltaTable, files: readonly string[]): string[] {
-  const prefix = `${table.schema.name}/`;
-  return files.filter((path) => table.fileAt(path) === undefined && !table.isRetained(path.slice(prefix.length)));
+  return new Map(
+    swapped.flatMap((add) => {
+      const main = mainOf(add);
+      return main === undefined ? [] : [[table.pathOf(add), main]];
+    }),
+  );
 }
 
 /** Deletes the replaced files of all accounts whose retention has passed. */
@@ -206,31 +193,24 @@ async function deleteReplaced(lake: Lake, clock: Clock): Promise<void> {
  * Deletes the files that a table's newest version doesn't have; claims a version of `fenced` tables even where there are none. A
  * file that a swap removed is kept unless its main table is fenced, because that table may reference it by now.
  */
-async function deleteUnreferenced({
-  lake,
-  store,
-  table,
-  files,
-  fenced,
-  clock,
-}: Pick<Found, 'lake' | 'fenced' | 'clock'> & {
-  /** The store that removes them. */
-  readonly store: Store;
-  readonly table: DeltaTable;
-  readonly files: readonly string[];
-}): Promise<readonly string[]> {
+async function deleteUnreferenced(
+  table: DeltaTable,
+  files: readonly string[],
+  store: Store,
+  { lake, fenced, clock }: Pick<Found, 'lake' | 'fenced' | 'clock'>,
+): Promise<readonly string[]> {
   let deleted: string[] = [];
   await table.commit('FENCE', async () => {
-    const unreferenced = unreferencedOf(table, files).filter((path) => !isReferenced(lake.tables, path));
-    const swapped = unreferenced.length === 0 ? new Map<string, string>() : await swappedOf(table, unreferenced);
+    const unreferenced = files.filter((path) => table.isOrphan(path) && !isReferenced(lake.tables, path));
+    const swapped = await swappedOf(table, unreferenced);
     deleted = unreferenced.filter((path) => {
       const main = swapped.get(path);
       return main === undefined || fenced.has(main);
     });
-    const prefix = `${table.schema.name}/`;
-    if (deleted.length > 0) await table.checkNotAdded(new Set(deleted.map((path) => path.slice(prefix.length))));
-    if (deleted.length === 0 && !fenced.has(table.schema.name)) return undefined;
-    return deleted.map((path) => tombstone(path.slice(prefix.length), clock.now()));
+    const paths = deleted.map((path) => path.slice(table.schema.name.length + 1));
+    await table.checkNotAdded(new Set(paths));
+    if (paths.length === 0 && !fenced.has(table.schema.name)) return undefined;
+    return paths.map((path) => tombstone(path, clock.now()));
   });
   for (const path of new Set(deleted)) await store.remove(path);
   return deleted;
@@ -262,15 +242,14 @@ async function earliestOtherStart(others: readonly Lease[]): Promise<number> {
 export async function orphanFiles(lake: Lake, account: string): Promise<StoredFile[]> {
   const orphans: StoredFile[] = [];
   for (const table of lake.tables) {
-    for await (const file of lake.store.list(table.schema.name)) {
-      const manifests = `${table.schema.name}/${symlinkFolder}`;
-      const folders = [`${table.schema.name}/account=${account}/`, `${manifests}/account=${account}/`];
+    const { name } = table.schema;
+    const folders = [`${name}/account=${account}/`, `${name}/${symlinkFolder}/account=${account}/`];
+    for await (const file of lake.store.list(name)) {
+      if (table.fileAt(file.path) !== undefined) continue;
       // The note of the manifests names every account, and the next export writes it again.
       const isOfAccount =
-        folders.some((folder) => file.path.startsWith(folder)) || file.path === `${manifests}/_state.json`;
-      if (table.fileAt(file.path) !== undefined) continue;
-      const isOrphan = isDataFile(file.path) && !table.isRetained(file.path.slice(table.schema.name.length + 1));
-      if (isOfAccount || isOrphan) orphans.push(file);
+        folders.some((folder) => file.path.startsWith(folder)) || file.path === `${name}/${symlinkFolder}/_state.json`;
+      if (isOfAccount || (isDataFile(file.path) && table.isOrphan(file.path))) orphans.push(file);
     }
   }
   return orphans;

@@ -15,7 +15,7 @@ async function differing(held: readonly Row[], incoming: readonly Row[]): Promis
     rows
       .map(([id, raw]) => `SELECT ${text(id)} AS group_id, '${raw}' AS raw, NULL::TIMESTAMPTZ AS started_at`)
       .join(' UNION ALL ');
-  const states = { main: groups, stored: query(held), incoming: query(incoming), isKnown: 'true' };
+  const states = { table: groups, stored: query(held), incoming: query(incoming), isKnown: 'true' };
   const { vanished, appeared, differ } = await findDiffering(database, states);
   return [vanished, appeared, differ];
 }

@@ -49,7 +49,7 @@ test('a deferred transaction that was released is kept as it was', async () => {
     const held = await stored(newPath, sale('DEFERRED'));
     const incoming = await stored(newPath, sale('DEFERRED_RELEASED'));
     const states = {
-      main: transactions,
+      table: transactions,
       stored: held(transactions),
       incoming: incoming(transactions),
       isKnown: 'true',

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decimalScale, decimalText } from '../../../src/core/numeric/decimal.js';
-import { addNets, mayShareFile, mergedTags, rowsInLog } from '../../../src/lake/files/new-file.js';
+import { rowsInLog } from '../../../src/lake/delta/file-tags.js';
+import { addNets, mayShareFile, mergedTags } from '../../../src/lake/files/new-file.js';
 
 const add = (tags: Record<string, string>) => ({
   path: 'x',

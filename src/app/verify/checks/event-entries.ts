@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { compareBytes } from '../../../lake/store/store.js';
-import { RowFaults, type CheckContext } from './certificate.js';
-import { type CheckName } from './check-list.js';
-import { parquet, type ReadableFile } from './file-contents.js';
+import { RowFaults, type CheckContext, type CheckName } from './certificate.js';
+import { rowsIn } from '../../../lake/files/local-parquet.js';
+import type { ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { rulesOf, type EventRules } from './event-rules.js';
 import {
@@ -17,7 +17,6 @@ import {
   type WalkedAmount,
 } from './money-walk.js';
 
-/** A row of an events table. */
 interface EventRow {
   readonly eventId: string;
   readonly contentHash: string;
@@ -98,7 +97,7 @@ function unmatchedFault(
 async function* entriesByEvent(
   derived: readonly ReadableFile[],
   { breakdown: breakdownColumn }: EventRules,
-  { entries, signal }: CheckContext,
+  { entries }: CheckContext,
 ): AsyncGenerator<EventEntries, undefined> {
   if (derived.length === 0) return undefined;
   const sql =
@@ -110,7 +109,7 @@ async function* entriesByEvent(
   let copies = 1;
   let copy = 1;
   const group = (id: string): EventEntries => ({ eventId: id, file: fileOf(derived, source), rows, copies });
-  for await (const chunk of (await entries.query(sql, { signal })).chunks) {
+  for await (const chunk of (await entries.query(sql)).chunks) {
     for (const [id, entry, path, role, kind, breakdown, amount, amountText, currency, from] of chunk) {
       if (eventId !== undefined && eventId !== text(id)) {
         yield group(eventId);
@@ -141,12 +140,12 @@ async function* entriesByEvent(
 async function* eventRows(
   mains: readonly ReadableFile[],
   { list: listColumn, group }: EventRules,
-  { events, signal }: CheckContext,
+  { events }: CheckContext,
 ): AsyncGenerator<{ event: EventRow; file: LogFile }> {
   const sql =
     `SELECT event_id, content_hash, ${listColumn}, posted_at IS NOT NULL, epoch_ms(window_start), ${group}, ` +
     `requested_order_id, raw, source FROM ${withSource(mains)} ORDER BY event_id`;
-  for await (const chunk of (await events.query(sql, { signal })).chunks) {
+  for await (const chunk of (await events.query(sql)).chunks) {
     for (const [eventId, contentHash, list, isDated, windowStart, groupId, requestedOrderId, raw, source] of chunk) {
       const event = {
         eventId: text(eventId),
@@ -165,7 +164,7 @@ async function* eventRows(
 
 /** Several files as one, each row with the number of its file. */
 function withSource(files: readonly ReadableFile[]): string {
-  const selects = files.map(({ path }, index) => `SELECT *, ${index} AS source FROM ${parquet(path)}`);
+  const selects = files.map(({ path }, index) => `SELECT *, ${index} AS source FROM ${rowsIn([path])}`);
   return `(${selects.join(' UNION ALL BY NAME ')})`;
 }
 
@@ -189,14 +188,10 @@ function idFault(event: EventRow): string | undefined {
   if (!isPlain) hash.update(`\0${isoInstant(event.windowStart)}`);
   const identity = isPlain ? content : hash.digest('hex').slice(0, 32);
   const id = owner === null ? identity : `${owner}:${identity}`;
-  const rest = event.eventId.startsWith(id) ? event.eventId.slice(id.length) : undefined;
-  if (rest === '' || (rest !== undefined && suffix(rest) >= 2)) return undefined;
+  const rest = event.eventId.startsWith(id) ? event.eventId.slice(id.length) : 'other';
+  // The `event_id` of a second, third … identical event ends with its number.
+  if (rest === '' || Number(/^-([1-9]\d*)$/.exec(rest)?.[1]) >= 2) return undefined;
   return `event_id is ${event.eventId}, raw hashes to ${id}`;
-}
-
-/** The number at the end of the `event_id` of a second, third … identical event; NaN where there is none. */
-function suffix(text: string): number {
-  return Number(/^-([1-9]\d*)$/.exec(text)?.[1] ?? Number.NaN);
 }
 
 /** Returns the money objects of an event, or what is wrong with a text that isn't JSON. */

@@ -1,3 +1,4 @@
+import { isObject } from '../../../lake/delta/actions.js';
 import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import type { Table } from '../../../core/columns/table.js';
@@ -9,7 +10,7 @@ import { transactionRolesFault } from './transaction-roles.js';
 export interface EventRules {
   /** In SQL: the name of the list that ids are hashes of. */
   readonly list: string;
-  /** In SQL: the settlement that was asked for; ids begin with it. */
+  /** In SQL: the requested settlement; ids begin with it. */
   readonly group: string;
   /** In SQL: the breakdown types of an entry. */
   readonly breakdown: string;
@@ -34,7 +35,7 @@ const transactions: EventRules = {
   rolesFault: transactionFault,
 };
 
-/** The rules of a main table with entries: only events of Finances v0 come in lists. */
+/** The rules of a main table with entries: only events of Finances v0 are in lists. */
 export function rulesOf(main: Table): EventRules {
   return hasColumn(main, 'event_list') ? events : transactions;
 }
@@ -68,7 +69,8 @@ function netFault(transaction: unknown, entries: readonly EntryRow[]): string | 
   const unexpected = entries.find(({ role }) => role !== 'net' && role !== 'memo');
   if (unexpected !== undefined) return `${unexpected.path}: expected net or memo, found ${unexpected.role}`;
   const net = entries.filter(({ role }) => role === 'net');
-  const total = isTransfer(transaction) ? undefined : entries.find(({ path }) => path === 'totalAmount');
+  const isTransfer = isObject(transaction) && transaction['transactionType'] === 'Transfer';
+  const total = isTransfer ? undefined : entries.find(({ path }) => path === 'totalAmount');
   if (total === undefined) return net.length === 0 ? undefined : `expected no net amount, found ${net.length}`;
   if (total.amount === null) {
     return net.length === 1 && net[0] === total ? undefined : 'expected the total alone to be net';
@@ -80,10 +82,4 @@ function netFault(transaction: unknown, entries: readonly EntryRow[]): string | 
   return sum === millionths(total.amount)
     ? undefined
     : `net amounts add up to ${millionthsText(sum)}, the total is ${total.amount}`;
-}
-
-function isTransfer(transaction: unknown): boolean {
-  return (
-    transaction instanceof Object && 'transactionType' in transaction && transaction.transactionType === 'Transfer'
-  );
 }

@@ -6,7 +6,8 @@ import type { ResultCell } from '../../../core/text/rows.js';
 import { monthOf } from '../../../core/windows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
-import { rowsIn } from '../../../lake/files/local-parquet.js';
+import { countRows, misfitIn, rowsIn } from '../../../lake/files/local-parquet.js';
+import { netSumsIn } from '../../../lake/files/new-file.js';
 import { parseImportedKey } from '../../../lake/loads/imported-days.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
@@ -17,11 +18,6 @@ import { pipelineTable, type PipelineTable } from './main-tables.js';
 export interface ReadableFile {
   readonly file: LogFile;
   readonly path: string;
-}
-
-/** A table function over files, without columns from their folders' names. */
-export function parquet(...paths: readonly string[]): string {
-  return rowsIn(paths);
 }
 
 /**
@@ -42,20 +38,15 @@ export async function checkContents(readable: ReadableFile, context: CheckContex
   if (schema.columns.some(({ name }) => name === 'raw')) await checkHashes(readable, context);
 }
 
-async function checkShape({ file, path }: ReadableFile, { events, signal }: CheckContext): Promise<void> {
-  const described = await events.rows(`DESCRIBE FROM ${parquet(path)}`, { signal });
-  const types = new Map(described.map((row) => [row['column_name'], row['column_type']]));
-  for (const column of file.delta.schema.columns) {
-    const { name } = column;
-    const found = types.get(name);
-    if (found === sqlType(column) || (found === undefined && column.later === true)) continue;
-    const text = `expected the column ${name} as ${sqlType(column)}, found ${String(found ?? 'none')}`;
-    throw new LedgerlakeError('SQL', text);
-  }
+async function checkShape({ file, path }: ReadableFile, { events }: CheckContext): Promise<void> {
+  const misfit = await misfitIn(events, file.delta.schema, path);
+  if (misfit === undefined) return;
+  const { column, found = 'none' } = misfit;
+  throw new LedgerlakeError('SQL', `expected the column ${column.name} as ${sqlType(column)}, found ${found}`);
 }
 
 async function checkStatistics({ file, path }: ReadableFile, context: CheckContext): Promise<void> {
-  const { events, certificate, signal } = context;
+  const { events, certificate } = context;
   const { minValues, maxValues, nullCount, numRecords } = file.stats;
   const bound = (test: string, sign: string) => {
     return ([name, value]: [string, unknown]) => {
@@ -76,7 +67,7 @@ async function checkStatistics({ file, path }: ReadableFile, context: CheckConte
     })),
   ];
   const columns = ['count(*) AS found', ...tests.map(({ sql }, index) => `${sql} AS t${index}`)];
-  const [row] = await events.rows(`SELECT ${columns.join(', ')} FROM ${parquet(path)}`, { signal });
+  const [row] = await events.rows(`SELECT ${columns.join(', ')} FROM ${rowsIn([path])}`);
   const found = Number(row?.['found']);
   certificate.count('row-counts', found);
   if (found !== file.rows)
@@ -102,38 +93,34 @@ const slices: Readonly<Record<string, string>> = {
 async function checkPartition(
   { file, path }: ReadableFile,
   { loadKey }: PipelineTable,
-  { events, certificate, signal }: CheckContext,
+  { events, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions');
-  const loadKeys = new Set(file.loadKeys);
+  const claims = { month: file.month, loadKeys: new Set(file.loadKeys) };
   const faults = new RowFaults('slice');
   const grouping = loadKey === 'order' ? 'GROUP BY ALL' : '';
-  const { chunks } = await events.query(`${slices[loadKey] ?? ''} FROM ${parquet(path)} ${grouping}`, { signal });
+  const { chunks } = await events.query(`${slices[loadKey] ?? ''} FROM ${rowsIn([path])} ${grouping}`);
   for await (const rows of chunks) {
     for (const [owner = null, start = null, end = null] of rows) {
-      const fault =
-        loadKey === 'window'
-          ? windowFault(start, end, loadKeys, file.month)
-          : ownerFault(loadKey, owner, start, loadKeys, file.month);
+      const fault = loadKey === 'window' ? windowFault(start, end, claims) : ownerFault(loadKey, owner, start, claims);
       faults.add('partitions', file, fault);
     }
   }
   if (file.loadKeys.some((key) => parseImportedKey(key) !== undefined)) {
     const condition = loadKeyCondition(file.loadKeys, instantColumn(file.delta.schema));
-    const sql = `SELECT count(*) AS found FROM ${parquet(path)} WHERE NOT ${condition}`;
-    const [row] = await events.rows(sql, { signal });
-    const found = Number(row?.['found']);
+    const found = await countRows(events, path, `NOT ${condition}`);
     if (found > 0) faults.add('partitions', file, `${formatCount(found, 'row')} of no day that the file names`);
   }
   faults.addTo(certificate);
 }
 
-function windowFault(
-  start: ResultCell,
-  end: ResultCell,
-  loadKeys: ReadonlySet<string>,
-  month: string,
-): string | undefined {
+/** What a file says about its rows. */
+interface Claims {
+  readonly month: string;
+  readonly loadKeys: ReadonlySet<string>;
+}
+
+function windowFault(start: ResultCell, end: ResultCell, { loadKeys, month }: Claims): string | undefined {
   if (start === null || end === null) return 'rows without a window';
   const window = { start: Number(start), end: Number(end) };
   const loadKey = windowKey(window);
@@ -151,8 +138,7 @@ function ownerFault(
   kind: string,
   owner: ResultCell,
   instant: ResultCell,
-  loadKeys: ReadonlySet<string>,
-  month: string,
+  { loadKeys, month }: Claims,
 ): string | undefined {
   const loadKey = `${kind}/${String(owner)}`;
   if (!loadKeys.has(loadKey)) return `rows of ${loadKey}, which the file does not name`;
@@ -170,23 +156,23 @@ const eventKeys = [...windowKeys, 'group_id', 'requested_order_id'];
 async function checkPositions(
   { file, path }: ReadableFile,
   keys: readonly string[],
-  { events, certificate, signal }: CheckContext,
+  { events, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('positions', file.rows);
   const twice =
-    `SELECT position FROM ${parquet(path)} GROUP BY ${keys.join(', ')}, position ` +
+    `SELECT position FROM ${rowsIn([path])} GROUP BY ${keys.join(', ')}, position ` +
     'HAVING count(*) > 1 OR position IS NULL OR position < 0';
-  const [row] = await events.rows(`SELECT count(*) AS found, min(position) AS first FROM (${twice})`, { signal });
+  const [row] = await events.rows(`SELECT count(*) AS found, min(position) AS first FROM (${twice})`);
   if (Number(row?.['found']) === 0) return;
   const text = `${String(row?.['found'])} positions of a slice are missing or occur twice, such as ${String(row?.['first'])}`;
   certificate.add('positions', 'lake', file, text);
 }
 
 /** Checks the hashes of a custom pipeline's table that stores its records. */
-async function checkHashes({ file, path }: ReadableFile, { events, certificate, signal }: CheckContext): Promise<void> {
+async function checkHashes({ file, path }: ReadableFile, { events, certificate }: CheckContext): Promise<void> {
   certificate.count('event-ids', file.rows);
-  const wrong = `FROM ${parquet(path)} WHERE content_hash IS DISTINCT FROM substr(sha256(raw), 1, 32)`;
-  const [row] = await events.rows(`SELECT count(*) AS found, min(content_hash) AS first ${wrong}`, { signal });
+  const wrong = `FROM ${rowsIn([path])} WHERE content_hash IS DISTINCT FROM substr(sha256(raw), 1, 32)`;
+  const [row] = await events.rows(`SELECT count(*) AS found, min(content_hash) AS first ${wrong}`);
   if (Number(row?.['found']) === 0) return;
   const text = `${String(row?.['found'])} rows whose content_hash isn't that of raw, such as ${String(row?.['first'])}`;
   certificate.add('event-ids', 'lake', file, text);
@@ -198,21 +184,17 @@ const zero = '0.000000';
 export async function checkNetSums(
   mains: readonly ReadableFile[],
   derived: readonly ReadableFile[],
-  { events, certificate, signal }: CheckContext,
+  { events, certificate }: CheckContext,
 ): Promise<void> {
   for (const { file, path } of [...derived, ...mains]) {
     certificate.count('net-sums');
     const isMain = file.derived !== undefined;
     const paths = isMain ? derived.map((entries) => entries.path) : [path];
-    const condition = isMain ? `AND event_id IN (SELECT event_id FROM ${parquet(path)})` : '';
-    const sql =
-      "SELECT coalesce(currency, '') AS currency, sum(amount)::VARCHAR AS net " +
-      `FROM ${parquet(...paths)} WHERE role = 'net' AND amount IS NOT NULL ${condition} GROUP BY ALL`;
-    const rows = paths.length === 0 ? [] : await events.rows(sql, { signal });
-    const found = new Map(rows.map(({ currency, net }) => [String(currency), String(net)]));
-    const expected = new Map(Object.entries(file.net ?? {}));
-    const texts = [...new Set([...found.keys(), ...expected.keys()])].flatMap((currency) => {
-      const [log, net] = [expected.get(currency) ?? zero, found.get(currency) ?? zero];
+    const condition = isMain ? `event_id IN (SELECT event_id FROM ${rowsIn([path])})` : 'true';
+    const found = paths.length === 0 ? {} : await netSumsIn(events, paths, condition);
+    const expected = file.net ?? {};
+    const texts = Object.keys({ ...found, ...expected }).flatMap((currency) => {
+      const [log, net] = [expected[currency] ?? zero, found[currency] ?? zero];
       const name = currency === '' ? 'no currency' : currency;
       return log === net ? [] : [`${name}: the log has ${log}, the rows add up to ${net}`];
     });

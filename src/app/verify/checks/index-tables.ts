@@ -1,8 +1,10 @@
+import type { Database } from '../../../core/duckdb/connection.js';
 import { literal } from '../../../core/duckdb/literals.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
-import type { CheckContext, ProblemLocation } from './certificate.js';
-import { parquet, type ReadableFile } from './file-contents.js';
+import type { Certificate, CheckContext, ProblemLocation } from './certificate.js';
+import { rowsIn } from '../../../lake/files/local-parquet.js';
+import type { ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { byDate, byGroup, byTransaction } from './main-tables.js';
 
@@ -19,28 +21,24 @@ export const netSumColumns =
  * group. DuckDB spills them to disk.
  */
 export class IndexTables {
-  readonly #context: CheckContext;
+  readonly #database: Database;
+  readonly #certificate: Certificate;
   readonly #files: LogFile[] = [];
 
-  private constructor(context: CheckContext) {
-    this.#context = context;
+  private constructor(database: Database, certificate: Certificate) {
+    this.#database = database;
+    this.#certificate = certificate;
   }
 
-  static async create(context: CheckContext): Promise<IndexTables> {
-    const database = context.events;
+  static async create({ events: database, certificate }: CheckContext): Promise<IndexTables> {
+    const sums = 'currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, unknown BIGINT';
     await database.execute(
       'CREATE TABLE seen (tab VARCHAR, account VARCHAR, file INTEGER, id VARCHAR, content UHUGEINT, instant BIGINT, ' +
         'dated BOOLEAN, inside BOOLEAN, group_id VARCHAR, position BIGINT, currency VARCHAR)',
     );
-    await database.execute(
-      'CREATE TABLE nets (account VARCHAR, group_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, ' +
-        'unknown BIGINT)',
-    );
-    await database.execute(
-      'CREATE TABLE paid (account VARCHAR, group_id VARCHAR, settlement_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), ' +
-        'inexact BIGINT, unknown BIGINT)',
-    );
-    return new IndexTables(context);
+    await database.execute(`CREATE TABLE nets (account VARCHAR, group_id VARCHAR, ${sums})`);
+    await database.execute(`CREATE TABLE paid (account VARCHAR, group_id VARCHAR, settlement_id VARCHAR, ${sums})`);
+    return new IndexTables(database, certificate);
   }
 
   /** The file with a number in `seen`. */
@@ -54,68 +52,62 @@ export class IndexTables {
     const currencies =
       derived.length === 0
         ? "SELECT '' AS event_id, '' AS currency WHERE false"
-        : `SELECT event_id, min(currency) AS currency FROM ${parquet(...derived.map((entries) => entries.path))} ` +
+        : `SELECT event_id, min(currency) AS currency FROM ${rowsIn(derived.map((entries) => entries.path))} ` +
           'GROUP BY event_id HAVING count(DISTINCT currency) = 1';
     const isByDate = file.table === byDate.table;
-    await this.#execute(
+    await this.#database.execute(
       `INSERT INTO seen SELECT ${literal(file.table)}, ${literal(file.account)}, ${number}, event_id, ` +
         'md5_number(content_hash), epoch_ms(effective_at), posted_at IS NOT NULL, ' +
         `${isByDate ? 'posted_at IS NULL OR (posted_at >= window_start AND posted_at < window_end)' : 'true'}, ` +
-        `group_id, position, known.currency FROM ${parquet(path)} LEFT JOIN (${currencies}) AS known USING (event_id)`,
+        `group_id, position, known.currency FROM ${rowsIn([path])} LEFT JOIN (${currencies}) AS known USING (event_id)`,
     );
   }
 
   /** Adds the net sums of a file with entries by group. */
   async addNets({ file, path }: ReadableFile): Promise<void> {
-    await this.#execute(
+    await this.#database.execute(
       `INSERT INTO nets SELECT ${literal(file.account)}, group_id, currency, ${netSumColumns} ` +
-        `FROM ${parquet(path)} GROUP BY group_id, currency`,
+        `FROM ${rowsIn([path])} GROUP BY group_id, currency`,
     );
   }
 
   /** Adds what the transactions of a file have paid: all that are released, except transfers to the bank. */
   async addPaid({ file, path }: ReadableFile): Promise<void> {
-    await this.#execute(
+    await this.#database.execute(
       `INSERT INTO paid SELECT ${literal(file.account)}, group_id, settlement_id, currency, sum(total_amount), ` +
-        `count(total_text), 0 FROM ${parquet(path)} ` +
+        `count(total_text), 0 FROM ${rowsIn([path])} ` +
         "WHERE status = 'RELEASED' AND transaction_type IS DISTINCT FROM 'Transfer' " +
         'GROUP BY group_id, settlement_id, currency',
     );
   }
 
-  /** Groups, by `groupKey`, whose events don't have positions from 0 on without a gap. */
-  async brokenGroups(): Promise<ReadonlySet<string>> {
-    const rows = await this.#rows(
-      `SELECT account, group_id FROM seen WHERE tab = ${literal(byGroup.table)} ${haveGaps}`,
+  /** Groups, by `groupKey`, that have an event and meet a clause in SQL. */
+  async groups(clause: typeof haveGaps | '' = ''): Promise<ReadonlySet<string>> {
+    const rows = await this.#database.rows(
+      `SELECT DISTINCT account, group_id FROM seen WHERE tab = ${literal(byGroup.table)} ${clause}`,
     );
-    return new Set(rows.map((row) => groupKey(String(row['account']), String(row['group_id']))));
-  }
-
-  /** Groups, by `groupKey`, that have an event. */
-  async filledGroups(): Promise<ReadonlySet<string>> {
-    const rows = await this.#rows(`SELECT DISTINCT account, group_id FROM seen WHERE tab = ${literal(byGroup.table)}`);
     return new Set(rows.map((row) => groupKey(String(row['account']), String(row['group_id']))));
   }
 
   /** The earliest event or transaction of each account that was read by date, milliseconds since 1970. */
   async oldest(): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#rows(
+    const rows = await this.#database.rows(
       'SELECT account, min(instant) AS oldest FROM seen ' +
         `WHERE tab IN (${literal(byDate.table)}, ${literal(byTransaction.table)}) GROUP BY account`,
     );
     return new Map(rows.map((row) => [String(row['account']), Number(row['oldest'])]));
   }
 
-  /** Reports duplicate ids, and dates outside of the windows that were asked for. */
+  /** Reports duplicate ids, and dates outside of the requested windows. */
   async check(): Promise<void> {
-    const { certificate } = this.#context;
-    const [counts] = await this.#rows(
+    const certificate = this.#certificate;
+    const [counts] = await this.#database.rows(
       `SELECT count(*) AS events, count(*) FILTER (tab = ${literal(byDate.table)} AND dated) AS dated FROM seen`,
     );
     certificate.count('unique-ids', Number(counts?.['events']));
     certificate.count('event-dates', Number(counts?.['dated']));
 
-    const outside = await this.#rows(
+    const outside = await this.#database.rows(
       'SELECT file, count(*) AS events, min(id) AS id FROM seen WHERE NOT inside GROUP BY file ORDER BY file',
     );
     for (const { file, events, id } of outside) {
@@ -124,7 +116,7 @@ export class IndexTables {
     }
 
     // An event that the service returned for a window outside of its date may occur again in the right one.
-    const twice = await this.#rows(
+    const twice = await this.#database.rows(
       'SELECT min(file) AS file, max(file) AS other, count(*) AS ids, min(id) AS id, fault FROM (' +
         'SELECT min(file) AS file, max(file) AS other, id, count(*) FILTER (inside) > 1 AS fault, tab ' +
         'FROM seen GROUP BY tab, account, id HAVING count(*) > 1) AS repeated ' +
@@ -135,16 +127,6 @@ export class IndexTables {
       const text = `${formatCount(Number(ids), 'event id')} more than once, such as ${String(id)}${beside}`;
       certificate.add('unique-ids', fault === true ? 'lake' : 'upstream', this.file(file), text);
     }
-  }
-
-  async #rows(sql: string) {
-    const { events, signal } = this.#context;
-    return events.rows(sql, { signal });
-  }
-
-  async #execute(sql: string): Promise<void> {
-    const { events, signal } = this.#context;
-    await events.execute(sql, { signal });
   }
 }
 

@@ -6,7 +6,6 @@ import type { Certificate, ProblemLocation } from './certificate.js';
 import { pipelineTable, mainTablesOf, type PipelineTable } from './main-tables.js';
 import type { LogFile } from './log-files.js';
 
-/** A window that was read. */
 export interface ReadWindow extends Window {
   readonly loadKey: string;
 }

@@ -4,6 +4,7 @@ import type { DeltaTable } from '../../../lake/delta/delta-table.js';
 import { loadKeysText } from '../../../lake/files/load-key-rows.js';
 import { referencedFiles } from '../../../lake/transaction/references.js';
 import type { Lake } from '../../../lake/lake.js';
+import { parseNote } from '../../../lake/store/store.js';
 import type { LakeRuns } from '../../../lake/upkeep/leases.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
 import { pipelineTable } from './main-tables.js';
@@ -39,12 +40,7 @@ const statistics = z.object({
 
 /** The parsed JSON of a tag; undefined where it isn't of the expected form. */
 function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text ?? '')).data;
-  } catch {
-    // Text that isn't JSON is handled like JSON of another form: as a problem of the file.
-    return undefined;
-  }
+  return parseNote(text, (value) => schema.parse(value));
 }
 
 /**
@@ -156,12 +152,8 @@ export function checkedBundles(
           isWhole = false;
           const table = pipelineTable(main.delta.schema)?.entries ?? main.table;
           const missing = { table, file: path, slice: main.slice };
-          certificate.add(
-            'derived-files',
-            isRunning ? 'note' : 'lake',
-            missing,
-            `${main.file} names it, and its table's log does not`,
-          );
+          const problem = `${main.file} names it, and its table's log does not`;
+          certificate.add('derived-files', isRunning ? 'note' : 'lake', missing, problem);
         } else if (!referenced.has(path)) {
           certificate.count('derived-files');
           members.push(member);
@@ -174,14 +166,14 @@ export function checkedBundles(
   for (const file of derived.values()) {
     if (referenced.has(file.file)) continue;
     certificate.count('derived-files');
-    if (isRunning) certificate.add('derived-files', 'note', file, 'no slice names it; it may belong to a running run');
-    else if (hasDied(file.account)) certificate.add('derived-files', 'note', file, interruptedRunText);
-    else certificate.add('derived-files', 'lake', file, 'no slice names it, and readers of Delta tables see it');
+    const add = certificate.add.bind(certificate, 'derived-files');
+    if (isRunning) add('note', file, 'no slice names it; it may belong to a running run');
+    else if (hasDied(file.account))
+      add('note', file, 'no slice names it: a run died before it committed the slice; the next run removes it');
+    else add('lake', file, 'no slice names it, and readers of Delta tables see it');
   }
   return bundles;
 }
-
-const interruptedRunText = 'no slice names it: a run died before it committed the slice; the next run removes it';
 
 /** Puts main files that share a derived file into one bundle, as the files of a batch of orders do. */
 function sharedBundles(mains: readonly LogFile[]): LogFile[][] {

@@ -19,7 +19,6 @@ export interface PipelineTable {
   readonly entries: string | undefined;
   /** `window`, `group`, `order`. */
   readonly loadKey: string;
-  /** Whether a custom pipeline fills it. */
   readonly isCustom?: true;
   /** Returns which days of a range are loaded; left out where slices have no dates. */
   readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
@@ -35,15 +34,11 @@ function tableOf(pipeline: FinancesPipeline): PipelineTable {
 /** The tables of this program whose commits make a slice count. */
 const mainTables: readonly PipelineTable[] = pipelines.map(tableOf);
 
-function builtIn(pipeline: FinancesPipeline): PipelineTable {
-  return mainTables.find(({ pipeline: name }) => name === pipeline.name) ?? tableOf(pipeline);
-}
-
-export const listing = builtIn(financialEventGroups);
-export const byDate = builtIn(financialEvents);
-export const byGroup = builtIn(groupEventsPipeline);
-export const byTransaction = builtIn(transactionsPipeline);
-export const summaries = builtIn(settlementSummariesPipeline);
+export const listing = tableOf(financialEventGroups);
+export const byDate = tableOf(financialEvents);
+export const byGroup = tableOf(groupEventsPipeline);
+export const byTransaction = tableOf(transactionsPipeline);
+export const summaries = tableOf(settlementSummariesPipeline);
 
 /** Describes a main table; undefined for a derived table. */
 export function pipelineTable({ name, customPipeline, linesOf }: Table): PipelineTable | undefined {

@@ -5,7 +5,8 @@ import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
 import { joined } from '../../../core/windows.js';
 import { comparedWindows, comparedText } from './compared-days.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
-import { parquet, type ReadableFile } from './file-contents.js';
+import { rowsIn } from '../../../lake/files/local-parquet.js';
+import type { ReadableFile } from './file-contents.js';
 import { groupKey } from './index-tables.js';
 import { byDate, byTransaction } from './main-tables.js';
 import { datedWindows, isCovered, netSumsOf, totalFault, type Comparable, type Forgotten } from './settlements.js';
@@ -24,12 +25,11 @@ export interface SettlementSummary extends ProblemLocation {
 
 export async function summariesFrom(
   { file, path }: ReadableFile,
-  { events, signal }: CheckContext,
+  { events }: CheckContext,
 ): Promise<SettlementSummary[]> {
   const rows = await events.rows(
     'SELECT settlement_id, epoch_ms(period_start) AS starts, epoch_ms(period_end) AS ends, ' +
-      `net_proceeds::VARCHAR AS net, currency FROM ${parquet(path)}`,
-    { signal },
+      `net_proceeds::VARCHAR AS net, currency FROM ${rowsIn([path])}`,
   );
   return rows.map((row) => {
     const id = String(row['settlement_id']);
@@ -95,7 +95,7 @@ export async function checkPaid(
 async function checkBothApis(
   account: string,
   comparable: Comparable,
-  { events, certificate, signal }: CheckContext,
+  { events, certificate }: CheckContext,
 ): Promise<void> {
   const both = [byDate, byTransaction].map((main) => joined(datedWindows(comparable, main, account)));
   const [v0 = [], successor = []] = both;
@@ -109,7 +109,6 @@ async function checkBothApis(
   const [row] = await events.rows(
     `SELECT count(*) ${rowsOf(byDate.table)} AS events, count(*) ${rowsOf(byTransaction.table)} AS transactions ` +
       `FROM seen WHERE account = ${literal(account)}`,
-    { signal },
   );
   const found = Number(row?.['events']);
   if (found === 0 || Number(row?.['transactions']) > 0) return;

@@ -7,7 +7,7 @@ import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
-import { groupKey, type IndexTables } from './index-tables.js';
+import { groupKey, haveGaps, type IndexTables } from './index-tables.js';
 import { readWindows } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
 import { byDate, byGroup, listing, type PipelineTable } from './main-tables.js';
@@ -36,7 +36,7 @@ export async function settlementsFrom(
   source: string,
   { table, file, account }: Pick<LogFile, 'table' | 'file' | 'account'>,
   database: Database,
-  signal: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<Settlement[]> {
   const rows = await database.rows(
     'SELECT group_id, processing_status, epoch_ms(started_at) AS started, epoch_ms(ended_at) AS ended, ' +
@@ -95,47 +95,34 @@ function damagedKeys(damaged: readonly LogFile[], { table, entries }: PipelineTa
 }
 
 /** What `forget --before` has removed of accounts, and no run has read again since. */
-export class Forgotten {
-  readonly #before: ReadonlyMap<string, number>;
-  readonly #broken: ReadonlySet<string>;
-  readonly #filled: ReadonlySet<string>;
-  readonly #oldest: ReadonlyMap<string, number>;
-
-  private constructor(
-    before: ReadonlyMap<string, number>,
-    broken: ReadonlySet<string>,
-    filled: ReadonlySet<string>,
-    oldest: ReadonlyMap<string, number>,
-  ) {
-    this.#before = before;
-    this.#broken = broken;
-    this.#filled = filled;
-    this.#oldest = oldest;
-  }
-
-  static async of({ store }: Lake, accounts: readonly string[], index: IndexTables): Promise<Forgotten> {
-    const before = new Map<string, number>();
-    for (const account of accounts) {
-      const instant = await readForgottenBefore(store, account);
-      if (instant !== undefined) before.set(account, instant);
-    }
-    if (before.size === 0) return new Forgotten(before, new Set(), new Set(), new Map());
-    return new Forgotten(before, await index.brokenGroups(), await index.filledGroups(), await index.oldest());
-  }
-
+export interface Forgotten {
   /** Whether a period began where rows were forgotten, and before all that the lake has of the account by date. */
-  reaches({ account, start }: { readonly account: string; readonly start: number | null }): boolean {
-    const oldest = this.#oldest.get(account) ?? Infinity;
-    return start !== null && start < Math.min(oldest, this.#before.get(account) ?? -Infinity);
-  }
-
+  reaches(period: Pick<Settlement, 'account' | 'start'>): boolean;
   /** Whether a settlement that was read by group lacks events: positions count from 0 without a gap. */
-  lacksEvents(settlement: Settlement): boolean {
-    if (!this.#before.has(settlement.account)) return false;
-    const key = groupKey(settlement.account, settlement.id);
-    if (this.#broken.has(key)) return true;
-    return !this.#filled.has(key) && this.reaches(settlement) && totalFault(settlement, []) !== undefined;
+  lacksEvents(settlement: Settlement): boolean;
+}
+
+export async function forgottenIn(
+  { store }: Lake,
+  accounts: readonly string[],
+  index: IndexTables,
+): Promise<Forgotten> {
+  const before = new Map<string, number>();
+  for (const account of accounts) {
+    const instant = await readForgottenBefore(store, account);
+    if (instant !== undefined) before.set(account, instant);
   }
+  if (before.size === 0) return { reaches: () => false, lacksEvents: () => false };
+  const [broken, filled, oldest] = [await index.groups(haveGaps), await index.groups(), await index.oldest()];
+  const reaches: Forgotten['reaches'] = ({ account, start }) =>
+    start !== null && start < Math.min(oldest.get(account) ?? Infinity, before.get(account) ?? -Infinity);
+  const lacksEvents = (settlement: Settlement) => {
+    if (!before.has(settlement.account)) return false;
+    const key = groupKey(settlement.account, settlement.id);
+    if (broken.has(key)) return true;
+    return !filled.has(key) && reaches(settlement) && totalFault(settlement, []) !== undefined;
+  };
+  return { reaches, lacksEvents };
 }
 
 /** The settlements that have all of their rows: of others some were forgotten. */
@@ -145,15 +132,10 @@ export function wholeSettlements(
   { certificate }: CheckContext,
 ): Settlement[] {
   return settlements.filter((settlement) => {
-    const isWhole = !forgotten.lacksEvents(settlement);
-    if (!isWhole)
-      certificate.add(
-        'group-totals',
-        'note',
-        settlement,
-        'not compared: it lacks events, which `forget` may have removed',
-      );
-    return isWhole;
+    if (!forgotten.lacksEvents(settlement)) return true;
+    const problem = 'not compared: it lacks events, which `forget` may have removed';
+    certificate.add('group-totals', 'note', settlement, problem);
+    return false;
   });
 }
 
@@ -200,13 +182,13 @@ export async function checkTotals(settlements: readonly Settlement[], context: C
 export async function netSumsOf(
   table: 'nets' | 'paid',
   column: 'group_id' | 'settlement_id',
-  { events, signal }: CheckContext,
+  { events }: CheckContext,
 ): Promise<ReadonlyMap<string, readonly NetSum[]>> {
   const nets = new Map<string, NetSum[]>();
   const sums =
     `SELECT account, ${column} AS id, currency, sum(net)::VARCHAR AS net, sum(inexact) AS inexact, sum(unknown) AS unknown ` +
     `FROM ${table} GROUP BY account, ${column}, currency ORDER BY ALL`;
-  for (const row of await events.rows(sums, { signal })) {
+  for (const row of await events.rows(sums)) {
     const key = groupKey(String(row['account']), String(row['id']));
     const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
     const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
@@ -263,11 +245,10 @@ export async function compareByGroup(
   loaded: readonly Settlement[],
   comparable: Comparable,
   index: IndexTables,
-  { events, certificate, signal }: CheckContext,
+  { events, certificate }: CheckContext,
 ): Promise<void> {
-  const windows = new Map<string, readonly Window[]>();
-  for (const { account } of loaded)
-    windows.set(account, windows.get(account) ?? datedWindows(comparable, byDate, account));
+  const accounts = new Set(loaded.map(({ account }) => account));
+  const windows = new Map([...accounts].map((account) => [account, datedWindows(comparable, byDate, account)]));
   const compared = loaded.filter((settlement) => isCovered(settlement, windows.get(settlement.account) ?? []));
   certificate.count('date-against-group', compared.length);
   if (compared.length === 0) return;
@@ -275,20 +256,17 @@ export async function compareByGroup(
   const all = new Set(loaded);
   await fill(events, compared, (settlement) => isAlone(settlement, comparable, all), windows);
   const byKey = new Map(compared.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
-  const settlementOf = (row: Readonly<Record<string, ResultCell>>) =>
-    byKey.get(groupKey(String(row['account']), String(row['group_id'])));
-
   const add = (row: Readonly<Record<string, ResultCell>>, { table }: PipelineTable, problem: string) => {
-    const settlement = settlementOf(row);
+    const settlement = byKey.get(groupKey(String(row['account']), String(row['group_id'])));
     if (settlement === undefined) return;
     const { file } = index.file(row['file']);
     certificate.add('date-against-group', 'upstream', { table, file, slice: settlement.slice }, problem);
   };
-  for (const row of await events.rows(lackingByDate, { signal })) {
+  for (const row of await events.rows(lackingByDate)) {
     const lacking = `by date lacks ${formatCount(Number(row['events']), 'event')} that the group has`;
     add(row, byDate, `${lacking}, such as ${String(row['id'])}; read the dates again with --refresh`);
   }
-  for (const row of await events.rows(lackingByGroup, { signal })) {
+  for (const row of await events.rows(lackingByGroup)) {
     const lacking = `no group has ${formatCount(Number(row['events']), 'event')} of its time and currency`;
     add(row, byGroup, `${lacking}, such as ${String(row['id'])}`);
   }

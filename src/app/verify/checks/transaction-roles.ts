@@ -1,8 +1,7 @@
 import { millionths } from '../../../core/numeric/decimal.js';
 import { breakdownKind } from '../../../sources/finances/api-2024-06-19/breakdown-kinds.js';
+import { isObject, type Fields } from '../../../lake/delta/actions.js';
 import type { EntryRow } from './money-walk.js';
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** What the value of a key in a transaction is. */
 type Level = 'transaction' | 'items' | 'breakdowns' | 'other';
@@ -42,21 +41,17 @@ export function transactionRolesFault(transaction: unknown, entries: readonly En
   return undefined;
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value.toWellFormed() : null;
 }
 
-function isMoney(value: unknown): value is JsonObject {
+function isMoney(value: unknown): value is Fields {
   return isObject(value) && Object.hasOwn(value, 'currencyCode') && Object.hasOwn(value, 'currencyAmount');
 }
 
 /** Every amount with the types of its breakdown, outer before inner, in the order of the text. */
-function amountsOf(transaction: unknown): { readonly money: JsonObject; readonly types: readonly string[] }[] {
-  const found: { money: JsonObject; types: readonly string[] }[] = [];
+function amountsOf(transaction: unknown): { readonly money: Fields; readonly types: readonly string[] }[] {
+  const found: { money: Fields; types: readonly string[] }[] = [];
   const visit = (value: unknown, level: Level, above: readonly string[]): void => {
     if (Array.isArray(value)) {
       for (const each of value) visit(each, level === 'transaction' ? 'other' : level, above);
@@ -76,7 +71,7 @@ function levelOf(level: Level, key: string): Level {
   return key === 'breakdowns' && level !== 'other' ? 'breakdowns' : 'other';
 }
 
-type Rows = ReadonlyMap<JsonObject, EntryRow | undefined>;
+type Rows = ReadonlyMap<Fields, EntryRow | undefined>;
 
 /** The entries that are net: those of the items, else those of the transaction's breakdowns, else its total. */
 function netOf(transaction: unknown, rows: Rows): ReadonlySet<EntryRow> {
@@ -87,8 +82,8 @@ function netOf(transaction: unknown, rows: Rows): ReadonlySet<EntryRow> {
   const byItems = cutOfForest(items, total);
   const byBreakdowns = cutOfForest(breakdownTrees(transaction['breakdowns'], rows), total);
   // The only item has no breakdowns: it takes the transaction's.
-  const bare = onlyItem(transaction['items']);
-  const isBare = bare !== undefined && worthOfAll(itemTree(bare, rows).children) === undefined;
+  const [only, ...others] = itemsIn(transaction['items']);
+  const isBare = only !== undefined && others.length === 0 && worthOfAll(itemTree(only, rows).children) === undefined;
   return new Set((isBare && byItems !== undefined ? (byBreakdowns ?? byItems) : (byItems ?? byBreakdowns)) ?? [total]);
 }
 
@@ -96,8 +91,8 @@ function rowOf(value: unknown, rows: Rows): EntryRow | undefined {
   return isMoney(value) ? rows.get(value) : undefined;
 }
 
-/** The outermost objects of a list, as trees; a list may come as an object. */
-function treesOf(list: unknown, treeOf: (node: JsonObject) => Tree): Tree[] {
+/** The outermost objects of a list, as trees; some answers have one object instead of a list. */
+function treesOf(list: unknown, treeOf: (node: Fields) => Tree): Tree[] {
   if (Array.isArray(list)) return list.flatMap((each) => treesOf(each, treeOf));
   return isObject(list) ? [treeOf(list)] : [];
 }
@@ -109,7 +104,7 @@ function breakdownTrees(list: unknown, rows: Rows): Tree[] {
   }));
 }
 
-function itemTree(node: JsonObject, rows: Rows): Tree {
+function itemTree(node: Fields, rows: Rows): Tree {
   const inner = treesOf(node['items'], (item) => itemTree(item, rows));
   return {
     amount: rowOf(node['totalAmount'], rows),
@@ -117,14 +112,8 @@ function itemTree(node: JsonObject, rows: Rows): Tree {
   };
 }
 
-/** The item of a transaction that has exactly one; undefined for none or several. */
-function onlyItem(list: unknown): JsonObject | undefined {
-  const items = itemsIn(list);
-  return items.length === 1 ? items[0] : undefined;
-}
-
-/** An object in the place of the list of items is no item. */
-function itemsIn(list: unknown): JsonObject[] {
+/** An object instead of the list of items is no item. */
+function itemsIn(list: unknown): Fields[] {
   if (Array.isArray(list)) return list.flatMap(itemsIn);
   if (!isObject(list)) return [];
   return (list['items'] ?? null) === null ? [list] : itemsIn(list['items']);

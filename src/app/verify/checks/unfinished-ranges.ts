@@ -1,4 +1,5 @@
 import type { Emit } from '../../../core/events/run-event.js';
+import { groupBy } from '../../../core/group-by.js';
 import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { importedWindows } from '../../../lake/loads/imported-days.js';
@@ -11,22 +12,18 @@ import { shortIsoInstant, loadingCommand } from '../../command-text.js';
 import type { Certificate } from './certificate.js';
 import { mainTablesOf } from './main-tables.js';
 
-/** A range that a run was asked for and has not loaded: from the first missing day to the end of the last one. */
+/** A range that a run was requested to load and has not loaded: from the first missing day to the end of the last one. */
 export interface UnfinishedRange extends RequestedRange {
   readonly account: string;
   readonly gaps: readonly Window[];
 }
 
-/** The parts of the asked ranges that aren't loaded; none for a pipeline that this program doesn't know. */
+/** The parts of the requested ranges that aren't loaded; none for a pipeline that this program doesn't know. */
 export function unfinishedRanges(lake: Lake, notes: readonly RequestedRangesNote[]): UnfinishedRange[] {
   return notes.flatMap(({ account, ranges }) =>
     ranges.flatMap((range): UnfinishedRange[] => {
       const gaps = gapsOf(lake, account, range) ?? [];
-      const [first] = gaps;
-      const last = gaps.at(-1);
-      return first === undefined || last === undefined
-        ? []
-        : [{ ...range, account, start: first.start, end: last.end, gaps }];
+      return gaps.length === 0 ? [] : [{ ...range, account, ...spanOf(gaps), gaps }];
     }),
   );
 }
@@ -42,13 +39,13 @@ function gapsOf(lake: Lake, account: string, { pipeline, start, end }: Requested
   return main.coverage(lake, account, { start, end }).gaps.flatMap((gap) => uncovered(gap, imported));
 }
 
-/** Whether everything that an asked range names is loaded. */
+/** Whether everything that a requested range names is loaded. */
 export function areRangesLoaded(lake: Lake, { account, ranges }: RequestedRangesNote): boolean {
   return ranges.every((range) => gapsOf(lake, account, range)?.length === 0);
 }
 
 /**
- * The ranges that runs were asked for and have not loaded, of every account.
+ * The ranges that runs were requested to load and have not loaded, of every account.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
@@ -59,7 +56,7 @@ export async function readUnfinished(lake: Lake, emit: Emit): Promise<Unfinished
   return unfinishedRanges(lake, await readRequestedRanges(lake.store, undefined, emitPassedOver));
 }
 
-/** Checks that everything is loaded that runs were asked for. */
+/** Checks that everything is loaded that runs were requested to load. */
 export function checkRequestedRanges(
   lake: Lake,
   unfinished: readonly UnfinishedRange[],
@@ -68,7 +65,7 @@ export function checkRequestedRanges(
 ): void {
   const all = byPipeline(unfinished);
   certificate.count('asked-ranges', all.length);
-  for (const { account, asking, pipeline, start, end, gaps } of all) {
+  for (const { account, commands, pipeline, start, end, gaps } of all) {
     const { table = '', isCustom } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
     const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
     // The command that loads a custom pipeline needs --pipelines too.
@@ -78,30 +75,29 @@ export function checkRequestedRanges(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
       { table, file: '', slice: '', account, command },
-      `${shortIsoInstant(start)} to ${shortIsoInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${asking} requested it${hint}`,
+      `${shortIsoInstant(start)} to ${shortIsoInstant(end)} of ${pipeline} for ${account} is not loaded${also}, though a ${commands} requested it${hint}`,
     );
   }
 }
 
 interface LackingRange extends Pick<UnfinishedRange, 'account' | 'pipeline' | 'gaps' | 'start' | 'end'> {
-  /** The commands that were asked to load it. */
-  readonly asking: string;
+  /** The commands that were requested to load it. */
+  readonly commands: string;
 }
 
 /** The unfinished ranges of several runs, one for each account and pipeline. */
 function byPipeline(unfinished: readonly UnfinishedRange[]): LackingRange[] {
-  const groups = new Map<string, UnfinishedRange[]>();
-  for (const range of unfinished) {
-    const key = `${range.account} ${range.pipeline}`;
-    groups.set(key, [...(groups.get(key) ?? []), range]);
-  }
+  const groups = groupBy(unfinished, ({ account, pipeline }) => `${account} ${pipeline}`);
   return [...groups.values()].flatMap((ranges) => {
     const [{ account, pipeline } = { account: '', pipeline: '' }] = ranges;
     const gaps = joined(ranges.flatMap((range) => range.gaps));
-    const [first] = gaps;
-    const last = gaps.at(-1);
-    if (first === undefined || last === undefined) return [];
-    const asking = [...new Set(ranges.map(({ command }) => command))].toSorted().join(' and a ');
-    return [{ account, pipeline, asking, gaps, start: first.start, end: last.end }];
+    if (gaps.length === 0) return [];
+    const commands = [...new Set(ranges.map(({ command }) => command))].toSorted().join(' and a ');
+    return [{ account, pipeline, commands, gaps, ...spanOf(gaps) }];
   });
+}
+
+/** From the first start to the last end of windows in order. */
+function spanOf(windows: readonly Window[]): Window {
+  return { start: windows[0]?.start ?? 0, end: windows.at(-1)?.end ?? 0 };
 }
