@@ -8,7 +8,7 @@ export type AccountJob =
   { readonly work: 'sync' } | { readonly work: 'backfill'; readonly from: string | null; readonly to: string | null };
 
 /** A job that isn't done. */
-interface PendingJob {
+export interface PendingJob {
   readonly job: AccountJob;
   /** When it was last requested. */
   readonly requestedAt: number;

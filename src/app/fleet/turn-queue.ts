@@ -3,7 +3,7 @@ import { fleetPackage, type FleetKeys, type RedisClient } from './redis.js';
 import { newcomer, turnPriority, type Standing, type JobKind } from './turns.js';
 
 /** The data of a job in the queue, which it keeps between turns. */
-interface TurnData {
+export interface TurnData {
   readonly account: string;
   readonly standing: Standing;
   /** Whether a turn is active that has committed nothing; if the next turn finds it set, the worker has died. */
@@ -86,7 +86,7 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
 }
 
 /** A fleet's accounts with jobs, each once, and the schedules of their nightly syncs. */
-class TurnQueue {
+export class TurnQueue {
   readonly #turns: Queue<TurnData>;
   readonly #nights: Queue;
 
