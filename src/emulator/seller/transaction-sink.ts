@@ -13,7 +13,7 @@ export interface CountedAmount {
 }
 
 /** An item of an event. */
-export class SoldItem {
+export interface SoldItem {
   /** As a JSON string, quotes included. */
   sku: string | undefined;
   asin: string | undefined;
@@ -22,8 +22,17 @@ export class SoldItem {
   id: readonly [name: string, value: string] | undefined;
   /** Total stated by the item, in millionths; used only where it has no amounts. */
   stated: number | undefined;
-  readonly amounts: CountedAmount[] = [];
+  readonly amounts: CountedAmount[];
 }
+
+const emptyItem = (): SoldItem => ({
+  sku: undefined,
+  asin: undefined,
+  quantity: undefined,
+  id: undefined,
+  stated: undefined,
+  amounts: [],
+});
 
 /** Breakdown types by v0's type of charge. */
 const charges: Readonly<Record<string, readonly string[]>> = {
@@ -89,7 +98,7 @@ export class TransactionSink implements EventSink {
   eventAmounts: CountedAmount[] = [];
   items: SoldItem[] = [];
   /** The product and quantity of an event without items. */
-  eventItem = new SoldItem();
+  eventItem = emptyItem();
   #item: SoldItem | undefined;
   /** Keys of the lists and objects that enclose the next member, outermost first. */
   readonly #keyPath: string[] = [];
@@ -106,7 +115,7 @@ export class TransactionSink implements EventSink {
     this.invoice = undefined;
     this.eventAmounts = [];
     this.items = [];
-    this.eventItem = new SoldItem();
+    this.eventItem = emptyItem();
     this.#item = undefined;
     this.#keyPath.length = 0;
   }
@@ -179,7 +188,7 @@ export class TransactionSink implements EventSink {
 
   beginElement(): void {
     this.#componentType = '';
-    if (this.#keyPath.length === 1 && this.#keyPath[0]?.includes('Item') === true) this.#item = new SoldItem();
+    if (this.#keyPath.length === 1 && this.#keyPath[0]?.includes('Item') === true) this.#item = emptyItem();
   }
 
   endElement(): void {
