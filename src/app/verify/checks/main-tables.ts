@@ -34,11 +34,16 @@ function tableOf(pipeline: FinancesPipeline): PipelineTable {
 /** The tables of this program whose commits make a slice count. */
 const mainTables: readonly PipelineTable[] = pipelines.map(tableOf);
 
-export const listing = tableOf(financialEventGroups);
-export const byDate = tableOf(financialEvents);
-export const byGroup = tableOf(groupEventsPipeline);
-export const byTransaction = tableOf(transactionsPipeline);
-export const summaries = tableOf(settlementSummariesPipeline);
+/** The entry of `mainTables`, so that tables can be compared by identity. */
+function builtIn(pipeline: FinancesPipeline): PipelineTable {
+  return mainTables.find(({ pipeline: name }) => name === pipeline.name) ?? tableOf(pipeline);
+}
+
+export const listing = builtIn(financialEventGroups);
+export const byDate = builtIn(financialEvents);
+export const byGroup = builtIn(groupEventsPipeline);
+export const byTransaction = builtIn(transactionsPipeline);
+export const summaries = builtIn(settlementSummariesPipeline);
 
 /** Describes a main table; undefined for a derived table. */
 export function pipelineTable({ name, customPipeline, linesOf }: Table): PipelineTable | undefined {
