@@ -6,7 +6,7 @@ import type { Day, DayState } from '../../engine/slicing/day-states.js';
 const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: number; readonly about: string }>> = {
   full: { sign: '█', color: 32, about: 'loaded' },
   empty: { sign: '░', color: 32, about: 'loaded, nothing in it' },
-  forgotten: { sign: '×', color: 32, about: 'loaded, its rows forgotten' },
+  forgotten: { sign: 'f', color: 32, about: 'loaded, its rows forgotten' },
   partial: { sign: '▄', color: 33, about: 'loaded in part' },
   imported: { sign: '▒', color: 36, about: 'imported, not loaded' },
   missing: { sign: '·', color: 31, about: 'missing' },

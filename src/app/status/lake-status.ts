@@ -290,7 +290,7 @@ export function coverageText(days: readonly Day[], imported = 'imported only'): 
     [count('missing'), 'missing'],
   ] as const;
   return [
-    `${formatCount(count('full', 'empty', 'forgotten'))} of ${formatCount(days.length, 'day')} loaded`,
+    `${formatCount(count('full', 'empty'))} of ${formatCount(days.length, 'day')} loaded`,
     ...others.flatMap(([found, what]) => (found === 0 ? [] : [`${formatCount(found)} ${what}`])),
   ].join(', ');
 }
