@@ -228,7 +228,7 @@ describe('options', () => {
     [{ pipelines: ['order-events'], orders: ['1'] }, /order id of 3-7-7 digits.*in the option orders, line 1/],
     [
       { pipelineFolder: '/nowhere' },
-      /expected a folder for --pipelines, got \/nowhere \(it does not exist\); check the path/,
+      /expected a folder of custom pipelines, got \/nowhere \(it does not exist\); check --pipelines, LEDGERLAKE_PIPELINES/,
     ],
     [{ config: '/nowhere.json' }, /expected the configuration \/nowhere.json/],
     [{ credentials: { clientId: 'a', clientSecret: 'b' } }, /the option credentials of backfill to be an object with/],

@@ -38,7 +38,7 @@ export async function loadDefinitions(folder: string, reserved: ReservedNames): 
   refuseProgramsFolder(folder, files);
   const names = files.filter((name) => extensions.test(name) && !/\.d\.m?ts$/.test(name));
   if (names.length === 0) {
-    throw usageError(`expected definitions of pipelines (.js, .mjs, .ts or .mts) in --pipelines ${folder}, got none`);
+    throw usageError(`expected definitions of pipelines (.js, .mjs, .ts or .mts) in ${folder}, got none`);
   }
   const loaded: LoadedDefinition[] = [];
   for (const name of names.toSorted()) {
@@ -62,7 +62,9 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    throw usageError(`expected a folder for --pipelines, got ${folder} (${openFault(error)}); check the path`);
+    throw usageError(
+      `expected a folder of custom pipelines, got ${folder} (${openFault(error)}); check --pipelines, LEDGERLAKE_PIPELINES or the configuration`,
+    );
   }
 }
 
