@@ -39,6 +39,12 @@ export function uncovered(range: Window, windows: readonly Window[]): Window[] {
   return gaps;
 }
 
+/** From the least start to the greatest end of windows, of which there is at least one. */
+export function spanOf(windows: readonly Window[]): Window {
+  const none: Window = { start: Infinity, end: -Infinity };
+  return windows.reduce((a, b) => ({ start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) }), none);
+}
+
 /** The union of windows as ranges that neither touch nor overlap, in order. */
 export function joined(windows: readonly Window[]): Window[] {
   const all: { start: number; end: number }[] = [];

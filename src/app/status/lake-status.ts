@@ -12,7 +12,7 @@ import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuratio
 import { importedWindows } from '../../lake/loads/imported-days.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
-import { contains, dayMs, type Window } from '../../core/windows.js';
+import { contains, dayMs, spanOf, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { byGroup, listing, mainTablesOf, type PipelineTable } from '../verify/checks/main-tables.js';
 import { backfillCommandLine } from '../command-text.js';
@@ -221,10 +221,6 @@ export function loadedRange(
   if (windows.length === 0) return undefined;
   const { start, end: last } = spanOf(windows);
   return { start, end: Math.min(...windows.flatMap(({ end }) => (last - end < dayMs ? end : []))) };
-}
-
-function spanOf(windows: readonly Window[]): Window {
-  return windows.reduce((a, b) => ({ start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) }));
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Emit } from '../../../core/events/run-event.js';
 import { groupBy } from '../../../core/group-by.js';
-import { joined, uncovered, type Window } from '../../../core/windows.js';
+import { joined, spanOf, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { importedWindows } from '../../../lake/loads/imported-days.js';
 import {
@@ -95,9 +95,4 @@ function byPipeline(unfinished: readonly UnfinishedRange[]): LackingRange[] {
     const commands = [...new Set(ranges.map(({ command }) => command))].toSorted().join(' and a ');
     return [{ account, pipeline, commands, gaps, ...spanOf(gaps) }];
   });
-}
-
-/** From the first start to the last end of windows in order. */
-function spanOf(windows: readonly Window[]): Window {
-  return { start: windows[0]?.start ?? 0, end: windows.at(-1)?.end ?? 0 };
 }
