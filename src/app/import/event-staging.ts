@@ -10,7 +10,7 @@ import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';
 import { markHandled, type Workspace } from '../../lake/files/workspace.js';
 import { numberedId } from '../../sources/finances/model/event-ids.js';
-import { count } from '../../core/counts.js';
+import { count } from '../../core/count.js';
 import { moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { ChosenMonth, EncodedMonth, FlattenedChunk, GroupsBody, AssignedChunk } from './chunk.js';
 import type { ChunkThreads, ChunkTask } from './chunk-threads.js';

@@ -3,7 +3,7 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { warningLines, summaryGrid, summaryObject, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
-import { count } from '../../core/counts.js';
+import { count } from '../../core/count.js';
 import type { EventWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayMs, type Window } from '../../core/windows.js';

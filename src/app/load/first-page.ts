@@ -1,4 +1,4 @@
-import { count } from '../../core/counts.js';
+import { count } from '../../core/count.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';

@@ -1,7 +1,7 @@
 import { isAbsolute, relative } from 'node:path';
 import { countsOf, hasOtherRows } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
-import { count } from '../../core/counts.js';
+import { count } from '../../core/count.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { readEndpoint } from '../../engine/http/address.js';

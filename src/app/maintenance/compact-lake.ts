@@ -1,3 +1,4 @@
+import { count } from '../../core/count.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import { unpinAppended } from '../../lake/transaction/references.js';
@@ -146,7 +147,7 @@ async function commitMerge(
   summary.replacedFiles += bundles.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
   summary.replacedBytes += bundleBytes(bundles);
   for (const { table, add } of files) {
-    summary.rows.set(table.name, (summary.rows.get(table.name) ?? 0) + Number(add.tags?.['rows'] ?? 0));
+    count(summary.rows, table.name, Number(add.tags?.['rows'] ?? 0));
   }
   return true;
 }

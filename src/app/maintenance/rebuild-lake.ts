@@ -1,3 +1,4 @@
+import { count } from '../../core/count.js';
 import { readFile } from 'node:fs/promises';
 import type { Table, Family } from '../../core/columns/table.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
@@ -342,8 +343,8 @@ class FamilyRebuild {
       await lake.refresh();
     } else {
       summary.slices++;
-      summary.rows.set(family.main.name, (summary.rows.get(family.main.name) ?? 0) + entries.events);
-      summary.rows.set(this.#table.name, (summary.rows.get(this.#table.name) ?? 0) + entries.rows);
+      count(summary.rows, family.main.name, entries.events);
+      count(summary.rows, this.#table.name, entries.rows);
       const main = lake.table(family.main.name);
       const live = main.snapshot.files.get(bundle.main.path);
       // The new main file references the derived entries.

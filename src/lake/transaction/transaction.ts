@@ -1,3 +1,4 @@
+import { count } from '../../core/count.js';
 import type { Clock } from '../../core/clock.js';
 import { groupBy } from '../../core/group-by.js';
 import type { Table } from '../../core/columns/table.js';
@@ -290,8 +291,8 @@ function hasDataChange(files: readonly NewFile[]): boolean {
  */
 function onlyReferencedBy(snapshot: Snapshot, files: readonly Add[], others: readonly string[] = []): string[] {
   const times = new Map<string, number>(others.map((path) => [path, 0]));
-  for (const path of files.flatMap((add) => derivedOf(add) ?? [])) times.set(path, (times.get(path) ?? 0) + 1);
-  return [...times].filter(([path, count]) => snapshot.referenceCount(path) <= count).map(([path]) => path);
+  for (const path of files.flatMap((add) => derivedOf(add) ?? [])) count(times, path);
+  return [...times].filter(([path, number]) => snapshot.referenceCount(path) <= number).map(([path]) => path);
 }
 
 /** A file to be added to a table. */

@@ -1,3 +1,4 @@
+import { count } from '../../core/count.js';
 import { basename } from 'node:path';
 import { dispatch, type Handlers, type RunEvent } from '../../core/events/run-event.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
@@ -89,7 +90,7 @@ export class RunProgress {
     'request-sent': ({ pipeline, operation, cause }) => {
       const track = this.#track(pipeline);
       track.operation = operation;
-      if (cause !== null) track.retries.set(cause, (track.retries.get(cause) ?? 0) + 1);
+      if (cause !== null) count(track.retries, cause);
     },
     'request-failed': ({ pipeline, again, waitSeconds }) => {
       const track = this.#track(pipeline);
@@ -226,10 +227,10 @@ class RecentRate {
   #since: number | undefined;
 
   /** @param now milliseconds since 1970 */
-  add(count: number, now: number): void {
+  add(number: number, now: number): void {
     const second = Math.floor(now / 1000);
     this.#since ??= now;
-    this.#counts.set(second, (this.#counts.get(second) ?? 0) + count);
+    count(this.#counts, second, number);
     for (const old of this.#counts.keys()) if (old <= second - span) this.#counts.delete(old);
   }
 

@@ -1,3 +1,4 @@
+import { count } from '../../core/count.js';
 import type { OperationName as TransactionOperation } from '../../sources/finances/api-2024-06-19/operations.js';
 import type { OperationName as EventOperation } from '../../sources/finances/api-v0/operations.js';
 
@@ -54,7 +55,8 @@ export class Tally {
 
   answered(operation: CountKey, status: number): void {
     const statuses = this.#requests.get(operation) ?? new Map<number, number>();
-    this.#requests.set(operation, statuses.set(status, (statuses.get(status) ?? 0) + 1));
+    count(statuses, status);
+    this.#requests.set(operation, statuses);
   }
 
   /** Counts a hit of a fault. */

@@ -10,7 +10,7 @@ import {
   booleanArray,
   dateArray,
 } from '../../core/columns/arrays.js';
-import { count } from '../../core/counts.js';
+import { count } from '../../core/count.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
 import { digitsOf, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
 import { TableRows } from '../../core/columns/table-rows.js';

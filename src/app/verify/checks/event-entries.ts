@@ -1,3 +1,4 @@
+import { compare } from '../../../core/compare.js';
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
@@ -245,8 +246,4 @@ function keyOf({ path, amount, currency }: WalkedAmount): string {
 function rowKey({ path, amount, amountText, currency }: EntryRow): string {
   const text = amount ?? amountText;
   return keyOf({ path, amount: text === null ? null : Number(text), currency });
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

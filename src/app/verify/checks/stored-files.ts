@@ -1,3 +1,4 @@
+import { count } from '../../../core/count.js';
 import { createHash, randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -103,7 +104,7 @@ async function setAsideByRuns(store: Pick<Store, 'list'>): Promise<ReadonlyMap<s
   for await (const { path } of store.list(setAsideFolder)) {
     const folder = path.split('/').slice(0, 2).join('/');
     if (isRebuildFolder(folder) || !isDataFile(path.slice(folder.length + 1))) continue;
-    files.set(folder, (files.get(folder) ?? 0) + 1);
+    count(files, folder);
   }
   return files;
 }

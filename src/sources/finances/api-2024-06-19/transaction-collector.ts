@@ -2,7 +2,7 @@ import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import type { SourcePage } from '../model/source-pages.js';
 import { eventsByMonth, netSumTexts, sortedEvents } from '../model/event-batches.js';
-import { count } from '../../../core/counts.js';
+import { count } from '../../../core/count.js';
 import { countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
 import { eachResult, type ScannedResults } from './results-page.js';
 import {

@@ -16,7 +16,7 @@ import {
 } from '../model/event-batches.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
-import { count } from '../../../core/counts.js';
+import { count } from '../../../core/count.js';
 import { newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
 import { unaskable } from '../selling-partner/subject-ids.js';

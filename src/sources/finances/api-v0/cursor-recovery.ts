@@ -1,6 +1,6 @@
 import { parseInstant } from '../../../core/numeric/instant.js';
 import type { RequestOnePage, CursorRecovery, FoundCursor } from '../../../engine/paging/paged-api.js';
-import { count } from '../../../core/counts.js';
+import { count } from '../../../core/count.js';
 import { eachResult, resultText, type FinancesPage } from './finances-page.js';
 import { operations, type Operation, type OperationName } from './operations.js';
 import type { FinancesQuery, RequestParameters } from './request-path.js';

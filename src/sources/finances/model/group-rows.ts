@@ -8,7 +8,7 @@ import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js'
 import { readInstant } from '../../../core/numeric/instant.js';
 import { type Tape, kind } from '../../../core/json/tape.js';
 import { micros } from './event-ids.js';
-import { count } from '../../../core/counts.js';
+import { count } from '../../../core/count.js';
 import { type EventWarnings, none } from './slice-rows.js';
 import { groups } from './tables.js';
 

@@ -1,6 +1,6 @@
 import { monthOf, type Window } from '../../../core/windows.js';
 import { compare } from '../../../core/compare.js';
-import { count } from '../../../core/counts.js';
+import { count } from '../../../core/count.js';
 import { ByteRanges, type RangesWithin } from '../../../core/columns/byte-ranges.js';
 import { Int32List, int64sOf, type SharedArrays } from '../../../core/columns/memory.js';
 import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictionary.js';

@@ -27,7 +27,7 @@ import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
 import { mostSimultaneous } from '../settlement-holes.js';
-import { count } from '../../../../core/counts.js';
+import { count } from '../../../../core/count.js';
 
 interface GroupSlicingOptions {
   readonly pipeline: string;

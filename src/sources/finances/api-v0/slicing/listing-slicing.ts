@@ -13,7 +13,7 @@ import {
   windowCoverage,
   windowForecast,
 } from '../../../../engine/slicing/window-slicing.js';
-import { count } from '../../../../core/counts.js';
+import { count } from '../../../../core/count.js';
 import { groups } from '../../model/tables.js';
 import type { GroupSpan } from '../collectors.js';
 import { groupSlice, listedGroups, type GroupSlice } from '../group-slices.js';
