@@ -153,7 +153,9 @@ async function loadInto(
     const endedAt = clock.now();
     const { range } = started.plan;
     const seconds = (endedAt - startedAt) / 1000;
-    const forgottenBefore = await readForgottenBefore(lake.store, account);
+    // Only the summary of a run that loaded nothing has it.
+    const isIdle = ran.summaries.every(({ slices }) => slices === 0);
+    const forgottenBefore = isIdle ? await readForgottenBefore(lake.store, account) : undefined;
     const of = { account, range, lake: options.lake, forgottenBefore };
     const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure };
     const { endpoint, isEndpointConfigured } = options;
