@@ -150,7 +150,7 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
     account_tail: text((group) => group.texts.account_tail),
     window_start: instantArray(length, () => micros(window.start)),
     window_end: instantArray(length, () => micros(window.end)),
-    raw: bytesArray(rows.map(({ raw }) => raw)),
+    raw: bytesArray(sorted.map(({ raw }) => raw)),
   });
 }
 
