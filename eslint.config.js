@@ -8,6 +8,7 @@ const importers = {
   '@aws-sdk/client-s3': 'src/lake/store/s3-bucket.ts',
   yargs: 'src/cli/command-line.ts',
   '@duckdb/node-api': 'src/core/duckdb/connection.ts',
+  '@duckdb/node-api/lib/vectors/dataAccessors.js': 'src/core/duckdb/texts.ts',
   undici: 'src/engine/http/transport.ts',
   pino: 'src/observe/log/json-log.ts',
   'prom-client': 'src/observe/metrics/run-metrics.ts',

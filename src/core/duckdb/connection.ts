@@ -38,7 +38,7 @@ import {
 import { filePattern, literal } from './literals.js';
 import { statementsOf } from './sql-statements.js';
 import { decimalScale, decimalText } from '../numeric/decimal.js';
-import { dateText, floatNumber, ticksText } from './texts.js';
+import { dateText, floatNumber, keepByteOrderMarks, ticksText } from './texts.js';
 
 export interface QueryOptions {
   /** Stops the query, which then throws the signal's reason or STOPPED. */
@@ -101,6 +101,7 @@ export interface Database {
  */
 export async function openDatabase(options: DatabaseOptions = {}): Promise<Database> {
   const { folders, settings = {}, signal } = options;
+  keepByteOrderMarks();
   // Queries larger than memory spill to this folder; DuckDB's default is in the working directory and readable by
   // others.
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-duckdb-'));

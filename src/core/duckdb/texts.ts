@@ -1,4 +1,14 @@
-/** The exact texts of DuckDB's values, from the integers that DuckDB keeps: no double on the way. */
+/** The exact texts of DuckDB's values: without a double on the way, and with all their characters. */
+
+import vectors from '@duckdb/node-api/lib/vectors/dataAccessors.js';
+
+/**
+ * Makes DuckDB's package return texts unchanged. It decodes all of them, also those inside lists and variants, with one
+ * decoder that drops a leading U+FEFF.
+ */
+export function keepByteOrderMarks(): void {
+  Object.assign(vectors, { textDecoder: new TextDecoder('utf-8', { ignoreBOM: true }) });
+}
 
 /** Days since 1970-01-01 as `2025-03-04`; years before 0000 and after 9999 as ISO 8601's six digits and a sign. */
 export function dateText(days: number): string {

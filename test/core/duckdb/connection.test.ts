@@ -63,6 +63,17 @@ test.each([
   [`[[1, 2], [3]]`, '[[1,2],[3]]'],
   [`'{"a" : 1.10}'::JSON`, '{"a" : 1.10}'],
   [`union_value(k := 'v')`, '"v"'],
+  // A byte order mark belongs to its text, however short or deep that is.
+  [`'\ufeff'`, '\ufeff'],
+  [`'\ufeffSKU-1'`, '\ufeffSKU-1'],
+  [`'\ufeff\ufeff' || repeat('x', 20)`, `\ufeff\ufeff${'x'.repeat(20)}`],
+  [`['\ufeffa', 'b\ufeff']`, '["\ufeffa","b\ufeff"]'],
+  [`{'k': ['\ufeff' || repeat('x', 20)]}`, `{"k":["\ufeff${'x'.repeat(20)}"]}`],
+  [`map {'\ufeffk': '\ufeffv'}`, '{"\ufeffk":"\ufeffv"}'],
+  [`union_value(k := '\ufeffv')`, '"\ufeffv"'],
+  [`'\ufeffv'::VARIANT`, '"\ufeffv"'],
+  [`'\ufeffb'::ENUM('a', '\ufeffb')`, '\ufeffb'],
+  [`array_value('\ufeffa', 'b')`, '["\ufeffa","b"]'],
 ])('SELECT %s gives %s', async (expression, value) => {
   expect(await cell(expression)).toEqual(value);
 });
