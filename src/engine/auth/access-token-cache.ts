@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import type { Clock } from '../../core/clock.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import type { Transport } from '../http/transport.js';
+import { ReadFailure } from '../retry/read-failure.js';
+import type { FailedAttempt, RetryPolicy } from '../retry/retry-policy.js';
 import type { SignIn } from './token-request.js';
 
 /** The header that carries an access token. */
@@ -21,17 +24,18 @@ export interface AccessTokens {
 interface AccessTokensOptions extends SignIn {
   readonly transport: Pick<Transport, 'post'>;
   readonly clock: Clock;
-  /** From 0 to 1, for the pauses between attempts. */
-  readonly random?: () => number;
+  /** Left out: each token is requested once. */
+  readonly policy?: RetryPolicy | undefined;
+  /** Called before each pause between two attempts. */
+  readonly onWait?: ((operation: string, failed: FailedAttempt) => void) | undefined;
 }
 
 /** A token is renewed this long before it expires, or a tenth of its life, whichever is less. */
 const spareMs = 60_000;
 const spareShare = 0.1;
 
-/** Attempts at the token endpoint, with pauses of half a second, one, two and four. */
-const tries = 5;
-const firstWaitMs = 500;
+/** For messages about long waits. */
+const operation = 'sign-in';
 
 /** Signs one account in on first use, and renews its access token before it expires. */
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
@@ -66,24 +70,37 @@ interface CachedToken {
   readonly renewAt: number;
 }
 
-/** Requests a token, with retries. */
+/** Requests a token, with the retries of the policy. */
 async function issue(
-  { transport, clock, random = Math.random, ...signIn }: AccessTokensOptions,
+  { transport, clock, policy, onWait, ...signIn }: AccessTokensOptions,
   signal: AbortSignal,
 ): Promise<CachedToken> {
   // Imported here: an account that doesn't sign in needs no schema of the answer.
   const { requestToken } = await import('./token-request.js');
-  for (let number = 1; ; number++) {
+  const send = async (): Promise<CachedToken> => {
     // A token's life is counted from before the request.
     const asked = clock.now();
-    const answer = await requestToken(signIn, transport, signal);
-    if (!('error' in answer)) {
-      const { token, lifeMs } = answer;
-      return { token, renewAt: asked + lifeMs - Math.min(spareMs, lifeMs * spareShare) };
-    }
-    if (!answer.error.retryable || number === tries) throw answer.error;
-    const wait = firstWaitMs * 2 ** (number - 1) * (0.5 + random() / 2);
-    await clock.sleep(Math.max(wait, answer.waitMs), signal);
+    const { token, lifeMs } = await requestToken(signIn, { transport, clock, signal });
+    return { token, renewAt: asked + lifeMs - Math.min(spareMs, lifeMs * spareShare) };
+  };
+  if (policy === undefined) return send();
+  try {
+    return await policy.run({
+      operation,
+      signal,
+      isGuess: false,
+      send,
+      failed: (failed) => onWait?.(operation, failed),
+    });
+  } catch (error) {
+    if (!(error instanceof ReadFailure)) throw error;
+    // Without a token no slice can be read: it isn't the failure of one of them.
+    const { code, message, status, details, cause } = error;
+    throw new LedgerlakeError(code, message, {
+      cause,
+      ...(status !== undefined && { status }),
+      ...(details !== undefined && { details }),
+    });
   }
 }
 

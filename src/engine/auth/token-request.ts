@@ -1,6 +1,9 @@
 import { z } from 'zod';
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import type { Clock } from '../../core/clock.js';
+import { messageOf } from '../../core/errors.js';
 import type { HttpResponse, Transport } from '../http/transport.js';
+import { isHtml, Refusal, retryAfterMs, type Cause } from '../retry/api-refusal.js';
+import { causeOf } from '../retry/retry-policy.js';
 import type { Secret } from './secret.js';
 
 /** How a client authenticates: in the JSON of the grant (Login with Amazon), in a form, or with Basic authorization. */
@@ -23,20 +26,17 @@ export interface SignIn {
   readonly authentication?: ClientAuthentication | undefined;
 }
 
+export interface TokenConnection {
+  readonly transport: Pick<Transport, 'post'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
 interface IssuedToken {
   readonly token: string;
   /** Milliseconds from the request on. */
   readonly lifeMs: number;
 }
-
-interface RefusedToken {
-  readonly error: LedgerlakeError;
-  /** Milliseconds of the endpoint's `Retry-After`; 0 without one. */
-  readonly waitMs: number;
-}
-
-/** The upper limit of `Retry-After`. */
-const longestWaitMs = 60_000;
 
 /** Bytes of the longest answer: a token has a few hundred. */
 const longestAnswer = 1024 * 1024;
@@ -44,13 +44,21 @@ const longestAnswer = 1024 * 1024;
 /** Bytes of the longest token: servers accept no longer headers. */
 const longestToken = 8 * 1024;
 
-/** The required fields of an answer. The token is sent in a header, so it must be visible ASCII. */
+/** The life of a token whose answer doesn't state it. If it is shorter, the API refuses the token, and another one is requested. */
+const usualLifeSeconds = 3600;
+
+/** The fields of an answer. The token is sent in a header, so it must be visible ASCII. */
 const answerShape = z.object({
   access_token: z
     .string()
     .max(longestToken)
     .regex(/^[\x21-\x7e]+$/),
-  expires_in: z.number().positive(),
+  // OAuth only recommends it (RFC 6749, section 5.1). Some endpoints send it as text.
+  expires_in: z
+    .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+    .pipe(z.number().positive())
+    .nullish()
+    .transform((seconds) => seconds ?? usualLifeSeconds),
 });
 
 /** Only these codes (RFC 6749, section 5.2) are shown, never the endpoint's text. */
@@ -80,13 +88,12 @@ const checkAll = 'check client id, client secret and refresh token, and the toke
  * Requests an access token once. The answer never becomes part of an error, as it may quote the secrets. Redirects are not
  * followed: they would send the secrets elsewhere.
  *
- * @throws the signal's reason, and nothing else
+ * @throws Refusal SIGN_IN_REFUSED or SIGN_IN_UNREACHABLE, or the signal's reason
  */
 export async function requestToken(
   signIn: SignIn,
-  transport: Pick<Transport, 'post'>,
-  signal: AbortSignal,
-): Promise<IssuedToken | RefusedToken> {
+  { transport, clock, signal }: TokenConnection,
+): Promise<IssuedToken> {
   const { account, tokenEndpoint } = signIn;
   const { origin, host, pathname } = new URL(tokenEndpoint);
   const expected = `expected an access token for the account ${account} from ${host}`;
@@ -102,7 +109,7 @@ export async function requestToken(
     });
   } catch (error) {
     signal.throwIfAborted();
-    return unreachable(`${expected}, got no answer: ${messageOf(error)}`, { cause: error });
+    throw unreachable(causeOf(error), `${expected}, got no answer: ${messageOf(error)}`, { cause: error });
   }
   const { status } = answer;
   const details = requestIdOf(answer);
@@ -111,22 +118,23 @@ export async function requestToken(
     const issued = answerShape.safeParse(body);
     if (issued.success) return { token: issued.data.access_token, lifeMs: issued.data.expires_in * 1000 };
     const todo = 'check the token endpoint, and whether a proxy answers';
-    return unreachable(`${expected}, got an answer without \`access_token\` and \`expires_in\`: ${todo}`, { status });
+    const found = 'an answer without a valid `access_token`, or with an invalid `expires_in`';
+    throw unreachable('stranger', `${expected}, got ${found}: ${todo}`, { status });
   }
   if (status === 408 || status === 429 || status >= 500) {
-    const what = status === 429 ? 'it throttles requests' : 'it has a fault';
-    const waitMs = retryAfterMs(answer.headers.get('retry-after'));
-    return unreachable(`${expected}, got status ${status}: ${what}; try again later`, { status, details }, waitMs);
+    const [cause, what] =
+      status === 429 ? (['throttled', 'it throttles requests'] as const) : (['fault', 'it has a fault'] as const);
+    throw unreachable(cause, `${expected}, got status ${status}: ${what}; try again later`, {
+      ...{ status, details, isWebPage: isHtml(answer.body) },
+      retryAfterMs: retryAfterMs(answer.headers.get('retry-after'), clock.now()),
+    });
   }
   const refusal = errorShape.safeParse(body);
   const code = refusal.success ? refusal.data.error : undefined;
   const codeText = code === undefined ? '' : ` (${code})`;
   const todo = status < 400 ? 'check the token endpoint: redirects are not followed' : (checks[code ?? ''] ?? checkAll);
-  const error = new LedgerlakeError('SIGN_IN_REFUSED', `${expected}, got status ${status}${codeText}: ${todo}`, {
-    status,
-    details,
-  });
-  return { error, waitMs: 0 };
+  const message = `${expected}, got status ${status}${codeText}: ${todo}`;
+  throw new Refusal('SIGN_IN_REFUSED', { refusalCause: 'denied', message }, { status, details });
 }
 
 /** Headers and body of a token request (RFC 6749, sections 2.3.1, 4.4.2 and 6). */
@@ -151,12 +159,8 @@ function tokenMessage({ clientId, clientSecret, refreshToken, scope, authenticat
   };
 }
 
-function unreachable(
-  message: string,
-  about: { cause?: unknown; status?: number; details?: string },
-  waitMs = 0,
-): RefusedToken {
-  return { error: new LedgerlakeError('SIGN_IN_UNREACHABLE', message, about), waitMs };
+function unreachable(refusalCause: Cause, message: string, about: ConstructorParameters<typeof Refusal>[2]): Refusal {
+  return new Refusal('SIGN_IN_UNREACHABLE', { refusalCause, message }, about);
 }
 
 function parsed(body: Uint8Array): unknown {
@@ -172,8 +176,4 @@ function parsed(body: Uint8Array): unknown {
 function requestIdOf({ headers }: HttpResponse): string {
   const id = headers.get('x-amzn-requestid') ?? '';
   return `request id: ${/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id) ? id : 'none'}`;
-}
-
-function retryAfterMs(text: string | undefined): number {
-  return /^\d{1,9}$/.test(text ?? '') ? Math.min(Number(text) * 1000, longestWaitMs) : 0;
 }

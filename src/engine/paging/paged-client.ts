@@ -30,6 +30,11 @@ export interface PagedClientOptions {
   readonly emit?: Emit | undefined;
 }
 
+/** The retries of signing in: those of the API, but of another host, which may not have answered yet. */
+export function signInRetries({ clock, random, emit }: Pick<PagedClientOptions, 'clock' | 'random' | 'emit'>) {
+  return { policy: new RetryPolicy({ clock, random }), onWait: emit && waitWarning(clock, emit) };
+}
+
 /** A paged API as pipelines read it. */
 export interface PagedClient<Q extends Query, P extends ApiPage> {
   /**

@@ -1,4 +1,4 @@
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, type ErrorCode } from '../../core/errors.js';
 import { printable, truncateText } from '../../core/printable.js';
 
 /**
@@ -69,31 +69,52 @@ export interface RefusedAnswer {
   readonly receivedAt: number;
 }
 
-/** UPSTREAM_STATUS: an answer with a status other than 200, with the data that the retry policy uses. */
-export class ApiRefusal extends LedgerlakeError {
-  /** Each API has its meanings of statuses and codes. */
+/** A failed attempt, with the data that the retry policy uses. */
+export class Refusal extends LedgerlakeError {
   readonly refusalCause: Cause;
-  readonly requestId: string | undefined;
-  /** The API's `Retry-After`, in milliseconds. */
+  /** The `Retry-After` of the answer, in milliseconds. */
   readonly retryAfterMs: number | undefined;
   readonly leastPauseMs: number;
   readonly advice: string;
   /** Whether the body is a web page: a proxy answered instead of the API. */
   readonly isWebPage: boolean;
 
-  constructor({ refusalCause, message, leastPauseMs = 0, advice = '' }: RefusalMeaning, answer: RefusedAnswer) {
-    const { status, headers, body, path, method = 'GET', requestId, receivedAt } = answer;
-    const start = new TextDecoder().decode(body.subarray(0, 2048));
-    super('UPSTREAM_STATUS', message, {
-      status,
-      details: `${method} ${withCutToken(path)}\nrequest id: ${requestId ?? 'none'}\n${start}`,
-    });
+  constructor(
+    code: ErrorCode,
+    { refusalCause, message, leastPauseMs = 0, advice = '' }: RefusalMeaning,
+    { retryAfterMs, isWebPage, ...about }: AttemptAnswer,
+  ) {
+    super(code, message, about);
     this.refusalCause = refusalCause;
-    this.requestId = requestId;
-    this.retryAfterMs = retryAfterMs(headers.get('retry-after'), receivedAt);
+    this.retryAfterMs = retryAfterMs;
     this.leastPauseMs = leastPauseMs;
     this.advice = advice;
-    this.isWebPage = isHtml(body);
+    this.isWebPage = isWebPage ?? false;
+  }
+}
+
+interface AttemptAnswer {
+  readonly cause?: unknown;
+  readonly status?: number;
+  readonly details?: string;
+  readonly retryAfterMs?: number | undefined;
+  readonly isWebPage?: boolean;
+}
+
+/** UPSTREAM_STATUS: an answer with a status other than 200. Each API has its meanings of statuses and codes. */
+export class ApiRefusal extends Refusal {
+  readonly requestId: string | undefined;
+
+  constructor(meaning: RefusalMeaning, answer: RefusedAnswer) {
+    const { status, headers, body, path, method = 'GET', requestId, receivedAt } = answer;
+    const start = new TextDecoder().decode(body.subarray(0, 2048));
+    super('UPSTREAM_STATUS', meaning, {
+      status,
+      details: `${method} ${withCutToken(path)}\nrequest id: ${requestId ?? 'none'}\n${start}`,
+      retryAfterMs: retryAfterMs(headers.get('retry-after'), receivedAt),
+      isWebPage: isHtml(body),
+    });
+    this.requestId = requestId;
   }
 }
 
@@ -127,7 +148,7 @@ export function excerpt(text: string, length = 200): string {
 }
 
 /** `Retry-After` in milliseconds from `now`, by the API's clock; undefined unless it states seconds or a date. */
-function retryAfterMs(text: string | undefined, now: number): number | undefined {
+export function retryAfterMs(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const trimmed = text.trim();
   if (/^\d+(\.\d+)?$/.test(trimmed)) return Math.ceil(Number(trimmed) * 1000);

@@ -3,7 +3,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { neverConnected } from '../http/transport-failure.js';
-import { ApiRefusal, WebPage, type Cause } from './api-refusal.js';
+import { Refusal, WebPage, type Cause } from './api-refusal.js';
 import { failureFrom, type FailureKind } from './read-failure.js';
 
 /** How a failed request is retried, by cause. */
@@ -90,7 +90,7 @@ export interface FailedAttempt {
 }
 
 /**
- * Retries the requests of one API by `retryRules`. Each attempt is a separate request, for a token of the quota. Between two
+ * Retries the requests to one API or token endpoint by `retryRules`. Each attempt is a separate request, for a token of the quota. Between two
  * attempts a request occupies no slot in the queue.
  */
 export class RetryPolicy {
@@ -124,8 +124,9 @@ export class RetryPolicy {
         signal.throwIfAborted();
         const cause = causeOf(error);
         if (cause === 'other' || !(error instanceof LedgerlakeError)) throw error;
-        if (error instanceof ApiRefusal && cause !== 'stranger' && !error.isWebPage) this.#hasAnswered = true;
-        const isNowhere = !this.#hasAnswered && (cause === 'stranger' || cause === 'no-connection');
+        const isStrange = cause === 'stranger' || cause === 'no-connection';
+        if (error instanceof Refusal && !isStrange && !error.isWebPage) this.#hasAnswered = true;
+        const isNowhere = !this.#hasAnswered && isStrange;
         const rule = retryRules[isNowhere ? 'never-there' : cause];
         const now = this.#clock.now();
         const { times, since } = occurrences.get(rule) ?? { times: 0, since: now };
@@ -146,7 +147,7 @@ export class RetryPolicy {
    * longer all of them wait.
    */
   #pauseFor(rule: RetryRule, before: number, error: LedgerlakeError, throttled: string | undefined): number {
-    const { retryAfterMs, leastPauseMs = 0 } = error instanceof ApiRefusal ? error : {};
+    const { retryAfterMs, leastPauseMs = 0 } = error instanceof Refusal ? error : {};
     const now = this.#clock.now();
     const spell = this.#spells.get(throttled ?? '') ?? { pauses: 0, until: now };
     const pauses = throttled === undefined ? before : Math.max(before, spell.pauses);
@@ -165,7 +166,7 @@ export class RetryPolicy {
 
 /** The cause of an attempt's error. Never throws. */
 export function causeOf(error: unknown): Cause {
-  if (error instanceof ApiRefusal) return error.refusalCause;
+  if (error instanceof Refusal) return error.refusalCause;
   if (error instanceof WebPage) return 'stranger';
   if (!(error instanceof LedgerlakeError)) return 'other';
   if (error.code === 'UPSTREAM_UNREACHABLE') return neverConnected(error) ? 'no-connection' : 'fault';
@@ -178,7 +179,7 @@ function adviceFor(cause: Cause, error: LedgerlakeError): string {
   if (cause === 'throttled') return 'The API has throttled this operation for a long time.';
   if (cause === 'mistake' || cause === 'invalid')
     return `The request was: ${error.details?.split('\n')[0] ?? 'unknown'}`;
-  return error instanceof ApiRefusal ? error.advice : '';
+  return error instanceof Refusal ? error.advice : '';
 }
 
 /**

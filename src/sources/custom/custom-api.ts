@@ -10,7 +10,12 @@ import {
   type PageRequest,
   type Query,
 } from '../../engine/paging/paged-api.js';
-import { connectApi, type PagedClient, type PagedClientOptions } from '../../engine/paging/paged-client.js';
+import {
+  connectApi,
+  signInRetries,
+  type PagedClient,
+  type PagedClientOptions,
+} from '../../engine/paging/paged-client.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
 import type { CustomAddress } from './custom-address.js';
@@ -61,8 +66,8 @@ export function connectCustom(
     clock: options.clock,
   });
   const { signIn } = address;
-  const { clock, random } = options;
-  const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, random });
+  const { clock } = options;
+  const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, ...signInRetries(options) });
   return connectApi(customApi(loaded, address, mostMisses), { ...options, transport, accessTokens });
 }
 

@@ -1,7 +1,12 @@
 import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { createTransport, type TransportOptions } from '../../engine/http/transport.js';
-import { connectApi, type PagedClient, type PagedClientOptions } from '../../engine/paging/paged-client.js';
+import {
+  connectApi,
+  signInRetries,
+  type PagedClient,
+  type PagedClientOptions,
+} from '../../engine/paging/paged-client.js';
 import type { Slice } from '../../engine/run/slice-queue.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
 import { transactionsApi, type WithTransactions } from './api-2024-06-19/transactions-api.js';
@@ -42,9 +47,9 @@ export function connectFinances({
   transport: timeouts,
   ...options
 }: ConnectionOptions): Connection {
-  const { clock, random } = options;
+  const { clock } = options;
   const transport = createTransport({ clock, ...timeouts });
-  const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, random });
+  const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, ...signInRetries(options) });
   const common = { ...options, transport, accessTokens };
   const v0 = connectApi(financesApi(options), common);
   const transactions = connectApi(transactionsApi(options), common);

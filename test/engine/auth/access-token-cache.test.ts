@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { createTransport, type Transport } from '../../../src/engine/http/transport.js';
+import { RetryPolicy, type FailedAttempt } from '../../../src/engine/retry/retry-policy.js';
 import { createAccessTokens, type AccessTokens } from '../../../src/engine/auth/access-token-cache.js';
 import { HandClock, settled } from '../../core/clock.js';
 import { issued, secrets, signInAt, tokenEndpoint, tokenOf, type Reply, type TokenEndpoint } from './token-endpoint.js';
@@ -17,7 +18,11 @@ function transport(): Transport {
 }
 
 function tokensOf({ url }: TokenEndpoint, clock = new HandClock()): AccessTokens {
-  return createAccessTokens({ ...signInAt(url), transport: transport(), clock, random: () => 1 });
+  return createAccessTokens({ ...signInAt(url), transport: transport(), clock, policy: policyOf(clock) });
+}
+
+function policyOf(clock: HandClock, random = 1): RetryPolicy {
+  return new RetryPolicy({ clock, random: () => random });
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<LedgerlakeError> {
@@ -176,26 +181,27 @@ test('a refused token is thrown away, but only while it is the one that is held'
 });
 
 describe('trying again', () => {
-  test.each([429, 500, 503, 408])('status %i is tried again after half a second, then one', async (status) => {
+  test.each([429, 500, 503, 408])('status %i is tried again after two seconds, then four', async (status) => {
     const clock = new HandClock();
     const endpoint = await tokenEndpoint((_, number) => (number < 3 ? { status, body: '' } : issued(number)));
     expect(await clock.until(tokensOf(endpoint, clock).current(never))).toBe(tokenOf(3));
-    expect(clock.now()).toBe(1500);
+    expect(clock.now()).toBe(6000);
   });
 
   test('waits are jittered down to a half', async () => {
     const clock = new HandClock();
     const endpoint = await tokenEndpoint((_, number) => (number < 3 ? { status: 500, body: '' } : issued(number)));
-    const tokens = createAccessTokens({ ...signInAt(endpoint.url), transport: transport(), clock, random: () => 0 });
+    const policy = policyOf(clock, 0);
+    const tokens = createAccessTokens({ ...signInAt(endpoint.url), transport: transport(), clock, policy });
     await clock.until(tokens.current(never));
-    expect(clock.now()).toBe(750);
+    expect(clock.now()).toBe(2000);
   });
 
-  test('Retry-After is honoured, up to a minute', async () => {
+  test('Retry-After is honoured, as seconds or as a date', async () => {
     for (const [asked, waited] of [
-      ['7', 7000],
-      ['86400', 60_000],
-      ['soon', 500],
+      ['7', 9000],
+      ['Thu, 01 Jan 1970 00:01:30 GMT', 92_000],
+      ['soon', 2000],
     ] as const) {
       const clock = new HandClock();
       const busy: Reply = { status: 429, headers: { 'retry-after': asked }, body: '' };
@@ -205,7 +211,7 @@ describe('trying again', () => {
     }
   });
 
-  test('ends after five tries', async () => {
+  test('ends after the seven retries that data gets', async () => {
     const clock = new HandClock();
     const endpoint = await tokenEndpoint(() => ({ status: 503, body: '' }));
     const error = await failureOf(clock.until(tokensOf(endpoint, clock).current(never)));
@@ -213,16 +219,40 @@ describe('trying again', () => {
     expect(error.message).toMatch(
       /^expected an access token for the account my-shop from 127\.0\.0\.1:\d+, got status 503/,
     );
-    expect(endpoint.asked).toHaveLength(5);
+    expect(error.message).toMatch(/try again later\. Tried 8 times\.$/);
+    expect(endpoint.asked).toHaveLength(8);
+    expect(clock.now()).toBe(2000 + 4000 + 8000 + 16_000 + 32_000 + 60_000 + 60_000);
   });
 
-  test('a connection that is refused is tried again too', async () => {
+  test('a fault of some minutes is outlasted, and long waits are reported', async () => {
     const clock = new HandClock();
-    const tokens = createAccessTokens({ ...signInAt('http://127.0.0.1:1/t'), transport: transport(), clock });
+    const endpoint = await tokenEndpoint((_, number) => (number < 8 ? { status: 503, body: '' } : issued(number)));
+    const waits: string[] = [];
+    const onWait = (operation: string, { error }: FailedAttempt) => waits.push(`${operation}: ${error.message}`);
+    const policy = policyOf(clock);
+    const tokens = createAccessTokens({ ...signInAt(endpoint.url), transport: transport(), clock, policy, onWait });
+    expect(await clock.until(tokens.current(never))).toBe(tokenOf(8));
+    expect(waits).toHaveLength(7);
+    expect(waits[0]).toMatch(/^sign-in: expected an access token .* got status 503/);
+  });
+
+  test('without a policy a token is requested once', async () => {
+    const clock = new HandClock();
+    const endpoint = await tokenEndpoint(() => ({ status: 503, body: '' }));
+    const tokens = createAccessTokens({ ...signInAt(endpoint.url), transport: transport(), clock });
+    expect((await failureOf(tokens.current(never))).status).toBe(503);
+    expect(endpoint.asked).toHaveLength(1);
+  });
+
+  test('a connection that is refused is tried again twice: the address is probably wrong', async () => {
+    const clock = new HandClock();
+    const policy = policyOf(clock);
+    const tokens = createAccessTokens({ ...signInAt('http://127.0.0.1:1/t'), transport: transport(), clock, policy });
     const error = await failureOf(clock.until(tokens.current(never)));
     expect(error.code).toBe('SIGN_IN_UNREACHABLE');
     expect(error.message).toMatch(/it refuses connections; check the token endpoint/);
-    expect(clock.now()).toBeGreaterThan(3000);
+    expect(error.message).toMatch(/Tried 3 times\.$/);
+    expect(clock.now()).toBe(3000);
   });
 
   test('an abort ends the wait', async () => {
@@ -269,8 +299,10 @@ test.each([
   ['nothing', ''],
   ['JSON that is cut off', '{"access_token":"x"'],
   ['another shape', '[1]'],
-  ['no life', '{"access_token":"x"}'],
   ['a life of nothing', '{"access_token":"x","expires_in":0}'],
+  ['a life of nothing as text', '{"access_token":"x","expires_in":"0"}'],
+  ['a life in words', '{"access_token":"x","expires_in":"an hour"}'],
+  ['a life that is no number', '{"access_token":"x","expires_in":[3600]}'],
   ['no token', '{"access_token":"","expires_in":3600}'],
   ['a token that would break the header', '{"access_token":"x\\r\\nhost: y","expires_in":3600}'],
 ])('%s is no token', async (_what, body) => {
@@ -278,7 +310,22 @@ test.each([
   const endpoint = await tokenEndpoint(() => ({ body }));
   const error = await failureOf(clock.until(tokensOf(endpoint, clock).current(never)));
   expect(error.code).toBe('SIGN_IN_UNREACHABLE');
-  expect(error.message).toMatch(/got an answer without `access_token` and `expires_in`/);
+  expect(error.message).toMatch(/got an answer without a valid `access_token`, or with an invalid `expires_in`/);
+});
+
+test.each([
+  ['text', '"expires_in":"1800",', 1_740_000],
+  ['nothing, which counts as an hour', '', 3_540_000],
+  ['null', '"expires_in":null,', 3_540_000],
+])('a life that is %s is accepted', async (_what, life, usableMs) => {
+  const clock = new HandClock();
+  const endpoint = await tokenEndpoint((_, number) => ({ body: `{${life}"access_token":"token-${number}"}` }));
+  const tokens = tokensOf(endpoint, clock);
+  await tokens.current(never);
+  await clock.advance(usableMs - 1);
+  expect(await tokens.current(never)).toBe('token-1');
+  await clock.advance(1);
+  expect(await tokens.current(never)).toBe('token-2');
 });
 
 test('an endpoint that quotes what it was sent gets nothing of it into an error', async () => {
