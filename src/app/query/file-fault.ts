@@ -1,4 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
+import { MissingExtension } from '../../core/duckdb/views.js';
 import { truncateText } from '../../core/printable.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
@@ -14,6 +15,13 @@ interface LakeFile {
   readonly add: Add;
 }
 
+interface FileFault {
+  readonly file: LakeFile;
+  readonly fault: string;
+}
+
+/** DuckDB's messages about a file whose bytes it didn't get. */
+const unreachable = /^(?:HTTP|IO) Error: /;
 /** DuckDB's messages about bytes that are no Parquet, beside errors of its own without a class. */
 const corrupt = /^Invalid Error: |corrupt|decompress|parquet|thrift|zstd|magic bytes|buffer/i;
 /** A quoted path in an error, which may be a file of the statement itself. */
@@ -28,16 +36,19 @@ const mostRead = 2_000_000_000;
  * Where DuckDB doesn't name the file, compares the lake's files with their hashes. Returns any other error unchanged.
  */
 export async function fileFault(error: unknown, lake: Lake, scope: CommandScope & { lake: string }): Promise<unknown> {
-  if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
+  if (!(error instanceof LedgerlakeError) || error.code !== 'SQL' || error instanceof MissingExtension) return error;
   const files = lake.committedAdds();
   const named = files.find(({ table, add }) => error.message.includes(lake.store.address(table.pathOf(add))));
   if (named === undefined && (quotedFile.test(error.message) || !corrupt.test(error.message))) return error;
   const [words = ''] = error.message.split('\n');
   const verify = commandIn(scope, 'ledgerlake verify');
-  const found =
-    named === undefined ? await firstDamage(lake, files) : { file: named, fault: await faultIn(named, words, lake) };
+  const found = await (named === undefined ? firstDamage(lake, files) : faultIn(named, words, lake));
   if (found === undefined) {
     const quoted = truncateText(words, mostQuoted);
+    if (named !== undefined) {
+      const address = lake.store.address(named.table.pathOf(named.add));
+      return sqlError(`expected DuckDB to read ${address}, whose bytes are right, got ${quoted}`, error);
+    }
     return sqlError(
       `expected readable files in the lake, DuckDB cannot read one (${quoted}); \`${verify}\` names it`,
       error,
@@ -67,18 +78,17 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
   );
 }
 
-/** The fault of a file that DuckDB names. */
-async function faultIn({ table, add }: LakeFile, words: string, { store }: Lake): Promise<string> {
+/** The fault of a file that DuckDB names; undefined where its bytes are right and DuckDB couldn't fetch them. */
+async function faultIn(file: LakeFile, words: string, { store }: Lake): Promise<FileFault | undefined> {
+  const { table, add } = file;
   const fault = await damageOf(store, table, add);
-  if (fault !== undefined) return fault;
+  if (fault !== undefined) return { file, fault };
+  if (unreachable.test(words)) return undefined;
   const detail = words.replaceAll(store.address(table.pathOf(add)), 'it');
-  return `it is damaged (${truncateText(detail, mostQuoted)})`;
+  return { file, fault: `it is damaged (${truncateText(detail, mostQuoted)})` };
 }
 
-async function firstDamage(
-  lake: Lake,
-  files: readonly LakeFile[],
-): Promise<{ readonly file: LakeFile; readonly fault: string } | undefined> {
+async function firstDamage(lake: Lake, files: readonly LakeFile[]): Promise<FileFault | undefined> {
   if (files.reduce((sum, { add }) => sum + add.size, 0) > mostRead) return undefined;
   for (const file of files) {
     const fault = await damageOf(lake.store, file.table, file.add);

@@ -1,4 +1,4 @@
-import { LedgerlakeError } from '../errors.js';
+import { LedgerlakeError, messageOf } from '../errors.js';
 import type { Database } from './connection.js';
 import { fileLiteral, identifier, literal } from './literals.js';
 
@@ -31,8 +31,7 @@ export async function createViews(
   files: LakeFiles,
   signal?: AbortSignal,
 ): Promise<void> {
-  const remote = [...files.values()].flat().find((file) => file.startsWith('s3://'));
-  if (remote !== undefined) await loadHttpfs(database, remote);
+  if ([...files.values()].flat().some((file) => file.startsWith('s3://'))) await loadHttpfs(database);
   for (const table of tables) {
     const select = selectOf(table, files.get(table.name) ?? []);
     await database.execute(`CREATE OR REPLACE VIEW ${identifier(table.name)} AS ${select}`, { signal });
@@ -96,15 +95,23 @@ function foldersOf(table: LakeTable, files: readonly string[]): readonly [accoun
 }
 
 /** S3 needs an extension that isn't part of DuckDB's npm package. */
-async function loadHttpfs(database: Database, address: string): Promise<void> {
+async function loadHttpfs(database: Database): Promise<void> {
   try {
     await database.execute('LOAD httpfs');
   } catch (cause) {
-    throw new LedgerlakeError(
+    throw new MissingExtension(cause);
+  }
+}
+
+/** DuckDB can't read a lake on S3: it says nothing about the lake's files. */
+export class MissingExtension extends LedgerlakeError {
+  constructor(cause: unknown) {
+    super(
       'SQL',
-      `expected DuckDB's extension httpfs, which reads ${address}, got none; ` +
-        'run `ledgerlake sql --lake "$(mktemp -d)" "INSTALL httpfs"` once where extensions.duckdb.org can be reached',
-      { cause },
+      "expected DuckDB's extension httpfs, which reads a lake on S3, got none; run " +
+        '`ledgerlake sql --lake "$(mktemp -d)" "INSTALL httpfs"` once where extensions.duckdb.org can be reached, ' +
+        'or copy the lake to a folder and name that with --lake',
+      { cause, details: messageOf(cause) },
     );
   }
 }

@@ -96,6 +96,17 @@ test('a fault that DuckDB finds in a whole file is named without the bytes that 
   expect(message.length).toBeLessThan(700);
 });
 
+test('a file that DuckDB did not get is not called damaged, nor is it loaded again', async () => {
+  const file = await fileOf('entries');
+  const opened = await Lake.open(openStore(lake.root), tables, lake.clock);
+  const error = new LedgerlakeError('SQL', `HTTP Error: Unable to connect to URL "${file}": 403 (Forbidden).`);
+  const { code, message } = (await fileFault(error, opened, { lake: lake.root })) as LedgerlakeError;
+  expect(code).toBe('SQL');
+  expect(message).toBe(`expected DuckDB to read ${file}, whose bytes are right, got ${error.message}`);
+  cut(file);
+  expect(((await fileFault(error, opened, { lake: lake.root })) as Error).message).toContain('it has 200 bytes');
+});
+
 test('a report names the damaged file and the command that mends it, too', async () => {
   const file = await fileOf('entries');
   cut(file);
