@@ -68,6 +68,8 @@ export interface BackfillOptions extends RunOptions {
 
 /** The options of `sync`. */
 export interface SyncOptions extends RunOptions {
+  /** Start of a first load, ISO 8601 in UTC; default: the setting, else 90 days ago. */
+  readonly from?: string | Date | undefined;
   /** Reads this many days again, regardless of the schedule. */
   readonly lookBack?: number | undefined;
   /** Rejects with LAKE_LAG if the lake is older than this after the run: `90m`, `2h`, `1d`. */
@@ -110,7 +112,7 @@ export const backfillKinds: OptionKinds<BackfillOptions> = {
   to: 'instant',
   refresh: 'flag',
 };
-export const syncKinds: OptionKinds<SyncOptions> = { ...runKinds, lookBack: 'number', maxLag: 'text' };
+export const syncKinds: OptionKinds<SyncOptions> = { ...runKinds, from: 'instant', lookBack: 'number', maxLag: 'text' };
 
 const kinds: Readonly<Record<Kind, { readonly expected: string; readonly isValid: (value: unknown) => boolean }>> = {
   text: { expected: 'a text that is not empty', isValid: isText },

@@ -160,7 +160,7 @@ ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
   "settings": {
     // The account of a run, if there are several below.
     // "account": ${JSON.stringify(account)},
-    // Start of the range to load; default: 90 days before its end. The service keeps two years.
+    // Where backfill and sync begin; default: 90 days before the end. The service keeps two years.
     // "from": "2025-01-01",
     // The initial quota of each operation: requests per second, and at once. The rate that the service announces overrides it.
     // "rate": 0.5,

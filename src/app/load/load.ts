@@ -52,6 +52,8 @@ interface LoadPlan {
   readonly range: Window;
   /** Ranges to note as requested: the next sync can't detect that they are missing if this run leaves them open. */
   readonly asked: readonly RequestedRange[];
+  /** The requested ranges that aren't loaded; left out: those of earlier runs. */
+  readonly unfinished?: readonly RequestedRange[];
 }
 
 /** A run that has ended. */
@@ -183,7 +185,7 @@ async function prepareLake(lake: Lake, { requested, filled }: Target, { retentio
 /** A run whose plan is noted in the lake. */
 interface StartedRun {
   readonly plan: LoadPlan;
-  /** Ranges that earlier runs were asked for and did not load. */
+  /** The requested ranges that aren't loaded. */
   readonly unfinished: readonly RequestedRange[];
   /** Whether the lake has notes of requested ranges. */
   readonly hasNotes: boolean;
@@ -210,7 +212,7 @@ async function startRun(
   });
   if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: syntheticSellerText });
   emitDamage(lake, emit);
-  return { plan, unfinished, hasNotes: notes.length + plan.asked.length > 0 };
+  return { plan, unfinished: plan.unfinished ?? unfinished, hasNotes: notes.length + plan.asked.length > 0 };
 }
 
 /** Runs the pipelines with their APIs connected, and removes the saved pages that the next run does not need. */

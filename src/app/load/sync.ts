@@ -3,7 +3,7 @@ import type { Lake } from '../../lake/lake.js';
 import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { latestBound } from '../configuration/range.js';
+import { latestBound, readDateRange } from '../configuration/range.js';
 import { provisionalSummary } from '../provisional-summary.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
@@ -24,6 +24,7 @@ import {
 } from './synced-pipelines.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
+import { configuredRanges } from '../verify/checks/unfinished-ranges.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { RunContext } from '../context.js';
@@ -31,6 +32,8 @@ import { readJob } from './load-job.js';
 import { load, type Loaded, type LoadOptions } from './load.js';
 
 export interface SyncOptions extends LoadOptions {
+  /** ISO 8601: what the lake lacks from here on is loaded; undefined: what is new, of an empty lake the last 90 days. */
+  readonly from?: string | undefined;
   /** Days that are read again; undefined: as the rules say. */
   readonly lookBack: number | undefined;
   /** How old the lake may be after the run, such as `2h`; undefined: any age. */
@@ -56,6 +59,8 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
   const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
   const now = inTurns?.began ?? clock.now();
   const end = latestBound(now, marginMinutes);
+  const from =
+    options.from === undefined ? undefined : readDateRange({ from: options.from, to: undefined, marginMinutes }, now);
   const names = new Set(withNeeds(chosen).map(({ name }) => name));
   const windowed = windowedOf(chosen).filter(({ name }) => names.has(name));
   let planned = unplanned(options, now, end);
@@ -80,11 +85,14 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       plan: async (lake, unfinished) => {
         if (options.pipelines.length === 0 && options.api === undefined)
           emitUnsyncedPipelines(lake, account, names, emit);
-        planned = await planSync(lake, account, windowed, { ...planned.plan, unfinished }, emit);
+        const configured = from === undefined ? [] : await configuredRanges(lake, account, [...names], from);
+        const requested = [...unfinished, ...configured];
+        planned = await planSync(lake, account, windowed, { ...planned.plan, unfinished: requested }, emit);
         return {
           pipelines: syncedPipelines(chosen, planned.plan),
           range: { start: startOf(planned), end },
-          asked: initialRanges(lake, account, chosen, planned),
+          asked: [...configured, ...initialRanges(lake, account, chosen, planned)],
+          unfinished: requested,
         };
       },
       judge: (lake) => lagFailure(covered(lake), maxLagMs, clock.now()),

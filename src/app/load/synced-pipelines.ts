@@ -29,7 +29,7 @@ export interface SyncPlan {
   readonly rules: readonly LookBackRule[];
   /** Look-backs of earlier runs. */
   readonly lookBacks: LookBacks;
-  /** Ranges that earlier runs were asked for and did not load. */
+  /** The ranges that earlier runs or the configuration request, and that aren't loaded. */
   readonly unfinished: readonly RequestedRange[];
   /** Whether the run is one of several that make up a sync. */
   readonly isInTurns: boolean;

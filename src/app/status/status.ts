@@ -12,11 +12,12 @@ import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
-import { readDateRange, type RangeOptions } from '../configuration/range.js';
+import { latestBound, readDateRange, readInstantOption, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { allowMore, lagFailure, readMaxLag } from '../load/freshness.js';
 import { plainLog } from '../../observe/log/plain-log.js';
-import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
+import { mainTablesOf } from '../verify/checks/main-tables.js';
+import { configuredRanges, readUnfinished, type UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { commandIn, shortIsoInstant } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
@@ -46,6 +47,8 @@ export interface StatusOptions
   readonly account: string | undefined;
   /** Those of them that load into this lake; they are listed also where the lake has no rows of them. */
   readonly expected?: readonly string[];
+  /** Where syncs of the configured accounts begin, ISO 8601; undefined: where they began. */
+  readonly syncedFrom?: string | undefined;
   /** The greatest age of the data, such as `2h`; undefined: any. */
   readonly maxLag?: string | undefined;
   readonly format: Format;
@@ -124,7 +127,10 @@ async function readReport(
   const accounts = [...lake.accounts()]
     .filter((name) => options.account === undefined || name === options.account)
     .toSorted();
-  const unfinishedRanges = await readUnfinished(lake, plainLog(log));
+  const unfinishedRanges = [
+    ...(await readUnfinished(lake, plainLog(log))),
+    ...(await unsyncedRanges(lake, accounts, options, now)),
+  ];
   const { lake: location, pipelineFolder, config, configured } = options;
   const common = { pipelineFolder, config, lastRun, unfinishedRanges };
   const forgotten = await Promise.all(accounts.map((account) => readForgottenBefore(lake.store, account)));
@@ -140,6 +146,28 @@ async function readReport(
   }));
   const known = firstLoad(options.account, [...runs.active, ...runs.died], suggestionContext);
   return { lake, now, lastRun, runs, statuses, unloaded, known, suggestionContext };
+}
+
+/** What the configured accounts lack of the range that their syncs load. */
+async function unsyncedRanges(
+  lake: Lake,
+  accounts: readonly string[],
+  { syncedFrom, configured = [], marginMinutes }: StatusOptions,
+  now: number,
+): Promise<UnfinishedRange[]> {
+  if (syncedFrom === undefined) return [];
+  const range = { start: readInstantOption('from', syncedFrom), end: latestBound(now, marginMinutes) };
+  const synced = accounts.filter((account) => configured.length === 0 || configured.includes(account));
+  const ranges = synced.map((account) => {
+    const begun = mainTablesOf(lake).filter(({ pipeline, table }) => lake.loadKeys(pipeline, table, account).size > 0);
+    return configuredRanges(
+      lake,
+      account,
+      begun.map(({ pipeline }) => pipeline),
+      range,
+    );
+  });
+  return (await Promise.all(ranges)).flat();
 }
 
 /** The command that loads into an empty lake; undefined where the lake has rows. */

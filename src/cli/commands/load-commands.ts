@@ -145,12 +145,14 @@ export const syncCommand: CommandDefinition = {
   positional: { name: 'PIPELINE', many: true, about: 'Pipelines to run [default: those of --api]' },
   about: 'Load what is new, and look back for what arrived late',
   description: [
-    'Loads from the newest loaded instant until five minutes ago; into an empty lake, the last 90 days. It also reads',
-    'again the last 2 days on each run, the last 14 once a week, the last 35 once a month, and settlements that are open or',
-    'have closed since they were read. event_history records what changed.',
+    'Loads from the newest loaded instant until five minutes ago, and what is missing since --from or the setting `from`;',
+    'without them, into an empty lake, the last 90 days. It also reads again the last 2 days on each run, the last 14 once',
+    'a week, the last 35 once a month, and settlements that are open or have closed since they were read. event_history',
+    'records what changed.',
   ].join('\n'),
   options: {
     ...shared('lake'),
+    from: { about: 'Start of a first load, ISO 8601 in UTC [default: 90 days ago]' },
     account: backfillOptions.account,
     ...shared('endpoint', 'api'),
     'look-back': { about: 'Read this many days again, regardless of the schedule' },
@@ -171,7 +173,11 @@ export const syncCommand: CommandDefinition = {
     const lookBack = lookBackText === undefined ? undefined : wholeNumber('--look-back', lookBackText, 0);
     const { readMaxLag } = await import('../../app/load/freshness.js');
     const orders = await readOrdersFile(args);
-    const settings = await readSettings(args, { check: ({ marginMinutes }) => readMaxLag(maxLag, marginMinutes) });
+    const check = ({ from, marginMinutes }: Settings) => {
+      readMaxLag(maxLag, marginMinutes);
+      readDateRange({ from, to: undefined, marginMinutes }, context.clock.now());
+    };
+    const settings = await readSettings(args, { check });
     const options = {
       ...{ pipelines: args.positionals('PIPELINE'), ...settings, rules: settings.lookBack },
       ...{ lookBack, maxLag, acceptEmpty: args.flag('accept-empty'), orders },

@@ -12,7 +12,7 @@ export const statusCommand: CommandDefinition = {
   options: {
     ...shared('lake', 'config'),
     account: { about: 'Account to show [default: all]' },
-    from: { about: 'Start of the range, ISO 8601 in UTC [default: the first loaded instant]' },
+    from: { about: 'Start of the range, ISO 8601 in UTC [default: the first loaded or configured instant]' },
     ...shared('pipelines'),
     to: { about: 'End of the range, exclusive [default: five minutes ago]' },
     'max-lag': { about: 'Exit with 1 if an account has nothing newer than this: 90m, 2h, 1d' },

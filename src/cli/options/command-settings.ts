@@ -67,12 +67,14 @@ export async function readLake(args: CommandArguments): Promise<string> {
 
 /**
  * The accounts with a configured upstream, and those of them that the lake of `--lake` should have: none where the environment
- * or the configuration names another lake.
+ * or the configuration names another lake, from which `syncedFrom`, the start of syncs, is left out, too.
  */
-export async function readConfigured(
-  args: CommandArguments,
-): Promise<{ readonly configured: readonly string[]; readonly expected: readonly string[] }> {
-  const texts = { ...args.texts(), lake: undefined };
+export async function readConfigured(args: CommandArguments): Promise<{
+  readonly configured: readonly string[];
+  readonly expected: readonly string[];
+  readonly syncedFrom: string | undefined;
+}> {
+  const texts = { ...args.texts(), lake: undefined, from: undefined };
   const { configuration, settings } = await configuredSettings({ ...settingSources(args), texts });
   const configured = [...configuration.accounts].flatMap(([name, { endpoint, region }]) =>
     endpoint === undefined && region === undefined ? [] : [name],
@@ -80,7 +82,7 @@ export async function readConfigured(
   const isNamed = (variableOf(process.env, 'LEDGERLAKE_LAKE') ?? configuration.settings.lake) !== undefined;
   const absolute = (lake: string): string => lakeFolder(lake) ?? lake.replace(/\/+$/, '');
   const isOther = isNamed && absolute(args.text('lake') ?? settings.lake) !== absolute(settings.lake);
-  return { configured, expected: isOther ? [] : configured };
+  return { configured, expected: isOther ? [] : configured, syncedFrom: isOther ? undefined : settings.from };
 }
 
 /**

@@ -15,7 +15,7 @@ export interface SyncJob extends Job {
   readonly lookBackFrom: number;
   /** The look-back that the user requested; `Infinity`: the schedule decides. */
   readonly requestedLookBackFrom: number;
-  /** Ranges of the pipeline that earlier runs were asked for, and that aren't loaded. */
+  /** Ranges of the pipeline that earlier runs or the configuration request, and that aren't loaded. */
   readonly asked: readonly RequestedRange[];
   /** Whether the sync consists of several runs, each of which must reach its first slice quickly. */
   readonly isInTurns: boolean;

@@ -31,13 +31,13 @@ const olderWindowDays = 7;
 const mostRequestedDays = 731;
 
 /**
- * The first instant that a sync loads of earlier requests: of a sync the whole range, of a backfill the last 90 days.
- * `Infinity`: none.
+ * The first instant that a sync loads of what was requested: by the configuration and of a sync the whole range, of a backfill
+ * the last 90 days. `Infinity`: none.
  */
 export function requestedFrom(asked: readonly RequestedRange[], end: number): number {
   const from = asked.flatMap((range) => {
     const days = range.command === 'sync' ? mostRequestedDays : backDays;
-    const start = Math.max(range.start, dayStart(end - days * dayMs));
+    const start = range.isConfigured ? range.start : Math.max(range.start, dayStart(end - days * dayMs));
     return start < range.end ? [start] : [];
   });
   return Math.min(...from);
@@ -45,7 +45,8 @@ export function requestedFrom(asked: readonly RequestedRange[], end: number): nu
 
 /**
  * The range of a sync: from the newest loaded instant, or from the first gap in the last 90 days, which a skipped slice leaves.
- * It begins no earlier than the first instant that is loaded or was requested. For an empty lake: the last 90 days.
+ * It begins no earlier than the first instant that is loaded or was requested. For an empty lake: what the configuration requests,
+ * else the last 90 days.
  *
  * @param asked ranges of the same pipeline that aren't loaded
  */
@@ -54,9 +55,14 @@ export function syncRange(loaded: readonly Window[], end: number, asked: readonl
   const first = Math.min(...loaded.map((window) => window.start));
   const newest = Math.max(...loaded.map((window) => window.end));
   const from = requestedFrom(asked, end);
-  if (loaded.length === 0) return { start: Math.min(back, from), end };
+  if (loaded.length === 0) return { start: firstOf(asked) ?? Math.min(back, from), end };
   const [gap] = uncovered({ start: Math.min(from, Math.max(first, Math.min(newest, back))), end }, loaded);
   return { start: Math.min(gap?.start ?? end, end), end };
+}
+
+/** The start of what the configuration requests. */
+function firstOf(asked: readonly RequestedRange[]): number | undefined {
+  return asked.find(({ isConfigured }) => isConfigured)?.start;
 }
 
 /** Gaps that a sync leaves to a backfill: between loaded windows, and in the requested ranges of backfills. */

@@ -8,6 +8,8 @@ const commands = ['backfill', 'sync'] as const;
 export interface RequestedRange extends Window {
   readonly command: (typeof commands)[number];
   readonly pipeline: string;
+  /** Requested by the present command line or configuration. A note doesn't have it. */
+  readonly isConfigured?: true;
 }
 
 /** The note of one run's requested ranges for an account. */

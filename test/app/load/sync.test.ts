@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
@@ -44,6 +44,49 @@ describe('what a sync loads', () => {
     expect(windows.at(-1)).toEqual({ window_start: '2026-03-19T00:00:00Z', window_end: '2026-03-20T00:00:00Z' });
     expect(windows.at(-14)).toMatchObject({ window_start: '2026-03-06T00:00:00Z' });
     expect(windows[0]).toMatchObject({ window_start: '2026-03-01T00:00:00Z', window_end: '2026-03-06T00:00:00Z' });
+  });
+
+  test('begin where the configuration says, before or after the last 90 days', async () => {
+    const clock = setClock('2026-09-20T02:00:00Z');
+    const { given, lake } = await shop([...days(1, 19), shipment('2026-09-01T12:00:00Z', 'order-september')], clock);
+    await synced({ ...given, from: '2026-09-10' }, { clock });
+    expect(await orders(lake, clock)).toEqual([]);
+    // As after an upgrade, or after a setting has changed: what is missing before the loaded windows.
+    const { summary, failure } = await synced({ ...given, from: '2026-03-05', maxLag: '1h' }, { clock });
+    expect(failure).toBeUndefined();
+    expect(summary).toMatchObject({ status: 'done', lag_seconds: 300 });
+    expect(await orders(lake, clock)).toEqual([
+      ...Array.from({ length: 15 }, (_, at) => `order-${String(at + 5).padStart(2, '0')}`),
+      'order-september',
+    ]);
+    const again = await synced({ ...given, from: '2026-03-05' }, { clock });
+    // The last two days, and today.
+    expect(again.summary.pipelines['financial-events']).toMatchObject({ requests: 3 });
+    await expect(readdir(join(lake, '_asked'))).resolves.toEqual([]);
+  });
+
+  test('begin where the configuration says also for the next sync, if this one stops', async () => {
+    const clock = setClock('2026-09-20T02:00:00Z');
+    const { given, lake } = await shop(days(1, 19), clock);
+    const signal = AbortSignal.abort(new Error('stopped by the test'));
+    await synced({ ...given, from: '2024-03-05' }, { clock, signal });
+    await synced(given, { clock });
+    expect(await orders(lake, clock)).toHaveLength(19);
+  });
+
+  test('of settlements begin there, too', async () => {
+    const clock = setClock('2026-09-20T02:00:00Z');
+    const old = settlement('old', '2026-03-02T00:00:00Z', '2026-03-16T00:00:00Z');
+    const { given, lake } = await shop([...days(1, 19), old], clock, ['group-events']);
+    await synced({ ...given, from: '2026-03-01' }, { clock });
+    expect(await rows(lake, clock, 'SELECT group_id FROM groups')).toEqual([{ group_id: 'old' }]);
+  });
+
+  test('begin at an instant in the past', async () => {
+    const clock = setClock('2026-03-20T02:00:00Z');
+    const { given } = await shop(days(1, 19), clock);
+    const { failure } = await synced({ ...given, from: '2026-03-21' }, { clock });
+    expect(failure).toMatchObject({ code: 'USAGE' });
   });
 
   test('ends behind the present by the margin that is set', async () => {

@@ -436,6 +436,21 @@ test('--max-lag fails where an account has nothing that new, when all is written
   expect(accounts[0]?.lag_seconds).toBe(Math.round((gaps.clock.now() - Date.UTC(2025, 1, 25)) / 1000));
 });
 
+test('gaps and age are measured from where the configuration lets syncs begin', async () => {
+  extra = await loadedLake();
+  const asked = { syncedFrom: '2024-12-01', configured: ['shop'] };
+  const text = await shown(extra, asked);
+  expect(text).toContain('shop, 2024-12-01 to 2025-03-08');
+  expect(text).toContain('  2024-12-01 to 2025-02-20');
+  expect(text).toContain('backfill');
+  await expect(shown(extra, { ...asked, maxLag: '10d' })).rejects.toThrow(
+    /account shop is 97 d old: it is complete up to 2024-12-01/,
+  );
+  // Its upstream isn't configured: nothing could load the gap.
+  expect(await shown(extra, { ...asked, configured: ['other'], maxLag: '10d' })).toContain('No gap');
+  expect(await shown(extra, { ...asked, syncedFrom: '2025-02-20', maxLag: '10d' })).toContain('No gap');
+});
+
 test('--max-lag fails where a run was asked for settlements that are not loaded, and names them for the next sync', async () => {
   extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events', 'financial-event-groups'] }]);
   expect(await shown(extra, { maxLag: '100d' })).toContain('No gap');

@@ -1,8 +1,10 @@
 import type { Emit } from '../../../core/events/run-event.js';
 import { groupBy } from '../../../core/group-by.js';
 import { joined, spanOf, uncovered, type Window } from '../../../core/windows.js';
+import { loadedWindows } from '../../../engine/slicing/window-slices.js';
 import type { Lake } from '../../../lake/lake.js';
 import { importedWindows } from '../../../lake/loads/imported-days.js';
+import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
 import {
   readRequestedRanges,
   type RequestedRangesNote,
@@ -19,13 +21,35 @@ export interface UnfinishedRange extends RequestedRange {
 }
 
 /** The parts of the requested ranges that aren't loaded; none for a pipeline that this program doesn't know. */
-export function unfinishedRanges(lake: Lake, notes: readonly RequestedRangesNote[]): UnfinishedRange[] {
+export function unfinishedRanges(
+  lake: Lake,
+  notes: readonly Pick<RequestedRangesNote, 'account' | 'ranges'>[],
+): UnfinishedRange[] {
   return notes.flatMap(({ account, ranges }) =>
     ranges.flatMap((range): UnfinishedRange[] => {
       const gaps = gapsOf(lake, account, range) ?? [];
       return gaps.length === 0 ? [] : [{ ...range, account, ...spanOf(gaps), gaps }];
     }),
   );
+}
+
+/**
+ * What an account lacks of the range that the configuration requests of a sync, for each pipeline: nothing from before the
+ * instant up to which its rows were forgotten, and nothing newer than the newest loaded window, as every sync loads that.
+ *
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be read
+ */
+export async function configuredRanges(
+  lake: Lake,
+  account: string,
+  pipelines: readonly string[],
+  range: Window,
+): Promise<UnfinishedRange[]> {
+  const start = Math.max(range.start, (await readForgottenBefore(lake.store, account)) ?? range.start);
+  const loaded = mainTablesOf(lake).flatMap(({ pipeline, table }) => loadedWindows(lake, pipeline, table, account));
+  const end = loaded.length === 0 ? range.end : spanOf(loaded).end;
+  const ranges = pipelines.map((pipeline) => ({ command: 'sync', pipeline, start, end, isConfigured: true }) as const);
+  return start < end ? unfinishedRanges(lake, [{ account, ranges }]) : [];
 }
 
 /**

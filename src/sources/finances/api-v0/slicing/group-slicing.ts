@@ -64,7 +64,11 @@ function syncedGroups(job: SyncJob, { pipeline, table, listing }: GroupSlicingOp
   const loaded = lake.loadKeys(pipeline, table, account);
   const listed = listedSettlements(lake, listing.name, account);
   const isLoaded = isIn(loaded);
-  const from = Math.min(requestedFrom(asked, range.end), syncedFrom(listed.filter(isLoaded), range.end));
+  const read = listed.filter(isLoaded);
+  const from =
+    read.length === 0
+      ? syncRange([], range.end, asked).start
+      : Math.min(requestedFrom(asked, range.end), syncedFrom(read, range.end));
   return groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom }).filter(
     (slice) => (refresh || !isLoaded(slice)) && !job.wasRead(slice.label),
   );
@@ -149,7 +153,6 @@ function openedByDay(slices: readonly GroupSlice[]): Map<number, number> {
 /** The first instant from which a sync reads missing settlements: as with dates, gaps of the last 90 days and new ones. */
 function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
   const { start } = syncRange([], end);
-  if (loaded.length === 0) return start;
   const opened = loaded.map((slice) => slice.opened);
   return Math.max(Math.min(...opened), Math.min(Math.max(...opened) + 1, start));
 }
