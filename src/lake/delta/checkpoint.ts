@@ -12,8 +12,18 @@ import {
 } from '../../core/parquet/encoder/encode-records.js';
 import { checkFooterRows, footerAt, writerName } from '../../core/parquet/footer.js';
 import type { RowGroup } from '../../core/parquet/wasm.js';
+import { formatCount } from '../../core/text/amounts.js';
 import { version } from '../../core/version.js';
-import { readAction, type Action, type Add, type MetaData, type Protocol, type Remove, type Txn } from './actions.js';
+import {
+  logError,
+  readAction,
+  type Action,
+  type Add,
+  type MetaData,
+  type Protocol,
+  type Remove,
+  type Txn,
+} from './actions.js';
 import { isAscii } from 'node:buffer';
 import { createHash } from 'node:crypto';
 
@@ -111,7 +121,8 @@ function whole(value: number | undefined): number | null {
  * Reads the actions of a checkpoint of any writer; missing columns are skipped. Only for verified bytes: damaged ones can end the
  * process.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action or the rows are no state of a table; Error where
+ *   the bytes are no Parquet file
  */
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<Action[]> {
   const { withParquet } = await import('../../core/parquet/wasm.js');
@@ -122,21 +133,31 @@ export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise
       const tables = isLedgerlakeFile ? await tablesOf(group) : [await group.table()];
       for (const { data } of tables.flatMap(({ batches }) => batches)) addActions(actions, data, file);
     }
-    return actions;
+    return stateIn(actions, file);
   });
 }
 
 /**
  * The same for bytes without a checksum.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action or the rows are no state of a table; Error where
+ *   the bytes are no Parquet file
  */
 export async function decodeUnchecked(bytes: Uint8Array, file: string): Promise<Action[]> {
   const actions: Action[] = [];
   for (const table of await guardedGroups(bytes)) {
     for (const { data } of table.batches) addActions(actions, data, file);
   }
-  return actions;
+  return stateIn(actions, file);
+}
+
+/** A foreign Parquet file has no actions, and would count as an empty table whose files are all orphans. */
+function stateIn(actions: Action[], file: string): Action[] {
+  const isState = actions.some((one) => 'protocol' in one) && actions.some((one) => 'metaData' in one);
+  if (isState) return actions;
+  throw logError(
+    `expected protocol and metaData in the checkpoint ${file}, got ${formatCount(actions.length, 'action')} without both`,
+  );
 }
 
 /** For fewer rows, several reads cost more than they save. */

@@ -101,12 +101,14 @@ export class DeltaLog {
       return { checkpoint: undefined, commits: await this.#commitsAfter(-1, newestOf(skipped)), skipped };
     } catch (error) {
       // A checkpoint without a checksum is used only where commits are missing.
-      for (const { version, fault } of skipped) {
-        const actions = fault === undefined ? await this.uncheckedCheckpoint(version) : undefined;
-        if (actions === undefined) continue;
-        return { checkpoint: { version, actions }, commits: await this.#commitsAfter(version), skipped: [] };
+      const faulty = skipped.filter(({ fault }) => fault !== undefined);
+      for (const checkpoint of skipped.filter(({ fault }) => fault === undefined)) {
+        const { version } = checkpoint;
+        const actions = await this.uncheckedCheckpoint(version);
+        if (actions === undefined) faulty.push({ ...checkpoint, fault: 'it is no checkpoint of a table' });
+        else return { checkpoint: { version, actions }, commits: await this.#commitsAfter(version), skipped: [] };
       }
-      throw withFaults(error, this.#store.location, skipped);
+      throw withFaults(error, this.#store.location, faulty);
     }
   }
 
@@ -361,8 +363,7 @@ export function commitsMissing(location: string, expected: number, newest: numbe
 }
 
 /** The error for a damaged checkpoint without whose commits the log can't be read. */
-function withFaults(error: unknown, location: string, skipped: readonly SkippedCheckpoint[]): unknown {
-  const [damaged] = skipped.filter(({ fault }) => fault !== undefined);
+function withFaults(error: unknown, location: string, [damaged]: readonly SkippedCheckpoint[]): unknown {
   if (damaged === undefined || codeOf(error) !== 'LAKE_LOG') return error;
   return logError(
     `expected the checkpoint ${location}/${damaged.path} as it was written, ${damaged.fault ?? ''}, and its commits ` +

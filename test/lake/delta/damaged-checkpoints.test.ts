@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { encodeRecords, type RecordField } from '../../../src/core/parquet/encoder/encode-records.js';
 import { checksumOf, encodeCheckpoint, withChecksum } from '../../../src/lake/delta/checkpoint.js';
 import type { Add } from '../../../src/lake/delta/actions.js';
 import { restoreSwapped } from '../../../src/lake/transaction/references.js';
@@ -90,6 +91,34 @@ describe('a checkpoint', () => {
       expect(['', 'LAKE_LOG']).toContain(outcome);
     }
     expect(failed).toBeGreaterThan(0);
+  });
+
+  test('is one only with a protocol and a schema: a foreign Parquet file is no empty table', async () => {
+    const store = await logOf(24);
+    for (let version = 0; version <= 20; version++) store.files.delete(commitFile(version));
+    const rows = [{ txn: { appId: 'ledgerlake/p/a/f0', version: 1, lastUpdated: null } }];
+    const columns: RecordField[] = [
+      {
+        name: 'txn',
+        type: [
+          { name: 'appId', type: 'text' },
+          { name: 'version', type: 'bigint' },
+          { name: 'lastUpdated', type: 'bigint' },
+        ],
+      },
+    ];
+    const withoutState = (await encodeRecords(columns, rows, 1000, 'another program')).bytes;
+    const foreign = (await encodeRecords([{ name: 'id', type: 'bigint' }], [{ id: 1 }, { id: 2 }], 1000, 'another'))
+      .bytes;
+    for (const bytes of [withoutState, foreign, withChecksum(withoutState, 'things/20')]) {
+      store.files.set(checkpointFile(20), bytes);
+      await expect(opened(store)).rejects.toMatchObject({
+        code: 'LAKE_LOG',
+        message: expect.stringMatching(
+          /^expected the checkpoint memory\/things\/_delta_log\/0{18}20\.checkpoint\.parquet as it was written, (?:it is no checkpoint of a table|expected protocol and metaData)/,
+        ) as string,
+      });
+    }
   });
 
   test('that is damaged is named where its commits are gone', async () => {
