@@ -38,15 +38,21 @@ help: ## List the targets
 	@echo
 	@echo "  make backfill FROM=2025-01-01 TO=2025-02-01 LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop"
 
+# Whether each package that package-lock.json names is installed as it says. `npm ci` would replace the folder under whoever uses it.
+matches = node -e "const read = (file) => JSON.parse(require('node:fs').readFileSync(file)).packages; \
+	const [locked, installed] = ['package-lock.json', '$(INSTALLED)'].map(read); \
+	const same = (path, one = locked[path], other = installed[path]) => other ? one?.version === other.version && one.integrity === other.integrity \
+		: path === '' || one.optional || (one.dev && $(if $(DEVELOPS),false,!'$(COMPILER)'.split(' ').includes(path.slice(13)))); \
+	process.exit([locked, installed].flatMap(Object.keys).every((path) => same(path)) ? 0 : 1)" 2>/dev/null
+install = echo 'Installing the packages once: about 200 MB, half a minute or more …'; $(call quietly,$(1)) && touch $(INSTALLED)
+
 $(INSTALLED): package.json package-lock.json $(if $(DEVELOPED),,$(if $(DEVELOPS),install-all))
-	@echo 'Installing the packages once: about 200 MB, half a minute or more …'
 ifneq ($(DEVELOPS),)
-	@$(call quietly,npm ci --ignore-scripts --no-audit --no-fund)
+	@$(matches) || { $(call install,npm ci --ignore-scripts --no-audit --no-fund); }
 else
-	@$(call quietly,npm install --loglevel=error --omit=dev --no-save --save-prod --ignore-scripts --no-audit --no-fund \
-		$(shell node -p "const { devDependencies: of } = require('./package.json'); '$(COMPILER)'.split(' ').map((name) => name + '@' + of[name]).join(' ')"))
+	@$(matches) || { $(call install,npm install --loglevel=error --omit=dev --no-save --save-prod --ignore-scripts --no-audit --no-fund \
+		$(shell node -p "const { devDependencies: of } = require('./package.json'); '$(COMPILER)'.split(' ').map((name) => name + '@' + of[name]).join(' ')")); }
 endif
-	@touch $(INSTALLED)
 
 install-all:
 
