@@ -200,7 +200,18 @@ class Scanner {
   }
 
   #fail(at: number, expected: string): never {
+    const closes = this.#bytes[at] === 0x7d || this.#bytes[at] === 0x5d;
+    if (closes && (expected === 'a key' || expected === 'a value')) this.#failAtComma(at);
     throw new LedgerlakeError('JSON_SYNTAX', `expected ${expected}, found ${this.#found(at)} at byte ${at}`);
+  }
+
+  /** Names the comma before a closing bracket, if there is one. */
+  #failAtComma(closing: number): void {
+    let comma = closing - 1;
+    while ((this.#bytes[comma] ?? 0x2c) <= 0x20) comma--;
+    if (this.#bytes[comma] !== 0x2c) return;
+    const message = `expected no comma before ${this.#found(closing)}, found one at byte ${comma}`;
+    throw new LedgerlakeError('JSON_SYNTAX', message);
   }
 
   #found(at: number): string {
