@@ -55,7 +55,7 @@ const codes = {
   /** The queue of a fleet can't be used: it would lose jobs, or belongs to another version. */
   QUEUE_UNFIT: { exit: 2, retry: false },
   /** The user or the system asked the run to stop. */
-  STOPPED: { exit: 1, retry: false },
+  STOPPED: { exit: 1, retry: true },
 } as const satisfies Record<string, { exit: 1 | 2; retry: boolean }>;
 
 /** What went wrong, for programs; `docs/errors.md` has what to do. */

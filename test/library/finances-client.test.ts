@@ -113,7 +113,7 @@ test('reading ends with its loop, with its signal, with the client, and with wha
       stopping.abort();
     }
   };
-  await expect(stopped()).rejects.toMatchObject({ code: 'STOPPED' });
+  await expect(stopped()).rejects.toMatchObject({ code: 'STOPPED', retryable: true });
   expect(getEventListeners(stopping.signal, 'abort')).toEqual([]);
 
   const fault = new Error('the listener is wrong');
