@@ -5,12 +5,13 @@ import { readLake } from '../options/command-settings.js';
 
 export const sqlCommand: CommandDefinition = {
   name: 'sql',
-  positional: { name: 'QUERY', many: false, about: 'One or more statements; the result of the last one is written' },
+  positional: { name: 'QUERY', many: false, about: 'One or more statements, whose results are written' },
   about: 'Query the lake with DuckDB, or open a shell',
   description:
     'Runs DuckDB over the committed files of the lake, with a view for each table. Without a query it opens a shell with a\n' +
     'history: Tab completes tables, columns and keywords, Ctrl-C cancels a statement, and .help lists the commands. On a\n' +
-    'terminal a table ends after 500 rows; a pipe, -o and every other format get all rows.',
+    'terminal a table ends after 500 rows; a pipe, -o and every other format get all rows. Several queries are for table,\n' +
+    'vertical and ndjson: json, csv and -o take one.',
   options: {
     ...shared('lake', 'config'),
     format: { choices: formats, about: 'Format of the results [default: from the extension of --output, else table]' },

@@ -3,14 +3,15 @@ import { readCatalog } from './tab-completion.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
 import { Destination, Session, type SessionOptions } from './session.js';
 import { runShell, type ShellOptions } from './shell.js';
-import { statementsOf } from '../../core/duckdb/sql-statements.js';
+import { returnsRows, statementsOf } from '../../core/duckdb/sql-statements.js';
 import { fileCount } from '../../core/duckdb/views.js';
+import type { Format } from '../../core/text/formats.js';
 import { usageError } from '../../core/errors.js';
 import { writeText } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 
 export interface RunSqlOptions extends Omit<SessionOptions, 'database'> {
-  /** One or more statements, of which the last one's result is printed; undefined: a shell over `input`. */
+  /** One or more statements, whose results are printed; undefined: a shell over `input`. */
   readonly query?: string | undefined;
   /** The options that printed commands repeat; the lake as the user wrote it. */
   readonly scope: CommandScope & { readonly lake: string };
@@ -26,14 +27,13 @@ export interface RunSqlOptions extends Omit<SessionOptions, 'database'> {
 /**
  * `ledgerlake sql`: DuckDB over the committed files of a lake, one view for each table. Resolves to the exit code: 1 if a
  * statement of the shell failed; 0 also where the output's reader closes the pipe (`| head`). Throws a LedgerlakeError: SQL for
- * a query that fails, with DuckDB's message, STOPPED once the signal aborts, USAGE for a query without a statement and for a file
- * that can't be written.
+ * a query that fails, with DuckDB's message, STOPPED once the signal aborts, USAGE for a query without a statement, for several
+ * results where the output takes one, and for a file that can't be written.
  */
 export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
-  const { query, scope, errorOutput, outputFile } = options;
+  const { query, scope, errorOutput, outputFile, format = 'table' } = options;
   const statements = query === undefined ? undefined : statementsOf(query);
-  const last = statements?.at(-1);
-  if (statements !== undefined && last === undefined) {
+  if (statements?.length === 0) {
     throw usageError(
       'expected a query such as "SELECT count(*) FROM events", got an empty one; leave it out for the shell',
     );
@@ -44,6 +44,8 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
     );
   }
 
+  const takesOne = outputFile !== undefined || !formatsOfSeveral.has(format);
+  const printed = statements === undefined || !takesOne ? statements : [singleResult(statements, outputFile, format)];
   const database = await openDatabase();
   const session = new Session({ ...options, database });
   const destination = new Destination(session);
@@ -55,11 +57,13 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
       ]);
     }
     let code: 0 | 1 = 0;
-    if (statements === undefined || last === undefined) {
+    if (statements === undefined) {
       code = await runShell({ ...options, session, destination, catalog: () => readCatalog(database) });
     } else {
-      for (const statement of statements.slice(0, -1)) await session.runSilently(statement);
-      await session.run(last);
+      for (const statement of statements) {
+        if (printed?.includes(statement) !== true) await session.runSilently(statement);
+        else if (!(await session.run(statement))) break;
+      }
     }
     const written = await destination.to(undefined);
     if (written !== undefined && options.reportsFile === true) {
@@ -70,4 +74,25 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
     await destination.drop();
     database.close();
   }
+}
+
+/** Formats in which one result can follow another. */
+const formatsOfSeveral: ReadonlySet<Format> = new Set(['table', 'vertical', 'ndjson']);
+
+/**
+ * The statement whose result an output for one result gets: the only one that returns rows, else the last one. Throws a USAGE error
+ * where several return rows.
+ */
+function singleResult(
+  statements: readonly string[],
+  outputFile: string | undefined,
+  format: Format,
+): string | undefined {
+  const results = statements.filter(returnsRows);
+  if (results.length <= 1) return results[0] ?? statements.at(-1);
+  const output = outputFile === undefined ? `--format ${format}` : `the file ${outputFile}`;
+  throw usageError(
+    `expected one query for ${output}, got ${results.length}; run them one by one, or choose --format ndjson` +
+      (outputFile === undefined ? '' : ' without --output'),
+  );
 }

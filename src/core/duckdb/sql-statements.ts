@@ -111,3 +111,11 @@ export function statementsOf(text: string): readonly string[] {
   const rest = reader.rest();
   return rest === undefined ? complete : [...complete, rest];
 }
+
+const comments = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/|\()+/;
+const queries = /^(?:select|from|with|values|table|show|describe|desc|summarize|pivot|unpivot|explain)\b/i;
+
+/** Whether a statement is a query by its first word. */
+export function returnsRows(statement: string): boolean {
+  return queries.test(statement.replace(comments, ''));
+}

@@ -105,9 +105,29 @@ describe('a query', () => {
     );
   });
 
-  test('may be several statements, of which the last one’s result is printed', async () => {
-    const query = `CREATE TABLE t AS SELECT ';' AS a; SELECT 'not this'; SELECT * FROM t; -- done`;
+  test('may be several statements, of which each result is printed', async () => {
+    const query = `CREATE TABLE t AS SELECT ';' AS a; SELECT 1 AS b; /* more */ (SELECT * FROM t); -- done`;
+    expect((await sql({ query, format: 'ndjson' })).out).toBe('{"b":1}\n{"a":";"}\n');
+    const { out } = await sql({ query, format: 'table' });
+    expect(out).toMatch(/^┌─+┐\n│ b │\n[^]*\n1 row\n┌─+┐\n│ a │\n[^]*\n1 row\n$/);
+  });
+
+  test('may have one result where the format or a file takes one, before anything is run', async () => {
+    const query = `CREATE TABLE t AS SELECT ';' AS a; FROM t; INSERT INTO t VALUES ('b'); -- done`;
     expect((await sql({ query })).out).toBe('a\n;\n');
+    const two = 'SELECT 1; WITH x AS (SELECT 2) FROM x';
+    for (const format of ['csv', 'csv-safe', 'json'] as const) {
+      const output = new Kept();
+      const { exitCode, message } = await failure(sql({ query: two, format, output }));
+      expect([exitCode, output.text, message]).toEqual([
+        2,
+        '',
+        expect.stringContaining(`one query for --format ${format}, got 2`),
+      ]);
+    }
+    const own = await temporaryFolder();
+    const { exitCode } = await failure(sql({ query: two, format: 'ndjson', outputFile: join(own, 'out.ndjson') }));
+    expect([exitCode, readdirSync(own)]).toEqual([2, []]);
   });
 
   test.each([
