@@ -12,7 +12,7 @@ import {
 } from './options/command-definition.js';
 import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
 import { accountPlaceholder, failedEvent, fallbackListener, openListener } from './listener.js';
-import { readRunAccounts } from './options/command-settings.js';
+import { readRunAccounts, readSettings } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { proseWidth, terminalWidth } from '../core/text/sink.js';
@@ -146,10 +146,10 @@ async function runOnce(
   args: CommandArguments,
   command: CommandDefinition,
   processContext: ProcessContext,
-  /** Failures of earlier accounts, which are not reported twice; undefined: the only account. */
+  /** Failures and warnings of earlier accounts, which are not reported twice; undefined: the only account. */
   reported?: Set<string>,
 ): Promise<number> {
-  const listener = await openListener(args, command, processContext);
+  const listener = await openListener(args, command, processContext, reported ?? new Set());
   const { emit } = listener;
   const log = (message: string): void => {
     emit({ event: 'message', message });
@@ -190,6 +190,10 @@ async function runInTurn(
   processContext: ProcessContext,
 ): Promise<number> {
   refuseSharedOptions(args, accounts, command);
+  // A name that is wrong is found before the first of the others is loaded.
+  if (args.text('account') !== undefined) {
+    for (const account of accounts) await readSettings(args.withAccount(account), { sendsRequests: false });
+  }
   const codes = new Map<string, number>();
   const reported = new Set<string>();
   const isText = !args.flag('json') && !args.flag('quiet') && (args.text('format') ?? 'table') === 'table';

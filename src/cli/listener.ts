@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.js';
 import { withCommandsIn } from '../app/command-text.js';
 import type { Configuration } from '../app/configuration/configuration.js';
 import { accountPattern, demoAccount } from '../app/configuration/account.js';
+import { misspeltVariables } from '../app/configuration/misspelt-variables.js';
 import { resolveLogSettings, type LogSettings } from '../app/configuration/settings.js';
 import { codeOf, messageOf, usageError, LedgerlakeError } from '../core/errors.js';
 import { isFolder, replaceFile } from '../core/io/files.js';
@@ -29,15 +30,17 @@ interface Verbosity {
 }
 
 /**
- * Opens the log and the metrics that the command line, the environment and the configuration select. Throws a USAGE error for
- * an invalid setting, and where metrics can't be served.
+ * Opens the log and the metrics that the command line, the environment and the configuration select, and warns of misspelt
+ * variables that are not in `reported` yet. Throws a USAGE error for an invalid setting, and where metrics can't be served.
  */
 export async function openListener(
   args: CommandArguments,
   command: CommandDefinition,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  reported: Set<string>,
 ): Promise<Listener> {
-  const { run, ...settings } = await readLogSettings(args, command);
+  const configuration = await configurationFor(args, command);
+  const { run, ...settings } = await readLogSettings(args, command, configuration);
   const verbosity = { verbose: args.flag('verbose'), quiet: args.flag('quiet') };
   const complete = (text: string): string => withCommandsIn(args.scope(), text);
   const log = await openLog(settings.format, verbosity, clock, complete);
@@ -50,6 +53,10 @@ export async function openListener(
     log.emit(event);
     metrics?.emit(event);
   };
+  for (const misspelt of misspeltVariables(process.env, configuration)) {
+    if (!reported.has(misspelt.variable)) emit({ event: 'variable-misspelt', ...misspelt });
+    reported.add(misspelt.variable);
+  }
   return {
     emit: withStoppingEvent(emit, signal),
     close: async () => {
@@ -73,13 +80,19 @@ interface MetricsRun {
   readonly command: string;
 }
 
+async function configurationFor(
+  args: CommandArguments,
+  { options, ignoresConfiguration }: CommandDefinition,
+): Promise<Configuration> {
+  const isRead = options['config'] !== undefined && ignoresConfiguration !== true;
+  return isRead ? configurationOf(args) : { file: undefined, folder: process.cwd(), settings: {}, accounts: new Map() };
+}
+
 async function readLogSettings(
   args: CommandArguments,
-  { name: command, options, ignoresConfiguration }: CommandDefinition,
+  { name: command, options }: CommandDefinition,
+  configuration: Configuration,
 ): Promise<LogSettings & { readonly run?: MetricsRun }> {
-  const noConfiguration: Configuration = { file: undefined, folder: process.cwd(), settings: {}, accounts: new Map() };
-  const configuration =
-    options['config'] === undefined || ignoresConfiguration === true ? noConfiguration : await configurationOf(args);
   const settings = resolveLogSettings(args.texts(), process.env, configuration);
   if (options['metrics-port'] === undefined) return { ...settings, metricsPort: undefined, metricsFile: undefined };
   const { metricsFile } = settings;

@@ -108,6 +108,9 @@ test('the metrics of several accounts need a file each, orders are of one, and a
   const orders = await run(folder, 'backfill', 'order-events', '--orders', '-');
   expect(orders).toMatchObject({ code: 2, out: '' });
   expect(orders.err).toMatch(/expected one account with --orders, got alpine, lima, tokyo; name it with --account/);
+  const one = await run(folder, 'backfill', ...range, '--account', 'alpine', '--account', 'tokio');
+  expect(one).toMatchObject({ code: 2, out: '' });
+  expect(one.err).toMatch(/got "tokio"; did you mean tokyo\?/);
   const mistyped = await run(folder, 'sync', '--account', 'alpin', '--metrics-file', '{account}.prom');
   expect(mistyped.err).toMatch(/got "alpin"; did you mean alpine\?/);
   expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);

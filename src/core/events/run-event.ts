@@ -38,6 +38,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'request-failed': 'debug',
   'service-awaited': 'warn',
   'secret-exposed': 'warn',
+  'variable-misspelt': 'warn',
   'bucket-changed': 'debug',
   'rate-unfit': 'warn',
   'watermark-moved': 'debug',
@@ -212,6 +213,8 @@ interface RunEvents {
   };
   /** A file with secrets is readable by all users of this machine. */
   'secret-exposed': { readonly file: string };
+  /** A variable of the environment is not read, and resembles one that is. */
+  'variable-misspelt': { readonly variable: string; readonly nearest: string };
   /** A token was taken, or the rate has changed. */
   'bucket-changed': {
     readonly operation: string;

@@ -117,6 +117,7 @@ const lines: Handlers<string | undefined> = {
   'service-awaited': ({ operation, cause, reason, until }) =>
     `${operation}: waiting until ${until.slice(0, 19)}Z before the next attempt: ${awaitedTexts[cause] ?? reason}`,
   'secret-exposed': ({ file }) => exposedText(file),
+  'variable-misspelt': ({ variable, nearest }) => `the variable ${variable} is not read; did you mean ${nearest}?`,
   'answer-slow': ({ pipeline, operation, seconds, bytes }) =>
     `${pipeline}: ${operation} is slow: ${formatBytes(bytes)} in ${formatSpan(seconds * 1000)}, and the answer is not complete`,
   'rate-unfit': ({ operation, named, rate }) =>
