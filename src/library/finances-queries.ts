@@ -22,7 +22,12 @@ export function financesQuery(
 ): (reading: Reading<FinancesUpstream>) => AsyncGenerator<FinancesPage> {
   if (isV0(operation)) {
     const { range, pathParameter }: v0.Operation = v0.operations[operation];
-    const parameters = readParameters(operation, given, range, pathParameter === undefined ? [] : [pathParameter.name]);
+    const parameters = readParameters(
+      operation,
+      presentPath(given, pathParameter?.name),
+      range,
+      pathParameter === undefined ? [] : [pathParameter.name],
+    );
     return (reading) => pagesOf(reading.upstream.v0.pages({ operation, parameters }, reading), eachResult);
   }
   if (isV2024(operation)) {
@@ -46,6 +51,13 @@ function isV0(operation: string): operation is v0.OperationName {
 
 function isV2024(operation: string): operation is v2024.OperationName {
   return Object.hasOwn(v2024.operations, operation);
+}
+
+/** The parameters without an empty path parameter: it counts as missing (specification, section 7). */
+function presentPath(given: FinancesParameters, name: string | undefined): FinancesParameters {
+  const values: Readonly<Record<string, unknown>> = given;
+  if (name === undefined || (values[name] !== '' && values[name] !== null)) return given;
+  return { ...given, [name]: undefined };
 }
 
 /** Parameters for a query: dates in milliseconds since 1970. */

@@ -156,6 +156,20 @@ test('an operation or a parameter that there is not, and a value that is none, a
   expect(asked('ListFinancialEvents', { PostedAfter: 5 })).toThrow(/expected PostedAfter to be a Date/);
   expect(asked('listTransactions', { marketplaceId: '' })).toThrow(/expected marketplaceId to be a text/);
   await expect(createFinancesClient({ lake: 'here' } as never)).rejects.toThrow(/an option of createFinancesClient/);
-  const [without] = [client.pages('ListFinancialEventsByGroupId')[Symbol.asyncIterator]()];
-  await expect(without.next()).rejects.toMatchObject({ code: 'MISSING_PARAMETER' });
+});
+
+test.each([
+  ['ListFinancialEventsByGroupId', 'eventGroupId'],
+  ['ListFinancialEventsByOrderId', 'orderId'],
+] as const)('%s without %s is refused with status 400, and nothing is sent', async (operation, name) => {
+  const client = await createFinancesClient({ endpoint: 'http://127.0.0.1:9', account: 'my-shop' });
+  onTestFinished(() => client.close());
+  for (const given of [{}, { [name]: undefined }, { [name]: null }, { [name]: '' }]) {
+    const pages = client.pages(operation, given as FinancesParameters)[Symbol.asyncIterator]();
+    await expect(pages.next()).rejects.toMatchObject({
+      code: 'MISSING_PARAMETER',
+      status: 400,
+      message: expect.stringContaining(`the required parameter ${name} is missing`) as string,
+    });
+  }
 });
