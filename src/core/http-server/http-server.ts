@@ -16,7 +16,7 @@ export interface ServerLimits {
   readonly stallMs: number;
   /** To receive an answer completely; default 5 minutes. */
   readonly answerMs: number;
-  /** To receive the last answers once the server closes; default 5 seconds. */
+  /** To receive the last answers once the server closes, and the answer to a body that is too large; default 5 seconds. */
   readonly closeMs: number;
   /** Between two requests of a connection; default a minute. */
   readonly idleMs: number;
@@ -242,7 +242,7 @@ class Requests {
     const { method = '', url: target = '' } = request;
     const began = this.#options.now();
     const room = await this.#undelivered.enter(() => response.destroy());
-    const answer = response.closed || response.destroyed ? undefined : await this.#answer(request, signal);
+    const answer = response.closed || response.destroyed ? undefined : await this.#answer(request, response, signal);
     let isWhole = false;
     const over = () => {
       this.#undelivered.leave(room);
@@ -273,12 +273,14 @@ class Requests {
     deliver(answer, response, { signal, stallMs, onWhole });
   }
 
-  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<HttpAnswer> {
+  async #answer(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<HttpAnswer> {
     try {
       const refusal = this.#refusal(request);
       if (refusal === undefined) {
         const { method = '', url: target = '', headers } = request;
-        const body = bodyOf(request);
+        const body = bodyOf(request, () => {
+          endAfter(request, response, this.#limits.closeMs);
+        });
         return await this.#options.answer({ method, target, headers, body: () => body, signal });
       }
       this.#options.watch?.refused(refusal.status);
@@ -314,27 +316,49 @@ function attempt(step: () => void): void {
   }
 }
 
-/** The operations have no request body: up to this size one is read and ignored, a larger one ends the connection. */
+/** The operations have no request body: up to this size one is read and ignored; a larger one ends the connection after the answer. */
 const maxBodyBytes = 1024 * 1024;
 /** Bytes that are kept, enough for the body of a sign-in. */
 const keptBodyBytes = 64 * 1024;
 
-/** Reads a request's body as it arrives; undefined where it exceeds `keptBodyBytes`. */
-function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
+/** Reads a request's body as it arrives; undefined as soon as it exceeds `keptBodyBytes`. `onTooLarge`: it exceeds `maxBodyBytes`. */
+function bodyOf(request: IncomingMessage, onTooLarge: () => void): Promise<Buffer | undefined> {
+  let chunks: Buffer[] = [];
   let received = 0;
-  request.on('data', (chunk: Buffer) => {
-    received += chunk.length;
-    if (received <= keptBodyBytes) chunks.push(chunk);
-    if (received > maxBodyBytes) request.socket.destroy();
-  });
+  let isTooLarge = false;
   const body = new Promise<Buffer | undefined>((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received <= keptBodyBytes) chunks.push(chunk);
+      else {
+        chunks = [];
+        resolve(undefined);
+      }
+      if (received <= maxBodyBytes || isTooLarge) return;
+      isTooLarge = true;
+      onTooLarge();
+    });
     request.once('end', () => {
-      resolve(received > keptBodyBytes ? undefined : Buffer.concat(chunks));
+      resolve(Buffer.concat(chunks));
     });
     request.once('error', reject);
   });
   // Most requests are answered without the body, so its rejection may go unused.
   body.catch(() => undefined);
   return body;
+}
+
+/**
+ * Closes the connection of a request, unless its body ends, `lingerMs` after the answer was sent. Until then the body is read
+ * and dropped: an earlier end could take the answer from the client.
+ */
+function endAfter(request: IncomingMessage, response: ServerResponse, lingerMs: number): void {
+  const linger = (): void => {
+    const late = setTimeout(() => request.socket.destroy(), lingerMs).unref();
+    request.once('close', () => {
+      clearTimeout(late);
+    });
+  };
+  if (response.writableFinished) linger();
+  else response.once('finish', linger);
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { answered, exchange, socketTo, startedServer, statusesOf } from './raw-client.js';
@@ -227,4 +228,26 @@ describe('limits', () => {
     }
     expect(statusesOf(await exchange(server.port, last))).toEqual([200]);
   });
+});
+
+test('a body that is too large gets its status before the connection is closed', async () => {
+  const { server, faults } = await startedServer({
+    answer: async ({ body }) => ({ ...answered('{}'), status: (await body()) === undefined ? 413 : 200 }),
+    limits: { closeMs: 100 },
+  });
+  const socket = await socketTo(server.port);
+  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n');
+  // The client reads only after it has sent a part that is larger than what the server keeps.
+  socket.pause();
+  const piece = Buffer.alloc(1_000_000);
+  for (let sent = 0; sent < 4; sent++)
+    await new Promise<void>((resolve) =>
+      socket.write(piece, () => {
+        resolve();
+      }),
+    );
+  const [first] = (await once(socket.resume(), 'data')) as [Buffer];
+  expect(first.toString()).toMatch(/^HTTP\/1\.1 413 /);
+  await once(socket, 'close');
+  expect(faults).toEqual([]);
 });

@@ -113,7 +113,11 @@ describe('the sign-in', () => {
 
   test('a body that is none, or too long: invalid_request', async () => {
     const { post, postJson } = await signedIn();
-    for (const reply of [await post('{"a"', 'application/json'), await postJson({ ...right, x: 'x'.repeat(70_000) })]) {
+    for (const reply of [
+      await post('{"a"', 'application/json'),
+      await postJson({ ...right, x: 'x'.repeat(70_000) }),
+      await postJson({ ...right, x: 'x'.repeat(5_000_000) }),
+    ]) {
       expect(reply.status).toBe(400);
       expect(JSON.parse(reply.text)).toMatchObject({ error: 'invalid_request' });
     }
