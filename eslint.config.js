@@ -9,7 +9,7 @@ const importers = {
   yargs: 'src/cli/command-line.ts',
   '@duckdb/node-api': 'src/core/duckdb/connection.ts',
   '@duckdb/node-api/lib/vectors/dataAccessors.js': 'src/core/duckdb/texts.ts',
-  undici: 'src/engine/http/transport.ts',
+  undici: 'src/core/connections/connector.ts',
   pino: 'src/observe/log/json-log.ts',
   'prom-client': 'src/observe/metrics/run-metrics.ts',
   '@observablehq/plot': 'src/app/report/charts.ts',

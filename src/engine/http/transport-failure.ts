@@ -1,3 +1,4 @@
+import { connectionFaultOf } from '../../core/connections/connection-fault.js';
 import { LedgerlakeError, messageOf, systemCode } from '../../core/errors.js';
 
 /** Error code of an answer that isn't complete in time. */
@@ -41,7 +42,8 @@ export function failureOf(error: unknown, { origin, path, method, addressOf }: F
   const code = codeOf(error);
   // A code from outside could be `valueOf`.
   const known = Object.hasOwn(failures, code) ? failures[code] : undefined;
-  const [what, todo] = known ?? unknownFailure(code, error);
+  const fault = connectionFaultOf(error);
+  const [what, todo] = known ?? (fault === undefined ? unknownFailure(code, error) : [fault.what, fault.todo]);
   const message = `cannot read from ${host}: ${what}; ${todo.replace('the endpoint', addressOf)}`;
   const details = `${method} ${path}\n${code}: ${messageOf(error)}`;
   return new LedgerlakeError('UPSTREAM_UNREACHABLE', message, { cause: error, details });

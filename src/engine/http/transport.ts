@@ -1,7 +1,11 @@
+import { Transform, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
-import { Agent } from 'undici';
+import { createGunzip } from 'node:zlib';
 import { systemClock, type Clock } from '../../core/clock.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { openConnectionPool, type ConnectionPool } from '../../core/connections/connector.js';
+import type { Environment } from '../../core/environment.js';
+import { LedgerlakeError, systemCode } from '../../core/errors.js';
 import { answerTimeout, failureOf } from './transport-failure.js';
 
 const megabyte = 1024 * 1024;
@@ -22,6 +26,8 @@ export interface TransportOptions {
   /** Milliseconds from the request to the end of the answer, by `clock`. */
   readonly answerTimeoutMs?: number;
   readonly clock?: Clock;
+  /** Has the variables of proxies; left out: the process's. */
+  readonly environment?: Environment | undefined;
 }
 
 export interface GetRequest {
@@ -57,8 +63,8 @@ export interface Transport {
   /**
    * Sends the request once and reads the complete answer, whatever its status; redirects aren't followed.
    *
-   * @throws LedgerlakeError UPSTREAM_UNREACHABLE without a complete answer in time, UPSTREAM_BODY for an encoded body,
-   *   TOO_LARGE for one larger than `mostBytes`, or the signal's reason
+   * @throws LedgerlakeError UPSTREAM_UNREACHABLE without a complete answer in time, UPSTREAM_BODY for a body that is encoded
+   *   otherwise than with gzip, TOO_LARGE for one that is larger than `mostBytes` when decoded, or the signal's reason
    */
   get(request: GetRequest): Promise<HttpResponse>;
   /** The same with a body. */
@@ -67,26 +73,25 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** A transport with a connection pool; the caller closes it. */
+/**
+ * A transport with a connection pool; the caller closes it.
+ *
+ * @throws LedgerlakeError USAGE for an environment with an invalid proxy
+ */
 export function createTransport({
   connectTimeoutMs = 10_000,
   headersTimeoutMs = 60_000,
   bodyTimeoutMs = 60_000,
   answerTimeoutMs = 300_000,
   clock = systemClock,
+  environment,
 }: TransportOptions = {}): Transport {
-  const agent = new Agent({
-    connect: { timeout: connectTimeoutMs },
-    headersTimeout: headersTimeoutMs,
-    bodyTimeout: bodyTimeoutMs,
-    // Unless the server states another one.
-    keepAliveTimeout: 30_000,
-  });
+  const pool = openConnectionPool({ timeoutMs: connectTimeoutMs, headersTimeoutMs, bodyTimeoutMs, environment });
   const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpResponse> => {
     const { origin, path, signal, addressOf = 'the endpoint' } = request;
     signal.throwIfAborted();
     try {
-      return await exchange(agent, request, method, answerCheck(clock, answerTimeoutMs, request.onSlow));
+      return await exchange(pool, request, method, answerCheck(clock, answerTimeoutMs, request.onSlow));
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof LedgerlakeError ? error : failureOf(error, { origin, path, method, addressOf });
@@ -95,20 +100,20 @@ export function createTransport({
   return {
     get: (request) => send(request, 'GET'),
     post: (request) => send(request, 'POST'),
-    close: () => agent.close(),
+    close: () => pool.close(),
   };
 }
 
 /** Sends a request and reads its whole answer. */
 async function exchange(
-  agent: Agent,
+  pool: ConnectionPool,
   request: GetRequest & Partial<PostRequest>,
   method: 'GET' | 'POST',
   check: (bytes: number) => void,
 ): Promise<HttpResponse> {
   const { origin, path, signal, body: sent = null, mostBytes = pageBytes } = request;
   const { host } = new URL(origin);
-  const answer = await agent.request({
+  const answer = await pool.request({
     ...{ origin, path, method, body: sent, signal },
     headers: { ...request.headers, 'accept-encoding': 'identity' },
     // A server can send interim answers for ever.
@@ -119,21 +124,54 @@ async function exchange(
   const status = answer.statusCode;
   const headers = new Map(Object.entries(answer.headers).map(([name, value]) => [name, [value].flat().join(', ')]));
   const encoding = headers.get('content-encoding') ?? '';
-  // Stored bytes are the service's own: nothing here decodes, and no encoding was accepted.
-  const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity';
-  const limit = { mostBytes: isEncoded ? 0 : status === 200 ? mostBytes : errorBytes, host };
-  const body = await bytesOf(answer.body, { ...limit, isCut: isEncoded || status !== 200, check });
-  if (isEncoded) throw encoded(encoding, host);
+  // None was accepted, but some proxies encode all the same.
+  const decode = decoders.get(encoding.toLowerCase());
+  const limit = { mostBytes: decode === undefined ? 0 : status === 200 ? mostBytes : errorBytes, host };
+  const received = decode === undefined ? answer.body : decode(answer.body, check);
+  const body = await bytesOf(received, { ...limit, isCut: decode === undefined || status !== 200, check }).catch(
+    (error: unknown) => {
+      throw systemCode(error)?.startsWith('Z_') === true ? encoded(`${encoding} that is broken`, host) : error;
+    },
+  );
+  if (decode === undefined) throw encoded(encoding, host);
   // The pool reclaims the connection only after this; an earlier request would open another one.
   await setImmediate();
   return { status, headers, body };
+}
+
+type Decode = (body: Readable, check: (bytes: number) => void) => AsyncIterable<Buffer>;
+
+/** By the name of the content coding (RFC 9110, section 8.4.1). */
+const decoders: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ['', (body) => body],
+  ['identity', (body) => body],
+  ['gzip', unzipped],
+  ['x-gzip', unzipped],
+]);
+
+/** Decodes gzip. Bytes that expand to none, such as an endless header, are checked for their duration too. */
+function unzipped(body: Readable, check: (bytes: number) => void): AsyncIterable<Buffer> {
+  const checked = new Transform({
+    transform: (chunk: Buffer, _encoding, done) => {
+      try {
+        check(0);
+        done(null, chunk);
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  });
+  const decoded = createGunzip();
+  // The reader of the decoded bytes gets the error.
+  pipeline(body, checked, decoded).catch(() => undefined);
+  return decoded;
 }
 
 function encoded(encoding: string, host: string): LedgerlakeError {
   const found = /^[\w, -]{1,40}$/.test(encoding) ? encoding : 'another one';
   return new LedgerlakeError(
     'UPSTREAM_BODY',
-    `expected an answer without content-encoding from ${host}, got ${found}; check the proxy`,
+    `expected an answer without content-encoding, or with gzip, from ${host}, got ${found}; check the proxy`,
   );
 }
 

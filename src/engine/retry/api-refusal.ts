@@ -14,6 +14,8 @@ export type Cause =
   | 'stranger'
   /** No connection that speaks HTTP was made. */
   | 'no-connection'
+  /** Permanent: the certificate of the API isn't trusted, or is another host's. */
+  | 'certificate'
   /** The cursor is too old, or unknown. */
   | 'cursor-expired'
   /** The page is larger than the API can send. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.js';
+import { isCertificateFault } from '../../core/connections/connection-fault.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -46,6 +47,7 @@ export const retryRules: RetryRules = {
   'no-connection': retry('unreachable', 7, 20 * minute, 2000, minute),
   /** `stranger` or `no-connection` before the API's first answer: the address is probably wrong. */
   'never-there': retry('unreachable', 2, minute, 1000, 2000),
+  certificate: permanent('unreachable'),
   invalid: retry('invalid', 3, 20 * minute, 1000, 4000),
   /** The pause lasts until the API's clock accepts the bound, within this limit. */
   'bound-too-late': retry('bound-too-late', 5, 10 * minute, 10_000, 2 * minute),
@@ -169,7 +171,10 @@ export function causeOf(error: unknown): Cause {
   if (error instanceof Refusal) return error.refusalCause;
   if (error instanceof WebPage) return 'stranger';
   if (!(error instanceof LedgerlakeError)) return 'other';
-  if (error.code === 'UPSTREAM_UNREACHABLE') return neverConnected(error) ? 'no-connection' : 'fault';
+  if (error.code === 'UPSTREAM_UNREACHABLE') {
+    if (isCertificateFault(error.cause)) return 'certificate';
+    return neverConnected(error) ? 'no-connection' : 'fault';
+  }
   if (error.code === 'TOO_LARGE') return 'too-large';
   return error.code === 'UPSTREAM_BODY' || error.code === 'JSON_SYNTAX' ? 'fault' : 'other';
 }

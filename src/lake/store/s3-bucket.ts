@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type * as Sdk from '@aws-sdk/client-s3';
 import { type Clock, systemClock } from '../../core/clock.js';
+import { connectingAgents } from '../../core/connections/connector.js';
+import type { Environment } from '../../core/environment.js';
 import { answerOf, isUnclear, s3Unclear } from './s3-failure.js';
 
 /** Omitted options come from the AWS SDK's environment and files. */
@@ -9,6 +11,8 @@ export interface S3Options {
   readonly endpoint?: string;
   readonly region?: string;
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  /** Has the variables of proxies; default: the process's. */
+  readonly environment?: Environment;
   /** Maximum attempts of a request; default AWS_MAX_ATTEMPTS or 6. */
   readonly maxAttempts?: number;
   /** Called for every request sent, retries included, with the operation's name: `PutObject`. */
@@ -212,9 +216,12 @@ async function connect(options: S3Options, endpoint: URL | undefined): Promise<C
   // The SDK's version is pinned and supports Node 20, so its warning is disabled.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   const sdk = await import('@aws-sdk/client-s3');
-  const { region, credentials, maxAttempts, onCall } = options;
+  const { region, credentials, maxAttempts, onCall, environment } = options;
   const config: Sdk.S3ClientConfig = {
-    requestHandler: { connectionTimeout: connectMs, socketTimeout: silenceMs },
+    requestHandler: {
+      ...{ connectionTimeout: connectMs, socketTimeout: silenceMs },
+      ...connectingAgents({ timeoutMs: connectMs, environment }),
+    },
     ...(endpoint === undefined ? {} : { endpoint: endpoint.href, forcePathStyle: true }),
     ...(credentials === undefined ? {} : { credentials }),
   };

@@ -1,3 +1,4 @@
+import { connectionFaultOf } from '../../core/connections/connection-fault.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 
 /** The figures of a failed S3 call, as far as its error has them. */
@@ -112,6 +113,8 @@ function reasonOf(answer: S3Answer, error: unknown, { bucket, endpoint }: S3Targ
     return `${service} keeps answering ${status} ${name}; try again later`;
   }
   if (status !== undefined && status !== 200) return `${service} answered ${status} ${name}; see --verbose`;
+  const fault = connectionFaultOf(error);
+  if (fault !== undefined) return `${service} can't be reached: ${fault.what}; ${fault.todo}`;
   if (code !== undefined || name === 'TimeoutError') {
     return `${service} can't be reached or closed the connection (${code ?? name}); check the network, AWS_ENDPOINT_URL_S3 and AWS_REGION`;
   }

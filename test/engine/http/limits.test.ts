@@ -72,7 +72,7 @@ test('of a refusal without an end the first megabyte is read, and its status cou
   expect([status, body.length]).toEqual([503, megabyte]);
 });
 
-test.each(['gzip', 'br', 'deflate', 'zstd', '\u0085Atza|token'])(
+test.each(['br', 'deflate', 'zstd', 'gzip, gzip', '\u0085Atza|token'])(
   'nothing of a body is read that is encoded: %j',
   async (encoding) => {
     let sent = { bytes: 0 };
@@ -86,6 +86,67 @@ test.each(['gzip', 'br', 'deflate', 'zstd', '\u0085Atza|token'])(
     expect(sent.bytes).toBeLessThan(megabyte);
   },
 );
+
+test.each(['gzip', 'x-gzip', 'GZIP'])('a body in %s is decoded, of a refusal too', async (encoding) => {
+  const body = Buffer.from('{"payload":{}}');
+  const server = await recordingServer((_, response, number) =>
+    response.writeHead(number === 1 ? 200 : 500, { 'content-encoding': encoding }).end(gzipSync(body)),
+  );
+  for (const status of [200, 500]) {
+    const answer = await get(server.origin);
+    expect([answer.status, Buffer.from(answer.body)]).toEqual([status, body]);
+  }
+  expect(server.requests[0]?.headers['accept-encoding']).toBe('identity');
+});
+
+test('a small body that expands without end counts as too large, and is not read on', async () => {
+  let sent = { bytes: 0 };
+  const server = await recordingServer((_, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    sent = endless(response, gzipSync(Buffer.alloc(16 * megabyte)));
+  });
+  const failure = await failureOf(get(server.origin, { mostBytes: 8 * megabyte }));
+  expect(failure.code).toBe('TOO_LARGE');
+  expect(sent.bytes).toBeLessThan(32 * megabyte);
+});
+
+test('of a refusal that expands without end the first megabyte is read', async () => {
+  const server = await recordingServer((_, response) => {
+    response.writeHead(503, { 'content-encoding': 'gzip' });
+    endless(response, gzipSync(Buffer.alloc(16 * megabyte)));
+  });
+  const { status, body } = await get(server.origin);
+  expect([status, body.length]).toEqual([503, megabyte]);
+});
+
+test.each([
+  ['is no gzip', Buffer.from('{"payload":{}}')],
+  ['is cut off', gzipSync('{"payload":{}}').subarray(0, 20)],
+])('a body that %s, though it says so, is a fault of the answer', async (_what, body) => {
+  const server = await recordingServer((_, response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(body),
+  );
+  const failure = await failureOf(get(server.origin));
+  expect([failure.code, causeOf(failure)]).toEqual(['UPSTREAM_BODY', 'fault']);
+  expect(failure.message).toContain('got gzip that is broken; check the proxy');
+});
+
+test('gzip that drips without a byte of a body is given up when its time is over', async () => {
+  const clock = new HandClock();
+  const server = await recordingServer((_, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    // The header of gzip with a file name that doesn't end.
+    response.write(Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3]));
+    const drip = (): void => {
+      if (response.destroyed) return;
+      clock.jump(clock.now() + 20_000);
+      response.write('a', () => setTimeout(drip, 1));
+    };
+    drip();
+  });
+  const failure = await failureOf(get(server.origin, {}, clock));
+  expect(failure.message).toContain('its whole answer took too long; try again later');
+});
 
 test('an answer that drips is told of, and given up when its time is over', async () => {
   const clock = new HandClock();
