@@ -18,13 +18,25 @@ const importers = {
   bullmq: 'src/app/fleet/turn-queue.ts',
   ioredis: 'src/app/fleet/redis.ts',
 };
+/** What opens files. So everything that is written goes through functions that follow no link and wait for no FIFO. */
+const openers = ['open', 'writeFile', 'appendFile', 'copyFile', 'cp'].flatMap((name) => [name, `${name}Sync`]);
+const openingFiles = ['src/core/io/files.ts', 'src/core/io/write-file.ts', 'src/core/parquet/wasm-module.ts'];
 const names = Object.keys(importers);
-const restricted = (allowed) => [
+const restricted = (allowed, opensFiles = false) => [
   'error',
   {
     paths: names
       .filter((name) => !allowed.includes(name))
-      .map((name) => ({ name, message: `Only ${importers[name]} imports ${name}.` })),
+      .map((name) => ({ name, message: `Only ${importers[name]} imports ${name}.` }))
+      .concat(
+        ['node:fs', 'node:fs/promises']
+          .filter(() => !opensFiles)
+          .map((name) => ({
+            name,
+            importNames: [...openers, 'createWriteStream'],
+            message: `Only ${openingFiles.join(', ')} open files.`,
+          })),
+      ),
   },
 ];
 
@@ -45,6 +57,7 @@ export default tseslint.config(
     files: ['src/**/*.ts', 'pipelines/**/*.ts'],
     rules: { 'no-restricted-imports': restricted([]) },
   },
+  { files: openingFiles, rules: { 'no-restricted-imports': restricted([], true) } },
   ...[...new Set(Object.values(importers))].map((file) => ({
     files: [file],
     rules: { 'no-restricted-imports': restricted(names.filter((name) => importers[name] === file)) },

@@ -1,6 +1,5 @@
 import { programCommand } from '../command-text.js';
 import { existsSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
   nearestRegion,
@@ -11,6 +10,7 @@ import {
 } from '../configuration/account.js';
 import { defaultLake } from '../configuration/settings.js';
 import { messageOf, systemCode, usageError } from '../../core/errors.js';
+import { writeNewFile } from '../../core/io/write-file.js';
 import { outputError } from '../../core/text/sink.js';
 import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
@@ -107,7 +107,7 @@ export async function createFile(
   { option, instead = 'move it' }: { readonly option: string; readonly instead?: string },
 ): Promise<void> {
   try {
-    await writeFile(file, text, { flag: 'wx' });
+    await writeNewFile(file, text);
   } catch (error) {
     const code = systemCode(error);
     if (code === 'EEXIST') {
@@ -115,11 +115,7 @@ export async function createFile(
         `expected no file ${file}, got an existing one, which is not overwritten; ${instead}, or name another ${option}`,
       );
     }
-    // This process has created the file, because of `wx`, so it may delete it.
-    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') {
-      await rm(file, { force: true });
-      throw outputError(error);
-    }
+    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') throw outputError(error);
     throw usageError(
       `expected a path that can be written, got ${file} (${messageOf(error)}); name another with ${option}`,
     );

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { systemCode, usageError } from '../../core/errors.js';
+import { messageOf, systemCode, usageError } from '../../core/errors.js';
+import { readFoundFile } from '../../core/io/files.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { shellWord } from '../command-text.js';
@@ -25,9 +26,9 @@ export async function readConfiguration(
   const path = resolve(workingFolder, file);
   let bytes: Uint8Array;
   try {
-    bytes = await readFile(path);
+    bytes = await (specified === undefined ? readFoundFile(path) : readFile(path));
   } catch (error) {
-    const code = systemCode(error) ?? 'unknown';
+    const code = systemCode(error) ?? messageOf(error);
     if (code === 'ENOENT' && specified === undefined) {
       return { file: undefined, folder: workingFolder, settings: {}, accounts: new Map() };
     }
@@ -68,7 +69,7 @@ export async function configuredNames(
   let value: unknown;
   try {
     const { withoutComments } = await import('./without-comments.js');
-    value = JSON.parse(new TextDecoder().decode(withoutComments(await readFile(resolve(workingFolder, file)))));
+    value = JSON.parse(new TextDecoder().decode(withoutComments(await readFoundFile(resolve(workingFolder, file)))));
   } catch {
     // Completion reports no errors.
     return [];

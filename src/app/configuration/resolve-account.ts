@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { systemCode, usageError } from '../../core/errors.js';
+import { messageOf, systemCode, usageError } from '../../core/errors.js';
+import { readFoundFile } from '../../core/io/files.js';
 import { demoAccount, knownHosts, readAccount, readAccountName } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isLoopback, isSecure } from '../../engine/http/address.js';
@@ -277,9 +278,10 @@ async function readSource(
   }
   let text: string;
   try {
-    text = (await readFile(resolve(config.folder, source.file), 'utf8')).trim();
+    const path = resolve(config.folder, source.file);
+    text = String(await (config.isDiscovered === true ? readFoundFile(path) : readFile(path))).trim();
   } catch (error) {
-    const code = systemCode(error) ?? 'unknown';
+    const code = systemCode(error) ?? messageOf(error);
     throw usageError(`${expected} in the file ${source.file}, which can't be read (${code}); check the path`);
   }
   if (text === '') throw usageError(`${expected} in the file ${source.file}, which is empty; put it there`);

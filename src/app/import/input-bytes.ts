@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
-import { access, constants, open, stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { usageError } from '../../core/errors.js';
-import { openFault } from '../../core/io/files.js';
+import { openFault, openToRead } from '../../core/io/files.js';
 import { markHandled } from '../../lake/files/workspace.js';
 
 /** Bytes of one read. */
@@ -54,7 +54,7 @@ export async function inputsOf(paths: readonly string[], stdin: () => AsyncItera
 
 /** A file's bytes in two alternating buffers: while one is used, the next bytes are read into the other. */
 async function* fileChunks(path: string, length: number): AsyncGenerator<Buffer> {
-  const file = await open(path);
+  const file = await openToRead(path);
   let reading: Promise<{ readonly bytesRead: number }> | undefined;
   try {
     let next = Buffer.allocUnsafeSlow(length);

@@ -1,5 +1,6 @@
-import { open, rm, type FileHandle } from 'node:fs/promises';
+import { rm, type FileHandle } from 'node:fs/promises';
 import { readFileRange } from '../../core/io/files.js';
+import { openNewFile } from '../../core/io/write-file.js';
 import type { ByteRange } from '../../core/columns/byte-ranges.js';
 import { instantCells, textCells, columnData, numbersOf } from '../../core/columns/column-data.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
@@ -153,7 +154,7 @@ export class IdLog {
   }
 
   async add(words: Int32Array): Promise<IdList> {
-    this.#file ??= await open(this.#path, 'wx+', 0o600);
+    this.#file ??= await openNewFile(this.#path, 0o600);
     const list: IdList = { at: this.#end, bytes: words.byteLength };
     const { bytesWritten } = await this.#file.write(words, 0, list.bytes, list.at);
     if (bytesWritten !== list.bytes) throw new Error(`expected room for ${list.bytes} bytes in ${this.#path}`);

@@ -1,3 +1,4 @@
+import { appendToFile } from '../../core/io/write-file.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { events } from '../../sources/finances/model/tables.js';
 import type { CheckedFiles } from '../../lake/files/month-files.js';
@@ -11,7 +12,6 @@ import { dayOf, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
 import { dayMs, dayStart } from '../../core/windows.js';
 import type { ImportTarget } from './imported-day-files.js';
-import { appendFile } from 'node:fs/promises';
 
 /**
  * Finds which of an input's events without a date are new to the lake. Only its page shows the day of such an event, so equal
@@ -276,7 +276,7 @@ export class UndatedEvents {
 
   /** Writes the events that were added since the last call. */
   async flush(): Promise<void> {
-    if (this.#lines.length > 0) await appendFile(this.path, this.#lines.join(''), { mode: 0o600 });
+    if (this.#lines.length > 0) await appendToFile(this.path, this.#lines.join(''), 0o600);
     this.#lines = [];
   }
 }

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import type { Environment } from '../../core/environment.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
+import { below, checkedPath } from '../../core/io/links.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { openJournal } from '../../engine/journal/journal.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
@@ -82,13 +82,13 @@ export async function openUpstream(
     return { ...connection, close };
   }
   const warn = stateWarning(options, account, emit);
-  const isKept = options.createsState !== false || existsSync(stateFolder(options, account));
+  const isKept = options.createsState !== false || existsSync(checkedPath(stateFolder(options, account)));
   const state =
     isKept && isWorthPacing(rate)
       ? await openState(options, account, { quota: endpoint, pages: pagesFolder, clock, cursorLifeMs, warn })
       : undefined;
-  const path = largeGroupsFile(options, account, endpoint);
-  const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
+  const file = largeGroupsFile(options, account, endpoint);
+  const largeGroups = await openLargeGroups({ file, clock, isForgotten: options.refresh === true, warn });
   return connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state, largeGroups });
 }
 
@@ -151,7 +151,7 @@ async function connectPipeline(
   const state =
     api.quota !== undefined && isWorthPacing(api.quota.rate)
       ? await openState(location, account, {
-          ...{ quota: quotaName(name, address), pages: join(pagesFolder, name) },
+          ...{ quota: quotaName(name, address), pages: `${pagesFolder}/${name}` },
           ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: stateWarning(location, account, emit) },
         })
       : { kept: undefined, journal: undefined };
@@ -174,14 +174,14 @@ async function openState(
   account: string,
   { quota, pages, clock, cursorLifeMs, warn }: StateOptions,
 ) {
-  const folder = join(stateFolder(location, account), pages);
+  const folder = below(stateFolder(location, account), pages);
   const journal = await openJournal({ folder, clock, cursorLifeMs, warn });
   return { journal, kept: await openQuota(location, account, quota, warn) };
 }
 
 /** Emits one warning for each kind of failure: on a full disk every page fails. */
 function stateWarning(location: StateLocation, account: string, emit: Emit) {
-  const folder = stateFolder(location, account);
+  const folder = checkedPath(stateFolder(location, account));
   const warned = new Set<string>();
   return (reason: unknown): void => {
     const kind = reason instanceof Error && 'code' in reason ? String(reason.code) : messageOf(reason);

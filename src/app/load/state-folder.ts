@@ -3,7 +3,8 @@ import { systemCode } from '../../core/errors.js';
 import { readdir, rm, rmdir, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { refuseLinks } from '../../lake/store/disk-folders.js';
+import { below, checkedPath, refuseLinks, type PathBelow } from '../../core/io/links.js';
+import { isTemporaryName } from '../../core/io/write-file.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
 import { openPersistedQuota, type PersistedQuota } from '../../engine/journal/persisted-quota.js';
 
@@ -25,20 +26,20 @@ export const pagesFolder = 'pages';
  *
  * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere
  */
-export function stateFolder({ lake, journal }: StateLocation, account: string): string {
-  if (journal !== undefined) return join(resolve(journal), account);
+export function stateFolder({ lake, journal }: StateLocation, account: string): PathBelow {
+  if (journal !== undefined) return { root: resolve(journal), path: account };
   const root = lakeFolder(lake);
   if (root !== undefined) {
     refuseLinks(root, `_journal/${account}/${pagesFolder}`);
-    return join(root, '_journal', account);
+    return { root, path: `_journal/${account}` };
   }
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
-  return join(cache, 'ledgerlake', hashOf(lake.replace(/\/+$/, '')), account);
+  return { root: cache, path: `ledgerlake/${hashOf(lake.replace(/\/+$/, ''))}/${account}` };
 }
 
 /** The file with the level of an account's quota at an endpoint. */
-export function quotaFile(location: StateLocation, account: string, endpoint: string): string {
-  return join(stateFolder(location, account), `quota-${hashOf(endpoint)}.json`);
+export function quotaFile(location: StateLocation, account: string, endpoint: string): PathBelow {
+  return below(stateFolder(location, account), `quota-${hashOf(endpoint)}.json`);
 }
 
 /** Opens the level of a quota, wherever it is kept. */
@@ -49,12 +50,12 @@ export async function openQuota(
   warn: (reason: unknown) => void,
 ): Promise<PersistedQuota> {
   const file = quotaFile(location, account, endpoint);
-  return location.quotas === undefined ? openPersistedQuota(file, warn) : location.quotas(basename(file, '.json'));
+  return location.quotas === undefined ? openPersistedQuota(file, warn) : location.quotas(basename(file.path, '.json'));
 }
 
 /** The file with an account's settlements at an endpoint that are too large to be read. */
-export function largeGroupsFile(location: StateLocation, account: string, endpoint: string): string {
-  return join(stateFolder(location, account), `large-groups-${hashOf(endpoint)}.json`);
+export function largeGroupsFile(location: StateLocation, account: string, endpoint: string): PathBelow {
+  return below(stateFolder(location, account), `large-groups-${hashOf(endpoint)}.json`);
 }
 
 /**
@@ -64,19 +65,20 @@ export function largeGroupsFile(location: StateLocation, account: string, endpoi
  * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere, or the system's error
  */
 export async function eraseState(location: StateLocation, account: string, all: boolean): Promise<void> {
-  const folder = stateFolder(location, account);
+  const folder = checkedPath(stateFolder(location, account));
   if (location.journal === undefined) {
     await rm(all ? folder : join(folder, pagesFolder), { recursive: true, force: true });
     return;
   }
   refuseLinks(resolve(location.journal), account);
-  if (all) await eraseFiles(folder, (name) => keptFile.test(name));
-  await eraseFiles(join(folder, pagesFolder), (name) => pageFile.test(name), true);
+  if (all) await eraseFiles(folder, (name) => keptFile.test(name) || isTemporaryName(name));
+  await eraseFiles(join(folder, pagesFolder), (name) => pageFile.test(name) || isTemporaryName(name), true);
   await rmdir(folder).catch(() => undefined);
 }
 
+// A version before 1.0 named temporary files after the process.
 const keptFile = /^(?:quota|large-groups)-[^/]+\.json(?:\.\d+\.part)?$/;
-const pageFile = /\.page(?:\.part)?$/;
+const pageFile = /\.page(?:\.\d+\.part)?$/;
 
 /** Deletes a folder's state files; with `deep` those of its subfolders too, and the folders that are empty then. */
 async function eraseFiles(folder: string, isStateFile: (name: string) => boolean, deep = false): Promise<void> {

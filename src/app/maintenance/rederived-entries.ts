@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
+import { writeNewFile } from '../../core/io/write-file.js';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { instantCells, textCells, type RowCells } from '../../core/columns/column-data.js';
@@ -157,7 +158,7 @@ export async function rederivedEntries(
   const totals = await eachBatch(derived, events, signal, async ({ rows: batch }) => {
     const { bytes, rows, stats } = await encodeFile(batch, metadata);
     const path = join(events.folder, `${files.length}.parquet`);
-    await writeFile(path, bytes, { mode: 0o600 });
+    await writeNewFile(path, bytes, { mode: 0o600 });
     files.push({ path, rows, stats });
   });
   return { ...totals, sameBy: undefined, files, metadata };

@@ -19,6 +19,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
+import type { PathBelow } from '../../core/io/links.js';
 import { openPersistedQuota } from '../../engine/journal/persisted-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { customAddress, openUpstream, quotaName, type UpstreamOptions } from '../load/connections.js';
@@ -105,7 +106,7 @@ async function quotasOf(
 ): Promise<ReadonlyMap<FinancesPipeline, OperationQuota>> {
   const { endpoint, rate, burst } = options;
   // Nothing is written to it here.
-  const keptIn = (file: string) => openPersistedQuota(file, () => undefined);
+  const keptIn = (file: PathBelow) => openPersistedQuota(file, () => undefined);
   const isPaced = endpoint !== undefined && isWorthPacing(rate);
   const kept = isPaced ? await keptIn(quotaFile(options, account, endpoint)) : undefined;
   const quotas = new Map<FinancesPipeline, OperationQuota>();

@@ -1,10 +1,11 @@
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { createViews, isFileMissing } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
-import { isFolder, replaceFile } from '../../core/io/files.js';
+import { isFolder, openToRead } from '../../core/io/files.js';
+import { replaceFile } from '../../core/io/write-file.js';
 import { writeFault } from '../../core/io/output-file.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { chunksOf, csvText } from '../../core/text/formats.js';
@@ -157,7 +158,7 @@ async function refuseOtherFile(path: string, format: ReportFormat): Promise<void
 
 /** Whether the start of a page, or the end of a workbook, has the mark of a report. */
 async function hasReportMark(path: string, format: 'html' | 'xlsx'): Promise<boolean> {
-  const file = await open(path).catch((cause: unknown) => {
+  const file = await openToRead(path).catch((cause: unknown) => {
     throw usageError(
       `expected --output to name a new file or an earlier report, got ${path}, which can't be read: ${messageOf(cause)}`,
     );

@@ -1,8 +1,8 @@
-import { appendFile, chmod, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { messageOf } from '../../core/errors.js';
-import { makeFolders, replaceFile } from '../../core/io/files.js';
+import { makeFolders, readPlainFile } from '../../core/io/files.js';
+import { appendToFile, replaceFile } from '../../core/io/write-file.js';
 
 /** Largest number of stored lines. */
 export const historyLines = 1000;
@@ -89,10 +89,8 @@ function replaceLines(recallable: string[], typed: readonly string[], statement:
 /** The lines, oldest first. */
 async function readHistory(path: string): Promise<readonly string[]> {
   await makeFolders(dirname(path), 0o700);
-  await appendFile(path, '', { mode: 0o600 });
-  // The file may have been created or copied with other permissions.
-  await chmod(path, 0o600);
-  const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+  await appendToFile(path, '', 0o600);
+  const lines = String(await readPlainFile(path)).split('\n').filter((line) => line !== '');
   const newest = lines.slice(-historyLines);
   if (newest.length < lines.length) {
     await replaceFile(path, newest.map((line) => `${line}\n`).join(''), 0o600);
@@ -103,5 +101,5 @@ async function readHistory(path: string): Promise<readonly string[]> {
 async function append(path: string, lines: readonly string[]): Promise<void> {
   if (/\bsecret\b/i.test(lines.join(' ')) || lines[0]?.startsWith(' ') === true) return;
   const stored = lines.filter((line) => line.trim() !== '' && line.length <= longestLine);
-  if (stored.length > 0) await appendFile(path, stored.map((line) => `${line}\n`).join(''), { mode: 0o600 });
+  if (stored.length > 0) await appendToFile(path, stored.map((line) => `${line}\n`).join(''), 0o600);
 }

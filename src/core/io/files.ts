@@ -1,4 +1,4 @@
-import { readdir, constants, mkdir, open, type FileHandle, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, constants, mkdir, open, type FileHandle, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { messageOf, systemCode } from '../errors.js';
 
@@ -70,6 +70,16 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
+/** Opens a file to read. A link is followed, a FIFO is not waited for. Throws the system's error. */
+export function openToRead(path: string): Promise<FileHandle> {
+  return open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+}
+
+/** The same where others may have put anything at the path: a link is an error (ELOOP). */
+export function openUnlinked(path: string): Promise<FileHandle> {
+  return open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+}
+
 /**
  * The bytes of a regular file; undefined where there is none. Anything else that others may have put at the path is
  * neither followed nor waited for: a link, a FIFO, a socket, a device.
@@ -77,7 +87,7 @@ function exists(path: string): Promise<boolean> {
 export async function readPlainFile(path: string): Promise<Buffer | undefined> {
   let file;
   try {
-    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    file = await openUnlinked(path);
     return (await file.stat()).isFile() ? await file.readFile() : undefined;
   } catch (error) {
     // ENXIO: a socket, or a missing device.
@@ -85,6 +95,22 @@ export async function readPlainFile(path: string): Promise<Buffer | undefined> {
     throw error;
   } finally {
     await file?.close();
+  }
+}
+
+/**
+ * The bytes of a file that was found or that a found file names: a link is followed, but a FIFO or a device, which may
+ * never end, is an error. Throws it, and the system's errors.
+ */
+export async function readFoundFile(path: string): Promise<Buffer> {
+  const file = await openToRead(path);
+  try {
+    const found = await file.stat();
+    // A folder has an error of the system's own.
+    if (!found.isFile() && !found.isDirectory()) throw new Error('a FIFO or a device');
+    return await file.readFile();
+  } finally {
+    await file.close();
   }
 }
 
@@ -98,19 +124,4 @@ export async function readFileRange(file: FileHandle, start: number, length: num
     filled += bytesRead;
   }
   return bytes.subarray(0, filled);
-}
-
-/**
- * Replaces a file atomically: a reader finds either the old content or the new one. `mode`: its permissions. Throws the
- * system's error, and then the old file remains.
- */
-export async function replaceFile(path: string, content: string | Uint8Array, mode = 0o666): Promise<void> {
-  const temporary = `${path}.${process.pid}.part`;
-  try {
-    await writeFile(temporary, content, { mode });
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined);
-    throw error;
-  }
 }

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Writable } from 'node:stream';
 import { systemCode, usageError, type LedgerlakeError } from '../errors.js';
 import { outputError } from '../text/sink.js';
 import { isOpenFault, openFault } from './files.js';
+import { openNewFile, temporaryPath } from './write-file.js';
 
 /** A file that gets its name only when it is complete; until then a file of that name remains. */
 export interface OutputFile {
@@ -26,8 +26,8 @@ export interface OutputFile {
  */
 export async function openOutputFile(path: string): Promise<OutputFile> {
   const target = await regularFile(path);
-  const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
-  const handle = await open(temporary, 'ax').catch((error: unknown) => {
+  const temporary = temporaryPath(target);
+  const handle = await openNewFile(temporary).catch((error: unknown) => {
     throw openError(path, dirname(target), error);
   });
   let size = 0;

@@ -1,5 +1,5 @@
-import { open, stat } from 'node:fs/promises';
-import { readFileRange } from '../io/files.js';
+import { stat } from 'node:fs/promises';
+import { openUnlinked, readFileRange } from '../io/files.js';
 
 /** A Parquet file: its bytes, or the path of a local file, of which only the requested ranges are read. */
 export type ParquetSource = Uint8Array | string;
@@ -50,7 +50,7 @@ class FileBlob extends Blob {
   }
 
   override async arrayBuffer(): Promise<ArrayBuffer> {
-    const file = await open(this.#path);
+    const file = await openUnlinked(this.#path);
     try {
       const bytes = await readFileRange(file, this.#start, this.size);
       if (bytes.length === this.size) return bytes.buffer;

@@ -3,7 +3,9 @@ import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { systemCode } from '../../core/errors.js';
-import { makeFolders, readPlainFile, replaceFile } from '../../core/io/files.js';
+import { readPlainFile } from '../../core/io/files.js';
+import { below, checkedPath, makeFoldersBelow, refuseLinks, type PathBelow } from '../../core/io/links.js';
+import { replaceFile } from '../../core/io/write-file.js';
 import { isAlive, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
 
 /** A received page. */
@@ -32,7 +34,7 @@ interface Header {
 
 interface JournalOptions {
   /** Of one account. */
-  readonly folder: string;
+  readonly folder: PathBelow;
   readonly clock: Clock;
   /** How long a cursor is accepted, milliseconds. */
   readonly cursorLifeMs: number;
@@ -76,7 +78,7 @@ class DiskJournal implements Journal {
   /** Gives each folder a suffix that names this process. */
   readonly #suffix: () => string;
   /** Pages of this run. */
-  readonly #entries = new Map<string, { readonly folder: string; pages: number }>();
+  readonly #entries = new Map<string, { readonly folder: PathBelow; pages: number }>();
   /** Pages of dead runs. */
   #orphans = new Map<string, OrphanedPages>();
   #isBroken = false;
@@ -102,7 +104,7 @@ class DiskJournal implements Journal {
     this.#orphans.delete(query);
     const folder = this.#newFolder(query);
     // Fails where another run was faster, or the folder was deleted.
-    const isTaken = await rename(found.folder, folder).then(
+    const isTaken = await renameFolder(found.folder, folder).then(
       () => true,
       () => false,
     );
@@ -115,11 +117,11 @@ class DiskJournal implements Journal {
     return this.#attempt(async () => {
       const entry = this.#entries.get(query) ?? { folder: this.#newFolder(query), pages: 0 };
       if (!this.#entries.has(query)) {
-        await makeFolders(entry.folder, 0o700);
+        await makeFoldersBelow(entry.folder, 0o700);
         this.#entries.set(query, entry);
       }
-      const path = join(entry.folder, pageFile(entry.pages++));
-      await replaceFile(path, encoded(query, page), 0o600);
+      const file = below(entry.folder, pageFile(entry.pages++));
+      await replaceFile(checkedPath(file), encoded(query, page), 0o600);
     });
   }
 
@@ -151,8 +153,8 @@ class DiskJournal implements Journal {
     });
   }
 
-  #newFolder(query: string): string {
-    return join(this.#options.folder, `${hash('sha256', query).slice(0, 16)}.${this.#suffix()}`);
+  #newFolder(query: string): PathBelow {
+    return below(this.#options.folder, `${hash('sha256', query).slice(0, 16)}.${this.#suffix()}`);
   }
 
   /** Pages received before this instant can't be resumed. */
@@ -172,7 +174,7 @@ class DiskJournal implements Journal {
 }
 
 interface OrphanedPages {
-  readonly folder: string;
+  readonly folder: PathBelow;
   readonly pages: readonly JournalPage[];
 }
 
@@ -185,20 +187,26 @@ function newestOf(pages: readonly JournalPage[]): number {
   return pages.at(-1)?.receivedAt ?? -Infinity;
 }
 
-function remove(folder: string): Promise<void> {
-  return rm(folder, { recursive: true, force: true });
+/** Where the folder is a link, only the link is removed. */
+async function remove(folder: PathBelow): Promise<void> {
+  await rm(checkedPath(folder), { recursive: true, force: true });
+}
+
+async function renameFolder(from: PathBelow, to: PathBelow): Promise<void> {
+  refuseLinks(from.root, from.path);
+  await rename(checkedPath(from), checkedPath(to));
 }
 
 /** The pages of dead runs with one received since an instant, by query; removes the others. */
-async function orphansIn(folder: string, since: number): Promise<Map<string, OrphanedPages>> {
+async function orphansIn(folder: PathBelow, since: number): Promise<Map<string, OrphanedPages>> {
   const orphans = new Map<string, OrphanedPages>();
-  for (const entry of await namesIn(folder)) {
+  for (const { name: entry, isFolder } of await entriesIn(folder)) {
     const writer = writerOf(entry.slice(entry.indexOf('.') + 1));
-    if (writer === undefined) continue;
+    if (writer === undefined || !isFolder) continue;
     const { host } = await thisWriter();
     // A process of another host may be alive.
     if (writer.host !== host || (await isAlive(writer))) continue;
-    const path = join(folder, entry);
+    const path = below(folder, entry);
     const { query, pages } = await readEntry(path);
     const other = query === undefined ? undefined : orphans.get(query);
     const isShorter = other !== undefined && other.pages.length >= pages.length;
@@ -213,14 +221,14 @@ async function orphansIn(folder: string, since: number): Promise<Map<string, Orp
 }
 
 /** The pages of an entry up to the first that is missing or damaged. */
-async function readEntry(folder: string): Promise<{ query: string | undefined; pages: JournalPage[] }> {
+async function readEntry(folder: PathBelow): Promise<{ query: string | undefined; pages: JournalPage[] }> {
   const pages: JournalPage[] = [];
   let query: string | undefined;
   // A run that was killed while writing leaves a temporary file beside the pages.
-  const names = (await namesIn(folder)).filter((name) => name.endsWith('.page')).toSorted();
-  for (const name of names) {
+  const names = (await entriesIn(folder)).map(({ name }) => name).filter((name) => name.endsWith('.page'));
+  for (const name of names.toSorted()) {
     if (name !== pageFile(pages.length)) break;
-    const bytes = await readPlainFile(join(folder, name));
+    const bytes = await readPlainFile(checkedPath(below(folder, name)));
     const page = bytes && decoded(bytes);
     if (page === undefined || (query !== undefined && page.query !== query)) break;
     query = page.query;
@@ -229,9 +237,11 @@ async function readEntry(folder: string): Promise<{ query: string | undefined; p
   return { query, pages };
 }
 
-async function namesIn(folder: string): Promise<string[]> {
+async function entriesIn({ root, path }: PathBelow): Promise<{ readonly name: string; readonly isFolder: boolean }[]> {
   try {
-    return await readdir(folder);
+    refuseLinks(root, path);
+    const entries = await readdir(join(root, path), { withFileTypes: true });
+    return entries.map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }));
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return [];
     throw error;

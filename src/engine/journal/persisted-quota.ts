@@ -1,5 +1,7 @@
 import { dirname } from 'node:path';
-import { makeFolders, readPlainFile, replaceFile } from '../../core/io/files.js';
+import { readPlainFile } from '../../core/io/files.js';
+import { checkedPath, makeFoldersBelow, type PathBelow } from '../../core/io/links.js';
+import { replaceFile } from '../../core/io/write-file.js';
 
 /** Values by name, persisted between runs. They are a cache, and may be deleted at any time. */
 interface PersistedState<T> {
@@ -14,8 +16,8 @@ interface PersistedState<T> {
 /** The states of token buckets (`TokenBucket.state`): a run right after another doesn't spend tokens twice. */
 export type PersistedQuota = PersistedState<number>;
 
-export function openPersistedQuota(path: string, warn: (reason: unknown) => void): Promise<PersistedQuota> {
-  return openPersistedState(path, (value): value is number => Number.isFinite(value), warn);
+export function openPersistedQuota(file: PathBelow, warn: (reason: unknown) => void): Promise<PersistedQuota> {
+  return openPersistedState(file, (value): value is number => Number.isFinite(value), warn);
 }
 
 /**
@@ -23,15 +25,15 @@ export function openPersistedQuota(path: string, warn: (reason: unknown) => void
  * few requests in the next run.
  */
 export async function openPersistedState<T>(
-  path: string,
+  file: PathBelow,
   isValue: (value: unknown) => value is T,
   warn: (reason: unknown) => void,
 ): Promise<PersistedState<T>> {
   const save = async (values: Readonly<Record<string, T>>): Promise<void> => {
-    await makeFolders(dirname(path), 0o700);
-    await replaceFile(path, JSON.stringify(values), 0o600);
+    await makeFoldersBelow({ ...file, path: dirname(file.path) }, 0o700);
+    await replaceFile(checkedPath(file), JSON.stringify(values), 0o600);
   };
-  return persistedState(await valuesIn(path, isValue), save, warn);
+  return persistedState(await valuesIn(file, isValue), save, warn);
 }
 
 /** Values that `save` stores: all of them each time, one save at a time. */
@@ -72,9 +74,9 @@ export function persistedState<T>(
   };
 }
 
-async function valuesIn<T>(path: string, isValue: (value: unknown) => value is T): Promise<Record<string, T>> {
+async function valuesIn<T>(file: PathBelow, isValue: (value: unknown) => value is T): Promise<Record<string, T>> {
   try {
-    const kept: unknown = JSON.parse(String(await readPlainFile(path)));
+    const kept: unknown = JSON.parse(String(await readPlainFile(checkedPath(file))));
     if (typeof kept !== 'object' || kept === null) return {};
     return Object.fromEntries(Object.entries(kept).filter((entry): entry is [string, T] => isValue(entry[1])));
   } catch {

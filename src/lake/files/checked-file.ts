@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { openNewFile } from '../../core/io/write-file.js';
 import type { Add } from '../delta/actions.js';
 import { DamagedFile } from '../delta/file-tags.js';
 import type { DeltaTable } from '../delta/delta-table.js';
@@ -46,7 +46,7 @@ export async function checkedFile(
     return localPath;
   }
   const path = newPath();
-  const copy = await open(path, 'wx');
+  const copy = await openNewFile(path, 0o600);
   try {
     await eachChecked(store, table, add, (piece) => copy.writeFile(piece));
   } finally {

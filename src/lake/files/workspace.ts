@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { writeNewFile } from '../../core/io/write-file.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
 import { threadLimits, threadLimitsOf, type ThreadLimits } from '../../core/worker-thread.js';
@@ -89,22 +90,30 @@ export async function withWorkspace<T>(
 }
 
 /**
- * Creates the local folder of a lake, for an exclusive run. Remains of a killed run are removed first.
+ * Creates the local folder of a lake, for an exclusive run. Remains of this user's killed runs are removed first.
  *
- * @throws the file system's error, also where another process has just created the folder
+ * @throws the file system's error
  */
 export async function makeLakeFolder(store: Store): Promise<string> {
   const hash = createHash('sha256').update(store.address('x')).digest('hex').slice(0, 16);
-  const folder = join(tmpdir(), `ledgerlake-${hash}`);
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { mode: 0o700 });
-  return folder;
+  const prefix = `ledgerlake-${hash}`;
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(prefix)) continue;
+    const remains = join(tmpdir(), name);
+    // Other users of this machine may create folders of any name.
+    const isOwn = await lstat(remains).then(
+      ({ uid }) => uid === (process.getuid?.() ?? uid),
+      () => false,
+    );
+    if (isOwn) await rm(remains, { recursive: true, force: true });
+  }
+  return mkdtemp(join(tmpdir(), `${prefix}-`));
 }
 
 function localWriter(newPath: () => string): Workspace['writeLocal'] {
   return async (bytes) => {
     const path = newPath();
-    await writeFile(path, bytes, { mode: 0o600 });
+    await writeNewFile(path, bytes, { mode: 0o600 });
     return path;
   };
 }

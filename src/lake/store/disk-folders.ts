@@ -1,8 +1,8 @@
 import { readdir, rmdir, lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Dirent, type Stats, lstatSync } from 'node:fs';
+import type { Dirent, Stats } from 'node:fs';
 import { type StoredFile, compareBytes, temporaryFolder } from './store.js';
-import { LedgerlakeError, systemCode } from '../../core/errors.js';
+import { systemCode } from '../../core/errors.js';
 
 const partition = /^(?:account|month)=/;
 
@@ -96,54 +96,4 @@ async function statsOf(path: string): Promise<Stats | undefined> {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/**
- * Refuses a path of a lake on disk that leads through a link, or to anything but a file or folder. A link may lead out
- * of the lake, and opening a FIFO blocks. The root of the lake itself may be a link. Synchronous, because it is called
- * for every file and answered from the system's cache.
- *
- * @throws LedgerlakeError LAKE_STORE naming the link or the file
- */
-export function refuseLinks(root: string, path: string): void {
-  const last = refuseLinkedFolder(root, path);
-  if (last === undefined) return;
-  const at = join(root, path);
-  if (last.isSymbolicLink()) throw linked(at);
-  if (!last.isFile() && !last.isDirectory())
-    throw unexpected(`${at}, which is a FIFO, a socket or a device; move it away`);
-}
-
-/**
- * The same for the parent folders only: for removing or replacing the path itself, even if it is a link.
- *
- * @returns the path's status; undefined where nothing is there, or where the system doesn't say
- */
-export function refuseLinkedFolder(root: string, path: string): Stats | undefined {
-  let at = root;
-  let stats: Stats | undefined;
-  for (const name of path.split('/')) {
-    if (stats?.isSymbolicLink() === true) throw linked(at);
-    at = join(at, name);
-    stats = statsNow(at);
-    if (stats === undefined) return undefined;
-  }
-  return stats;
-}
-
-function statsNow(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    // Opening the path reports the error.
-    return undefined;
-  }
-}
-
-function linked(path: string): LedgerlakeError {
-  return unexpected(`the symbolic link ${path}, which is not followed; replace it with its target`);
-}
-
-function unexpected(found: string): LedgerlakeError {
-  return new LedgerlakeError('LAKE_STORE', `expected files and folders in the lake, got ${found}`);
 }

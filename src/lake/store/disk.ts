@@ -1,10 +1,12 @@
-import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { link, lstat, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
-import { makeFolders, readFileRange } from '../../core/io/files.js';
+import { makeFolders, openToRead, openUnlinked, readFileRange } from '../../core/io/files.js';
+import { refuseLinkedFolder, refuseLinks } from '../../core/io/links.js';
+import { writeNewFile } from '../../core/io/write-file.js';
 import { systemCode } from '../../core/errors.js';
 import { diskFailure } from './disk-failure.js';
-import { removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
+import { listFiles, removeEmptyPartitions } from './disk-folders.js';
 import {
   type Store,
   type StoredFile,
@@ -66,7 +68,7 @@ export function diskStore(location: string, { clock = systemClock, link: hardLin
     location,
     address: addressOf,
     localPath: addressOf,
-    read: (path) => at('read', path, (file) => readFile(file).catch(absent)),
+    read: (path) => at('read', path, (file) => readWhole(file).catch(absent)),
     readRange: async (path, start, length) => {
       checkRange(start, length);
       return at('read', path, (file) => readSlice(file, start, length).catch(absent));
@@ -146,7 +148,7 @@ class LakeFolder {
     refuseLinks(this.#root, temporaryFolder);
     this.#names ??= thisWriter().then(temporaryNames);
     const path = join(this.#temporary, (await this.#names)());
-    await this.#inFolder(path, () => writeWhole(path, bytes));
+    await this.#inFolder(path, () => writeNewFile(path, bytes, { isFlushed: true }));
     return path;
   }
 
@@ -188,26 +190,13 @@ class LakeFolder {
     }
     try {
       // Without hard links exclusive creation decides who wins, but a reader may see a partial file.
-      await writeWhole(target, bytes);
+      await writeNewFile(target, bytes, { isFlushed: true });
       return true;
     } catch (error) {
       if (systemCode(error) === 'EEXIST') return false;
       throw error;
     }
   }
-}
-
-/** Creates and flushes a file; removes it where writing fails. */
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, 'wx');
-  try {
-    await file.writeFile(bytes);
-    await file.sync();
-  } catch (error) {
-    await file.close();
-    await discard(path, error);
-  }
-  await file.close();
 }
 
 async function discard(path: string, error: unknown): Promise<never> {
@@ -225,7 +214,7 @@ async function unlinkIfExists(path: string): Promise<void> {
 async function flushFolder(folder: string): Promise<void> {
   let handle;
   try {
-    handle = await open(folder, 'r');
+    handle = await openToRead(folder);
     await handle.sync();
   } catch (error) {
     // Windows can't open folders, and some network file systems can't flush them: there the system orders names.
@@ -243,8 +232,17 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
+async function readWhole(path: string): Promise<Uint8Array> {
+  const file = await openUnlinked(path);
+  try {
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
 async function readSlice(path: string, start: number, length: number): Promise<Uint8Array> {
-  const file = await open(path, 'r');
+  const file = await openUnlinked(path);
   try {
     const { from, to } = clampRange((await file.stat()).size, start, length);
     return await readFileRange(file, from, to - from);
@@ -267,7 +265,7 @@ async function sweepFolder(folder: string, self: Writer, now: number): Promise<n
     const writer = writerOf(name);
     const path = join(folder, name);
     if (writer === undefined && now !== Infinity) continue;
-    const age = await stat(path).then(
+    const age = await lstat(path).then(
       ({ mtimeMs }) => now - mtimeMs,
       () => 0,
     );

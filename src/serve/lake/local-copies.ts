@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,8 +47,8 @@ export async function localCopies(store: Store, capacity: number): Promise<Local
   const folder = root ?? (await mkdtemp(join(tmpdir(), 'ledgerlake-serve-')));
 
   async function copy(path: string): Promise<string> {
-    const name = `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.parquet`;
-    const file = await localFile(store, path, () => join(folder, name));
+    // A new name each time: the copy that was dropped last may still be there.
+    const file = await localFile(store, path, () => join(folder, `${randomUUID()}.parquet`));
     if (file === undefined) throw new MissingFile(path, store);
     return file;
   }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import promises, { readFile, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import promises, { readFile, symlink, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -9,7 +10,7 @@ import {
   type Configuration,
   configurationJsonSchema,
 } from '../../../src/app/configuration/configuration.js';
-import { readConfiguration } from '../../../src/app/configuration/read-configuration.js';
+import { configuredNames, readConfiguration } from '../../../src/app/configuration/read-configuration.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { Secret } from '../../../src/engine/auth/secret.js';
 import { temporaryFolder } from '../lake-run.js';
@@ -28,6 +29,22 @@ function faultOf(text: string | Uint8Array): LedgerlakeError {
   }
   throw new Error('expected a fault, got none');
 }
+
+test('a file that was found is no FIFO and no device, which would never end; a link to a file is followed', async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder, 'ledgerlake.config.json');
+  spawnSync('mkfifo', [path]);
+  const fault = { code: 'USAGE', message: expect.stringContaining('got a FIFO or a device') as string };
+  await expect(readConfiguration(undefined, {}, folder)).rejects.toMatchObject(fault);
+  expect(await configuredNames(undefined, {}, folder)).toEqual([]);
+  await promises.unlink(path);
+  await symlink('/dev/zero', path);
+  await expect(readConfiguration(undefined, {}, folder)).rejects.toMatchObject(fault);
+  await promises.unlink(path);
+  await writeFile(join(folder, 'real'), '{"account":"shop"}');
+  await symlink('real', path);
+  expect((await readConfiguration(undefined, {}, folder)).settings.account).toBe('shop');
+});
 
 test('everything that there is, at once', () => {
   const settings = {

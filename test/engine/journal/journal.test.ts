@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -10,6 +10,7 @@ import { openPersistedQuota } from '../../../src/engine/journal/persisted-quota.
 import { HandClock } from '../../core/clock.js';
 
 import { temporaryFolder } from '../../app/lake-run.js';
+import { inItsFolder } from '../../core/io/path-below.js';
 import { orphan } from './orphan.js';
 
 const cursorLifeMs = 180_000;
@@ -21,7 +22,7 @@ const never = (reason: unknown): void => {
 };
 
 function opened(path: string, warn = never): Promise<Journal> {
-  return openJournal({ folder: path, clock, cursorLifeMs, warn });
+  return openJournal({ folder: inItsFolder(path), clock, cursorLifeMs, warn });
 }
 
 function page(number: number, receivedAt = clock.now()): JournalPage {
@@ -88,7 +89,7 @@ test('what another run may go on with stays, until its token is dead', async () 
   await first.add(question, page(0));
   await first.add('another', page(0));
   await orphan(path);
-  const second = await openJournal({ folder: path, clock: moving, cursorLifeMs, warn: never });
+  const second = await openJournal({ folder: inItsFolder(path), clock: moving, cursorLifeMs, warn: never });
   await second.sweep((left) => left === 'another');
   expect(second.begun()).toEqual([question]);
   expect(await readdir(path)).toHaveLength(1);
@@ -169,10 +170,10 @@ test('where pages can not be kept that is told once, and nothing fails', async (
 test('pages, the level of the quota and temporary files are readable by their user alone', async () => {
   const place = join(await temporaryFolder(), 'new', 'shop');
   await (await opened(join(place, 'pages'))).add(question, page(0));
-  const quota = await openPersistedQuota(join(place, 'quota.json'), never);
+  const quota = await openPersistedQuota(inItsFolder(join(place, 'quota.json')), never);
   quota.keep('ListFinancialEvents', 1);
   await quota.flush();
-  const groups = { path: join(place, 'large-groups.json'), clock, isForgotten: false, warn: never };
+  const groups = { file: inItsFolder(join(place, 'large-groups.json')), clock, isForgotten: false, warn: never };
   await (await openLargeGroups(groups)).add({ id: 'g', start: 1, end: 2 }, 3);
   const modes = async (folder: string): Promise<[string, number][]> => {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -210,9 +211,47 @@ test('a FIFO in the place of a page, a quota or the large settlements is passed 
     spawnSync('mkfifo', [fifo]);
   }
   const [, quota = '', large = ''] = fifos;
-  expect((await openPersistedQuota(quota, never)).stateOf('x')).toBeUndefined();
-  const groups = await openLargeGroups({ path: large, clock, isForgotten: false, warn: never });
+  expect((await openPersistedQuota(inItsFolder(quota), never)).stateOf('x')).toBeUndefined();
+  const groups = await openLargeGroups({ file: inItsFolder(large), clock, isForgotten: false, warn: never });
   expect(groups.find({ id: 'g', start: 1, end: 2 })).toBeUndefined();
   await orphan(path);
   expect(await (await opened(path)).takeOver(question)).toMatchObject([page(0)]);
+});
+
+test('pages are neither written nor taken over through a link, which costs the journal and nothing else', async () => {
+  const path = await temporaryFolder();
+  const outside = await temporaryFolder();
+  await (await opened(path)).add(question, page(0));
+  await orphan(path);
+  const [entry = ''] = await readdir(path);
+  // The pages of a dead run, whose folder leads out of the lake.
+  await rename(join(path, entry), join(outside, 'pages'));
+  await symlink(join(outside, 'pages'), join(path, entry));
+  const second = await opened(path);
+  expect(second.begun()).toEqual([]);
+  await second.add(question, page(0));
+  expect(await readdir(join(outside, 'pages'))).toEqual(['00000.page']);
+
+  const root = await temporaryFolder();
+  await symlink(outside, join(root, 'parcels'));
+  const told: unknown[] = [];
+  const folder = { root, path: 'parcels/pages' };
+  const linked = await openJournal({ folder, clock, cursorLifeMs, warn: (reason) => told.push(reason) });
+  await linked.add(question, page(0));
+  expect(told.map(String)).toEqual([expect.stringContaining('got the symbolic link')]);
+  expect(await readdir(join(outside, 'pages'))).toEqual(['00000.page']);
+});
+
+test('the level of a quota is neither read nor written through a linked folder', async () => {
+  const root = await temporaryFolder();
+  const outside = await temporaryFolder();
+  await writeFile(join(outside, 'quota.json'), '{"events":7}');
+  await symlink(outside, join(root, 'shop'));
+  const told: unknown[] = [];
+  const kept = await openPersistedQuota({ root, path: 'shop/quota.json' }, (reason) => told.push(reason));
+  expect(kept.stateOf('events')).toBeUndefined();
+  kept.keep('events', 1);
+  await kept.flush();
+  expect(told.map(String)).toEqual([expect.stringContaining('got the symbolic link')]);
+  expect(await readFile(join(outside, 'quota.json'), 'utf8')).toBe('{"events":7}');
 });

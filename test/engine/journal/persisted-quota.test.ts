@@ -5,6 +5,7 @@ import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
 import { openPersistedQuota } from '../../../src/engine/journal/persisted-quota.js';
 import { HandClock } from '../../core/clock.js';
 import { temporaryFolder } from '../../app/lake-run.js';
+import { inItsFolder } from '../../core/io/path-below.js';
 
 const never = (reason: unknown): void => {
   throw reason as Error;
@@ -14,7 +15,7 @@ test('a bucket goes on where the last run left it, refilled by the time between'
   const path = join(await temporaryFolder(), 'account', 'quota.json');
   const clock = new HandClock('2026-01-01');
   const opened = async () => {
-    const kept = await openPersistedQuota(path, never);
+    const kept = await openPersistedQuota(inItsFolder(path), never);
     const bucket: TokenBucket = new TokenBucket({
       rate: 0.5,
       burst: 30,
@@ -32,7 +33,7 @@ test('a bucket goes on where the last run left it, refilled by the time between'
   await clock.advance(10_000);
   const second = await opened();
   expect(second.bucket.level()).toBeCloseTo(5);
-  expect((await openPersistedQuota(path, never)).stateOf('groups')).toBeUndefined();
+  expect((await openPersistedQuota(inItsFolder(path), never)).stateOf('groups')).toBeUndefined();
 });
 
 test.each(['', '{"events":', '[]', 'null', '{"events":"soon","groups":null}'])(
@@ -40,7 +41,7 @@ test.each(['', '{"events":', '[]', 'null', '{"events":"soon","groups":null}'])(
   async (text) => {
     const path = join(await temporaryFolder(), 'quota.json');
     await writeFile(path, text);
-    expect((await openPersistedQuota(path, never)).stateOf('events')).toBeUndefined();
+    expect((await openPersistedQuota(inItsFolder(path), never)).stateOf('events')).toBeUndefined();
   },
 );
 
@@ -48,7 +49,7 @@ test('where it can not be written that is told once', async () => {
   const path = join(await temporaryFolder(), 'file');
   await writeFile(path, 'in the way');
   const told: unknown[] = [];
-  const kept = await openPersistedQuota(join(path, 'quota.json'), (reason) => told.push(reason));
+  const kept = await openPersistedQuota(inItsFolder(join(path, 'quota.json')), (reason) => told.push(reason));
   kept.keep('events', 1);
   await kept.flush();
   kept.keep('events', 2);

@@ -8,6 +8,7 @@ import { readVerdict, ReadFailure } from '../../../src/engine/retry/read-failure
 import { ApiRefusal } from '../../../src/engine/retry/api-refusal.js';
 import type { Window } from '../../../src/core/windows.js';
 import { temporaryFolder } from '../../app/lake-run.js';
+import { inItsFolder } from '../../core/io/path-below.js';
 import { HandClock } from '../../core/clock.js';
 import { orphan } from '../journal/orphan.js';
 import { recordingServer } from '../http/recording-server.js';
@@ -69,7 +70,7 @@ async function setup(answer: (number: number) => Scripted, journalFolder?: strin
     const journal =
       journalFolder === undefined
         ? undefined
-        : await openJournal({ folder: journalFolder, clock, cursorLifeMs: 180_000, warn });
+        : await openJournal({ folder: inItsFolder(journalFolder), clock, cursorLifeMs: 180_000, warn });
     const options = { transport: createTransport(), clock, random: () => 0, journal };
     const client = connectApi(api, options);
     onTestFinished(() => client.close());

@@ -2,9 +2,11 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
+import { checkedPath } from '../../../src/core/io/links.js';
 import { largeGroupsFile } from '../../../src/app/load/state-folder.js';
 import { openLargeGroups } from '../../../src/sources/finances/api-v0/large-groups.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
+import { inItsFolder } from '../../core/io/path-below.js';
 import { runningClock } from '../../running-clock.js';
 import { setClock } from '../../app/load/synced.js';
 import { evenLedger } from './even-ledger.js';
@@ -103,7 +105,7 @@ test('a settlement that is refused behind more than 10,000 events is told as too
 test('settlements that are known to be too large keep none of the others from being read', async () => {
   const path = join(await temporaryFolder(), 'large-groups.json');
   const at = Date.parse('2026-03-19T12:00:00Z');
-  const keep = () => openLargeGroups({ path, clock, isForgotten: false, warn: () => undefined });
+  const keep = () => openLargeGroups({ file: inItsFolder(path), clock, isForgotten: false, warn: () => undefined });
   const span = (number: number, more = 0) => {
     const start = Date.parse(range.from) + number * 7 * 86_400_000;
     return { id: `GROUP-${number}`, start, end: start + 7 * 86_400_000 + more };
@@ -122,7 +124,7 @@ test('settlements that are known to be too large keep none of the others from be
   const lake = await temporaryFolder();
   const given = { lake, endpoint: service.url, account: 'shop', ...range, pipelines: ['group-events'] };
   await mkdir(join(lake, '_journal', 'shop'), { recursive: true });
-  await copyFile(path, largeGroupsFile({ lake }, 'shop', service.url));
+  await copyFile(path, checkedPath(largeGroupsFile({ lake }, 'shop', service.url)));
   const logged: string[] = [];
   const failure: unknown = await ran(given, { clock, logged }).catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: 'INCOMPLETE' });

@@ -1,6 +1,7 @@
 import { count } from '../../../core/count.js';
 import { createHash, randomUUID } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
+import { openNewFile } from '../../../core/io/write-file.js';
 import { join } from 'node:path';
 import { dropHistory } from '../../../lake/files/checked-file.js';
 import { isDataFile } from '../../../lake/data-files.js';
@@ -65,7 +66,7 @@ async function readWhole(
   copy: string | undefined,
 ): Promise<{ size: number; hash: string } | undefined> {
   const hash = createHash('sha256');
-  const target = copy === undefined ? undefined : await open(copy, 'w');
+  const target = copy === undefined ? undefined : await openNewFile(copy, 0o600);
   try {
     let size = 0;
     for (;;) {

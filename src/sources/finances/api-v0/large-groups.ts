@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/clock.js';
 import { dayMs } from '../../../core/windows.js';
+import type { PathBelow } from '../../../core/io/links.js';
 import { openPersistedState } from '../../../engine/journal/persisted-quota.js';
 import type { GroupSpan } from './collectors.js';
 
@@ -25,7 +26,7 @@ export interface LargeGroups {
 export const patienceMs = 7 * dayMs;
 
 interface LargeGroupsOptions {
-  readonly path: string;
+  readonly file: PathBelow;
   readonly clock: Clock;
   /** Whether all are read again. */
   readonly isForgotten: boolean;
@@ -34,9 +35,9 @@ interface LargeGroupsOptions {
 }
 
 /** Opens the record of large settlements in a file on the local disk. */
-export async function openLargeGroups({ path, clock, isForgotten, warn }: LargeGroupsOptions): Promise<LargeGroups> {
+export async function openLargeGroups({ file, clock, isForgotten, warn }: LargeGroupsOptions): Promise<LargeGroups> {
   const isKnown = (value: unknown): value is LargeGroup => !isForgotten && isLargeGroup(value);
-  const known = await openPersistedState(path, isKnown, warn);
+  const known = await openPersistedState(file, isKnown, warn);
   return {
     find: ({ id, end }) => {
       const found = known.stateOf(id);
