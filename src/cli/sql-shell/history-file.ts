@@ -90,7 +90,9 @@ function replaceLines(recallable: string[], typed: readonly string[], statement:
 async function readHistory(path: string): Promise<readonly string[]> {
   await makeFolders(dirname(path), 0o700);
   await appendToFile(path, '', 0o600);
-  const lines = String(await readPlainFile(path)).split('\n').filter((line) => line !== '');
+  const lines = String(await readPlainFile(path))
+    .split('\n')
+    .filter((line) => line !== '');
   const newest = lines.slice(-historyLines);
   if (newest.length < lines.length) {
     await replaceFile(path, newest.map((line) => `${line}\n`).join(''), 0o600);

@@ -124,7 +124,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
     const { operation } = query;
     const { setting } = api.address;
     const { body } = answer;
-    if (isHtml(body)) throw new WebPage(operation, redaction.bytes(body.subarray(0, errorBytes)), setting);
+    if (isHtml(body)) throw new WebPage(operation, redaction.bytes(body).subarray(0, errorBytes), setting);
     if (redaction.isIn(body)) throw repeatedSecret(operation, setting);
     const requestId = this.#requestIdOf(answer);
     try {

@@ -41,7 +41,7 @@ test('a file that was found is no FIFO and no device, which would never end; a l
   await symlink('/dev/zero', path);
   await expect(readConfiguration(undefined, {}, folder)).rejects.toMatchObject(fault);
   await promises.unlink(path);
-  await writeFile(join(folder, 'real'), '{"account":"shop"}');
+  await writeFile(join(folder, 'real'), '{"settings":{"account":"shop"}}');
   await symlink('real', path);
   expect((await readConfiguration(undefined, {}, folder)).settings.account).toBe('shop');
 });

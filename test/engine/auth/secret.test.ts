@@ -150,3 +150,48 @@ test('what has nothing of a secret stays as it is', () => {
     few,
   );
 });
+
+/** How programs quote the user and the password that they were sent in base64. */
+const quotes: readonly ((user: string, password: string) => string)[] = [
+  (_, password) => `wrong password ${password}`,
+  (user, password) => `no such login ${user}:${password}`,
+  (user, password) => `no such login ${encodeURIComponent(`${user}:${password}`)}`,
+  (_, password) => `no such password ${JSON.stringify(password)}`,
+  (user, password) => `bad header Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+];
+
+test('the password of Basic authorization is found however it is quoted: decoded, too', () => {
+  const user = fc.stringMatching(/^[a-z]{1,12}$/);
+  const password = fc.stringMatching(/^[\x21-\x5b\x5d-\x7e]{8,30}$/);
+  const configured = fc.constantFrom('', 'Basic ', 'basic  ');
+  fc.assert(
+    fc.property(user, password, configured, fc.constantFrom(...quotes), (name, secret, scheme, quote) => {
+      const redaction = new Redaction([scheme + Buffer.from(`${name}:${secret}`).toString('base64')]);
+      const answer = Buffer.from(`{"error":"${quote(name, secret)}"}`);
+      expect(redaction.isIn(answer)).toBe(true);
+      const left = Buffer.from(redaction.bytes(answer)).toString();
+      expect(left).toContain('[secret]');
+      expect(left).not.toContain(secret);
+    }),
+    few,
+  );
+  // What is no login has no password.
+  const ordinary = Buffer.from('{"a":"hidden-well-enough-0451"}');
+  expect(new Redaction(['Atzr:hidden-well-enough-0451', text]).bytes(ordinary)).toBe(ordinary);
+});
+
+test('a secret that is sent in base64 after it was escaped as in URLs is found', () => {
+  const secret = 'hidden/well+enough=0451';
+  const login = Buffer.from(`client:${encodeURIComponent(secret)}`).toString('base64');
+  expect(new Redaction([secret]).isIn(Buffer.from(`{"authorization":"Basic ${login}"}`))).toBe(true);
+});
+
+test('a long token is found in a long answer that resembles it, and all of it', () => {
+  const token = `${'A'.repeat(7_999)}B`;
+  const answer = Buffer.from(`{"a":"${'A'.repeat(1_000_000)}","b":"${token}","c":"${encodeURIComponent(token)}"}`);
+  const redaction = new Redaction([token]);
+  const left = Buffer.from(redaction.bytes(answer)).toString();
+  expect(left).toBe(`{"a":"${'A'.repeat(1_000_000)}","b":"[secret]","c":"[secret]"}`);
+  const escaped = Buffer.from('A'.repeat(400_000) + token.replaceAll('A', '\\u0041').replaceAll('B', '%42'));
+  expect(Buffer.from(redaction.bytes(escaped)).toString()).toBe(`${'A'.repeat(400_000)}[secret]`);
+});
