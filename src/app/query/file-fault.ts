@@ -4,7 +4,7 @@ import { truncateText } from '../../core/printable.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
-import { damageOf } from '../../lake/files/checked-file.js';
+import { damageOf, sizeFault } from '../../lake/files/checked-file.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { commandIn, type CommandScope } from '../command-text.js';
@@ -54,7 +54,48 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
       error,
     );
   }
-  const { file, fault } = found;
+  return sqlError(await damageText(found, lake, scope), error);
+}
+
+/**
+ * Compares the sizes of the lake's files with the log, but of those in `checked`, to which it adds them. DuckDB reads a foreign Parquet
+ * file as rows of nulls.
+ *
+ * @throws LedgerlakeError SQL naming a file of another size, as `fileFault` does
+ */
+export async function checkSizes(
+  lake: Lake,
+  scope: CommandScope & { lake: string },
+  checked: Set<string>,
+): Promise<void> {
+  const isNew = ({ table, add }: LakeFile) => !checked.has(table.pathOf(add));
+  const files = new Map(
+    lake
+      .committedAdds()
+      .filter(isNew)
+      .map((file) => [file.table.pathOf(file.add), file]),
+  );
+  const folders = new Set(Array.from(files.values(), ({ table }) => table.schema.name));
+  await Promise.all(
+    Array.from(folders, async (folder) => {
+      for await (const { path, size } of lake.store.list(folder)) {
+        const file = files.get(path);
+        const fault = file && sizeFault(file.add, size);
+        if (file !== undefined && fault !== undefined)
+          throw new LedgerlakeError('SQL', await damageText({ file, fault }, lake, scope));
+      }
+    }),
+  );
+  for (const path of files.keys()) checked.add(path);
+}
+
+/** Names a damaged file, its slice and the command that repairs it. */
+async function damageText(
+  { file, fault }: FileFault,
+  lake: Lake,
+  scope: CommandScope & { lake: string },
+): Promise<string> {
+  const verify = commandIn(scope, 'ledgerlake verify');
   const path = file.table.pathOf(file.add);
   const [first = '', ...others] = loadKeysOf(file.add);
   const slice = others.length === 0 ? first : `${first} and ${others.length} more`;
@@ -72,10 +113,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
   const run = mend === undefined ? [] : [`run \`${commandIn(scope, mend)}\``];
   const address = lake.store.address(path);
   const advice = [...copy, ...run].join(', or ');
-  return sqlError(
-    `expected the file ${address} (${slice === '' ? 'no slice' : slice}), ${fault}: ${advice}; \`${verify}\` names what else is wrong`,
-    error,
-  );
+  return `expected the file ${address} (${slice === '' ? 'no slice' : slice}), ${fault}: ${advice}; \`${verify}\` names what else is wrong`;
 }
 
 /** The fault of a file that DuckDB names; undefined where its bytes are right and DuckDB couldn't fetch them. */

@@ -9,7 +9,7 @@ import { asKnownMacros, knownTooEarly } from './as-known.js';
 import { leftOutNote } from './left-out-days.js';
 import { comparedNote, emptyNote, outstandingNote } from './query-notes.js';
 import { viewStatements } from './transaction-views.js';
-import { fileFault } from './file-fault.js';
+import { checkSizes, fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LakeTable } from '../../core/duckdb/views.js';
@@ -57,10 +57,12 @@ export async function openLakeReader(
   const lake = await openExistingLake(location, clock, log);
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
+  const checked = new Set<string>();
   return {
     tables: views,
     lakeFiles: async () => {
       await lake.refresh();
+      await checkSizes(lake, { ...scope, lake: location }, checked);
       return lake.committedFiles();
     },
     firstLoad,

@@ -16,7 +16,7 @@ import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { fileFault } from '../query/file-fault.js';
+import { checkSizes, fileFault } from '../query/file-fault.js';
 import { lakeTables, openExistingLake } from '../query/lake-files.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
@@ -314,10 +314,12 @@ async function withViews<T>(
   signal: AbortSignal | undefined,
   read: (database: Database) => Promise<T>,
 ): Promise<T> {
+  const checked = new Set<string>();
   for (let attempt = 1; ; attempt++) {
     const folders = [lake.store.address('')];
     const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
     try {
+      await checkSizes(lake, { lake: location }, checked);
       await createViews(database, lakeTables, lake.committedFiles(), signal);
       for (const statement of viewStatements(lakeTables)) await database.execute(statement, { signal });
       return await read(database);

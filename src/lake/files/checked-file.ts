@@ -100,10 +100,15 @@ export function faultOf(add: Add, bytes: Uint8Array | undefined): string | undef
   return faultIn(add, bytes.length, () => hash('sha256', bytes));
 }
 
-function faultIn({ size, tags }: Add, found: number, sha256: () => string): string | undefined {
-  if (found !== size) return `it has ${found} bytes instead of ${size}`;
-  const expected = tags?.['sha256'];
-  return expected !== undefined && sha256() !== expected ? 'its bytes have changed' : undefined;
+function faultIn(add: Add, found: number, sha256: () => string): string | undefined {
+  const expected = add.tags?.['sha256'];
+  const isChanged = () => expected !== undefined && sha256() !== expected;
+  return sizeFault(add, found) ?? (isChanged() ? 'its bytes have changed' : undefined);
+}
+
+/** What is wrong with the size of a file in bytes; undefined where it is that of the log. */
+export function sizeFault({ size }: Add, found: number): string | undefined {
+  return found === size ? undefined : `it has ${found} bytes instead of ${size}`;
 }
 
 function damaged(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {

@@ -17,8 +17,8 @@ async function fileOf(query: string, compression: string): Promise<Buffer> {
 test('the row groups of a file are read', async () => {
   const bytes = await fileOf(`SELECT i, 'row ' || i AS t FROM range(3000) AS r(i)`, 'snappy');
   const groups = await guardedGroups(bytes);
-  const rows = groups.flatMap((group) => group.toArray().map((row) => row.toJSON()));
-  expect(rows.map(({ t }) => String(t))).toEqual(Array.from({ length: 3000 }, (_, at) => `row ${at}`));
+  const texts = groups.flatMap((group) => Array.from(group.getChild('t') ?? [], String));
+  expect(texts).toEqual(Array.from({ length: 3000 }, (_, at) => `row ${at}`));
 });
 
 test.each(['zstd', 'brotli'])(
