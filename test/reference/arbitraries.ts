@@ -109,6 +109,42 @@ export const numberText: Arbitrary<string> = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: -99999, max: 99999 }).map((cents) => (cents / 100).toFixed(2)) },
 );
 
+/** A string that is a number of JSON's grammar, at times with an escape in it; or one that just isn't. */
+export const amountInText: Arbitrary<string> = fc.oneof(
+  { weight: 2, arbitrary: numberText.chain(nameText) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      ...[
+        '"10.00"',
+        '"-1e2"',
+        '"0.30000000000000004"',
+        '"\\u0031.5"',
+        '"+1"',
+        '"01"',
+        '" 1"',
+        '"1 "',
+        '"1,00"',
+        '"0x1"',
+      ],
+      ...[
+        '""',
+        '"-"',
+        '".5"',
+        '"5."',
+        '"1e"',
+        '"1e+"',
+        '"-01"',
+        '"1_000"',
+        '"NaN"',
+        '"Infinity"',
+        '"１"',
+        '"1\\u0000"',
+      ],
+    ),
+  },
+);
+
 /** null, a boolean, a number or a string. */
 export const scalarText: Arbitrary<string> = fc.oneof(fc.constantFrom('null', 'true', 'false'), numberText, stringText);
 

@@ -1,3 +1,5 @@
+import type { JsonNode } from './json-text.js';
+
 /** A decimal number as `sign * digits * 10 ** exponent`; the digits neither begin nor end with a zero, and zero has none. */
 interface Decimal {
   readonly negative: boolean;
@@ -30,6 +32,14 @@ function scaled(number: string, scale: number, precision: number): bigint | null
   if (zeros < 0n || BigInt(digits.length) + zeros > BigInt(precision)) return null;
   const magnitude = BigInt(digits + '0'.repeat(Number(zeros)));
   return negative ? -magnitude : magnitude;
+}
+
+/** The number that a value is: a JSON number, or a string of JSON's grammar for numbers; null for any other value. */
+export function numberOf(node: JsonNode | undefined): string | null {
+  if (node?.type === 'number') return node.text;
+  return node?.type === 'string' && /^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$/.test(node.value)
+    ? node.value
+    : null;
 }
 
 /** A JSON number in millionths, or null where DECIMAL(18,6) doesn't hold it exactly. */

@@ -1,5 +1,5 @@
 import { recordOf } from '../../src/sources/finances/model/records.js';
-import { int64Of, int64OfDigits, millionthsOf } from './decimals.js';
+import { int64Of, int64OfDigits, millionthsOf, numberOf } from './decimals.js';
 import { memberOf, type JsonNode, type JsonObject } from './json-text.js';
 
 /** What an amount says of itself; the keys are column names. */
@@ -101,9 +101,10 @@ function aboutOf(key: string): string {
 }
 
 function amountOf(value: JsonNode | undefined): { amount: bigint | null; amount_text: string | null } {
-  if (value?.type !== 'number') return { amount: null, amount_text: null };
-  const amount = millionthsOf(value.text);
-  return { amount, amount_text: amount === null ? value.text : null };
+  const number = numberOf(value);
+  if (number === null) return { amount: null, amount_text: null };
+  const amount = millionthsOf(number);
+  return { amount, amount_text: amount === null ? number : null };
 }
 
 /** The first name with a value decides, whatever it is; null is none. */

@@ -153,7 +153,7 @@ describe('entries', () => {
 
   test('keep the text of a number that does not fit, and nothing of what is no number', () => {
     const { entries } = rows(
-      `"L":[{"A":${eur('1e-7')},"B":${eur('"5"')},"C":{"CurrencyCode":7,"CurrencyAmount":-0.0}}]`,
+      `"L":[{"A":${eur('1e-7')},"B":${eur('"05"')},"C":{"CurrencyCode":7,"CurrencyAmount":-0.0}}]`,
     );
     expect(entries.map(({ amount, amount_text, currency }) => [amount, amount_text, currency])).toEqual([
       [null, '1e-7', 'EUR'],
@@ -161,6 +161,19 @@ describe('entries', () => {
       [0n, null, null],
     ]);
   });
+});
+
+test('strings that are numbers of JSON count as numbers', () => {
+  const texts = ['"10.00"', '"-1e2"', '"\\u0031"', '"1e-7"', '"+1"', '" 1"'];
+  const { entries } = rows(`"L":[{"A":[${texts.map(eur).join()}]}]`);
+  expect(entries.map(({ amount, amount_text }) => [amount, amount_text])).toEqual([
+    ...[10_000_000n, -100_000_000n, 1_000_000n].map((amount) => [amount, null]),
+    ...[
+      [null, '1e-7'],
+      [null, null],
+      [null, null],
+    ],
+  ]);
 });
 
 describe('generated pages', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Arbitrary } from 'fast-check';
 import {
+  amountInText,
   arrayText,
   jsonText,
   memberText,
@@ -101,7 +102,8 @@ export const { money: moneyText, wild: wildText } = fc.letrec<{ money: string; a
     amount: fc.oneof(
       { maxDepth: 3, depthIdentifier: 'wild' },
       { weight: 20, arbitrary: numberText },
-      { weight: 2, arbitrary: fc.constantFrom('"12.50"', 'null', 'true', '{}', '[]', '""', '[1]') },
+      { weight: 3, arbitrary: amountInText },
+      { weight: 2, arbitrary: fc.constantFrom('null', 'true', '{}', '[]', '""', '[1]') },
       { weight: 1, arbitrary: tie('money') },
     ),
     /** Money anywhere: in arrays of arrays, below unknown names, inside money. */

@@ -69,15 +69,22 @@ function listMember(draw: Draw, name: string, elements: readonly string[]): [str
   return [name, mostly(draw, list)];
 }
 
-/** Hundredths as one of the spellings that JSON has. */
+/** Hundredths as one of the spellings that JSON has, at times in a string; or a string that is no number of JSON. */
 function amountText(draw: Draw, cents: bigint): string {
   const sign = cents < 0n ? '-' : '';
   const digits = String(cents < 0n ? -cents : cents).padStart(3, '0');
   const [whole, fraction] = [digits.slice(0, -2), digits.slice(-2)];
-  return one(draw, [
+  if (chance(draw, 150)) return one(draw, ['"+1"', '"01"', '" 1"', '"1,00"', '"0x1"', '"1."', '"1e999"']);
+  const quote = chance(draw, 12) ? '"' : '';
+  const number = one(draw, [
     ...[`${sign}${whole}.${fraction}`, `${sign}${whole}.${fraction}0`, `${sign}${BigInt(digits)}e-2`],
     fraction === '00' ? `${sign}${whole}` : `${sign}${whole}.${fraction}`,
   ]);
+  return (
+    quote +
+    (quote !== '' && chance(draw, 3) ? `\\u00${number.charCodeAt(0).toString(16)}${number.slice(1)}` : number) +
+    quote
+  );
 }
 
 function money(draw: Draw, cents: bigint): string {

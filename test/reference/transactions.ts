@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { int64Of, int64OfDigits, millionthsOf } from './decimals.js';
+import { int64Of, int64OfDigits, millionthsOf, numberOf } from './decimals.js';
 import { firstString, wellFormed } from './entries.js';
 import { instantOf } from './instants.js';
 import { memberOf, parseJsonText, type JsonNode, type JsonObject } from './json-text.js';
@@ -262,13 +262,13 @@ function moneyOf(node: JsonNode | undefined): JsonObject | undefined {
 }
 
 function amountOf(money: JsonObject): bigint | null {
-  const amount = memberOf(money, 'currencyAmount');
-  return amount?.type === 'number' ? millionthsOf(amount.text) : null;
+  const amount = numberOf(memberOf(money, 'currencyAmount'));
+  return amount === null ? null : millionthsOf(amount);
 }
 
 function amountTextOf(money: JsonObject): string | null {
-  const amount = memberOf(money, 'currencyAmount');
-  return amount?.type === 'number' && millionthsOf(amount.text) === null ? amount.text : null;
+  const amount = numberOf(memberOf(money, 'currencyAmount'));
+  return amount !== null && millionthsOf(amount) === null ? amount : null;
 }
 
 function currencyOf(money: JsonObject): string | null {

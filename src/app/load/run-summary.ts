@@ -174,6 +174,7 @@ export const warningTexts: Readonly<Record<string, string>> = {
   unknownPaths: 'amounts at paths that the model does not know (kind unknown)',
   unfitValues: 'values that do not fit their column exactly (null there, complete in raw)',
   oddFields: 'values of an unexpected type (null in their column, complete in raw)',
+  textAmounts: 'amounts that came as text (each counts as the number that it is)',
   unknownOrders: 'orders that the service does not know',
   beyondHistory: 'ranges older than two years that came back empty (the service keeps about two years)',
   missingSettlements: 'places where the list seems to omit settlements, also when it was read again',

@@ -1,5 +1,6 @@
+import type { ByteRange } from '../columns/byte-ranges.js';
 import type { Dictionary } from '../columns/dictionary.js';
-import { readInteger } from '../numeric/decimal.js';
+import { numberEnd, readInteger } from '../numeric/decimal.js';
 import { readInstant, readInstantBytes } from '../numeric/instant.js';
 import { kind, type Tape } from './tape.js';
 
@@ -17,6 +18,17 @@ export function instantValue(tape: Tape, string: number): bigint | undefined {
   return tape.kind(string) === kind.string
     ? readInstantBytes(tape.bytes, tape.start(string) + 1, tape.end(string) - 1)
     : readInstant(tape.stringValue(string));
+}
+
+/**
+ * The bytes of a number, or of a string's value that is a number by JSON's grammar, as some clients write amounts; undefined
+ * for another value. Those of a string with escapes are valid until the next string is decoded.
+ */
+export function numberRange(tape: Tape, node: number): ByteRange | undefined {
+  if (tape.kind(node) === kind.number) return { page: tape.bytes, start: tape.start(node), end: tape.end(node) };
+  if (!tape.isString(node)) return undefined;
+  const page = tape.stringBytes(node);
+  return numberEnd(page, 0) === page.length ? { page, start: 0, end: page.length } : undefined;
 }
 
 /** The integers of one digit. */

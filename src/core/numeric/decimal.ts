@@ -59,6 +59,24 @@ export function readDecimal(bytes: Uint8Array, start: number, end: number, into:
   return true;
 }
 
+/** The end of the JSON number (RFC 8259, section 6) that begins at a byte; -1 where none does. */
+export function numberEnd(bytes: Uint8Array, start: number): number {
+  const first = bytes[start] === 0x2d ? start + 1 : start;
+  // No digit follows a leading zero.
+  const whole = bytes[first] === 0x30 ? first + 1 : digitsEnd(bytes, first);
+  const mantissa = bytes[whole] === 0x2e ? digitsEnd(bytes, whole + 1) : whole;
+  if (bytes[mantissa] !== 0x65 && bytes[mantissa] !== 0x45) return mantissa;
+  const sign = bytes[mantissa + 1];
+  return digitsEnd(bytes, sign === 0x2b || sign === 0x2d ? mantissa + 2 : mantissa + 1);
+}
+
+/** The end of the digits that begin at a byte; -1 where it is none. */
+function digitsEnd(bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (let byte = bytes[at] ?? 0; byte >= 0x30 && byte <= 0x39; byte = bytes[at] ?? 0) at++;
+  return at === start ? -1 : at;
+}
+
 const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 
 /** The value of the exponent that begins at `start`, limited to 10^12, which gives the same result as any larger one. */

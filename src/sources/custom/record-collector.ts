@@ -59,6 +59,8 @@ export class RecordCollector implements Collector<RecordPage> {
   readonly #rowIndexes = new Map<string, number>();
   readonly warnings = {
     oddFields: new Map<string, number>(),
+    /** Of the APIs of finances: those of users may have amounts as text by their own rules. */
+    textAmounts: new Map<string, number>(),
     unfitValues: new Map<string, number>(),
     repeated: new Map<string, number>(),
   };
@@ -97,8 +99,10 @@ export class RecordCollector implements Collector<RecordPage> {
       const rowIndex = this.#rowIndexOf(record);
       refuseUnknown(this.#definition, this.#columns, row);
       for (const column of this.#columns) {
-        const value = readCell(column, row[column.name]);
+        const cell = row[column.name];
+        const value = readCell(column, cell);
         if (value instanceof Unfit) this.#countUnfit(column, value, record);
+        else if (this.#isTextAmount(column, cell)) count(this.warnings.textAmounts, this.#nameOf(column));
         const values = this.#values.get(column.name);
         if (values !== undefined) values[rowIndex] = value instanceof Unfit ? undefined : value;
       }
@@ -118,10 +122,19 @@ export class RecordCollector implements Collector<RecordPage> {
   }
 
   #countUnfit(column: Column, value: Unfit, record: Json): void {
-    const { table, isRawStored = false } = this.#definition;
+    const { isRawStored = false } = this.#definition;
     if (!this.#hasRaw && !isRawStored) throw lost(this.#definition, column, value, record);
     const { oddFields, unfitValues } = this.warnings;
-    count(value.why === 'type' ? oddFields : unfitValues, `${table.name}.${column.name}`);
+    count(value.why === 'type' ? oddFields : unfitValues, this.#nameOf(column));
+  }
+
+  #nameOf({ name }: Column): string {
+    return `${this.#definition.table.name}.${name}`;
+  }
+
+  #isTextAmount({ type }: Column, cell: Cell): boolean {
+    const { customPipeline } = this.#definition.table;
+    return customPipeline === undefined && type === 'decimal' && cell instanceof JsonNode && cell.kind === 'string';
   }
 
   #windowArrays(order: readonly number[]): Record<string, Data> {
@@ -264,7 +277,7 @@ const columnKinds: Readonly<Record<ColumnType, ColumnKind>> = {
   decimal: {
     read: (cell, column) => {
       const { precision, scale } = digitsOf(column);
-      return exactNumber(cell, (text) => readScaled(text, precision, scale));
+      return exactNumber(cell, (text) => readScaled(text, precision, scale), jsonNumber);
     },
     array: (values, column) => decimalArray(values.length, digitsOf(column), (row) => asBigint(values[row])),
   },
@@ -304,14 +317,20 @@ function stringOf(cell: Cell): string | undefined {
   return cell instanceof JsonNode && cell.kind === 'string' ? cell.text : undefined;
 }
 
+/** The grammar of JSON's numbers, and that of whole numbers, which may have leading zeros. */
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const numberText = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Reads a number from its text. A JavaScript number is exact only as a safe integer. */
-function exactNumber(cell: Cell, read: (text: string) => bigint | number | undefined): Value | Unfit {
+function exactNumber(
+  cell: Cell,
+  read: (text: string) => bigint | number | undefined,
+  grammar = numberText,
+): Value | Unfit {
   const isWhole = typeof cell === 'bigint' || (typeof cell === 'number' && Number.isSafeInteger(cell));
   const isText = typeof cell === 'string' || (cell instanceof JsonNode && cell.kind !== 'boolean');
   const text = isWhole ? String(cell) : isText ? textOf(cell) : undefined;
-  return text === undefined || !numberText.test(text) ? undefined : (read(text) ?? inexact);
+  return text === undefined || !grammar.test(text) ? undefined : (read(text) ?? inexact);
 }
 
 type RecordRows = ReturnType<RecordTable['rows']>;

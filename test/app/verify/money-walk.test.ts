@@ -46,16 +46,17 @@ describe('the walk', () => {
       numbers: texts,
     } = walkMoney(
       '{"B":[[{"CurrencyAmount":2,"CurrencyCode":"EUR","X":{"CurrencyCode":"USD","CurrencyAmount":3}}]],' +
-        '"A":{"CurrencyCode":null,"CurrencyAmount":"4"},"":{"CurrencyCode":"JPY","CurrencyAmount":5.50}}',
+        '"A":{"CurrencyCode":null,"CurrencyAmount":"-4e2"},"D":{"CurrencyCode":"USD","CurrencyAmount":"04"},"":{"CurrencyCode":"JPY","CurrencyAmount":5.50}}',
     );
     expect(amounts).toEqual([
       { path: 'B[][]', amount: 2, currency: 'EUR' },
       { path: 'B[][].X', amount: 3, currency: 'USD' },
-      { path: 'A', amount: null, currency: null },
+      { path: 'A', amount: -400, currency: null },
+      { path: 'D', amount: null, currency: 'USD' },
       { path: '', amount: 5.5, currency: 'JPY' },
     ]);
     expect(isOrdered).toBe(true);
-    expect(texts).toEqual(['2e0', '3e0', '55e-1'].toSorted());
+    expect(texts).toEqual(['2e0', '3e0', '-4e2', '55e-1'].toSorted());
   });
 
   test.each([

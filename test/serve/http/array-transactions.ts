@@ -7,7 +7,7 @@ export interface Sale {
   readonly order: string;
   readonly settlement: string;
   readonly sku: string;
-  readonly amount: number;
+  readonly amount: number | string;
 }
 
 const hours = 3_600_000;

@@ -7,6 +7,9 @@ export interface MoneyKeys {
 /** The keys of Finances v0. */
 export const eventMoney: MoneyKeys = { code: 'CurrencyCode', amount: 'CurrencyAmount' };
 
+/** The keys of Finances 2024-06-19 and Transfers 2024-06-01. */
+export const laterMoney: MoneyKeys = { code: 'currencyCode', amount: 'currencyAmount' };
+
 /** A row of an entries table. */
 export interface EntryRow {
   readonly entry: number;
@@ -25,7 +28,7 @@ export interface EntryRow {
 export interface WalkedAmount {
   /** As in the column `path`. */
   readonly path: string;
-  /** Null where the amount is no number. */
+  /** Null where the amount is no number, and no string that is one. */
   readonly amount: number | null;
   /** Null where the code is no string. */
   readonly currency: string | null;
@@ -73,10 +76,10 @@ export function walkMoney(raw: string, money = eventMoney): Walked {
     if (code !== undefined && amount !== undefined) {
       amounts.push({
         path: (path ?? '').toWellFormed(),
-        amount: typeof amount[1] === 'number' ? amount[1] : null,
+        amount: numberOf(amount[1]),
         currency: typeof code[1] === 'string' ? code[1].toWellFormed() : null,
       });
-    } else if (typeof amount?.[1] === 'number') bare++;
+    } else if (amount !== undefined && numberOf(amount[1]) !== null) bare++;
     for (const [key, member] of members.toReversed()) {
       waiting.push({ value: member, path: path === undefined ? key : `${path}.${key}` });
     }
@@ -84,6 +87,24 @@ export function walkMoney(raw: string, money = eventMoney): Walked {
   if (keysIn(raw) !== keys) isOrdered = false;
   const numbers = isOrdered && bare === 0 ? numbersIn(raw, amounts, money) : undefined;
   return { value: parsed, amounts, isOrdered, numbers };
+}
+
+/** The same; what is wrong with the text where it isn't JSON. */
+export function walkedOf(raw: string, money: MoneyKeys): Walked | string {
+  try {
+    return walkMoney(raw, money);
+  } catch (error) {
+    return `raw is not JSON: ${(error as SyntaxError).message}`;
+  }
+}
+
+const jsonNumber = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`;
+const isNumber = new RegExp(`^${jsonNumber}$`);
+
+/** The value of a number, or of a string that is one by JSON's grammar; null for another value. */
+export function numberOf(value: unknown): number | null {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && isNumber.test(value) ? Number(value) : null;
 }
 
 /** Number of keys in the text, duplicates included: strings that a colon follows. */
@@ -98,9 +119,8 @@ function keysIn(raw: string): number {
  * many as the walk found.
  */
 function numbersIn(raw: string, amounts: readonly WalkedAmount[], money: MoneyKeys): readonly string[] | undefined {
-  const numbers = [...raw.matchAll(new RegExp(`"${money.amount}"\\s*:\\s*(-?\\d[\\d.eE+-]*)`, 'g'))].map(
-    ([, text = '']) => normalised(text),
-  );
+  const amount = new RegExp(`"${money.amount}"\\s*:\\s*(?:(${jsonNumber})|"(${jsonNumber})")`, 'g');
+  const numbers = [...raw.matchAll(amount)].map(([, number, text = '']) => normalised(number ?? text));
   return numbers.length === amounts.filter(({ amount }) => amount !== null).length ? numbers.toSorted() : undefined;
 }
 

@@ -1,3 +1,5 @@
+import { bufferOf } from '../../../core/columns/byte-ranges.js';
+import { numberRange } from '../../../core/json/node-values.js';
 import { kind, type Tape } from '../../../core/json/tape.js';
 import { decimalPrecision, decimalScale, millionthsText, readScaled } from '../../../core/numeric/decimal.js';
 import { readInstant } from '../../../core/numeric/instant.js';
@@ -74,8 +76,9 @@ function totalOf(tape: Tape, node: number): string {
   const total = tape.member(node, 'totalAmount');
   if (total === undefined || tape.kind(total) !== kind.object) return '';
   const amount = tape.member(total, 'currencyAmount');
-  const isNumber = amount !== undefined && tape.kind(amount) === kind.number;
-  return totalText(textOf(tape, total, 'currencyCode'), isNumber ? tape.text(amount) : '');
+  const number = amount === undefined ? undefined : numberRange(tape, amount);
+  const text = number === undefined ? '' : bufferOf(number).toString('latin1');
+  return totalText(textOf(tape, total, 'currencyCode'), text);
 }
 
 function idPaidBy(tape: Tape, node: number): string {

@@ -68,6 +68,8 @@ export class TransactionReader {
   #amounts: Amount[] = [];
   #items: { readonly item: number; readonly node: number }[] = [];
   #oddFields: string[] = [];
+  /** Paths of the current transaction's amounts that are strings. */
+  #textAmounts: string[] = [];
   #maturityAt: bigint | undefined;
   #total: number = none;
   #objects = 0;
@@ -106,6 +108,7 @@ export class TransactionReader {
     slice.addEvent(slice.lists.addString(listName), firstEntry, tape.bytes, tape.start(node), tape.end(node));
     events.postedAt.push(this.#instant(tape, 'postedDate'));
     for (const path of this.#oddFields) countWarning(this.#warnings.oddFields, `${listName}: ${path}`);
+    for (const path of this.#textAmounts) countWarning(this.#warnings.textAmounts, `${listName}: ${path}`);
   }
 
   #walk(tape: Tape, node: number): void {
@@ -114,6 +117,7 @@ export class TransactionReader {
     this.#amounts = [];
     this.#items = [];
     this.#oddFields = [];
+    this.#textAmounts = [];
     this.#maturityAt = undefined;
     this.#total = none;
     this.#item = none;
@@ -295,8 +299,8 @@ export class TransactionReader {
     this.#amounts.push({ path, chain, isNet: false });
     if (tape.isString(code)) entries.currency[row] = addText(tape, code, currencies);
     else this.#addOddField(path, 'currencyCode');
-    if (tape.kind(amount) === kind.number) entries.setAmount(row, tape, amount, amountTexts);
-    else this.#addOddField(path, 'currencyAmount');
+    if (!entries.setAmount(row, tape, amount, amountTexts)) this.#addOddField(path, 'currencyAmount');
+    else if (tape.kind(amount) !== kind.number) this.#textAmounts.push(path.path);
     return row;
   }
 

@@ -1,7 +1,7 @@
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import { parseDigits, smallIntegers } from '../../../core/json/node-values.js';
 import { escapeEnd, FixedText, isDigit, plainEnd, unescapeUtf8, type JsonBytes } from '../../../core/json/text.js';
-import { readDecimal, readInteger, type Int64Halves } from '../../../core/numeric/decimal.js';
+import { numberEnd, readDecimal, readInteger, type Int64Halves } from '../../../core/numeric/decimal.js';
 import { readInstantBytes } from '../../../core/numeric/instant.js';
 import { meaning, type ListPaths, type PathNode, type Slots } from './amount-paths.js';
 import type { Component } from './components.js';
@@ -283,26 +283,10 @@ export class DirectFlattener {
   }
 
   #number(): boolean {
-    const { bytes } = this.#json;
-    if (bytes[this.#at] === minus) this.#at++;
-    if (bytes[this.#at] === zero) this.#at++;
-    else if (!this.#digits()) return false;
-    if (bytes[this.#at] === point) {
-      this.#at++;
-      if (!this.#digits()) return false;
-    }
-    const byte = bytes[this.#at];
-    if (byte !== 0x65 && byte !== 0x45) return true;
-    const sign = bytes[++this.#at];
-    if (sign === 0x2b || sign === minus) this.#at++;
-    return this.#digits();
-  }
-
-  #digits(): boolean {
-    const { bytes } = this.#json;
-    const start = this.#at;
-    while (isDigit(bytes[this.#at] ?? 0)) this.#at++;
-    return this.#at > start;
+    const end = numberEnd(this.#json.bytes, this.#at);
+    if (end < 0) return false;
+    this.#at = end;
+    return true;
   }
 
   /** Adds the amount with the code and number that were read; false where more members follow, and for an unknown path. */

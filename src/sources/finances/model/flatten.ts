@@ -40,6 +40,8 @@ export class Flattener {
   #hasWarnings = false;
   /** Fields of the current event with a value of an unexpected type. */
   #oddFields: string[] = [];
+  /** Paths of the current event's amounts that are strings. */
+  #textAmounts: string[] = [];
 
   constructor(rows: SliceRows, warnings: EventWarnings) {
     this.#rows = rows;
@@ -114,6 +116,7 @@ export class Flattener {
     this.#rows.addEvent(number, firstEntry, tape.bytes, tape.start(node), tape.end(node));
     this.#addAttributes(tape, paths.root);
     for (const field of this.#oddFields) countWarning(this.#warnings.oddFields, `${list}: ${field}`);
+    for (const text of this.#textAmounts) countWarning(this.#warnings.textAmounts, `${list}: ${text}`);
   }
 
   #pathsOf(list: string): ListPaths {
@@ -128,6 +131,7 @@ export class Flattener {
     this.#duplicate = false;
     this.#hasWarnings = false;
     if (this.#oddFields.length > 0) this.#oddFields = [];
+    if (this.#textAmounts.length > 0) this.#textAmounts = [];
     this.#item = none;
     root.list.eventFields.fill(none);
     if (tape.kind(node) !== kind.object) this.#addOddField(root);
@@ -215,8 +219,11 @@ export class Flattener {
     if (path.role === 'unknown') this.#hasWarnings = true;
     if (tape.isString(currency)) entries.currency[row] = addText(tape, currency, this.#rows.currencies);
     else this.#addOddField(path, 'CurrencyCode');
-    if (tape.kind(amount) !== kind.number) this.#addOddField(path, 'CurrencyAmount');
-    else if (!entries.setAmount(row, tape, amount, this.#rows.amountTexts)) this.#hasWarnings = true;
+    if (!entries.setAmount(row, tape, amount, this.#rows.amountTexts)) this.#addOddField(path, 'CurrencyAmount');
+    else {
+      if (tape.kind(amount) !== kind.number) this.#textAmounts.push(path.path);
+      if (entries.text[row] !== none) this.#hasWarnings = true;
+    }
   }
 
   /**

@@ -6,6 +6,7 @@ import { digitsOf } from '../../../core/columns/table.js';
 import { TableRows } from '../../../core/columns/table-rows.js';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { readInstant } from '../../../core/numeric/instant.js';
+import { numberRange } from '../../../core/json/node-values.js';
 import { type Tape, kind } from '../../../core/json/tape.js';
 import { micros } from './event-ids.js';
 import { count } from '../../../core/count.js';
@@ -45,8 +46,8 @@ class GroupFields {
     this.#warnings = warnings;
   }
 
-  count(field: string): void {
-    count(this.#warnings.oddFields, `FinancialEventGroupList: ${field}`);
+  count(field: string, warning: 'oddFields' | 'textAmounts' = 'oddFields'): void {
+    count(this.#warnings[warning], `FinancialEventGroupList: ${field}`);
   }
 
   text(field: string): string | undefined {
@@ -70,13 +71,12 @@ class GroupFields {
     const tape = this.#tape;
     const amount = tape.member(node, 'CurrencyAmount');
     const halves = { low: 0, high: 0 };
-    const isExact =
-      amount !== undefined &&
-      tape.kind(amount) === kind.number &&
-      readDecimal(tape.bytes, tape.start(amount), tape.end(amount), halves);
+    const number = amount === undefined ? undefined : numberRange(tape, amount);
+    const isExact = number !== undefined && readDecimal(number.page, number.start, number.end, halves);
     const code = tape.member(node, 'CurrencyCode');
     const currency = code !== undefined && tape.isString(code) ? tape.stringValue(code) : undefined;
     if (!isExact || currency === undefined) this.count(field);
+    else if (amount !== undefined && tape.isString(amount)) this.count(field, 'textAmounts');
     return { amount: isExact ? halves : undefined, currency };
   }
 

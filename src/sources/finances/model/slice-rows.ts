@@ -4,6 +4,7 @@ import { count } from '../../../core/count.js';
 import { ByteRanges, type RangesWithin } from '../../../core/columns/byte-ranges.js';
 import { Int32List, int64sOf, type SharedArrays } from '../../../core/columns/memory.js';
 import { Dictionary, type DictionaryTexts } from '../../../core/columns/dictionary.js';
+import { numberRange } from '../../../core/json/node-values.js';
 import type { Tape } from '../../../core/json/tape.js';
 import { readDecimal, type Int64Halves } from '../../../core/numeric/decimal.js';
 
@@ -95,16 +96,19 @@ export class EntryRows {
     this.holder[row] = holder;
   }
 
-  /** Sets the amount of an inserted row; as text where it isn't exact. Returns whether it is exact. */
+  /**
+   * Sets the amount of an inserted row from a number, or a string that is one; as text where it isn't exact. Returns whether the
+   * node is either.
+   */
   setAmount(row: number, tape: Tape, node: number, texts: Dictionary): boolean {
-    const [start, end] = [tape.start(node), tape.end(node)];
-    if (!readDecimal(tape.bytes, start, end, this.#amount)) {
-      this.text[row] = texts.add(tape.bytes, start, end);
-      return false;
-    }
-    this.exact[row] = 1;
-    this.low[row] = this.#amount.low;
-    this.high[row] = this.#amount.high;
+    const number = numberRange(tape, node);
+    if (number === undefined) return false;
+    const { page, start, end } = number;
+    if (readDecimal(page, start, end, this.#amount)) {
+      this.exact[row] = 1;
+      this.low[row] = this.#amount.low;
+      this.high[row] = this.#amount.high;
+    } else this.text[row] = texts.add(page, start, end);
     return true;
   }
 
@@ -368,6 +372,7 @@ export class SliceRows {
  * - `unknownLists`: events in lists that the model doesn't know, by list
  * - `unknownPaths`: amounts at paths that the model doesn't know, by `list: path`
  * - `oddFields`: values of an unexpected type, by `list: path`
+ * - `textAmounts`: amounts that came as strings and are numbers, by `list: path`
  * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, by `list: path`
  * - `unknownOrders`: orders that the service doesn't know, by id
  * - `unreconciled`: transactions whose breakdowns don't add up to their total, by type
@@ -376,13 +381,21 @@ export class SliceRows {
 export type EventWarnings = Readonly<Record<WarningKind, Map<string, number>>>;
 
 type WarningKind =
-  'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders' | 'unreconciled' | 'repeated';
+  | 'unknownLists'
+  | 'unknownPaths'
+  | 'oddFields'
+  | 'textAmounts'
+  | 'inexactAmounts'
+  | 'unknownOrders'
+  | 'unreconciled'
+  | 'repeated';
 
 export function newWarnings(): EventWarnings {
   return {
     unknownLists: new Map(),
     unknownPaths: new Map(),
     oddFields: new Map(),
+    textAmounts: new Map(),
     inexactAmounts: new Map(),
     unknownOrders: new Map(),
     unreconciled: new Map(),

@@ -267,7 +267,12 @@ describe('what counts', () => {
     ['no total', `{${items('2')},"breakdowns":[${node('Tax', '2')}]}`, []],
     [
       'a total that is a text',
-      `{"totalAmount":{"currencyCode":"USD","currencyAmount":"2"},${items('2')}}`,
+      `{"totalAmount":{"currencyCode":"USD","currencyAmount":"2.00"},${items('"20e-1"')}}`,
+      [['items[].totalAmount', null, 'unknown', 'S', 2]],
+    ],
+    [
+      'a total that is a text and no number',
+      `{"totalAmount":{"currencyCode":"USD","currencyAmount":"2,00"},${items('2')}}`,
       [['totalAmount', null, 'unknown', null, 0]],
     ],
   ])('of %s', (_what, transaction, net) => {
