@@ -28,6 +28,7 @@ const repairs: Readonly<Partial<Record<CheckName, Repair>>> = {
   partitions: 'reread',
   positions: 'reread',
   'event-ids': 'reread',
+  'raw-columns': 'reread',
   amounts: 'rebuild',
   roles: 'rebuild',
   'unique-ids': 'log',

@@ -25,6 +25,7 @@ import {
   wholeSettlements,
   type Settlement,
 } from './checks/settlements.js';
+import { checkRecords } from './checks/raw-columns.js';
 import { checkRequestedRanges, readUnfinished, type UnfinishedRange } from './checks/unfinished-ranges.js';
 import { checkBytes, checkUnreferenced, type LocalFile } from './checks/stored-files.js';
 
@@ -199,6 +200,7 @@ async function checkBundle(
         } else if (file.table === summaryTable.table) summaries.push(...(await summariesFrom(readable, context)));
         else if (hasEntries(file)) await index.addEvents(readable, isWhole ? derived : []);
         if (file.table === byTransaction.table) await index.addPaid(readable);
+        await checkRecords(readable, context);
       });
     }
     const [first] = bundle.mains;

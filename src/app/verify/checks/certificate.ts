@@ -16,6 +16,7 @@ const checks = {
   partitions: { about: 'rows are in the folder and the slice that they belong to', counts: 'files' },
   positions: { about: 'no position within a slice occurs twice', counts: 'events' },
   'event-ids': { about: 'content_hash and event_id follow from raw', counts: 'events' },
+  'raw-columns': { about: 'columns of events, groups and payouts follow from raw', counts: 'rows' },
   amounts: { about: 'each money object of raw is one entry, to the digit', counts: 'amounts' },
   roles: { about: 'each entry has the role and kind of its path', counts: 'amounts' },
   'unique-ids': { about: 'no event_id and no entry occurs twice', counts: 'events' },

@@ -8,15 +8,8 @@ import { rowsIn } from '../../../lake/files/local-parquet.js';
 import type { ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { rulesOf, type EventRules } from './event-rules.js';
-import {
-  fitsDecimal,
-  normalised,
-  walkMoney,
-  type EntryRow,
-  type MoneyKeys,
-  type Walked,
-  type WalkedAmount,
-} from './money-walk.js';
+import { rawColumnsFault, rawColumnsSql } from './raw-columns.js';
+import { fitsDecimal, normalised, walkedOf, type EntryRow, type Walked, type WalkedAmount } from './money-walk.js';
 
 interface EventRow {
   readonly eventId: string;
@@ -28,6 +21,8 @@ interface EventRow {
   readonly groupId: string | null;
   readonly requestedOrderId: string | null;
   readonly raw: string;
+  /** The values of the columns that follow from `raw`. */
+  readonly columns: readonly ResultCell[];
 }
 
 /**
@@ -63,7 +58,10 @@ export async function checkEvents(
     const label = (fault: string | undefined) => (fault === undefined ? undefined : `${event.eventId} ${fault}`);
     const walked = walkedOf(event.raw, rules.money);
     faults.add('amounts', file, label(typeof walked === 'string' ? walked : entriesFault(walked, rows)));
-    if (typeof walked !== 'string') faults.add('roles', file, label(rules.rolesFault(event.list, walked, rows)));
+    if (typeof walked === 'string') continue;
+    faults.add('roles', file, label(rules.rolesFault(event.list, walked, rows)));
+    certificate.count('raw-columns');
+    faults.add('raw-columns', file, label(rawColumnsFault(rules.columns, walked, event.columns, event.list)));
   }
   for (; group !== undefined; group = (await entries.next()).value) {
     faults.add(...unmatchedFault(group, last, times));
@@ -140,14 +138,16 @@ async function* entriesByEvent(
 
 async function* eventRows(
   mains: readonly ReadableFile[],
-  { list: listColumn, group }: EventRules,
+  { list: listColumn, group, columns: rawColumns }: EventRules,
   { events }: CheckContext,
 ): AsyncGenerator<{ event: EventRow; file: LogFile }> {
   const sql =
     `SELECT event_id, content_hash, ${listColumn}, posted_at IS NOT NULL, epoch_ms(window_start), ${group}, ` +
-    `requested_order_id, raw, source FROM ${withSource(mains)} ORDER BY event_id`;
+    `requested_order_id, raw, source, ${rawColumnsSql(rawColumns)} FROM ${withSource(mains)} ORDER BY event_id`;
   for await (const chunk of (await events.query(sql)).chunks) {
-    for (const [eventId, contentHash, list, isDated, windowStart, groupId, requestedOrderId, raw, source] of chunk) {
+    for (const row of chunk) {
+      const [eventId, contentHash, list, isDated, windowStart, groupId, requestedOrderId, raw, source, ...columns] =
+        row;
       const event = {
         eventId: text(eventId),
         contentHash: text(contentHash),
@@ -157,6 +157,7 @@ async function* eventRows(
         groupId: textOrNull(groupId),
         requestedOrderId: textOrNull(requestedOrderId),
         raw: text(raw),
+        columns,
       };
       yield { event, file: fileOf(mains, Number(source)) };
     }
@@ -193,15 +194,6 @@ function idFault(event: EventRow): string | undefined {
   // The `event_id` of a second, third … identical event ends with its number.
   if (rest === '' || Number(/^-([1-9]\d*)$/.exec(rest)?.[1]) >= 2) return undefined;
   return `event_id is ${event.eventId}, raw hashes to ${id}`;
-}
-
-/** Returns the money objects of an event, or what is wrong with a text that isn't JSON. */
-function walkedOf(raw: string, money: MoneyKeys): Walked | string {
-  try {
-    return walkMoney(raw, money);
-  } catch (error) {
-    return `raw is not JSON: ${(error as SyntaxError).message}`;
-  }
 }
 
 /**

@@ -3,7 +3,8 @@ import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
 import type { Table } from '../../../core/columns/table.js';
 import { recordOf } from '../../../sources/finances/model/records.js';
-import { eventMoney, type EntryRow, type MoneyKeys, type Walked } from './money-walk.js';
+import { eventMoney, laterMoney, type EntryRow, type MoneyKeys, type Walked } from './money-walk.js';
+import { eventColumns, transactionColumns, type RawColumns } from './raw-columns.js';
 import { transactionRolesFault } from './transaction-roles.js';
 
 /** How the stored rows of an API are checked. */
@@ -15,6 +16,8 @@ export interface EventRules {
   /** In SQL: the breakdown types of an entry. */
   readonly breakdown: string;
   readonly money: MoneyKeys;
+  /** The columns that follow from `raw`. */
+  readonly columns: RawColumns;
   /** What is wrong with the role or kind of the entries, or undefined. */
   readonly rolesFault: (list: string, walked: Walked, entries: readonly EntryRow[]) => string | undefined;
 }
@@ -24,6 +27,7 @@ const events: EventRules = {
   group: 'group_id',
   breakdown: 'NULL',
   money: eventMoney,
+  columns: eventColumns,
   rolesFault: eventRolesFault,
 };
 
@@ -31,7 +35,8 @@ const transactions: EventRules = {
   list: "'transactions'",
   group: 'NULL',
   breakdown: 'breakdown',
-  money: { code: 'currencyCode', amount: 'currencyAmount' },
+  money: laterMoney,
+  columns: transactionColumns,
   rolesFault: transactionFault,
 };
 

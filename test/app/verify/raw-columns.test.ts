@@ -1,0 +1,116 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Certificate, type CheckContext } from '../../../src/app/verify/checks/certificate.js';
+import { checkEvents } from '../../../src/app/verify/checks/event-entries.js';
+import type { ReadableFile } from '../../../src/app/verify/checks/file-contents.js';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { encodeFile } from '../../../src/core/parquet/encode-file.js';
+import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
+import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
+import { entries, events } from '../../../src/sources/finances/model/tables.js';
+import { eventsPage } from '../../reference/event-arbitraries.js';
+import { arrayTransactions } from '../../serve/http/array-transactions.js';
+import { temporaryFolder } from '../lake-run.js';
+import { addOf, rewrite } from './damage.js';
+import { loadedLake, type LoadedLake } from './loaded-lake.js';
+import { smallItems, smallLedger } from './small-ledger.js';
+import { found, verified } from './verified.js';
+
+const day = 86_400_000;
+const sales = [3, 1, 2].map((number) => ({
+  ...{ at: Date.parse('2025-02-20T12:00:00Z') + number * day, order: `O-${number}`, settlement: `S-${number}` },
+  ...{ sku: `SKU-${number}`, amount: `${number}.10` },
+}));
+
+let whole: LoadedLake;
+beforeAll(async () => {
+  // The newest settlement comes first.
+  const ledger = { ...smallLedger(smallItems().toReversed()), byTransaction: arrayTransactions(sales) };
+  const pipelines = ['financial-event-groups', 'financial-events', 'group-events'];
+  const others = ['transactions', 'settlement-summaries', 'payouts'];
+  whole = await loadedLake(ledger, [{ pipelines }, { pipelines: others }]);
+});
+afterAll(() => {
+  whole.remove();
+});
+
+test('the columns of a lake follow from raw', async () => {
+  const { checks } = await verified(whole);
+  const check = checks.find((each) => each.check === 'raw-columns');
+  // 18 events by date and by group, 2 groups, 3 sales each as transaction, summary and payout.
+  expect(check).toMatchObject({ result: 'ok', checked: 2 * 18 + 2 + 3 * 3, counts: 'rows' });
+});
+
+const withMillionth = (column: string) => `SELECT * REPLACE (${column} + 0.000001 AS ${column}) FROM rows`;
+const withRaw = (from: string, to: string) => `SELECT * REPLACE (replace(raw, '${from}', '${to}') AS raw) FROM rows`;
+
+test.each([
+  {
+    groups: [withRaw('GROUP-', 'OTHER-'), 'group_id is GROUP-1, raw has OTHER-1'],
+    events: ["SELECT * REPLACE ('Amazon.com' AS marketplace) FROM rows", 'marketplace is Amazon.com, raw has null'],
+    transactions: ["SELECT * REPLACE ('S-9' AS settlement_id) FROM rows", 'settlement_id is S-9, raw has S-'],
+    settlement_summaries: [withRaw('periodEnd', 'periodend'), 'period_end is 17'],
+    payouts: [
+      'SELECT * REPLACE (first_value(raw) OVER (ORDER BY created_at DESC) AS raw) FROM rows',
+      'payout_id is P-S-1, raw has P-S-3',
+    ],
+  },
+  {
+    groups: [withMillionth('beginning_balance'), 'beginning_balance is 10.000001, raw has 10'],
+    group_events: [
+      'SELECT * REPLACE (NULL::VARCHAR AS amazon_order_id) FROM rows',
+      'amazon_order_id is null, raw has 111-',
+    ],
+    transactions: [withMillionth('total_amount'), 'total_amount is 1.100001, raw has 1.1'],
+    settlement_summaries: [withMillionth('net_proceeds'), '.100001, raw has '],
+    payouts: [withMillionth('amount'), 'amount is 1.100001, raw has 1.1'],
+  },
+])('rows with columns of others are found, and named with the command that reads them again', async (changes) => {
+  const lake = whole.copy();
+  onTestFinished(() => {
+    lake.remove();
+  });
+  for (const [table, [query = '']] of Object.entries(changes)) {
+    await rewrite(lake.root, table, addOf(lake.root, table), query);
+  }
+  const result = await verified(lake);
+  expect([result.code, found(result)]).toEqual([1, expect.arrayContaining(['raw-columns failed'])]);
+  const faults = result.problems.filter(({ check }) => check === 'raw-columns');
+  expect(faults.map(({ table }) => table).toSorted()).toEqual(Object.keys(changes).toSorted());
+  for (const { table, kind, problem, mend } of faults) {
+    expect([kind, problem]).toEqual(['lake', expect.stringContaining(changes[table as 'groups']?.[1] ?? 'no change')]);
+    expect(mend).toMatch(/ backfill .*--refresh/);
+  }
+});
+
+test('events of any form are found to have the columns of their raw', { timeout: 60_000 }, async () => {
+  const folder = await temporaryFolder();
+  const databases = await Promise.all([openDatabase(), openDatabase()]);
+  onTestFinished(() => {
+    for (const database of databases) database.close();
+  });
+  const window = { start: Date.UTC(2024, 2, 1), end: Date.UTC(2024, 2, 8) };
+  await fc.assert(
+    fc.asyncProperty(eventsPage, async (page) => {
+      const collector = eventCollector({ events, entries }, () => '2024-03');
+      collector.add({ page: scanPage(Buffer.from(page)), source: windowSource(window) });
+      const mains: ReadableFile[] = [];
+      for (const { rows } of collector.finish()) {
+        if (rows.table !== events) continue;
+        const path = join(folder, 'events.parquet');
+        await writeFile(path, (await encodeFile(rows, new Map())).bytes);
+        const file = { delta: { schema: events }, table: events.name, file: path, slice: '' };
+        mains.push({ path, file: file as unknown as ReadableFile['file'] });
+      }
+      const certificate = new Certificate();
+      const [one, another] = databases;
+      const context = { certificate, events: one, entries: another, signal: new AbortController().signal };
+      await checkEvents(mains, [], context as unknown as CheckContext);
+      expect(certificate.problems().filter(({ check }) => check === 'raw-columns')).toEqual([]);
+    }),
+    { numRuns: 100 },
+  );
+});
