@@ -179,10 +179,15 @@ function isOnlyAccount({ accounts }: Configuration, environment: Environment, ac
   return others.length === 0 && account !== demoAccount;
 }
 
+/** A configured account whose variables have the same names, as those of `my-shop` and `my.shop` have. */
+export function otherAccountOf({ accounts }: Pick<Configuration, 'accounts'>, account: string): string | undefined {
+  return [...accounts.keys()].find((name) => name !== account && variableSuffix(name) === variableSuffix(account));
+}
+
 /** @throws LedgerlakeError USAGE where two accounts have the same suffix, as `my-shop` and `my.shop` have, and a variable with it is set */
 function refuseSharedVariables({ accounts }: Configuration, environment: Environment, account: string): void {
   const suffix = variableSuffix(account);
-  const other = [...accounts.keys()].find((name) => name !== account && variableSuffix(name) === suffix);
+  const other = otherAccountOf({ accounts }, account);
   const set = Object.values(accountVariables).find((name) => variableOf(environment, `${name}${suffix}`) !== undefined);
   if (other === undefined || set === undefined) return;
   throw usageError(

@@ -4,10 +4,11 @@ import { messageOf, systemCode, usageError } from '../../core/errors.js';
 import { readFoundFile } from '../../core/io/files.js';
 import { demoAccount, knownHosts, readAccount, readAccountName } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
-import { isLoopback, isSecure } from '../../engine/http/address.js';
+import { isSecure } from '../../engine/http/address.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import {
   accountSettings,
+  otherAccountOf,
   accountVariables,
   secretKeys,
   withCredentials,
@@ -16,6 +17,7 @@ import {
   type SecretCredentials,
   type SecretKey,
 } from './account-settings.js';
+import type { VariableOrigins } from '../../sources/custom/custom-address.js';
 import { withoutFile } from './read-configuration.js';
 import type { Configuration, SecretSource } from './configuration.js';
 import { variableOf, variableSuffix, type Environment } from '../../core/environment.js';
@@ -102,7 +104,7 @@ function refuseLogin(endpoint: string | undefined): void {
 
 /**
  * Refuses an address in a file that was only found in the working folder and may be anybody's: it must not send the user's secrets to
- * another host.
+ * another host, nor to this machine, on which another user may listen.
  *
  * @throws LedgerlakeError USAGE
  */
@@ -116,7 +118,7 @@ function refuseForeignAddress(config: Configuration, settings: AccountSettings, 
     const address = settings[key];
     if (address === undefined || (key === 'endpoint' && options.endpoint !== undefined)) continue;
     const url = new URL(address);
-    if (knownHosts.has(url.host) || isLoopback(url)) continue;
+    if (knownHosts.has(url.host)) continue;
     throw usageError(
       `expected --config ${config.file ?? ''}, or ${accountVariables[key]}${variableSuffix(settings.account)}, to say that the ` +
         `secrets of ${settings.account} go to ${url.host}, got that address from a file that was only found in the working folder; ` +
@@ -207,7 +209,7 @@ function refuseWithoutEndpoint(
 
 /**
  * The variables that custom pipelines read for an account: those of the environment, and the configuration's secrets for the account's
- * variables that are not set there. `untrustedVariables` are those with a text in a file that was only found in the working folder.
+ * variables that are not set there.
  *
  * @throws LedgerlakeError USAGE for a secret that can't be read
  */
@@ -217,20 +219,27 @@ export async function accountEnvironment(
   account: string,
 ): Promise<{
   readonly environment: Environment;
-  readonly untrustedVariables: ReadonlySet<string>;
+  readonly origins: VariableOrigins;
   readonly exposed: readonly string[] | undefined;
 }> {
   const variables: Record<string, string | undefined> = { ...environment };
-  const untrustedVariables = new Set<string>();
+  const found = new Map<string, 'text' | 'reference'>();
   for (const [name, source] of Object.entries(config.accounts.get(account)?.secrets ?? {})) {
     const variable = `${name}${variableSuffix(account)}`;
     if (variableOf(environment, variable) !== undefined) continue;
     const expected = `expected \`secrets.${name}\` of the account ${account}`;
-    if (config.isDiscovered === true && source instanceof Secret) untrustedVariables.add(variable);
+    if (config.isDiscovered === true) found.set(variable, source instanceof Secret ? 'text' : 'reference');
     variables[variable] = (await readSource(config, environment, source, expected)).reveal();
   }
   const settings = accountSettings(config, environment, account);
-  return { environment: variables, untrustedVariables, exposed: await exposedFiles(config, settings) };
+  const suffix = variableSuffix(account);
+  const isShared = otherAccountOf(config, account) !== undefined;
+  const shared = isShared ? Object.keys(environment).filter((name) => name.endsWith(suffix)) : [];
+  return {
+    environment: variables,
+    origins: { found, shared: new Set(shared) },
+    exposed: await exposedFiles(config, settings),
+  };
 }
 
 /** The three secrets of an account; undefined where none is set. */

@@ -10,7 +10,7 @@ import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import type { Lake } from '../../lake/lake.js';
 import { connectCustom, cursorLifeMs, type CustomConnection } from '../../sources/custom/custom-api.js';
-import { readApiAddress, type CustomAddress } from '../../sources/custom/custom-address.js';
+import { readApiAddress, type CustomAddress, type VariableOrigins } from '../../sources/custom/custom-address.js';
 import { customPipeline, isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import {
   connectFinances,
@@ -33,8 +33,8 @@ export interface EmbeddedService {
 export interface CustomLocation extends StateLocation {
   /** The variables that definitions refer to; left out: the process's. */
   readonly environment?: Environment | undefined;
-  /** Variables from an `.env` file that was found in the working folder and not named by the user. Left out: none. */
-  readonly untrustedVariables?: ReadonlySet<string> | undefined;
+  /** Where these come from; left out: from the user's environment. */
+  readonly origins?: VariableOrigins | undefined;
 }
 
 export interface UpstreamOptions extends CustomLocation, Pick<ResolvedAccount, 'endpoint' | 'isEndpointConfigured'> {
@@ -195,9 +195,9 @@ function stateWarning(location: StateLocation, account: string, emit: Emit) {
 export function customAddress(
   { loaded: { definition, file } }: CustomPipeline,
   account: string,
-  { environment = process.env, untrustedVariables }: Pick<CustomLocation, 'environment' | 'untrustedVariables'>,
+  { environment = process.env, origins }: Pick<CustomLocation, 'environment' | 'origins'>,
 ): CustomAddress {
-  return readApiAddress(definition.api, { file, account, environment, untrustedVariables });
+  return readApiAddress(definition.api, { file, account, environment, origins });
 }
 
 /** The name of a custom pipeline's quota, as `quotaFile` takes it. */

@@ -38,8 +38,7 @@ export interface RunSettingSources
 }
 
 /** What a run that asks the service goes by. */
-export interface RunSettings
-  extends Settings, ResolvedAccount, Pick<CustomLocation, 'environment' | 'untrustedVariables'> {
+export interface RunSettings extends Settings, ResolvedAccount, Pick<CustomLocation, 'environment' | 'origins'> {
   /** Whether the lake is the one of commands that name none. */
   readonly isDefaultLake?: boolean;
   readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;

@@ -2,7 +2,7 @@ import { variableOf, variableSuffix, type Environment } from '../../core/environ
 import { usageError } from '../../core/errors.js';
 import { Secret } from '../../engine/auth/secret.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
-import { isBaseAddress, isLoopback, isSecure, isTokenAddress, tokenAddress } from '../../engine/http/address.js';
+import { isBaseAddress, isSecure, isTokenAddress, tokenAddress } from '../../engine/http/address.js';
 import type { ApiAddress } from '../../engine/paging/paged-api.js';
 import { credentialHeaders } from './custom-request.js';
 import type { Api, SignInDefinition, Variable } from './definition.js';
@@ -21,8 +21,19 @@ interface AddressOptions {
   readonly file: string;
   readonly account: string;
   readonly environment: Environment;
-  /** Variables set by a configuration that was only found in the working folder; default none. */
-  readonly untrustedVariables?: ReadonlySet<string> | undefined;
+  /** Where variables come from; left out: from the user's environment. */
+  readonly origins?: VariableOrigins | undefined;
+}
+
+/** What is known of variables that a run gives to definitions. */
+export interface VariableOrigins {
+  /**
+   * Those set by a configuration that was only found in the working folder: with a text of its own, or by a reference to a
+   * variable or a file of the user's.
+   */
+  readonly found: ReadonlyMap<string, 'text' | 'reference'>;
+  /** Those of the environment that another account, whose name differs in punctuation alone, reads too. */
+  readonly shared: ReadonlySet<string>;
 }
 
 /**
@@ -80,21 +91,28 @@ export function readApiAddress(api: Api, options: AddressOptions): CustomAddress
   };
 }
 
-/** A file in the working folder may be another user's: it must not direct secrets to a host of its choice. */
+/**
+ * A file in the working folder may be another user's: it must not direct secrets to a host of its choice. An address that it sets is
+ * its choice, whether as text or through a file or a variable; a secret is its own only as text. On loopback other users
+ * of this machine may listen.
+ */
 function refuseFoundAddress({ address, headers = {}, signIn }: Api, options: AddressOptions): void {
-  const { file, untrustedVariables } = options;
+  const { file, origins } = options;
   const variables = (all: readonly (string | Variable | undefined)[]) =>
     all.flatMap((value) =>
       value === undefined || typeof value === 'string' ? [] : variableName(value, options.account),
     );
   const secrets = variables([...Object.values(headers), signIn?.clientSecret, signIn?.refreshToken]);
-  if (untrustedVariables === undefined || secrets.every((name) => untrustedVariables.has(name))) return;
+  if (origins === undefined || secrets.every((name) => origins.found.get(name) === 'text')) return;
   for (const name of variables([address, signIn?.tokenEndpoint])) {
+    const origin = origins.found.get(name);
+    if (origin === undefined) continue;
     const text = options.environment[name] ?? '';
-    if (!untrustedVariables.has(name) || !URL.canParse(text) || isLoopback(new URL(text))) continue;
+    // An address that is a secret of the user's is not shown.
+    const host = origin === 'text' && URL.canParse(text) ? new URL(text).host : 'another address';
     throw usageError(
       `${file}: expected --config, or the variable ${name}, to permit that the secrets of ${options.account} go to ` +
-        `${new URL(text).host}, got that address from a file that was only found in the working folder; set one of them, or correct the file`,
+        `${host}, got that address from a file that was only found in the working folder; set one of them, or correct the file`,
     );
   }
 }
@@ -121,10 +139,20 @@ function readSignIn(definition: SignInDefinition, options: AddressOptions): Sign
 }
 
 /** A text of the definition, or of an environment variable: the account's where each account has one. */
-function variableText(field: string, value: string | Variable, { file, account, environment }: AddressOptions): string {
+function variableText(
+  field: string,
+  value: string | Variable,
+  { file, account, environment, origins }: AddressOptions,
+): string {
   if (typeof value === 'string') return value;
   const { env, perAccount = false } = value;
   const name = variableName(value, account);
+  if (perAccount && origins?.shared.has(name) === true) {
+    throw usageError(
+      `${file}: ${field}: expected a variable that only one account reads, got ${name}, which another one reads too; rename ` +
+        `one account, or unset it and set \`secrets.${env}\` of both in the configuration`,
+    );
+  }
   const text = variableOf(environment, name);
   if (text !== undefined) return text;
   const todo = perAccount ? `, or \`secrets.${env}\` of the account ${account} in the configuration` : '';

@@ -4,10 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { parseConfiguration, type Configuration } from '../../../src/app/configuration/configuration.js';
 import type { Environment } from '../../../src/core/environment.js';
 import {
+  accountEnvironment,
   resolveAccount,
   type AccountOptions,
   type ResolvedAccount,
 } from '../../../src/app/configuration/resolve-account.js';
+import { readApiAddress } from '../../../src/sources/custom/custom-address.js';
 import { Secret } from '../../../src/engine/auth/secret.js';
 import { temporaryFolder } from '../lake-run.js';
 
@@ -288,6 +290,8 @@ describe('secrets of the environment', () => {
     ['by variables that the file names', { region: 'eu', tokenEndpoint: theirs, ...fromVariables }, mine],
     ['to the endpoint', { endpoint: theirs }, own],
     ['beside an endpoint of the environment', { tokenEndpoint: theirs }, { ...own, LEDGERLAKE_ENDPOINT_SHOP: theirs }],
+    ['to this machine', { region: 'eu', tokenEndpoint: 'http://localhost:2/t' }, own],
+    ['to an endpoint on this machine', { endpoint: 'http://127.0.0.1:1' }, own],
     ['to an address that looks like one that is known', { endpoint: 'https://api.amazon.com.example' }, own],
     ['to a port of a host that is known', { region: 'eu', tokenEndpoint: 'https://api.amazon.com:444/t' }, own],
   ])('are not sent to an address of a file that only lay there: %s', async (_, account, environment) => {
@@ -303,7 +307,6 @@ describe('secrets of the environment', () => {
 
   test.each<[string, object, Environment]>([
     ['the service and its sign-in', { region: 'eu', tokenEndpoint: 'https://api.amazon.co.uk/auth/o2/token' }, own],
-    ['loopback', { endpoint: 'http://127.0.0.1:1', tokenEndpoint: 'http://localhost:2/t' }, own],
     [
       'what the environment names',
       { endpoint: theirs, tokenEndpoint: theirs },
@@ -347,4 +350,49 @@ test('files with secrets that everybody can read are named', async () => {
   expect((await resolved(config)).exposed).toEqual([join(folder, 'rt')]);
   await chmod(join(folder, 'rt'), 0o600);
   expect((await resolved(config)).exposed).toBeUndefined();
+});
+
+describe('the variables of custom pipelines', () => {
+  const secrets = {
+    SHOP_URL: { env: 'MY_URL' },
+    SHOP_TOKEN: 'token-of-the-file',
+    SHOP_KEY: { file: 'key' },
+  };
+
+  test('that a file sets that only lay there are known as its own, or as referred to', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'key'), 'a-key');
+    const config = configured({ accounts: { shop: { secrets } } }, folder);
+    const environment = { MY_URL: 'https://collect.example', SHOP_OTHER_SHOP: 'x' };
+    const found = await accountEnvironment({ ...config, isDiscovered: true }, environment, 'shop');
+    expect(found.environment['SHOP_URL_SHOP']).toBe('https://collect.example');
+    expect([...found.origins.found]).toEqual([
+      ['SHOP_URL_SHOP', 'reference'],
+      ['SHOP_TOKEN_SHOP', 'text'],
+      ['SHOP_KEY_SHOP', 'reference'],
+    ]);
+    expect((await accountEnvironment(config, environment, 'shop')).origins.found.size).toBe(0);
+    // What the environment sets is the user's.
+    const set = { ...environment, SHOP_URL_SHOP: 'https://shop.example' };
+    const own = await accountEnvironment({ ...config, isDiscovered: true }, set, 'shop');
+    expect(own.origins.found.has('SHOP_URL_SHOP')).toBe(false);
+  });
+
+  test('that two accounts would read are read for neither, unless the file has them for each', async () => {
+    const api = { address: 'https://shop.example', headers: { 'x-key': { env: 'KEY', perAccount: true } } };
+    const config = configured({
+      accounts: { 'my-shop': { secrets: { KEY: 'one' } }, 'my.shop': { secrets: { KEY: 'two' } }, other: {} },
+    });
+    const headersOf = async (account: string, environment: Environment) =>
+      readApiAddress(api, { file: 'a.mjs', account, ...(await accountEnvironment(config, environment, account)) })
+        .headers['x-key'];
+    expect(await headersOf('my-shop', {})).toBe('one');
+    expect(await headersOf('my.shop', {})).toBe('two');
+    for (const account of ['my-shop', 'my.shop']) {
+      await expect(headersOf(account, { KEY_MY_SHOP: 'shared' })).rejects.toThrow(
+        /^a\.mjs: api\.headers\.x-key: expected a variable that only one account reads, got KEY_MY_SHOP/,
+      );
+    }
+    expect(await headersOf('other', { KEY_OTHER: 'three' })).toBe('three');
+  });
 });

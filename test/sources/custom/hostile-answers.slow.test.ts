@@ -110,15 +110,14 @@ test('a configuration that only lay in the working folder sends secrets of the u
     ...{ URL_DEPOT: 'https://api.example', TOKEN_URL_DEPOT: 'https://api.example/t' },
     ...{ KEY_DEPOT: secret, CLIENT_SECRET: secret },
   };
-  const read = (found: string[], more: object = {}) =>
-    readApiAddress(api, {
-      ...{
-        file: 'a.mjs',
-        account: 'depot',
-        environment: { ...environment, ...more },
-        untrustedVariables: new Set(found),
-      },
+  const read = (found: string[], referred: string[] = [], more: object = {}) => {
+    const origins = new Map<string, 'text' | 'reference'>(found.map((name) => [name, 'text']));
+    for (const name of referred) origins.set(name, 'reference');
+    return readApiAddress(api, {
+      ...{ file: 'a.mjs', account: 'depot', environment: { ...environment, ...more } },
+      origins: { found: origins, shared: new Set() },
     });
+  };
   for (const [name, all] of [
     ['URL_DEPOT', ['URL_DEPOT']],
     ['TOKEN_URL_DEPOT', ['TOKEN_URL_DEPOT', 'KEY_DEPOT']],
@@ -129,7 +128,15 @@ test('a configuration that only lay in the working folder sends secrets of the u
   expect(read([]).origin).toBe('https://api.example');
   expect(read(['KEY_DEPOT']).origin).toBe('https://api.example');
   expect(read(['URL_DEPOT', 'TOKEN_URL_DEPOT', 'KEY_DEPOT', 'CLIENT_SECRET']).origin).toBe('https://api.example');
-  expect(read(['URL_DEPOT'], { URL_DEPOT: 'http://127.0.0.1:1' }).origin).toBe('http://127.0.0.1:1');
+  // The address is their choice, too, where a file or another variable has it, and where it is this machine.
+  const refused = /^a\.mjs: expected --config, or the variable (TOKEN_)?URL_DEPOT, to permit .* go to another address,/;
+  const secretHost = { URL_DEPOT: `https://${secret.replace('=', '-')}.example` };
+  expect(() => read([], ['URL_DEPOT'], secretHost)).toThrow(refused);
+  expect(() => read([], ['TOKEN_URL_DEPOT'])).toThrow(refused);
+  expect(() => read(['KEY_DEPOT'], ['URL_DEPOT', 'TOKEN_URL_DEPOT'])).toThrow(refused);
+  // A secret that it refers to is the user's.
+  expect(() => read(['URL_DEPOT', 'TOKEN_URL_DEPOT', 'KEY_DEPOT'], ['CLIENT_SECRET'])).toThrow(/to permit/);
+  expect(() => read(['URL_DEPOT'], [], { URL_DEPOT: 'http://127.0.0.1:1' })).toThrow(/go to 127\.0\.0\.1:1, got/);
 });
 
 test('values with line ends are no headers, and are not shown', () => {
