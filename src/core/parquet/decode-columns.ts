@@ -25,8 +25,8 @@ export async function encodedColumns(
   source: ParquetSource,
   chosen: ChosenColumns,
 ): Promise<AsyncGenerator<RowCells> | undefined> {
-  const { decompress } = await zstd();
-  if (decompress === undefined) return undefined;
+  const { decompress, isFast } = await zstd();
+  if (!isFast) return undefined;
   const file = await blobOf(source);
   const footer = await readFooter(file);
   if (!isLedgerlakeFooter(footer)) return undefined;

@@ -3,13 +3,17 @@ import * as zlib from 'node:zlib';
 /** Compresses bytes to a zstd frame. */
 export type Compress = (bytes: Uint8Array) => Uint8Array;
 
-/** Decompresses a zstd frame. */
-export type Decompress = (frame: Uint8Array) => Uint8Array;
+/**
+ * Decompresses a zstd frame; throws an Error where it is damaged. `size`: bytes of its content, where the caller knows it;
+ * without it the content of another implementation's frame may be too large for WebAssembly.
+ */
+export type Decompress = (frame: Uint8Array, size?: number) => Uint8Array;
 
 export interface Zstd {
   readonly compress: Compress;
-  /** Undefined where parquet-wasm is as fast. Throws an Error where the frame is damaged. */
-  readonly decompress: Decompress | undefined;
+  readonly decompress: Decompress;
+  /** Whether it is faster than parquet-wasm's own. */
+  readonly isFast: boolean;
 }
 
 /** Measured (docs/performance.md): higher levels make files 2 % smaller and take up to twice as long. */
@@ -35,6 +39,7 @@ function nodeZstd(): Promise<Zstd> | undefined {
   return Promise.resolve({
     compress: (bytes) => (compress as (bytes: Uint8Array, given: typeof options) => Buffer)(bytes, options),
     decompress: (frame) => (decompress as (frame: Uint8Array) => Buffer)(frame),
+    isFast: true,
   });
 }
 
@@ -46,6 +51,7 @@ async function addon(): Promise<Zstd> {
     compress: (bytes) => encoder.encodeSync(asBuffer(bytes)),
     // A copy: the garbage collector doesn't see the memory of an addon's buffers, and would free them late.
     decompress: (frame) => new Uint8Array(decoder.decodeSync(asBuffer(frame))),
+    isFast: true,
   };
 }
 
@@ -55,7 +61,13 @@ function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 
 /** Takes twice as long as the others. */
 async function webAssembly(): Promise<Zstd> {
-  const { compress, init } = await import('@bokuweb/zstd-wasm');
+  const { compress, decompress, init } = await import('@bokuweb/zstd-wasm');
   await init();
-  return { compress: (bytes) => compress(bytes, level), decompress: undefined };
+  return {
+    compress: (bytes) => compress(bytes, level),
+    // Frames of the addon don't have the size of their content.
+    decompress: (frame, size) =>
+      decompress(asBuffer(frame), size === undefined ? undefined : { defaultHeapSize: size }),
+    isFast: false,
+  };
 }
