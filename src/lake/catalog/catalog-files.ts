@@ -1,0 +1,144 @@
+import { isObject } from '../delta/actions.js';
+import type { Store } from '../store/store.js';
+import { ErasedCommit } from './catalog-errors.js';
+import type { EncodedCheckpoint } from './checkpoint.js';
+import { readCommit, sealStub, type SealedCommit } from './commit.js';
+import { seal, unseal } from './seal.js';
+
+const folder = '_catalog';
+const checkpoints = `${folder}/_checkpoints`;
+const hintPath = `${folder}/_last-checkpoint`;
+
+/** Commits that are read concurrently when the catalog is opened. */
+const readAhead = 32;
+
+/** Checkpoints that stay when one is written: readers may have begun with the one before. */
+const keptCheckpoints = 2;
+
+/** The path of a commit. Directly in its folder no other name ends in `.json`. */
+export function commitPath(version: number): string {
+  return `${folder}/${padded(version)}.json`;
+}
+
+/** The path of a table's published version (Delta protocol, "Delta Log Entries"). */
+export function publishedPath(table: string, version: number): string {
+  return `${table}/_delta_log/${padded(version)}.json`;
+}
+
+function padded(version: number): string {
+  return String(version).padStart(20, '0');
+}
+
+/** The name of a checkpoint, with what it says. */
+export interface CheckpointName {
+  readonly path: string;
+  readonly version: number;
+  /** SHA-256 of the head. */
+  readonly sha256: string;
+}
+
+function parseName(path: string): CheckpointName | undefined {
+  const [, version, sha256] = /^_catalog\/_checkpoints\/(\d{20})-([0-9a-f]{64})\.checkpoint$/.exec(path) ?? [];
+  return version === undefined || sha256 === undefined ? undefined : { path, version: Number(version), sha256 };
+}
+
+/** The files of the catalog in a store. */
+export class CatalogFiles {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** `LAKE/_catalog`, for messages. */
+  get location(): string {
+    return `${this.#store.location}/${folder}`;
+  }
+
+  /** A file for messages. */
+  fileName(path: string): string {
+    return `${this.#store.location}/${path}`;
+  }
+
+  /**
+   * The commit of a version; undefined where there is none.
+   *
+   * @throws LedgerlakeError LAKE_LOG where it is damaged; ErasedCommit where only its stub is left
+   */
+  async commit(version: number): Promise<SealedCommit | undefined> {
+    const path = commitPath(version);
+    const bytes = await this.#store.read(path);
+    if (bytes === undefined) return undefined;
+    const found = readCommit(bytes, version, this.fileName(path));
+    if ('erased' in found) throw new ErasedCommit(version, this.fileName(path));
+    return found;
+  }
+
+  /** The commits up to a version, in order; undefined for one that is missing. */
+  async *commits(from: number, upTo: number): AsyncGenerator<SealedCommit | undefined> {
+    for (let next = from; next <= upTo; next += readAhead) {
+      const versions = Array.from({ length: Math.min(readAhead, upTo + 1 - next) }, (_, at) => next + at);
+      yield* await Promise.all(versions.map((version) => this.commit(version)));
+    }
+  }
+
+  /** The newest version behind one by the names in the folder; that version where there is no newer one. */
+  async newestListed(version: number): Promise<number> {
+    let newest = version;
+    // The digits of commits are before all other names.
+    for await (const { path } of this.#store.list(folder, version < 0 ? undefined : commitPath(version))) {
+      const [, digits] = /^_catalog\/(\d{20})\.json$/.exec(path) ?? [];
+      if (digits === undefined) break;
+      newest = Number(digits);
+    }
+    return newest;
+  }
+
+  /** Claims a version: whether this commit has it. Throws LAKE_UNCLEAR where that is unknown. */
+  async create({ value, bytes }: SealedCommit): Promise<boolean> {
+    return this.#store.create(commitPath(value.version), bytes);
+  }
+
+  /** Overwrites a commit by its stub, so that its name stays taken. One that is erased already stays. */
+  async erase(version: number): Promise<void> {
+    try {
+      const commit = await this.commit(version);
+      if (commit !== undefined) await this.#store.write(commitPath(version), sealStub(commit));
+    } catch (error) {
+      if (!(error instanceof ErasedCommit)) throw error;
+    }
+  }
+
+  /** Whether a version of a table is published. */
+  async isPublished(table: string, version: number): Promise<boolean> {
+    return (await this.#store.readRange(publishedPath(table, version), 0, 1)) !== undefined;
+  }
+
+  /** The checkpoint that the hint names; undefined where the hint is missing or damaged. It may be wrong. */
+  async hintedCheckpoint(): Promise<CheckpointName | undefined> {
+    const bytes = await this.#store.read(hintPath);
+    const hint = bytes && unseal(bytes)?.value;
+    const path = isObject(hint) ? hint['path'] : undefined;
+    return typeof path === 'string' ? parseName(path) : undefined;
+  }
+
+  /** All checkpoints by their names, the newest first. */
+  async listedCheckpoints(): Promise<CheckpointName[]> {
+    const found: CheckpointName[] = [];
+    for await (const { path } of this.#store.list(checkpoints)) found.push(...[parseName(path) ?? []].flat());
+    return found.toReversed();
+  }
+
+  async readCheckpoint({ path }: CheckpointName): Promise<Uint8Array | undefined> {
+    return this.#store.read(path);
+  }
+
+  /** Writes a checkpoint and the hint to it, then removes older ones but `kept`. */
+  async writeCheckpoint(version: number, { bytes, sha256 }: EncodedCheckpoint, kept = keptCheckpoints): Promise<void> {
+    const path = `${checkpoints}/${padded(version)}-${sha256}.checkpoint`;
+    await this.#store.write(path, bytes);
+    await this.#store.write(hintPath, seal({ path }).bytes);
+    const older = (await this.listedCheckpoints()).filter((one) => one.version < version);
+    for (const one of older.slice(kept - 1)) await this.#store.remove(one.path);
+  }
+}

@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, type Fields, type MetaData } from '../delta/actions.js';
+import { catalogError } from './catalog-errors.js';
+import type { TableChange } from './change.js';
+
+/** What a snapshot knows of a table. */
+export interface TableState {
+  /** The number of commits that touch it: the next version of its publications. */
+  readonly versions: number;
+  readonly metaData: MetaData;
+  /** The description of a custom table. */
+  readonly description?: Fields;
+}
+
+type Schema = Pick<TableChange, 'metaData' | 'description'>;
+
+/**
+ * What a commit says of a table's schema, which only grows: the columns of the snapshot, then those of the program that it
+ * lacks, so that an older program takes none back. Empty where nothing changes.
+ */
+export function grownSchema(stored: TableState | undefined, { metaData, description }: Schema): Schema {
+  if (stored === undefined) return { ...(metaData && { metaData }), ...(description && { description }) };
+  const grown = metaData && grownMetaData(stored.metaData, metaData);
+  const described = description && grownDescription(stored.description, description);
+  return { ...(grown && { metaData: grown }), ...(described && { description: described }) };
+}
+
+function grownMetaData(stored: MetaData, wanted: MetaData): MetaData | undefined {
+  const before = fieldsOf(stored.schemaString);
+  const fields = grownColumns(before, fieldsOf(wanted.schemaString));
+  const schemaString = fields === undefined ? stored.schemaString : JSON.stringify({ type: 'struct', fields });
+  const metaData = { ...stored, schemaString, configuration: { ...stored.configuration, ...wanted.configuration } };
+  return isDeepStrictEqual(metaData, stored) ? undefined : metaData;
+}
+
+function grownDescription(stored: Fields | undefined, wanted: Fields): Fields | undefined {
+  const columns = grownColumns(columnsOf(stored), columnsOf(wanted));
+  const description = { ...wanted, columns: columns ?? columnsOf(stored) };
+  return stored !== undefined && isDeepStrictEqual(description, stored) ? undefined : description;
+}
+
+/** The columns, nullable ones made so, and those that are missing behind them; undefined where nothing changes. */
+function grownColumns(stored: readonly Fields[], wanted: readonly Fields[]): readonly Fields[] | undefined {
+  const byName = new Map(wanted.map((column) => [nameOf(column), column]));
+  const known = new Set(stored.map(nameOf));
+  const grown = stored.map((column) => {
+    const isLoosened = column['nullable'] === false && byName.get(nameOf(column))?.['nullable'] === true;
+    return isLoosened ? { ...column, nullable: true } : column;
+  });
+  // Older files don't have them.
+  const added = wanted.filter((column) => !known.has(nameOf(column))).map((column) => ({ ...column, nullable: true }));
+  return added.length === 0 && grown.every((column, at) => column === stored[at]) ? undefined : [...grown, ...added];
+}
+
+/**
+ * Checks that a table's schema has every column that it had.
+ *
+ * @throws LedgerlakeError LAKE_LOG naming the first one that is missing
+ */
+export function checkGrown(stored: TableState | undefined, { metaData }: Schema, where: string): void {
+  if (stored === undefined || metaData === undefined) return;
+  const names = new Set(fieldsOf(metaData.schemaString).map(nameOf));
+  const [lost] = fieldsOf(stored.metaData.schemaString).filter((column) => !names.has(nameOf(column)));
+  if (lost !== undefined)
+    throw catalogError(`expected every column in the schema of ${where}, it has lost ${nameOf(lost)}`);
+}
+
+function fieldsOf(schema: string): readonly Fields[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(schema);
+  } catch {
+    // Reported below.
+  }
+  const fields = isObject(parsed) ? parsed['fields'] : undefined;
+  if (Array.isArray(fields) && fields.every(isObject)) return fields;
+  throw catalogError(`expected a table's schema in the catalog, found ${schema.slice(0, 60)}`);
+}
+
+function columnsOf(description: Fields | undefined): readonly Fields[] {
+  const columns = description?.['columns'];
+  return Array.isArray(columns) ? columns.filter(isObject) : [];
+}
+
+/** Delta compares names of columns without regard to case. */
+function nameOf(column: Fields): string {
+  return String(column['name']).toLowerCase();
+}

@@ -1,0 +1,38 @@
+import type { Window } from '../../core/windows.js';
+
+/** What identifies a load key: a pipeline has each once for an account. */
+export interface LoadKeyId {
+  readonly account: string;
+  readonly pipeline: string;
+  /** `window/START/END`, a settlement, an order. */
+  readonly key: string;
+}
+
+/** What a pipeline has loaded for an account. A replaced key is deleted; it has no other state. */
+export interface LoadKey extends LoadKeyId {
+  /** Left out for a key that isn't a range of dates. */
+  readonly window?: Window;
+  /** When it was read last, in milliseconds since 1970. */
+  readonly readAt: number;
+  /** Since when its rows are in the lake, in milliseconds since 1970; spans where keys with different instants were joined. */
+  readonly since: number | readonly LoadedSpan[];
+  readonly origin: 'api' | 'import';
+  /** Events that couldn't be read. */
+  readonly holes?: readonly Hole[];
+}
+
+/** A part of a window, and since when its rows are in the lake. */
+export interface LoadedSpan extends Window {
+  readonly since: number;
+}
+
+/** An event that couldn't be read: of a page of the API, or of a line of an imported file. Numbers from 0. */
+export type Hole =
+  | { readonly page: number; readonly byte: number; readonly requestId?: string }
+  | { readonly file: string; readonly line: number; readonly byte: number };
+
+/** A load key in a snapshot. */
+export interface StoredLoadKey extends LoadKey {
+  /** The version of the catalog that set it. */
+  readonly version: number;
+}
