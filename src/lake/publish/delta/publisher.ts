@@ -1,0 +1,139 @@
+import { LedgerlakeError } from '../../../core/errors.js';
+import { Mutex } from '../../../core/mutex.js';
+import { version as programVersion } from '../../../core/version.js';
+import type { Catalog } from '../../catalog/catalog.js';
+import { ErasedCommit } from '../../catalog/catalog-errors.js';
+import { publishedPath } from '../../catalog/catalog-files.js';
+import type { SealedCommit } from '../../catalog/commit.js';
+import type { Store } from '../../store/store.js';
+import { deltaCommit, publishedHash } from './delta-commit.js';
+
+/** Attempts at a version whose outcome is unclear. */
+const attempts = 4;
+
+/** A version that is to be published. */
+interface Missing {
+  readonly version: number;
+  readonly commit: SealedCommit;
+}
+
+/**
+ * Publishes the catalog as one Delta log for each table: its version is the number of commits that touch the table, less one,
+ * and its content a function of the commit. So several runs may publish the same version: whoever is second finds it.
+ */
+export class DeltaPublisher {
+  readonly #store: Store;
+  readonly #catalog: Catalog;
+  readonly #engine: string;
+  /** The newest version of each table that is known to be published, with all before it. */
+  readonly #published = new Map<string, number>();
+  readonly #mutex = new Mutex();
+
+  constructor(store: Store, catalog: Catalog, engine = `ledgerlake/${programVersion}`) {
+    this.#store = store;
+    this.#catalog = catalog;
+    this.#engine = engine;
+  }
+
+  /**
+   * Publishes every commit that the catalog's snapshot has, in order for each table. Must be called before a file is deleted that
+   * one of them removes, and before commits are erased.
+   *
+   * @throws LedgerlakeError LAKE_LOG where a published version isn't the catalog's; LAKE_STORE, LAKE_UNCLEAR
+   */
+  async publish(): Promise<void> {
+    // One call at a time: the next one finds nothing left where the commits are the same.
+    await this.#mutex.run(() => this.#publish());
+  }
+
+  async #publish(): Promise<void> {
+    const missing = await this.#missing();
+    await Promise.all(
+      [...missing].map(async ([table, versions]) => {
+        for (const one of versions.toReversed()) await this.#publishOne(table, one);
+      }),
+    );
+  }
+
+  /** The versions of each table that may not be published, the newest first. */
+  async #missing(): Promise<ReadonlyMap<string, readonly Missing[]>> {
+    const { tables, version: newest } = this.#catalog.snapshot;
+    const missing = new Map<string, Missing[]>();
+    /** The version of each table that the next older commit which touches it has. */
+    const next = new Map<string, number>();
+    for (const [name, { versions }] of tables) {
+      if ((this.#published.get(name) ?? -1) < versions - 1) next.set(name, versions - 1);
+    }
+    for (let version = newest; version >= 0 && next.size > 0; version--) {
+      const commit = await this.#commitAt(version);
+      // Commits are erased after they were published.
+      if (commit === undefined) break;
+      const touched = Object.keys(commit.value.tables).flatMap((name) => {
+        const own = next.get(name);
+        return own === undefined ? [] : [{ name, own }];
+      });
+      await Promise.all(
+        touched.map(async ({ name, own }) => {
+          const known = missing.get(name) ?? [];
+          // The newest is created without asking.
+          if (own <= (this.#published.get(name) ?? -1) || (known.length > 0 && (await this.#isPublished(name, own)))) {
+            next.delete(name);
+            return;
+          }
+          missing.set(name, [...known, { version: own, commit }]);
+          if (own === 0) next.delete(name);
+          else next.set(name, own - 1);
+        }),
+      );
+    }
+    return missing;
+  }
+
+  async #commitAt(version: number): Promise<SealedCommit | undefined> {
+    try {
+      const commit = await this.#catalog.commitAt(version);
+      if (commit !== undefined) return commit;
+    } catch (error) {
+      if (error instanceof ErasedCommit) return undefined;
+      throw error;
+    }
+    throw new LedgerlakeError(
+      'LAKE_LOG',
+      `expected version ${version} of the catalog of ${this.#store.location}, which a Delta log lacks, got none; ` +
+        'restore the file from a copy of the lake',
+    );
+  }
+
+  async #isPublished(table: string, version: number): Promise<boolean> {
+    return (await this.#store.readRange(publishedPath(table, version), 0, 1)) !== undefined;
+  }
+
+  async #publishOne(table: string, { version, commit }: Missing): Promise<void> {
+    const path = publishedPath(table, version);
+    const bytes = deltaCommit(table, version, commit, this.#engine);
+    if (!(await this.#create(path, bytes))) {
+      const found = await this.#store.read(path);
+      // Not by its bytes, which another version of this program may have written otherwise.
+      if (found !== undefined && publishedHash(found) !== commit.hash) {
+        throw new LedgerlakeError(
+          'LAKE_LOG',
+          `expected version ${commit.value.version} of the catalog in ${this.#store.location}/${path}, got something else: another ` +
+            'program has written to the Delta log, which is published from the catalog; move that file away and run again',
+        );
+      }
+    }
+    this.#published.set(table, version);
+  }
+
+  /** Creates a file that every writer creates with the same meaning, so that it can be tried again. */
+  async #create(path: string, bytes: Uint8Array): Promise<boolean> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#store.create(path, bytes);
+      } catch (error) {
+        const isUnclear = error instanceof LedgerlakeError && error.code === 'LAKE_UNCLEAR';
+        if (!isUnclear || attempt === attempts) throw error;
+      }
+    }
+  }
+}
