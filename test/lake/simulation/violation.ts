@@ -1,0 +1,2 @@
+/** Something that must hold doesn't. */
+export class Violation extends Error {}
