@@ -28,6 +28,7 @@ test('the package has what it needs and nothing else, and no link of its pages l
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
+    'SECURITY.md',
     'ledgerlake.schema.json',
     'package.json',
   ]);

@@ -61,10 +61,10 @@ function refuseDoubleKeys(tape: Tape, file: string): void {
     const seen = new Set<string>();
     for (const key of tape.keys(node)) {
       const name = tape.stringValue(key);
-      const { line, column } = positionOf(tape.bytes, tape.start(key));
       // This key sets the prototype instead of a member.
-      if (name === '__proto__') throw usageError(`${file}: expected no key __proto__, got one in line ${line}`);
-      if (seen.has(name)) {
+      if (name === '__proto__' || seen.has(name)) {
+        const { line, column } = positionOf(tape.bytes, tape.start(key));
+        if (name === '__proto__') throw usageError(`${file}: expected no key __proto__, got one in line ${line}`);
         throw usageError(`${file}: expected each key once, got one again in line ${line}, column ${column}: remove it`);
       }
       seen.add(name);

@@ -32,8 +32,8 @@ export interface ShellHistory {
 }
 
 /**
- * Opens the history file, readable by its owner alone, and shortens it to `historyLines`. Statements with the word `secret`
- * are not stored, nor, as in other shells, lines that begin with a space. A file that can't be written is reported once, and
+ * Opens the history file, readable by its owner alone, and shortens it to `historyLines`. Statements that may have a
+ * secret are not stored, nor, as in other shells, lines that begin with a space. A file that can't be written is reported once, and
  * the shell continues without it.
  */
 export async function openHistory(path: string | undefined, warn: (line: string) => unknown): Promise<ShellHistory> {
@@ -100,8 +100,12 @@ async function readHistory(path: string): Promise<readonly string[]> {
   return newest;
 }
 
+/** Words beside which credentials stand: those of DuckDB's secrets and settings, of connection strings and of URLs. */
+const secretWords =
+  /secret|passw|pwd|token|credential|access_?key|api_?key|private_?key|account_?key|encryption_?key|parquet_key|connection_?string|sas_?url|authorization|bearer|:\/\/[^\s/'"]*@/i;
+
 async function append(path: string, lines: readonly string[]): Promise<void> {
-  if (/\bsecret\b/i.test(lines.join(' ')) || lines[0]?.startsWith(' ') === true) return;
+  if (secretWords.test(lines.join(' ')) || lines[0]?.startsWith(' ') === true) return;
   const stored = lines.filter((line) => line.trim() !== '' && line.length <= longestLine);
   if (stored.length > 0) await appendToFile(path, stored.map((line) => `${line}\n`).join(''), 0o600);
 }

@@ -137,8 +137,12 @@ function quoted(text: string): string {
 const formula = /^(?:[\s\p{Control}\p{Format}]*[=+\-@＝＋－＠]|[\t\r\n])/u;
 const decimal = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+/** The same within a text: where the system's list separator is a semicolon, each begins a cell, within quotes too. */
+const laterFormula = /[;\t\r\n][\s\p{Control}\p{Format}]*(?=[=+\-@＝＋－＠])/gu;
+
 function safeText(text: string): string {
-  return formula.test(text) && !decimal.test(text) ? `'${text}` : text;
+  const safe = text.replaceAll(laterFormula, (separator) => `${separator}'`);
+  return formula.test(text) && !decimal.test(text) ? `'${safe}` : safe;
 }
 
 /**

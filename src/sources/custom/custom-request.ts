@@ -2,6 +2,9 @@ import type { PageRequest } from '../../engine/paging/paged-api.js';
 import type { ApiRequest } from './definition.js';
 import { callDefinition, definitionError } from './load-definitions.js';
 
+/** Segments `..`, also escaped: a server may resolve what a URL doesn't. */
+const dotSegments = /(?:\/|%2f|%5c)(?:\.|%2e){2}(?:\/|%2f|%5c|$)/i;
+
 /** The base of requests: `https://host:port`, and the path before theirs. */
 interface RequestBase {
   readonly origin: string;
@@ -27,7 +30,7 @@ const transportHeaders: ReadonlySet<string> = new Set([
  * The HTTP request for a definition's request.
  *
  * @param from path and query of the page with the link
- * @throws LedgerlakeError DEFINITION for an invalid request, and for a link to another host, which must not get the headers
+ * @throws LedgerlakeError DEFINITION for an invalid request, and for a link out of the address, which must not get the headers
  */
 export function pageRequest(
   file: string,
@@ -38,8 +41,10 @@ export function pageRequest(
   if (typeof request === 'string') {
     const base = `${origin}${from === '' ? `${prefix}/` : from}`;
     const url = URL.canParse(request, base) ? new URL(request, base) : undefined;
-    if (url?.origin === origin) return { path: url.pathname + url.search };
-    throw definitionError(file, 'next', `expected a link to ${origin}, got ${JSON.stringify(request.slice(0, 100))}`);
+    const isWithin = url !== undefined && url.pathname.startsWith(`${prefix}/`) && !dotSegments.test(url.pathname);
+    if (url?.origin === origin && isWithin) return { path: url.pathname + url.search };
+    const found = JSON.stringify(request.slice(0, 100));
+    throw definitionError(file, 'next', `expected a link to ${origin}${prefix}/, got ${found}`);
   }
   const { path, query, headers, body } = checkedRequest(file, request);
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
@@ -73,6 +78,7 @@ function checkedRequest(file: string, request: Partial<ApiRequest> | null | unde
     const found = path === undefined ? 'nothing' : JSON.stringify(path);
     throw refuse(`a path that begins with / and has no ? in it, got ${found}`);
   }
+  if (dotSegments.test(path)) throw refuse(`a path without .. in it, got ${JSON.stringify(path.slice(0, 100))}`);
   for (const [name, value] of Object.entries(query)) {
     for (const one of [value].flat() as unknown[]) {
       if (typeof one === 'string' || one === undefined || Number.isFinite(one)) continue;

@@ -46,6 +46,13 @@ test('a file that was found is no FIFO and no device, which would never end; a l
   expect((await readConfiguration(undefined, {}, folder)).settings.account).toBe('shop');
 });
 
+test('a file of many keys is read at once: the lines of keys are counted for a fault only', () => {
+  // With the line of each key it would take minutes.
+  const names = Array.from({ length: 60_000 }, (_, number) => `"A${number}":"x"`);
+  const accounts = parsed(`{"accounts":{"shop":{"secrets":{${names.join(',\n')}}}}}`).accounts;
+  expect(Object.keys(accounts.get('shop')?.secrets ?? {})).toHaveLength(60_000);
+});
+
 test('everything that there is, at once', () => {
   const settings = {
     lake: 's3://bucket/lake',

@@ -65,3 +65,27 @@ test('that can’t be written is told once, and nothing else happens', async () 
   expect(history.newestFirst).toEqual([]);
   expect(told).toEqual([expect.stringMatching(/^The history is not saved \(EISDIR.*\)\.$/)]);
 });
+
+test.each([
+  "SET s3_secret_access_key='wJalrXUtnFEMI';",
+  "SET s3_session_token = 'FwoGZXIvYXdzE';",
+  "SET s3_access_key_id='AKIAIOSFODNN7';",
+  "CREATE OR REPLACE PERSISTENT SECRET s (TYPE s3, KEY_ID 'a', SECRET 'b');",
+  "ATTACH 'dbname=shop user=me password=hunter2 host=db' AS pg (TYPE postgres);",
+  "ATTACH 'host=db passwd=hunter2' AS my (TYPE mysql);",
+  "ATTACH 'postgres://me:hunter2@db/shop' AS pg (TYPE postgres);",
+  "ATTACH 'md:?motherduck_token=eyJhbGciOi';",
+  "PRAGMA add_parquet_key('key128', '0123456789112345');",
+  "ATTACH 'shop.duckdb' AS shop (ENCRYPTION_KEY 'hunter2hunter2');",
+  "SET azure_storage_connection_string = 'AccountKey=aGk=';",
+])('has no line of a statement that may have a secret: %s', async (statement) => {
+  const path = join(await temporaryFolder(), 'history');
+  const history = await openHistory(path, unheard);
+  await history.add('SELECT 1;', true);
+  // On two lines, too.
+  const at = statement.indexOf(' ');
+  await history.add(statement, true);
+  await history.add(statement.slice(0, at), false);
+  await history.add(statement.slice(at), true);
+  expect(await readFile(path, 'utf8')).toBe('SELECT 1;\n');
+});

@@ -79,7 +79,24 @@ test('csv-safe gives no cell that a spreadsheet takes for a formula, and numbers
     { name: 'amount', kind: 'number' },
     { name: '=name', kind: 'text' },
   ] as const;
-  const texts = ['=1+1', '+1', '-12.50', '-1+1', '@SUM(A1)', '\t=1', '\r=1', '\n', ' =1', '＝1', 'a=1', '', 'é'];
+  const texts = [
+    '=1+1',
+    '+1',
+    '-12.50',
+    '-1+1',
+    '@SUM(A1)',
+    '\t=1',
+    '\r=1',
+    '\n',
+    ' =1',
+    '＝1',
+    'a=1',
+    '',
+    'é',
+    'x;=1',
+    'a; @b',
+    'a\n-1;+c',
+  ];
   const rows = parseCsv(
     await textOf(csvText(columns, chunked(texts.map((text) => ['-12.50', text])), { isSafe: true })),
   );
@@ -92,23 +109,29 @@ test('csv-safe gives no cell that a spreadsheet takes for a formula, and numbers
       '-12.50',
       "'-1+1",
       "'@SUM(A1)",
-      "'\t=1",
-      "'\r=1",
+      "'\t'=1",
+      "'\r'=1",
       "'\n",
       "' =1",
       "'＝1",
       'a=1',
       '',
       'é',
+      "x;'=1",
+      "a; '@b",
+      "a\n'-1;'+c",
     ],
   ]);
   await fc.assert(
     fc.asyncProperty(
-      fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '1', '.', 'a') }),
+      fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', ';', ' ', '1', '.', 'a') }),
       async (text) => {
         const [, [, cell = ''] = []] = parseCsv(await textOf(csvText(columns, chunked([[1, text]]), { isSafe: true })));
         expect(cell === null || !/^[=+\-@\t\r]/.test(cell) || Number.isFinite(Number(cell))).toBe(true);
-        expect((cell ?? '').replace(/^'/, '')).toBe(text);
+        expect((cell ?? '').replaceAll("'", '')).toBe(text);
+        // With a semicolon as the list separator quotes inside of a cell separate nothing.
+        const [, ...later] = (cell ?? '').split(/[;\t\r\n]/);
+        expect(later.filter((each) => /^\s*[=+\-@]/.test(each))).toEqual([]);
       },
     ),
   );

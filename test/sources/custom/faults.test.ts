@@ -3,6 +3,7 @@ import type { PipelineDefinition } from '../../../src/sources/custom/definition.
 import { temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { loaded, rowOf, shipmentsFrom } from './custom-run.js';
+import { pageRequest } from '../../../src/sources/custom/custom-request.js';
 import { parcelService, shipmentsOf, type ParcelService, type Struck } from './parcel-service.js';
 
 /** Pauses of seconds go by in milliseconds. */
@@ -177,4 +178,40 @@ test('what doesn’t fit its column is null, whole in raw, and counted; without 
   await expect(loaded(lean, { lake: other, ...week })).rejects.toThrow(
     /^shipments\.js: rows: got a value of another type for shipments\.shipped_at/,
   );
+});
+
+describe('a link to the next page', () => {
+  const base = { origin: 'https://shop.example', prefix: '/api/v2' };
+  const from = '/api/v2/orders?page=1';
+
+  test.each([
+    ['/api/v2/orders?page=2', '/api/v2/orders?page=2'],
+    ['?page=2', '/api/v2/orders?page=2'],
+    ['refunds', '/api/v2/refunds'],
+    ['https://shop.example/api/v2/orders/../refunds', '/api/v2/refunds'],
+    ['/api/v2/a..b/c...', '/api/v2/a..b/c...'],
+  ])('%s stays within the address', (link, path) => {
+    expect(pageRequest('shop.js', base, link, from)).toEqual({ path });
+  });
+
+  test.each([
+    '/admin',
+    '/api/v20/orders',
+    '/api/v2',
+    '../../admin',
+    'https://shop.example/api/v2/%2e%2e/admin',
+    '/api/v2/..%2fadmin',
+    '/api/v2/%2E%2E%5Cadmin',
+    '/api/v2/a%2f..',
+    'https://shop.example:444/api/v2/orders',
+  ])('%s leaves the address, and is not asked for', (link) => {
+    expect(() => pageRequest('shop.js', base, link, from)).toThrow(
+      /^shop\.js: next: expected a link to https:\/\/shop\.example\/api\/v2\/, got /,
+    );
+  });
+
+  test('that a definition builds has no .. either', () => {
+    expect(() => pageRequest('shop.js', base, { path: '/../../admin' })).toThrow(/expected a path without \.\. in it/);
+    expect(pageRequest('shop.js', base, { path: '/a..b' })).toEqual({ path: '/api/v2/a..b' });
+  });
 });
