@@ -36,7 +36,8 @@ SOURCES := $(shell find src pipelines -name '*.ts' 2>/dev/null) tsconfig.json ts
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
-	@echo "  make backfill FROM=2025-01-01 TO=2025-02-01 LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop"
+	@node -e "const before = (days) => new Date(Date.now() - days * 86400000).toISOString().slice(0, 10); \
+		console.log('  make backfill FROM=' + before(60) + ' TO=' + before(30) + ' LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop')"
 
 # Whether each package that package-lock.json names is installed as it says. `npm ci` would replace the folder under whoever uses it.
 matches = node -e "const read = (file) => JSON.parse(require('node:fs').readFileSync(file)).packages; \

@@ -281,7 +281,7 @@ async function helpFor(words: readonly string[]): Promise<string | undefined> {
   const width = proseWidth(process.stdout);
   const commandName = options.find((word) => commands.some(({ name }) => name === word));
   const command = commands.find(({ name }) => name === commandName);
-  return command === undefined ? overallHelp(commands, width) : commandHelp(command, width);
+  return command === undefined ? overallHelp(commands, width) : commandHelp(command, width, systemClock.now());
 }
 
 /** Prints the help where no command is named. */

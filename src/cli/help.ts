@@ -1,4 +1,6 @@
 import { program } from '../app/command-text.js';
+import { isoInstant } from '../core/numeric/instant.js';
+import { dayMs } from '../core/windows.js';
 import { indented, textLines, wrapWords } from '../core/text/width.js';
 import {
   commandShape,
@@ -32,8 +34,8 @@ export function overallHelp(commands: readonly CommandDefinition[], width: numbe
   ].join('\n');
 }
 
-/** `ledgerlake COMMAND --help`, on lines of up to `width` characters. */
-export async function commandHelp(command: CommandDefinition, width: number): Promise<string> {
+/** `ledgerlake COMMAND --help` at `now`, milliseconds since 1970, on lines of up to `width` characters. */
+export async function commandHelp(command: CommandDefinition, width: number, now: number): Promise<string> {
   const { positional, description, options, examples } = command;
   const text = typeof description === 'string' ? description : await description();
   return [
@@ -46,8 +48,20 @@ export async function commandHelp(command: CommandDefinition, width: number): Pr
     ...columns([...optionRows(options), ...optionRows(everyOption)], width),
     '',
     'Examples:',
-    ...examples.flatMap(([line, does]) => [`  ${program} ${line}`, ...indented(does, 6, width)]),
+    ...examples.flatMap(([line, does]) => [
+      `  ${program} ${exampleLine(line, (days) => dateOf(now - days * dayMs))}`,
+      ...indented(does, 6, width),
+    ]),
   ].join('\n');
+}
+
+/** The command line of an example, in which `{30 days ago}` is a date. */
+export function exampleLine(line: string, dateBefore: (days: number) => string): string {
+  return line.replaceAll(/\{(\d+) days ago\}/g, (_, days: string) => dateBefore(Number(days)));
+}
+
+function dateOf(ms: number): string {
+  return isoInstant(ms).slice(0, 10);
 }
 
 /** An option as it is written: `-o, --output …`, `--format table|json`. */

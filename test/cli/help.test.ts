@@ -15,7 +15,7 @@ describe.each([60, 80, 110])('on %i columns', (width) => {
   });
 
   test.each(commands)('the help of $name', async (command) => {
-    const help = await commandHelp(command, width);
+    const help = await commandHelp(command, width, Date.parse('2026-03-31'));
     expect(long(help)).toEqual([]);
     for (const option of Object.keys({ ...command.options, ...everyOption })) expect(help).toContain(`--${option}`);
     // Nothing is lost where lines are broken anew.
@@ -27,7 +27,7 @@ describe.each([60, 80, 110])('on %i columns', (width) => {
 
 test('a list keeps its columns, and each line goes on below its last one', async () => {
   const backfill = commands.find(({ name }) => name === 'backfill');
-  const help = backfill === undefined ? '' : await commandHelp(backfill, 60);
+  const help = backfill === undefined ? '' : await commandHelp(backfill, 60, Date.parse('2026-03-31'));
   expect(help).toContain(
     [
       '  financial-event-groups   settlements (financial event',

@@ -1,6 +1,6 @@
 import { commands } from '../../src/cli/commands.js';
 import type { CommandDefinition, OptionDefinition } from '../../src/cli/options/command-definition.js';
-import { optionText, optionWords } from '../../src/cli/help.js';
+import { exampleLine, optionText, optionWords } from '../../src/cli/help.js';
 
 /** `docs/options.md`: every command with its options, as the command line itself knows them. */
 export async function optionsPage(): Promise<string> {
@@ -46,7 +46,10 @@ async function commandSection({
     '| --- | --- |',
     ...rows,
     '',
-    ...examples.map(([line, does]) => `- \`ledgerlake ${line}\`: ${does}`),
+    ...examples.map(
+      ([line, does]) =>
+        `- \`ledgerlake ${exampleLine(line, (days) => `"$(date -d '${days} days ago' +%F)"`)}\`: ${does}`,
+    ),
     '',
   ].join('\n');
 }

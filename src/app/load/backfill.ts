@@ -3,7 +3,10 @@ import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readDateRange, type RangeOptions } from '../configuration/range.js';
 import { provisionalSummary } from '../provisional-summary.js';
-import { nextSteps, emptyRunWarning, summaryObject, summaryText } from './run-summary.js';
+import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
+import type { Lake } from '../../lake/lake.js';
+import { firstInstant } from '../../engine/slicing/window-slicing.js';
+import { byDate, byTransaction } from '../verify/checks/main-tables.js';
 import type { RunContext } from '../context.js';
 import { readJob } from './load-job.js';
 import { load, type LoadOptions } from './load.js';
@@ -51,8 +54,9 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
         print(summaryText(report));
         const found = findingsText(findings);
         if (found !== '') print(found);
-        const isEmpty = lake.tables.every(({ snapshot }) => [...snapshot.filesOf(report.account)].length === 0);
-        const nothing = isEmpty ? emptyRunWarning(report) : '';
+        const hasRows = lake.tables.some(({ snapshot }) => [...snapshot.filesOf(report.account)].length > 0);
+        const isSynthetic = options.endpoint === undefined && !job.isCustomOnly;
+        const nothing = emptyRunText(report, { firstEvent: firstEventOf(lake, report.account), hasRows, isSynthetic });
         if (nothing !== '') print(nothing);
         else if (isFirst && report.failure === undefined) print(nextSteps(report, options));
         printJson(summaryObject(report, refresh ? findingsObject(findings) : {}));
@@ -60,4 +64,10 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
     },
     context,
   );
+}
+
+/** The first event or transaction of an account, by the statistics of the files; undefined where the lake has none. */
+function firstEventOf(lake: Lake, account: string): number | undefined {
+  const files = [byDate, byTransaction].flatMap(({ pipeline, table }) => lake.files(pipeline, table, account));
+  return firstInstant(files, 'effective_at');
 }

@@ -9,7 +9,7 @@ import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
 import type { Store } from '../../lake/store/store.js';
 import { program, shellWord } from '../command-text.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
-import type { Window } from '../../core/windows.js';
+import { dayStart, type Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { alignedLines } from '../../core/text/width.js';
 import { printable } from '../../core/printable.js';
@@ -67,18 +67,37 @@ function speed(events: number, seconds: number): string {
   return `${formatCount(events, 'event')} in ${seconds.toFixed(1)} s, ${rate} a second`;
 }
 
+/** What is known of an account without events in a range. */
+interface EventlessAccount {
+  /** The first event in the lake, milliseconds since 1970; undefined: the lake has none. */
+  readonly firstEvent: number | undefined;
+  /** Whether the lake has rows of any table. */
+  readonly hasRows: boolean;
+  /** Whether it is the synthetic seller. */
+  readonly isSynthetic: boolean;
+}
+
 /**
- * The warning for a lake without rows of the account, where a run without rows would look like success; empty where the run
- * received rows. A new shop and a wrong region look alike.
+ * The text on a run without events before the account's first one, or into a lake without rows of the account, where a run without
+ * rows would look like success; empty for other runs. A new shop and a wrong region look alike.
  */
-export function emptyRunWarning({ account, summaries, failure }: RunReport): string {
+export function emptyRunText(
+  { account, range, summaries, failure }: RunReport,
+  { firstEvent, hasRows, isSynthetic }: EventlessAccount,
+): string {
   const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
-  const rows = summaries.flatMap((summary) => [...summary.rows.values()]).reduce((sum, count) => sum + count, 0);
-  if (failure !== undefined || requests === 0 || rows > 0) return '';
-  return (
-    `WARNING: no rows: ${formatCount(requests, 'request')} in this range returned none. Check that ${printable(account)} ` +
-    'had sales then, and that its region or endpoint is correct.\n'
-  );
+  const { events } = countsOf(new Map(summaries.flatMap(({ rows }) => [...rows])));
+  if (failure !== undefined || requests === 0 || events > 0) return '';
+  const none = `no events between ${shortInstant(range.start)} and ${shortInstant(range.end)}`;
+  if (firstEvent !== undefined) {
+    if (firstEvent < range.end) return '';
+    return `WARNING: ${none}; the first event of ${printable(account)} in the lake is of ${shortInstant(dayStart(firstEvent))}.\n`;
+  }
+  if (hasRows) return '';
+  const remedy = isSynthetic
+    ? 'The history of the synthetic seller begins about 90 days ago: choose a later range.'
+    : `Check that ${printable(account)} had sales then, and that its region or endpoint is correct.`;
+  return `WARNING: ${none}: ${formatCount(requests, 'request')} returned none. ${remedy}\n`;
 }
 
 /** Commands to run next on the lake, in lines that fit a terminal; they name the lake only where it isn't the default one. */

@@ -3,6 +3,7 @@ import type { Collector, Job, Reading, RequestCounts } from '../../engine/run/pi
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
 import { pageSize } from '../../engine/run/slice-queue.js';
+import { halvesAfter } from '../../engine/slicing/bisected-windows.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -18,6 +19,7 @@ import { emitDamagedCheckpoints, type ReadingContext } from '../context.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
+import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { PathBelow } from '../../core/io/links.js';
 import { openPersistedQuota } from '../../engine/journal/persisted-quota.js';
@@ -188,15 +190,26 @@ type ProbeReading = Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>;
 async function firstFilledPage(probe: Probe<FinancesUpstream>, reading: ProbeReading): Promise<ProbedPage> {
   const { gap } = probe;
   const { end } = gap;
-  const length = probe.window.end - probe.window.start;
+  const { pipeline } = probe;
   const empty: Window[] = [];
   for (let { window } = probe; ;) {
-    const { first, ...page } = await firstPage({ ...probe, window }, reading);
+    let read: FirstPage;
+    try {
+      read = await firstPage({ ...probe, window }, reading);
+    } catch (error) {
+      // A backfill reads such a window as shorter ones.
+      const [half] = halvesAfter(pipeline.judge?.(error) ?? verdictOn(error), window) ?? [];
+      if (half === undefined || reading.signal.aborted) throw error;
+      window = half;
+      continue;
+    }
+    const { first, ...page } = read;
     const lateStart = lateStartOf(window, first, page.reach);
     if (page.results > 0 && lateStart === undefined) return { ...page, window, gap, empty };
     empty.push({ start: window.start, end: lateStart ?? window.end });
     if (lateStart !== undefined) return { ...page, window: { start: lateStart, end: window.end }, gap, empty };
     // The second window is halfway to the end, the third at the end; windows don't overlap.
+    const length = window.end - window.start;
     const wanted = empty.length === 1 ? dayStart((window.start + end) / 2) : end - length;
     const start = Math.max(window.end, wanted);
     if (start >= end || empty.length === mostProbes) return { ...page, window, gap, empty };

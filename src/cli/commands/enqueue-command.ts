@@ -30,7 +30,7 @@ export const enqueueCommand: CommandDefinition = {
   },
   examples: [
     ['enqueue', 'all configured accounts: a backfill of 90 days, and a sync each night'],
-    ['enqueue backfill my-shop --from 2024-01-01', 'one account, two years'],
+    ['enqueue backfill my-shop --from {730 days ago}', 'one account, two years'],
     ['enqueue status --format json', 'for a program that watches the fleet'],
     ['enqueue retry', 'all dead letters, once the cause is fixed'],
   ],

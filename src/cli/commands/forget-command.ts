@@ -17,7 +17,7 @@ export const forgetCommand: CommandDefinition = {
     yes: { isFlag: true, about: 'Do not ask for confirmation; required without a terminal' },
     ...shared('json'),
   },
-  examples: [['forget --account my-shop --before 2024-01-01 --yes', 'what is older than 2024']],
+  examples: [['forget --account my-shop --before {730 days ago} --yes', 'what is older than two years']],
   run: async (args, context) => {
     const account = args.text('account');
     if (account === undefined) throw usageError('expected --account, got none; name the account whose data to remove');

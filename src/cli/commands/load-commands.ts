@@ -63,7 +63,7 @@ export const backfillCommand: CommandDefinition = {
   takesAccounts: true,
   examples: [
     ['backfill', 'a first run: 90 days of a synthetic seller into data/lake'],
-    ['backfill financial-events --from 2025-01-01 --to 2025-02-01', 'one pipeline, one month'],
+    ['backfill financial-events --from {60 days ago} --to {30 days ago}', 'one pipeline, 30 days'],
   ],
   run: async (args, context) => {
     const options = await readBackfill(args, context.clock.now(), !args.flag('dry-run'));
@@ -110,7 +110,8 @@ export const planCommand: CommandDefinition = {
   description: [
     'Estimates a backfill with the same options: slices, requests, time under the quota, bytes, files, and how much is',
     'already loaded. It estimates from the lake, and with --probe also from a few requests, at most three for each',
-    'pipeline; it does not probe custom pipelines. Without --probe it sends no request. It changes nothing.',
+    'pipeline, and more where the service refuses a window for its length; it does not probe custom pipelines. Without',
+    '--probe it sends no request. It changes nothing.',
   ].join('\n'),
   options: {
     ...backfillOptions,
@@ -125,7 +126,7 @@ export const planCommand: CommandDefinition = {
   },
   takesAccounts: true,
   examples: [
-    ['plan --from 2025-01-01 --to 2026-01-01', 'how long a year would take'],
+    ['plan --from {365 days ago}', 'how long a year would take'],
     ['plan --probe --format json', 'for a program, on an empty lake'],
   ],
   run: async (args, context) => {

@@ -24,7 +24,7 @@ export const reportCommand: CommandDefinition = {
     },
   },
   examples: [
-    ['report --account my-shop --from 2025-01-01 --to 2026-01-01 -o 2025.html', 'a year of one account'],
+    ['report --account my-shop --from {365 days ago} -o year.html', 'a year of one account'],
     ['report --format xlsx -o 2025.xlsx', 'its tables for a spreadsheet'],
     ['report --lake s3://my-bucket/lake -o - | gzip > report.html.gz', 'to standard output'],
   ],

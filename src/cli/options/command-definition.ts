@@ -141,7 +141,7 @@ export interface CommandDefinition {
   readonly takesAccounts?: boolean;
   /** Whether it ignores the configuration although it has `--config`. */
   readonly ignoresConfiguration?: boolean;
-  /** Command lines with their effects. */
+  /** Command lines with their effects; `{30 days ago}` stands for a date. */
   readonly examples: readonly (readonly [string, string])[];
   /** Runs the command and resolves to the exit code. It imports its modules itself, so that `--help` doesn't load DuckDB. */
   run(args: CommandArguments, context: CommandContext & RunContext & CommandLine): Promise<number>;

@@ -27,6 +27,12 @@ export function bisectedOnce(isAllowed = false): (slice: WindowSlice) => WindowS
   };
 }
 
+/** The halves of a window that could not be read; undefined where shorter windows don't avoid the verdict. */
+export function halvesAfter(verdict: SliceVerdict, window: Window): readonly [Window, Window] | undefined {
+  const shortestMs = verdict === 'split-to-days' ? dayMs : minWindowMs;
+  return bisectable.includes(verdict) ? halvesOf(window, shortestMs) : undefined;
+}
+
 /** Verdicts on failures that shorter windows may avoid. */
 const bisectable: readonly SliceVerdict[] = ['split', 'split-to-days', 'shorten', 'retry'];
 
@@ -47,9 +53,7 @@ export async function* bisectedPages<Page>(
     try {
       for await (const page of read(span)) pages.push(page);
     } catch (error) {
-      const verdict = judge(error);
-      const shortestMs = verdict === 'split-to-days' ? dayMs : minWindowMs;
-      const halves = bisectable.includes(verdict) ? halvesOf(span, shortestMs) : undefined;
+      const halves = halvesAfter(judge(error), span);
       if (halves === undefined) throw error;
       spans.unshift(...halves);
       continue;

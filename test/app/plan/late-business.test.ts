@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startService } from '../../../src/serve/http/server.js';
 import { evenLedger } from '../../engine/run/even-ledger.js';
+import { watchedService } from '../../engine/run/watched-service.js';
 import { runningClock } from '../../running-clock.js';
 import { ran, temporaryFolder } from '../lake-run.js';
 import { of, planned, planText } from './plan-of.js';
@@ -109,4 +110,21 @@ test('what the page of a long stretch tells counts more there than the loaded da
   const expected = 61 * perDay;
   expect(Number(of(plan, 'financial-events')['events'])).toBeGreaterThan(expected * 0.6);
   expect(Number(of(plan, 'financial-events')['events'])).toBeLessThan(expected * 1.1);
+});
+
+test('a probe narrows a window that the service refuses for its length, as a backfill does', async () => {
+  const faults = { 'window-limit': { share: 1, amount: 5 } };
+  const service = await watchedService(evenLedger(begun, 91, perDay, 14), clock, { faults });
+  onTestFinished(() => service.close());
+  const given = {
+    lake: await temporaryFolder(),
+    endpoint: service.url,
+    account: 'shop',
+    pipelines: ['financial-events'],
+  };
+  const plan = await planned({ ...given, ...fast, from: '2026-03-25', to: '2026-06-13', probe: true }, clock);
+  expect(plan.known).toBe(true);
+  const expected = 80 * perDay;
+  expect(Number(of(plan, 'financial-events')['events'])).toBeGreaterThan(expected * 0.8);
+  expect(Number(of(plan, 'financial-events')['events'])).toBeLessThan(expected * 1.2);
 });

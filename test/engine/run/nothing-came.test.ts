@@ -61,12 +61,33 @@ describe('no rows', () => {
     const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-01', to: '2026-03-10' };
     const first = await ran(given, { clock: runningClock(now) });
     expect(first.summary.status).toBe('done');
-    expect(first.printed).toMatch(/WARNING: no rows: \d requests in this range returned none\. .*region or endpoint/);
+    expect(first.printed).toMatch(
+      /WARNING: no events between 2026-03-01\S* and 2026-03-10\S*: \d requests returned none\. .*region or endpoint/,
+    );
     // DuckDB fails where there is no file to read.
     expect(first.printed).not.toContain('read_parquet');
     const second = await ran(given, { clock: runningClock(now) });
     expect(second.printed).toContain('Nothing to do');
-    expect(second.printed).not.toContain('no rows');
+    expect(second.printed).not.toContain('no events');
+  });
+
+  test('in a range before the first event: the account’s first one is named', async () => {
+    const service = await serviceOver(arrayLedger([shipment('2026-03-05T10:00:00Z', 'order-1')]));
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop' };
+    const first = await ran({ ...given, from: '2026-03-01' }, { clock: runningClock(now) });
+    expect(first.printed).not.toContain('no events');
+    const before = await ran({ ...given, from: '2026-01-01', to: '2026-02-01' }, { clock: runningClock(now) });
+    expect(before.printed).toMatch(
+      /WARNING: no events between 2026-01-01\S* and 2026-02-01\S*; the first event of shop in the lake is of 2026-03-05/,
+    );
+  });
+
+  test('of the synthetic seller before its history: it is said when that begins', async () => {
+    const lake = await temporaryFolder();
+    const given = { lake, from: '2025-01-01', to: '2025-02-01', pipelines: ['financial-events'] };
+    const { printed } = await ran(given, { clock: runningClock(now) });
+    expect(printed).toMatch(/WARNING: no events between 2025-01-01.*synthetic seller begins about 90 days ago/);
   });
 
   test('in the minutes since the last run: no warning, since the lake shows that the account has sales', async () => {
@@ -78,7 +99,7 @@ describe('no rows', () => {
     expect(second.printed).toContain('Loaded 2026-03-01T00:00:00Z to 2026-03-10T00:01:00Z');
     // What to try next is for who has a new lake.
     expect([first, second].map(({ printed }) => printed.includes('Next, what was earned'))).toEqual([true, false]);
-    for (const { printed } of [first, second]) expect(printed).not.toContain('no rows');
+    for (const { printed } of [first, second]) expect(printed).not.toContain('no events');
   });
 
   test.each([
