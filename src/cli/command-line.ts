@@ -149,7 +149,12 @@ async function runOnce(
   /** Failures and warnings of earlier accounts, which are not reported twice; undefined: the only account. */
   reported?: Set<string>,
 ): Promise<number> {
-  const listener = await openListener(args, command, processContext, reported ?? new Set());
+  const listener = await openListener(
+    args,
+    command,
+    { ...processContext, account: reported && args.text('account') },
+    reported ?? new Set(),
+  );
   const { emit } = listener;
   const log = (message: string): void => {
     emit({ event: 'message', message });

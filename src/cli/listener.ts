@@ -16,13 +16,20 @@ import type { CommandDefinition, CommandArguments } from './options/command-defi
 import { configurationOf } from './options/command-settings.js';
 import { terminalWidth } from '../core/text/sink.js';
 import { wrapForTerminal } from '../core/text/width.js';
-import { shortenMessage } from '../core/printable.js';
+import { printable, shortenMessage } from '../core/printable.js';
 
 /** Receives the events of a run: log or live view, metrics. */
 interface Listener {
   readonly emit: Emit;
   /** Closes the log and the metrics; never throws. */
   close(): Promise<void>;
+}
+
+interface ListenerContext {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** The account of a run that is one of several; undefined: the only one, whose account is known once it has started. */
+  readonly account: string | undefined;
 }
 
 interface Verbosity {
@@ -37,14 +44,14 @@ interface Verbosity {
 export async function openListener(
   args: CommandArguments,
   command: CommandDefinition,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { clock, signal, account }: ListenerContext,
   reported: Set<string>,
 ): Promise<Listener> {
   const configuration = await configurationFor(args, command);
   const { run, ...settings } = await readLogSettings(args, command, configuration);
   const verbosity = { verbose: args.flag('verbose'), quiet: args.flag('quiet') };
   const complete = (text: string): string => withCommandsIn(args.scope(), text);
-  const log = await openLog(settings.format, verbosity, clock, complete);
+  const log = await openLog(settings.format, verbosity, clock, { complete, account });
   const metrics = await openMetrics(settings, run, clock, log.emit).catch(async (error: unknown) => {
     await log.close();
     throw error;
@@ -143,29 +150,43 @@ async function runAccount(args: CommandArguments, configuration: Configuration):
   }
 }
 
+interface LogOptions extends Partial<Pick<ListenerContext, 'account'>> {
+  /** Adds the options of the command line to the commands in a text. */
+  readonly complete?: (text: string) => string;
+}
+
 async function openLog(
   format: LogFormat,
   { verbose, quiet }: Verbosity,
   clock: Clock,
-  complete = (text: string): string => text,
+  { complete = (text) => text, account }: LogOptions = {},
 ): Promise<Listener> {
   const least: Level = quiet ? 'error' : verbose ? 'debug' : 'info';
   if (format === 'json') {
     const { jsonLog } = await import('../observe/log/json-log.js');
-    return { emit: jsonLog({ fd: process.stderr.fd, clock, least }), close: () => Promise.resolve() };
+    return {
+      emit: jsonLog({ fd: process.stderr.fd, clock, least, account: account ?? null }),
+      close: () => Promise.resolve(),
+    };
   }
   const terminal = process.stderr;
   const paint = paintIn(isColoured(process.env, terminal.isTTY));
   const painted = paintLevel(paint);
+  let source = account === undefined ? '' : `[${printable(account)}] `;
   const formatted = (level: Level, line: string): string =>
-    painted(level, wrapForTerminal(complete(line), terminalWidth(terminal)));
+    painted(level, wrapForTerminal(source + complete(line), terminalWidth(terminal)));
   const isLive = terminal.isTTY && !quiet && process.env['TERM'] !== 'dumb' && !isTrue(process.env['CI']);
   if (!isLive) {
     const write = (line: string): void => {
       terminal.write(`${line}\n`);
     };
-    const options = { verbose, least, paint: formatted };
-    return { emit: plainLog(write, options), close: () => Promise.resolve() };
+    const log = plainLog(write, { verbose, least, paint: formatted });
+    const emit: Emit = (event) => {
+      // Several runs may write to one file.
+      if (event.event === 'run-started') source = sourceText(event);
+      log(event);
+    };
+    return { emit, close: () => Promise.resolve() };
   }
   const { liveView } = await import('../observe/live-view/live-view.js');
   const view = liveView({ terminal, process, clock, paint });
@@ -190,6 +211,12 @@ async function openLog(
       return Promise.resolve();
     },
   };
+}
+
+/** The beginning of each line of a run: its account, and the beginning of its id. */
+function sourceText({ account, run }: Extract<RunEvent, { event: 'run-started' }>): string {
+  const words = [account === null ? [] : printable(account), run?.slice(0, 8) ?? []].flat();
+  return words.length === 0 ? '' : `[${words.join(' ')}] `;
 }
 
 /** Whether the variable CI is set: CI services set it to `true` or `1`. */

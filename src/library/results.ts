@@ -48,6 +48,10 @@ export interface ChangedSlices {
   readonly vanished: number;
   /** Pairs of a new and a gone row with the same order and list, which count above too; for settlements, those that changed. */
   readonly differ: number;
+  /** Deferred transactions that are released now, which do not count above. */
+  readonly released: number;
+  /** What open settlements have gained, which does not count above: new events, and of the list changed settlements. */
+  readonly grown: number;
   /** Some of them. */
   readonly examples: readonly ChangeExample[];
 }
@@ -67,7 +71,7 @@ export interface ChangeExample {
 }
 
 /** The changes in all slices of a pipeline that were read again. */
-export interface PipelineChanges extends Pick<ChangedSlices, 'appeared' | 'vanished' | 'differ'> {
+export interface PipelineChanges extends Pick<ChangedSlices, 'appeared' | 'vanished' | 'differ' | 'released' | 'grown'> {
   /** By slice. */
   readonly units: readonly ChangedSlices[];
 }

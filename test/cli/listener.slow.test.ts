@@ -76,11 +76,12 @@ test('a paced run tells everything as JSON, and its metrics end as its summary d
   const documented = await documentedEvents();
   const lines = linesOf(ended.errors);
   for (const line of lines) {
-    const { level, time, event, account, ...fields } = line;
+    const { level, time, event, account, run, ...fields } = line;
     const known = documented.get(String(event));
     expect(level, String(event)).toBe(known?.level);
     expect(new Date(String(time)).toISOString()).toBe(time);
     expect(account).toBe(event === 'metrics-served' ? null : 'shop');
+    expect(typeof run).toBe(event === 'metrics-served' ? 'object' : 'string');
     const own = known?.fields.filter((name) => name !== 'account').toSorted();
     expect(Object.keys(fields).toSorted(), String(event)).toEqual(own);
   }

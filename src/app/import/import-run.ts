@@ -55,7 +55,7 @@ export async function runImport(
     await lake.noteVersions();
     await lake.setRetention(options.retentionHours);
     emit({
-      ...{ event: 'run-started', command: 'import', account, lake: options.lake },
+      ...{ event: 'run-started', run: lease.id, command: 'import', account, lake: options.lake },
       ...{ pipelines: importedPipelines.map(({ name }) => name), from: null, to: null },
     });
     emitDamage(lake, emit);

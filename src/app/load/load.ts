@@ -206,7 +206,7 @@ async function startRun(
   const plan = await planOf(lake, unfinished);
   await noteRequestedRanges(lake.store, account, lease.id, plan.asked, notes);
   emit({
-    ...{ event: 'run-started', command, account, lake: options.lake },
+    ...{ event: 'run-started', run: lease.id, command, account, lake: options.lake },
     pipelines: withNeeds(plan.pipelines).map(({ name }) => name),
     ...{ from: isoInstant(plan.range.start), to: isoInstant(plan.range.end) },
   });

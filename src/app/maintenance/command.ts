@@ -130,7 +130,7 @@ export async function maintain(
   };
   const pipelines = families.map(({ pipeline }) => pipeline);
   emit({
-    ...{ event: 'run-started', command: command.command, account: account ?? null, lake: options.lake },
+    ...{ event: 'run-started', run: null, command: command.command, account: account ?? null, lake: options.lake },
     ...{ pipelines, from: null, to: null },
   });
   emitDamage(lake, emit, true);

@@ -17,6 +17,8 @@ export interface States {
 interface MainStates extends States {
   /** In SQL: whether a row is of a load key that was read before, so that a new row is a change. */
   readonly isKnown: string;
+  /** Whether new rows are expected. */
+  readonly grows: boolean;
 }
 
 /** How many orders the lake has, and how many of them were read again; zeros for a table without orders. */
@@ -40,6 +42,9 @@ export interface Differing {
   readonly vanished: number;
   readonly appeared: number;
   readonly differ: number;
+  /** Deferred transactions that are released now, and what an open settlement has gained; not counted above. */
+  readonly released: number;
+  readonly grown: number;
   /** How many rows the examples are taken from: of events both of a pair. */
   readonly rows: number;
   readonly examples: readonly ChangeExample[];
@@ -59,7 +64,7 @@ export function rowKey(main: Table): string | undefined {
  * their multiplicity: where one of three vanished, it is the third.
  */
 export async function findDiffering(database: Database, states: MainStates): Promise<Differing> {
-  const { table: main, stored, incoming, isKnown } = states;
+  const { table: main, stored, incoming, isKnown, grows } = states;
   const key = rowKey(main) ?? 'event_id';
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${stored}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming}))`,
@@ -73,10 +78,26 @@ export async function findDiffering(database: Database, states: MainStates): Pro
   );
   const vanished = Number(counts?.['vanished']);
   const appeared = Number(counts?.['appeared']);
-  const counted = { vanished, appeared, rows: vanished + appeared };
-  if (key === 'event_id') return { ...counted, ...(await pairsOfEvents(database, main)) };
-  const groups = await changedGroups(database, states);
-  return { ...counted, ...groups, rows: counted.rows + groups.differ };
+  if (key !== 'event_id') {
+    const groups = await changedGroups(database, states);
+    return { vanished, appeared, released: 0, ...groups, rows: vanished + appeared + groups.differ };
+  }
+  const released = hasColumn(main, 'status') ? await releasedTransactions(database) : 0;
+  const { differ, examples } = await pairsOfEvents(database, main);
+  const grown = grows ? Math.max(0, appeared - differ) : 0;
+  const counted = { vanished: vanished - released, appeared: appeared - released - grown, differ: differ - released };
+  const rows = counted.vanished + counted.appeared;
+  return { ...counted, released, grown, rows, examples: rows === 0 ? [] : examples };
+}
+
+/** In SQL: the transactions that were deferred and are released now. */
+const releasedIds =
+  "SELECT transaction_id FROM vanished_ JOIN appeared_ AS now USING (transaction_id) WHERE vanished_.status = 'DEFERRED' " +
+  "AND now.status LIKE '%RELEASED'";
+
+async function releasedTransactions(database: Database): Promise<number> {
+  const [count] = await database.rows(`SELECT count(DISTINCT transaction_id) AS released FROM (${releasedIds})`);
+  return Number(count?.['released']);
 }
 
 const allChanges =
@@ -92,8 +113,9 @@ async function pairsOfEvents(database: Database, main: Table): Promise<Pick<Diff
       "SELECT count(*) FILTER (change = 'appeared') AS appeared, count(*) FILTER (change = 'vanished') AS vanished " +
       `FROM (${allChanges}) WHERE ${subject} IS NOT NULL GROUP BY ${subject}, ${list})`,
   );
+  const isReleased = isTransaction ? `coalesce(transaction_id IN (${releasedIds}), false)` : 'false';
   const examples = await database.rows(
-    `SELECT change, event_id AS id, ${list} AS event_list, amazon_order_id, posted_at FROM (${allChanges}) ` +
+    `SELECT change, event_id AS id, ${list} AS event_list, amazon_order_id, posted_at FROM (${allChanges}) WHERE NOT ${isReleased} ` +
       `ORDER BY effective_at NULLS LAST, id, change LIMIT ${mostExamples}`,
   );
   return { differ: Number(pairs?.['pairs']), examples: examples.map(exampleOf) };
@@ -102,15 +124,19 @@ async function pairsOfEvents(database: Database, main: Table): Promise<Pick<Diff
 async function changedGroups(
   database: Database,
   { stored, incoming }: States,
-): Promise<Pick<Differing, 'differ' | 'examples'>> {
-  const changed = `SELECT now.* FROM (${incoming}) AS now JOIN (${stored}) AS was USING (group_id) WHERE now.raw <> was.raw`;
-  const [count] = await database.rows(`SELECT count(*) AS groups FROM (${changed})`);
+): Promise<Pick<Differing, 'differ' | 'grown' | 'examples'>> {
+  const pairs = `(${incoming}) AS now JOIN (${stored}) AS was USING (group_id) WHERE now.raw <> was.raw`;
+  const changed = `SELECT now.* FROM ${pairs} AND was.ended_at IS NOT NULL`;
+  const [count] = await database.rows(
+    `SELECT count(*) FILTER (was.ended_at IS NOT NULL) AS differ, count(*) FILTER (was.ended_at IS NULL) AS grown FROM ${pairs}`,
+  );
   const examples = await database.rows(
     `SELECT change, coalesce(group_id, '') AS id, NULL AS event_list, NULL AS amazon_order_id, started_at AS posted_at ` +
       `FROM (${allChanges} UNION ALL BY NAME SELECT 'differs' AS change, * FROM (${changed})) ` +
       `ORDER BY started_at NULLS LAST, id LIMIT ${mostExamples}`,
   );
-  return { differ: Number(count?.['groups']), examples: examples.map(exampleOf) };
+  const [differ, grown] = [Number(count?.['differ']), Number(count?.['grown'])];
+  return { differ, grown, examples: examples.map(exampleOf) };
 }
 
 function exampleOf(row: Readonly<Record<string, unknown>>): ChangeExample {

@@ -30,6 +30,10 @@ export interface Change {
    * both are counted above as well. For groups: those whose content differs.
    */
   readonly differ: number;
+  /** Deferred transactions that are released now; not counted above. */
+  readonly released: number;
+  /** New events of settlements that were open, and changed open settlements; not counted above. */
+  readonly grown: number;
   /** How many rows the examples are taken from. */
   readonly rows: number;
   readonly examples: readonly ChangeExample[];
@@ -98,13 +102,18 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
     );
   }
   for (const [pipeline, ofPipeline] of byPipeline(changes)) {
-    lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(ofPipeline))}`);
-    for (const change of ofPipeline.slice(0, mostListed)) {
+    const changed = ofPipeline.filter(({ rows }) => rows > 0);
+    if (changed.length > 0) lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(changed))}`);
+    for (const change of changed.slice(0, mostListed)) {
       lines.push(`  ${loadKeysText(change.units)}: ${countsText(change)}`, ...change.examples.map(exampleText));
       const others = change.rows - change.examples.length;
       if (others > 0) lines.push(`    and ${formatCount(others)} more`);
     }
-    if (ofPipeline.length > mostListed) lines.push(`  and ${formatCount(ofPipeline.length - mostListed)} more`);
+    if (changed.length > mostListed) lines.push(`  and ${formatCount(changed.length - mostListed)} more`);
+    const { released, grown } = sumOf(ofPipeline);
+    if (released > 0)
+      lines.push(`Released since it was read last, ${pipeline}: ${formatCount(released, 'transaction')}`);
+    if (grown > 0) lines.push(`Open settlements that have grown, ${pipeline}: ${grownText(ofPipeline, grown)}`);
   }
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
@@ -115,11 +124,8 @@ export function findingsObject({ changes, emptied, uncompared }: Findings): Read
     pipeline,
     {
       ...sumOf(ofPipeline),
-      units: ofPipeline.map(({ units, appeared, vanished, differ, examples }) => ({
-        units,
-        appeared,
-        vanished,
-        differ,
+      units: ofPipeline.map(({ units, appeared, vanished, differ, released, grown, examples }) => ({
+        ...{ units, appeared, vanished, differ, released, grown },
         examples: examples.map(({ change, id, eventList, amazonOrderId, postedAt }) => ({
           change,
           id,
@@ -194,12 +200,23 @@ function byReason(uncompared: readonly Uncompared[]): readonly Uncompared[] {
   return [...found.values()];
 }
 
-function sumOf(changes: readonly Change[]): Pick<Change, 'appeared' | 'vanished' | 'differ'> {
+/** `12 new events in 2 settlements`; of a listing, which is read by months, `2 changed`. */
+function grownText(changes: readonly Change[], grown: number): string {
+  const growing = changes.filter((change) => change.grown > 0);
+  if (growing.some(({ units }) => units[0]?.startsWith('group/') !== true)) return `${formatCount(grown)} changed`;
+  return `${formatCount(grown, 'new event')} in ${formatCount(growing.length, 'settlement')}`;
+}
+
+type Counts = Pick<Change, 'appeared' | 'vanished' | 'differ' | 'released' | 'grown'>;
+
+function sumOf(changes: readonly Change[]): Counts {
   const sum = (count: (change: Change) => number) => changes.reduce((total, change) => total + count(change), 0);
   return {
     appeared: sum(({ appeared }) => appeared),
     vanished: sum(({ vanished }) => vanished),
     differ: sum(({ differ }) => differ),
+    released: sum(({ released }) => released),
+    grown: sum(({ grown }) => grown),
   };
 }
 

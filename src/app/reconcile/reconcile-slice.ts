@@ -181,11 +181,11 @@ export class EventRevisions implements Revisions {
     if (rowKey(main) === undefined) return (await maySkip()) ? { verdict: 'same' } : revision(lake, main, slice);
     if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, mainStates));
     const isKnown = knownRowsCondition(main, slice, known);
-    const found = await findDiffering(database, { ...mainStates, isKnown });
+    const found = await findDiffering(database, { ...mainStates, isKnown, grows: slice.grows === true });
     // The service omits settlements from a listing, different ones each time, and the history doesn't keep them.
     if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty)
       return refuse(found.vanished, found.appeared);
-    const isChanged = found.vanished + found.appeared + found.differ > 0;
+    const isChanged = found.rows + found.released + found.grown > 0;
     if (!isChanged && (await maySkip())) return { verdict: 'same' };
     const entries = derived.find(({ table }) => hasColumn(table, 'entry'));
     const now = this.#options.clock.now();

@@ -122,6 +122,8 @@ interface UpstreamEvents {
 
 interface RunEvents {
   'run-started': {
+    /** The id of its lease; null where it has none yet. */
+    readonly run: string | null;
     /** `backfill`. */
     readonly command: string;
     /** null: all accounts of the lake. */

@@ -227,12 +227,12 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   const { pipeline, queue, summary, counted, job, split, acceptsEmpty } = pass;
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
-  const { name, loadKeys, excludes, splits, retires, noted } = slice;
+  const { name, loadKeys, excludes, splits, retires, noted, grows } = slice;
   try {
     const committed = await job.lake.commit(
       {
         ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
-        ...{ name, loadKeys, excludes, splits, retires, noted, acceptsEmpty },
+        ...{ name, loadKeys, excludes, splits, retires, noted, grows, acceptsEmpty },
         refresh: job.refresh || slice.isReread === true,
       },
       split,

@@ -16,6 +16,8 @@ export interface Slice {
   readonly isReread?: boolean;
   /** Whether the read is recorded even if nothing has changed. */
   readonly noted?: boolean;
+  /** Whether a re-read is expected to bring new rows, as of an open settlement. */
+  readonly grows?: boolean;
   /** Whether another load key can't be loaded beside these, as they overlap. */
   readonly excludes?: (loadKey: string) => boolean;
   /** How it splits an imported key; see `SliceLoads`. */

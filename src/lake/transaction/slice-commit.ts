@@ -27,6 +27,8 @@ export interface SliceCommit extends SliceLoads {
   readonly files: readonly SliceFile[];
   /** Whether a re-read is noted even where nothing has changed. */
   readonly noted?: boolean | undefined;
+  /** Whether new rows are expected, as of an open settlement. */
+  readonly grows?: boolean | undefined;
   /** Whether a slice without rows may replace imported rows. */
   readonly acceptsEmpty?: boolean | undefined;
 }

@@ -10,13 +10,15 @@ interface JsonLogOptions {
   readonly clock: Clock;
   /** The lowest level that is written. */
   readonly least: Level;
+  /** The account, where it is known from the beginning. */
+  readonly account: string | null;
 }
 
 /**
- * Logs a run as one JSON object a line: `level`, `time`, `event`, `account` (null until it is known) and the event's
- * fields. Each line is written before `Emit` returns, so that none is lost however the process ends.
+ * Logs a run as one JSON object a line: `level`, `time`, `event`, `account` and `run` (null until they are known) and
+ * the event's fields. Each line is written before `Emit` returns, so that none is lost however the process ends.
  */
-export function jsonLog({ fd, clock, least }: JsonLogOptions): Emit {
+export function jsonLog({ fd, clock, least, account: named }: JsonLogOptions): Emit {
   const lines = destination({ fd, sync: true });
   // A log that can't be written, such as a closed pipe, must not end the run.
   lines.on('error', () => undefined);
@@ -31,11 +33,12 @@ export function jsonLog({ fd, clock, least }: JsonLogOptions): Emit {
     // In a JSON string an escape sequence means the same character.
     { write: (line) => lines.write(printableLines(line)) },
   );
-  let account: string | null = null;
+  let account = named;
+  let run: string | null = null;
   return (event) => {
-    if (event.event === 'run-started') account = event.account;
+    if (event.event === 'run-started') ({ account, run } = event);
     const { event: name, ...details } = event;
     const fields = 'stack' in details && least !== 'debug' ? { ...details, stack: null } : details;
-    logger[levels[name]]({ event: name, account, ...fields });
+    logger[levels[name]]({ event: name, account, run, ...fields });
   };
 }

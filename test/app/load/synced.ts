@@ -50,7 +50,14 @@ export interface Synced {
     readonly pipelines: Record<string, Record<string, number>>;
     readonly changes: Record<
       string,
-      { appeared: number; vanished: number; differ: number; units: { units: string[] }[] }
+      {
+        appeared: number;
+        vanished: number;
+        differ: number;
+        released: number;
+        grown: number;
+        units: { units: string[] }[];
+      }
     >;
     readonly emptied: { units: string[]; accepted: boolean }[];
   };

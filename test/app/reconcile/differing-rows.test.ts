@@ -3,9 +3,14 @@ import { findDiffering } from '../../../src/app/reconcile/differing-rows.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { groups } from '../../../src/sources/finances/model/tables.js';
 
-type Row = readonly [id: string | null, raw: string];
+type Row = readonly [id: string | null, raw: string, ended?: string];
 
 async function differing(held: readonly Row[], incoming: readonly Row[]): Promise<readonly number[]> {
+  const { vanished, appeared, differ } = await found(held, incoming);
+  return [vanished, appeared, differ];
+}
+
+async function found(held: readonly Row[], incoming: readonly Row[]) {
   const database = await openDatabase();
   onTestFinished(() => {
     database.close();
@@ -13,12 +18,27 @@ async function differing(held: readonly Row[], incoming: readonly Row[]): Promis
   const text = (value: string | null): string => (value === null ? 'NULL::VARCHAR' : `'${value}'`);
   const query = (rows: readonly Row[]): string =>
     rows
-      .map(([id, raw]) => `SELECT ${text(id)} AS group_id, '${raw}' AS raw, NULL::TIMESTAMPTZ AS started_at`)
+      .map(
+        ([id, raw, ended = '2026-01-02']) =>
+          `SELECT ${text(id)} AS group_id, '${raw}' AS raw, NULL::TIMESTAMPTZ AS started_at, ` +
+          `${text(ended === '' ? null : ended)}::TIMESTAMPTZ AS ended_at`,
+      )
       .join(' UNION ALL ');
-  const states = { table: groups, stored: query(held), incoming: query(incoming), isKnown: 'true' };
-  const { vanished, appeared, differ } = await findDiffering(database, states);
-  return [vanished, appeared, differ];
+  const states = { table: groups, stored: query(held), incoming: query(incoming), isKnown: 'true', grows: false };
+  return findDiffering(database, states);
 }
+
+test('a settlement that was open has grown, one that was closed differs', async () => {
+  const before: readonly Row[] = [
+    ['open', '1', ''],
+    ['closed', '1'],
+  ];
+  const after: readonly Row[] = [
+    ['open', '2'],
+    ['closed', '2'],
+  ];
+  expect(await found(before, after)).toMatchObject({ differ: 1, grown: 1, rows: 1, examples: [{ id: 'closed' }] });
+});
 
 test('a group without an id is known by what was received, and hides no other, whichever version wrote it', async () => {
   const others: readonly Row[] = [

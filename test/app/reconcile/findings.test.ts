@@ -11,6 +11,7 @@ test('rows that changed beside the examples are counted', () => {
       changes: [
         {
           ...{ pipeline: 'financial-events', units: ['group/G'], appeared: rows, vanished: 0, differ: 0, rows },
+          ...{ released: 0, grown: 0 },
           examples: ['a', 'b', 'c'].map(example),
         },
       ],
@@ -19,4 +20,21 @@ test('rows that changed beside the examples are counted', () => {
     });
   expect(text(1204)).toMatch(/appeared: c\n {4}and 1,201 more\n$/);
   expect(text(3)).toMatch(/appeared: c\n$/);
+});
+
+test('what was expected has headings of its own, and is no change', () => {
+  const none = { appeared: 0, vanished: 0, differ: 0, released: 0, grown: 0, rows: 0, examples: [] };
+  const changes = [
+    { ...none, pipeline: 'transactions', units: ['window/2026-01-01/2026-01-02'], released: 2 },
+    { ...none, pipeline: 'group-events', units: ['group/A'], grown: 7 },
+    { ...none, pipeline: 'group-events', units: ['group/B'], grown: 5 },
+    { ...none, pipeline: 'financial-event-groups', units: ['window/2026-01-01/2026-02-01'], grown: 1 },
+  ];
+  const text = findingsText({ changes, emptied: [], uncompared: [] });
+  expect(text.split('\n')).toEqual([
+    'Released since it was read last, transactions: 2 transactions',
+    'Open settlements that have grown, group-events: 12 new events in 2 settlements',
+    'Open settlements that have grown, financial-event-groups: 1 changed',
+    '',
+  ]);
 });

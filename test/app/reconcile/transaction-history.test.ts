@@ -52,11 +52,10 @@ test('a deferred transaction that was released is kept as it was', async () => {
       table: transactions,
       stored: held(transactions),
       incoming: incoming(transactions),
-      isKnown: 'true',
+      ...{ isKnown: 'true', grows: false },
     };
     const found = await findDiffering(database, states);
-    expect(found).toMatchObject({ vanished: 1, appeared: 1, differ: 1 });
-    expect(found.examples.map(({ eventList }) => eventList)).toEqual(['Shipment', 'Shipment']);
+    expect(found).toMatchObject({ vanished: 0, appeared: 0, differ: 0, released: 1, examples: [] });
     const slice = { account: 'shop', pipeline: 'p', name: 's', tables: [], loadKeys: [], files: [], refresh: true };
     const entries = { table: transactionEntries, stored: held(transactionEntries) };
     const [file, ...others] = await historyFiles(workspace, transactions, slice, entries, start);

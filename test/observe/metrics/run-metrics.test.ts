@@ -12,7 +12,7 @@ const operation = 'ListFinancialEvents';
 /** One of everything that counts. */
 const events: readonly RunEvent[] = [
   {
-    ...{ event: 'run-started', command: 'sync', account: 'shop', lake: 'l' },
+    ...{ event: 'run-started', run: 'id', command: 'sync', account: 'shop', lake: 'l' },
     ...{ pipelines: [of.pipeline], from: null, to: null },
   },
   { event: 'slice-opened', ...of, pagesLeft: null },

@@ -178,9 +178,9 @@ function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupSelection): G
   return listed.flatMap((slice): GroupSlice[] => {
     const read = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((txn) => txn !== undefined);
     if (read === undefined) return slice.opened >= from ? [slice] : [];
-    if (isOpen(slice)) return [slice];
+    if (isOpen(slice)) return [{ ...slice, grows: true }];
     const end = slice.group.end ?? 0;
-    if ((read.lastUpdated ?? 0) < end + settlingMs) return [{ ...slice, noted: true }];
+    if ((read.lastUpdated ?? 0) < end + settlingMs) return [{ ...slice, noted: true, grows: true }];
     return end >= lookBackFrom ? [slice] : [];
   });
 }
