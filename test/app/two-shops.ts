@@ -15,6 +15,8 @@ export interface TwoShops {
   readonly lake: string;
   /** Loads a shop's range again; its requests in all. */
   readonly reload: (shop: Shop) => Promise<number>;
+  /** The address of a shop's service. */
+  readonly endpoint: (shop: Shop) => string | undefined;
 }
 
 export type Shop = 'shop-a' | 'shop-b';
@@ -119,7 +121,7 @@ export async function shopsTemplate(): Promise<ShopsTemplate> {
     copy: async () => {
       const lake = await temporaryFolder();
       await cp(template, lake, { recursive: true });
-      return { lake, reload: (shop) => load(lake, shop) };
+      return { lake, reload: (shop) => load(lake, shop), endpoint: (shop) => services.get(shop)?.url };
     },
     close: async () => {
       for (const service of services.values()) await service.close();

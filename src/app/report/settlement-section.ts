@@ -90,7 +90,7 @@ export async function readSettlements(
   const source = { table: listing.table, file: '', account: scope.account };
   const settlements = (await settlementsFrom(sql.settlements, source, database, signal)).toSorted(newestFirst);
   await database.execute(sql.makeSettled, { signal });
-  const comparable = { lake, settlements, damaged: [], obscure: new Set<string>() };
+  const comparable = { lake, settlements, damaged: [], obscure: [] };
   const byEvent = new Set(loadedSettlements(comparable));
   const windows = datedWindows(comparable, byTransaction, scope.account);
   const read = lake.loadKeys(bySettlement.pipeline, bySettlement.table, scope.account);

@@ -11,11 +11,16 @@ export interface ReadWindow extends Window {
 }
 
 /** The windows that a pipeline has read for an account, and the load keys that name none. */
-export function readWindows(lake: Lake, { pipeline, table }: PipelineTable, account: string): (ReadWindow | string)[] {
+function readWindows(lake: Lake, { pipeline, table }: PipelineTable, account: string): (ReadWindow | string)[] {
   return [...lake.loadKeys(pipeline, table, account).keys()].map((loadKey) => {
     const window = readWindow(loadKey);
     return window !== undefined && window.start < window.end ? { ...window, loadKey } : loadKey;
   });
+}
+
+/** The windows that a pipeline has read for an account. */
+export function loadedWindows(lake: Lake, main: PipelineTable, account: string): ReadWindow[] {
+  return readWindows(lake, main, account).filter((window) => typeof window !== 'string');
 }
 
 /** Whether a window lies within one UTC month. */

@@ -43,18 +43,21 @@ function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefine
   return parseNote(text, (value) => schema.parse(value));
 }
 
+/** Whose rows a file has. */
+export type FileOwner = Pick<LogFile, 'table' | 'account'>;
+
 /**
- * The files of every table as the log names them. `obscure` are the tables with a file whose tags can't be understood;
- * such a file is left out, and is a problem.
+ * The files of every table as the log names them. `obscure` are the table and account of each file whose tags can't be
+ * understood; such a file is left out, and is a problem.
  */
 export function logFiles(
   lake: Lake,
   account: string | undefined,
   certificate: Certificate,
-): { readonly files: readonly LogFile[]; readonly obscure: ReadonlySet<string> } {
+): { readonly files: readonly LogFile[]; readonly obscure: readonly FileOwner[] } {
   const named = referencedFiles(lake.tables);
   const files: LogFile[] = [];
-  const obscure = new Set<string>();
+  const obscure: FileOwner[] = [];
   for (const delta of lake.tables) {
     for (const add of delta.snapshot.files.values()) {
       if (account !== undefined && add.partitionValues['account'] !== account) continue;
@@ -62,7 +65,7 @@ export function logFiles(
       const file = readFile(delta, add, named);
       if (typeof file !== 'string') files.push(file);
       else {
-        obscure.add(delta.schema.name);
+        obscure.push({ table: delta.schema.name, account: add.partitionValues['account'] ?? '' });
         const slice = add.tags?.['units'] ?? '';
         certificate.add('log-tags', 'lake', { table: delta.schema.name, file: delta.pathOf(add), slice }, file);
       }

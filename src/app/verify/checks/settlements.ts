@@ -8,8 +8,8 @@ import type { Lake } from '../../../lake/lake.js';
 import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { groupKey, haveGaps, type IndexTables } from './index-tables.js';
-import { readWindows } from './loaded-windows.js';
-import type { LogFile } from './log-files.js';
+import { loadedWindows } from './loaded-windows.js';
+import type { FileOwner, LogFile } from './log-files.js';
 import { byDate, byGroup, listing, type PipelineTable } from './main-tables.js';
 
 /** A settlement as the listing of groups describes it. */
@@ -72,26 +72,42 @@ export interface Comparable {
   readonly settlements: readonly Settlement[];
   /** Files whose rows can't be read. */
   readonly damaged: readonly LogFile[];
-  /** Tables that have a file whose tags can't be understood. */
-  readonly obscure: ReadonlySet<string>;
+  /** The owners of files whose tags can't be understood. */
+  readonly obscure: readonly FileOwner[];
+}
+
+/** Files of an account in some tables: no account is judged by the damage of another. */
+function ownFiles<T extends FileOwner>(files: readonly T[], tables: readonly string[], account: string): T[] {
+  return files.filter((file) => file.account === account && tables.includes(file.table));
 }
 
 /** The closed settlements whose events were read by group after they had closed. */
 export function loadedSettlements({ lake, settlements, damaged, obscure }: Comparable): Settlement[] {
-  if (byGroupTables.some((table) => obscure.has(table))) return [];
-  const off = damagedKeys(damaged, byGroup);
-  const read = new Map<string, ReturnType<Lake['loadKeys']>>();
+  const accounts = new Map(
+    Array.from(new Set(settlements.map(({ account }) => account)), (account) => [
+      account,
+      {
+        loadKeys: lake.loadKeys(byGroup.pipeline, byGroup.table, account),
+        damagedKeys: damagedKeys(damaged, byGroup, account),
+        isObscure: ownFiles(obscure, byGroupTables, account).length > 0,
+      },
+    ]),
+  );
   return settlements.filter(({ account, slice, isClosed, end }) => {
-    const loadKeys = read.get(account) ?? lake.loadKeys(byGroup.pipeline, byGroup.table, account);
-    read.set(account, loadKeys);
-    const loaded = loadKeys.get(slice);
+    const of = accounts.get(account);
+    const loaded = of?.loadKeys.get(slice);
+    if (of === undefined || loaded === undefined || of.isObscure || of.damagedKeys.has(slice)) return false;
     // Events that were read while the group was open may be incomplete.
-    return isClosed && loaded !== undefined && !off.has(slice) && (loaded.lastUpdated ?? Infinity) >= (end ?? 0);
+    return isClosed && (loaded.lastUpdated ?? Infinity) >= (end ?? 0);
   });
 }
 
-function damagedKeys(damaged: readonly LogFile[], { table, entries }: PipelineTable): ReadonlySet<string> {
-  return new Set(damaged.filter((file) => file.table === table || file.table === entries).flatMap((of) => of.loadKeys));
+function damagedKeys(damaged: readonly LogFile[], main: PipelineTable, account: string): ReadonlySet<string> {
+  return new Set(ownFiles(damaged, tablesOf(main), account).flatMap(({ loadKeys }) => loadKeys));
+}
+
+function tablesOf({ table, entries = '' }: PipelineTable): readonly string[] {
+  return [table, entries];
 }
 
 /** What `forget --before` has removed of accounts, and no run has read again since. */
@@ -140,12 +156,11 @@ export function wholeSettlements(
 }
 
 /** The windows of a main table that are loaded by date for an account and whose files are whole, in order. */
-export function datedWindows({ lake, damaged, obscure }: Comparable, main: PipelineTable, account: string): Window[] {
-  if (obscure.has(main.table) || obscure.has(main.entries ?? '')) return [];
-  const off = damagedKeys(damaged, main);
-  return readWindows(lake, main, account).flatMap((window) =>
-    typeof window === 'string' || off.has(window.loadKey) ? [] : [window],
-  );
+export function datedWindows(comparable: Comparable, main: PipelineTable, account: string): Window[] {
+  const { lake, damaged, obscure } = comparable;
+  if (ownFiles(obscure, tablesOf(main), account).length > 0) return [];
+  const off = damagedKeys(damaged, main, account);
+  return loadedWindows(lake, main, account).filter(({ loadKey }) => !off.has(loadKey));
 }
 
 /** Whether windows cover all of a settlement. */
@@ -157,7 +172,7 @@ export function isCovered({ start, end }: Pick<Settlement, 'start' | 'end'>, win
 function isAlone(settlement: Settlement, comparable: Comparable, loaded: ReadonlySet<Settlement>): boolean {
   const { start, end, account, currency } = settlement;
   if (currency === null || start === null || end === null) return false;
-  if (comparable.damaged.some(({ table }) => byGroupTables.includes(table))) return false;
+  if (ownFiles(comparable.damaged, byGroupTables, account).length > 0) return false;
   return comparable.settlements.every(
     (other) =>
       other.account !== account ||
