@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
 import { LedgerlakeError, messageOf, type ErrorCode } from './errors.js';
+import { readMachine, threadsOf } from './machine.js';
 import { announceThreadStart } from './v8-flags.js';
 
 /** The rows that a thread processes are outside of the heap: a thread that needs more heap has a bug, and ends without the process. */
@@ -23,8 +23,8 @@ export function threadLimitsOf(threads: number): ThreadLimits {
   return { from: threads > 1 ? 48_000_000 : Infinity, threads };
 }
 
-/** Limits for as many threads as there are cores. */
-export const threadLimits = threadLimitsOf(availableParallelism());
+/** Limits for as many threads as the machine, or its container, has room for. */
+export const threadLimits = threadLimitsOf(threadsOf(readMachine()));
 
 /** A question to a thread. */
 interface Message<Question> {

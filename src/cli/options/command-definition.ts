@@ -177,7 +177,7 @@ const sharedOptions = {
   pipelines: { about: 'Folder with definitions of custom pipelines' },
   redis: { about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
   fleet: { default: 'ledgerlake', about: 'Name of the fleet; several fleets can share one Redis' },
-  threads: { about: 'Number of threads for a large input [default: one per core]' },
+  threads: { about: 'Number of threads for a large input [default: one per core of the machine or its container]' },
   json: { isFlag: true, about: 'Print one JSON object to standard output instead of text' },
 } as const satisfies Record<string, OptionDefinition>;
 

@@ -27,6 +27,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api';
 import { LedgerlakeError, messageOf } from '../errors.js';
+import { duckdbMemory, readMachine } from '../machine.js';
 import {
   cellText,
   jsonNumber,
@@ -117,7 +118,14 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
   });
   const connection = await instance.connect();
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
-  for (const [name, value] of Object.entries(settings)) {
+  const machine = readMachine();
+  const { memory_limit: memory } = settings;
+  const fitting = {
+    threads: machine.cores,
+    ...settings,
+    ...(typeof memory === 'string' && { memory_limit: duckdbMemory(memory, machine) }),
+  };
+  for (const [name, value] of Object.entries(fitting)) {
     await connection.run(`SET ${name} = ${typeof value === 'string' ? literal(value) : String(value)}`);
   }
   if (folders !== undefined) await confine(connection, folders);
