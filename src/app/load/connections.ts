@@ -21,7 +21,14 @@ import {
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
 import type { ResolvedAccount } from '../configuration/resolve-account.js';
 import type { RunContext } from '../context.js';
-import { largeGroupsFile, openQuota, pagesFolder, stateFolder, type StateLocation } from './state-folder.js';
+import {
+  isStateTemporary,
+  largeGroupsFile,
+  openQuota,
+  pagesFolder,
+  stateFolder,
+  type StateLocation,
+} from './state-folder.js';
 
 /** The service of a first run, in this process. */
 export interface EmbeddedService {
@@ -82,6 +89,7 @@ export async function openUpstream(
     return { ...connection, close };
   }
   const warn = stateWarning(options, account, emit);
+  if (isStateTemporary(options)) emit({ event: 'state-temporary', folder: checkedPath(stateFolder(options, account)) });
   const isKept = options.createsState !== false || existsSync(checkedPath(stateFolder(options, account)));
   const state =
     isKept && isWorthPacing(rate)

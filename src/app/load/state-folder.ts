@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { variableOf } from '../../core/environment.js';
 import { systemCode } from '../../core/errors.js';
+import { homeFolder, temporaryCache } from '../../core/io/home-folder.js';
 import { readdir, rm, rmdir, unlink } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { below, checkedPath, refuseLinks, type PathBelow } from '../../core/io/links.js';
 import { isTemporaryName } from '../../core/io/write-file.js';
@@ -22,9 +23,9 @@ export const pagesFolder = 'pages';
 
 /**
  * The folder for the pages of an account's unfinished slices and the level of its quota: in the lake under a name that no table
- * has, for a lake on S3 in the user's cache. It may be deleted at any time.
+ * has, for a lake on S3 in the user's cache, without a home folder in the temporary folder. It may be deleted at any time.
  *
- * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere
+ * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere, or others can open the temporary cache
  */
 export function stateFolder({ lake, journal }: StateLocation, account: string): PathBelow {
   if (journal !== undefined) return { root: resolve(journal), path: account };
@@ -33,8 +34,20 @@ export function stateFolder({ lake, journal }: StateLocation, account: string): 
     refuseLinks(root, `_journal/${account}/${pagesFolder}`);
     return { root, path: `_journal/${account}` };
   }
-  const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
-  return { root: cache, path: `ledgerlake/${hashOf(lake.replace(/\/+$/, ''))}/${account}` };
+  return { root: userCache(), path: `ledgerlake/${hashOf(lake.replace(/\/+$/, ''))}/${account}` };
+}
+
+function userCache(): string {
+  const set = variableOf(process.env, 'XDG_CACHE_HOME');
+  if (set !== undefined) return set;
+  const home = homeFolder();
+  return home === undefined ? temporaryCache() : join(home, '.cache');
+}
+
+/** Whether the state is in the temporary folder, as the user has no home folder. */
+export function isStateTemporary({ lake, journal }: StateLocation): boolean {
+  const isCached = journal === undefined && lakeFolder(lake) === undefined;
+  return isCached && variableOf(process.env, 'XDG_CACHE_HOME') === undefined && homeFolder() === undefined;
 }
 
 /** The file with the level of an account's quota at an endpoint. */

@@ -29,12 +29,15 @@ export const sqlCommand: CommandDefinition = {
     // A file name of no known format is an error before the lake is read.
     if (format === undefined && outputFile !== undefined) formatOfFile(outputFile);
     const lake = await readLake(args);
-    const [{ runSql }, { openLakeReader }, { historyPath }] = await Promise.all([
+    const [{ runSql }, { openLakeReader }, { historyPath, noHistory }] = await Promise.all([
       import('../sql-shell/run-sql.js'),
       import('../../app/query/lake-files.js'),
       import('../sql-shell/history-file.js'),
     ]);
     const reader = await openLakeReader(lake, clock, log, args.scope());
+    const historyFile = historyPath(process.env);
+    const isShell = args.text('QUERY') === undefined && process.stdin.isTTY;
+    if (historyFile === undefined && isShell) log(noHistory);
     return runSql({
       query: args.text('QUERY'),
       format,
@@ -47,7 +50,7 @@ export const sqlCommand: CommandDefinition = {
       signal,
       outputFile,
       reportsFile: process.stderr.isTTY && !args.flag('quiet'),
-      historyFile: historyPath(process.env),
+      historyFile,
     });
   },
 };

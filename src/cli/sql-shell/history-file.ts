@@ -1,7 +1,7 @@
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { messageOf } from '../../core/errors.js';
 import { makeFolders, readPlainFile } from '../../core/io/files.js';
+import { homeFolder } from '../../core/io/home-folder.js';
 import { appendToFile, replaceFile } from '../../core/io/write-file.js';
 
 /** Largest number of stored lines. */
@@ -9,12 +9,19 @@ export const historyLines = 1000;
 /** Largest length of a stored line: longer ones are pasted data. */
 const longestLine = 10_000;
 
-/** Path of the history file, in the user's folder for state (XDG Base Directory Specification). */
-export function historyPath(environment: Readonly<Record<string, string | undefined>>): string {
+/** Path of the history file, in the user's folder for state (XDG Base Directory Specification); undefined without a home folder. */
+export function historyPath(
+  environment: Readonly<Record<string, string | undefined>>,
+  home = homeFolder(),
+): string | undefined {
   const set = environment['XDG_STATE_HOME'] ?? '';
-  const state = isAbsolute(set) ? set : join(homedir(), '.local', 'state');
-  return join(state, 'ledgerlake', 'sql_history');
+  const state = isAbsolute(set) ? set : home && join(home, '.local', 'state');
+  return state && join(state, 'ledgerlake', 'sql_history');
 }
+
+/** The notice of a shell without a history file. */
+export const noHistory =
+  'The history is not saved, because this user has no home folder; set HOME or XDG_STATE_HOME to a folder to save it.';
 
 /** The lines typed into this shell and into earlier ones. */
 export interface ShellHistory {

@@ -47,6 +47,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'api-left': 'warn',
   'days-left-out': 'warn',
   'state-not-kept': 'warn',
+  'state-temporary': 'warn',
   'note-not-written': 'warn',
   'note-passed-over': 'warn',
   'checkpoint-damaged': 'warn',
@@ -248,6 +249,8 @@ interface RunEvents {
   'days-left-out': { readonly account: string; readonly reason: string };
   /** Pages and quota can't be stored for the next run. */
   'state-not-kept': { readonly folder: string; readonly reason: string };
+  /** The user has no home folder: pages and quota are kept in the temporary folder. */
+  'state-temporary': { readonly folder: string };
   /** A note that isn't essential could not be written. */
   'note-not-written': { readonly note: 'last-run' | 'look-back' | 'asked'; readonly reason: string };
   /** A note of requested ranges can't be parsed. */

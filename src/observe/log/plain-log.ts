@@ -131,6 +131,8 @@ const lines: Handlers<string | undefined> = {
   'days-left-out': ({ reason }) => `WARNING: ${reason}`,
   'state-not-kept': ({ folder, reason }) =>
     `pages and quota are not kept for the next run, because ${folder} cannot be written: ${reason}`,
+  'state-temporary': ({ folder }) =>
+    `pages and quota are kept in ${folder}, as this user has no home folder; set HOME or XDG_CACHE_HOME to keep them elsewhere`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
   'note-passed-over': ({ file }) => `ignored ${file}, which is not a note of a requested range; it may be deleted`,
   'checkpoint-damaged': ({ file, reason, rewritten }) =>
