@@ -16,6 +16,7 @@ interface Container {
   readonly image: string;
   readonly args?: readonly string[];
   readonly ports?: readonly { readonly containerPort: number }[];
+  readonly env?: readonly { readonly name: string; readonly value?: string }[];
   readonly securityContext?: Readonly<Record<string, unknown>>;
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
 }
@@ -29,7 +30,7 @@ interface Pod {
 
 interface Rule {
   readonly from?: readonly unknown[];
-  readonly to?: readonly unknown[];
+  readonly to?: readonly { readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] } }[];
   readonly ports: readonly { readonly port: number }[];
 }
 
@@ -127,17 +128,61 @@ test('no pod has rights that it does not need', async () => {
     expect(pod.automountServiceAccountToken).toBe(false);
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     expect(pod.securityContext?.['runAsUser']).toBeGreaterThan(0);
-    for (const { securityContext, volumeMounts, image } of pod.containers) {
+    for (const { securityContext, volumeMounts, image, env = [] } of pod.containers) {
       expect(securityContext).toEqual({
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,
         capabilities: { drop: ['ALL'] },
       });
-      // What is written: temporary files, and Redis's data.
+      // What is written: temporary files, the cache, and Redis's data.
       const written = volumeMounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
-      expect(written.toSorted()).toEqual(image.includes('valkey') ? ['/data', '/tmp'] : ['/tmp']);
+      expect(written.toSorted()).toEqual(image.includes('valkey') ? ['/data', '/tmp'] : ['/cache', '/tmp']);
+      if (image.includes('valkey')) continue;
+      // Whatever the image says.
+      const folders = ['TMPDIR', 'XDG_CACHE_HOME'].map((name) => env.find((one) => one.name === name)?.value);
+      expect(folders).toEqual(['/tmp', '/cache']);
     }
   }
+});
+
+test('the image has a cache and a temporary folder that every user may write to', async () => {
+  const text = await readFile('deploy/Dockerfile', 'utf8');
+  const [, folder] = /^ENV TMPDIR=\/tmp XDG_CACHE_HOME=(\S+)$/m.exec(text) ?? [];
+  expect(text).toMatch(new RegExp(`^RUN install -d -m 1777 ${folder ?? 'none'}$`, 'm'));
+  expect(text.indexOf('RUN install')).toBeLessThan(text.indexOf('\nUSER '));
+});
+
+test('workers reach what gives a pod its credentials, by these addresses alone, and the port of each endpoint', async () => {
+  const all = await manifests();
+  const policy = all.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'ledgerlake-worker');
+  const egress = policy?.spec?.egress ?? [];
+  const blocksAt = (port: number) =>
+    egress
+      .filter((rule) => rule.ports.some((one) => one.port === port))
+      .flatMap(({ to = [] }) => to.flatMap(({ ipBlock }) => ipBlock ?? []));
+  // The agent of EKS Pod Identity, and instance metadata: by IPv4 and by IPv6.
+  const addresses = ['169.254.170.23/32', '169.254.169.254/32', 'fd00:ec2::23/128', 'fd00:ec2::254/128'];
+  expect(blocksAt(80).map(({ cidr }) => cidr)).toEqual(addresses);
+  expect(blocksAt(443)).toEqual([
+    { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] },
+    { cidr: '::/0', except: ['fd00:ec2::/32'] },
+  ]);
+  const texts = own(all).flatMap(({ env = [] }) => env.map(({ value = '' }) => value));
+  for (const { data = {} } of all) texts.push(...Object.values(data));
+  const ports = texts.flatMap((text) =>
+    [...text.matchAll(/https?:\/\/[\w.-]+:(\d+)/g)].map(([, port]) => Number(port)),
+  );
+  for (const port of ports) expect(egress.flatMap((rule) => rule.ports.map((one) => one.port))).toContain(port);
+  // The page about fleets has the way to allow another one.
+  const page = await readFile('docs/fleet.md', 'utf8');
+  const [, patch = ''] = /--name ledgerlake-worker --patch '(.*?)'\n/su.exec(page) ?? [];
+  expect(JSON.parse(patch)).toEqual([
+    {
+      op: 'add',
+      path: '/spec/egress/-',
+      value: { to: [expect.anything()], ports: [{ protocol: 'TCP', port: expect.any(Number) as number }] },
+    },
+  ]);
 });
 
 test('a network policy for each pod lets in and out what it needs alone', async () => {
@@ -155,7 +200,7 @@ test('a network policy for each pod lets in and out what it needs alone', async 
     for (const rule of policy?.egress ?? []) expect(rule.to?.length).toBeGreaterThan(0);
   }
   const [worker, enqueue, redis] = ['worker', 'enqueue', 'redis'].map((name) => policies.get(`ledgerlake-${name}`));
-  expect([ports(worker?.ingress), ports(worker?.egress)]).toEqual([[9464], [53, 53, 6379, 443]]);
+  expect([ports(worker?.ingress), ports(worker?.egress)]).toEqual([[9464], [53, 53, 6379, 443, 80]]);
   expect([ports(enqueue?.ingress), ports(enqueue?.egress)]).toEqual([[], [53, 53, 6379]]);
   expect([ports(redis?.ingress), ports(redis?.egress)]).toEqual([[6379], []]);
   expect(own(all).flatMap(({ ports: open = [] }) => open.map(({ containerPort }) => containerPort))).toEqual([9464]);
@@ -189,6 +234,8 @@ test('the composed fleet has commands, options and a configuration that there ar
     readonly services: Readonly<Record<string, Service>>;
     readonly configs: Readonly<Record<string, { readonly content: string }>>;
   };
+  // `content` of a configuration came with this version.
+  expect(await readFile('deploy/compose.yaml', 'utf8')).toContain('Docker Compose 2.23.1 or later');
   const services = Object.entries(compose.services);
   const ours = services.filter(([, { image }]) => image === `ledgerlake:${version}`);
   expect(ours.map(([name]) => name)).toEqual(['emulator', 'worker', 'enqueue']);
