@@ -4,7 +4,7 @@ import type { Table } from '../core/columns/table.js';
 import { systemCode, usageError } from '../core/errors.js';
 import { Lake } from './lake.js';
 import { inspectLocation } from './inspect-location.js';
-import { lakeFolder, openStore } from './store/open-store.js';
+import { lakeFolder, openStore, type StoreOptions } from './store/open-store.js';
 
 /**
  * Opens an existing lake, for commands that load nothing: a missing folder, or one with other content, is a mistyped location. An
@@ -13,8 +13,13 @@ import { lakeFolder, openStore } from './store/open-store.js';
  * @param location as the user wrote it
  * @throws LedgerlakeError USAGE where there is none, LAKE_STORE where the location can't be read, LAKE_LOG where its log can't
  */
-export async function existingLake(location: string, tables: readonly Table[], clock: Clock): Promise<Lake> {
-  const store = openStore(location, { clock });
+export async function existingLake(
+  location: string,
+  tables: readonly Table[],
+  clock: Clock,
+  options: Omit<StoreOptions, 'clock'> = {},
+): Promise<Lake> {
+  const store = openStore(location, { ...options, clock });
   await refuseWithoutFolder(location);
   const lake = await Lake.open(store, tables, clock);
   if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;

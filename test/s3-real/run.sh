@@ -4,7 +4,8 @@
 #
 #   test/s3-real/run.sh               the tests in test/s3-real
 #   test/s3-real/run.sh COMMAND...    any other command, with AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID,
-#                                     AWS_SECRET_ACCESS_KEY and LEDGERLAKE_S3_BUCKET set for it
+#                                     AWS_SECRET_ACCESS_KEY and LEDGERLAKE_S3_BUCKET set for it, and the keys
+#                                     LEDGERLAKE_S3_GUEST_ID and LEDGERLAKE_S3_GUEST_SECRET of a user without a bucket
 #
 # Prints that it is skipped and exits 0 where the packages aren't there and can't be installed.
 set -eu
@@ -141,11 +142,16 @@ AWS_ACCESS_KEY_ID=ledgerlake
 AWS_SECRET_ACCESS_KEY=$fsid
 radosgw-admin user create --uid=ledgerlake --display-name=Ledgerlake --access-key="$AWS_ACCESS_KEY_ID" \
   --secret-key="$AWS_SECRET_ACCESS_KEY" >"$folder/user.log" 2>&1 || fail 'the user was not made'
+LEDGERLAKE_S3_GUEST_ID=guest
+LEDGERLAKE_S3_GUEST_SECRET=$osd
+radosgw-admin user create --uid=guest --display-name=Guest --access-key="$LEDGERLAKE_S3_GUEST_ID" \
+  --secret-key="$LEDGERLAKE_S3_GUEST_SECRET" >>"$folder/user.log" 2>&1 || fail 'the second user was not made'
 AWS_ENDPOINT_URL_S3=http://127.0.0.1:$gateway
 AWS_REGION=us-east-1
 AWS_EC2_METADATA_DISABLED=true
 LEDGERLAKE_S3_BUCKET=ledgerlake-test
 export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL_S3 AWS_REGION AWS_EC2_METADATA_DISABLED LEDGERLAKE_S3_BUCKET
+export LEDGERLAKE_S3_GUEST_ID LEDGERLAKE_S3_GUEST_SECRET
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL 2>/dev/null || true
 AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED=true node test/s3-real/make-bucket.mjs || fail 'the bucket was not made'
 echo "test-s3: $(ceph --version | cut -d' ' -f1-3), gateway at $AWS_ENDPOINT_URL_S3"

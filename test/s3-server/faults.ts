@@ -3,6 +3,8 @@ export interface S3Call {
   /** As the SDK names it: `PutObject`. */
   readonly operation: string;
   readonly key: string;
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
+  readonly query?: URLSearchParams;
 }
 
 /** What goes wrong with a request. */

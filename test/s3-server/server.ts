@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { Bucket } from './bucket.js';
 import { type S3Call, Faults } from './faults.js';
+import { oddities, type OddityName } from './oddities.js';
 import { type S3Request, type S3Response, operationOf, operations } from './operations.js';
 import { S3Refusal } from './refusal.js';
 import { type Credentials, checkSignature } from './signature.js';
@@ -21,6 +22,8 @@ export interface S3Server {
   readonly calls: S3Call[];
   /** Most results on a page of a list; S3's own is 1000. */
   pageSize: number;
+  /** How it differs from S3. */
+  oddity: OddityName | undefined;
   /** Throws for a bucket that it doesn't have. */
   bucket(name: string): Bucket;
   close(): Promise<void>;
@@ -48,14 +51,15 @@ export async function startS3Server(...buckets: readonly string[]): Promise<S3Se
     const { method = '', url = '', headers } = incoming;
     checkSignature({ method, url, headers, body }, credentials);
     const request = requestOf(incoming, body);
-    const call = { operation: operationOf(request), key: request.key };
+    const call = { operation: operationOf(request), key: request.key, headers, query: request.query };
     calls.push(call);
     const fault = faults.take(call);
     if (fault?.kind === 'refuse') throw new S3Refusal(fault.status, fault.code);
     if (fault?.kind === 'close') return void incoming.socket.destroy();
     if (fault?.kind === 'wait') await fault.until;
     if (fault?.kind === 'first') fault.run();
-    const done = carryOut(request, call.operation);
+    const { oddity } = started;
+    const done = (oddity === undefined ? carryOut : oddities[oddity](carryOut))(request, call.operation);
     if (fault?.kind === 'refuse after') throw new S3Refusal(fault.status, fault.code);
     if (fault?.kind === 'close after') return void incoming.socket.destroy();
     if (fault?.kind === 'cut') cut(response, done);
@@ -90,6 +94,7 @@ export async function startS3Server(...buckets: readonly string[]): Promise<S3Se
     faults,
     calls,
     pageSize: 1000,
+    oddity: undefined,
     bucket,
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));

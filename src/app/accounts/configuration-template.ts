@@ -183,6 +183,9 @@ ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
     // "retentionHours": 0,
     // What runs write for other engines at their end: "iceberg", "symlinks" (docs/engines.md).
     // "export": [],
+    // What new objects of a lake on S3 are encrypted with, if the bucket demands it (docs/s3.md): AES256, aws:kms or aws:kms:dsse.
+    // "sse": "aws:kms",
+    // "kmsKey": "arn:aws:kms:REGION:ACCOUNT:key/ID",
     // The lake: a folder, relative to this file, or s3://BUCKET/PREFIX. Not the lake of the synthetic seller (data/lake).
     "lake": ${JSON.stringify(`data/${account}`)}
   },

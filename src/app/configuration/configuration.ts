@@ -10,6 +10,7 @@ import { accountPattern, regionNames } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
 import { exportFormats } from '../export/export-formats.js';
+import { sseAlgorithms } from '../../lake/store/s3-encryption.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import { object, text } from '../../core/text/schema-nodes.js';
 import { mostRetentionHours } from '../../core/windows.js';
@@ -160,6 +161,10 @@ const settings = object('an object of settings', {
       error: `a list of ${exportFormats.join(', ')}`,
     })
     .describe('What runs write for other engines at their end'),
+  sse: z
+    .enum(sseAlgorithms, { error: `one of ${sseAlgorithms.join(', ')}` })
+    .describe('What new objects of a lake on S3 are encrypted with; as the bucket has it by default'),
+  kmsKey: text('the id or ARN of a key of KMS').describe('Key of KMS for `sse`: its id or ARN'),
   logFormat: z.enum(logFormats, { error: `one of ${logFormats.join(', ')}` }).describe('Format of the log'),
   metricsPort: whole(port, 0).max(65_535, port).describe('Port of the metrics for Prometheus; 0: any free port'),
   metricsHost: text('an address').describe('Address of the metrics; 127.0.0.1 by default'),

@@ -3,6 +3,7 @@ import { apis, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { usageError } from '../../core/errors.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
+import { sseAlgorithms, type S3Encryption } from '../../lake/store/s3-encryption.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
@@ -46,6 +47,8 @@ export interface Settings {
   readonly retentionHours: number | undefined;
   /** What runs write for other engines at their end. */
   readonly export: readonly ExportFormat[];
+  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
+  readonly encryption: S3Encryption | undefined;
 }
 
 /** Log and metrics of a run. */
@@ -116,6 +119,10 @@ export function resolveSettings(
     lookBack: settings.lookBack ?? defaultLookBack,
     retentionHours: read('retention-hours', retention) ?? settings.retentionHours,
     export: read('export', readExports) ?? settings.export ?? [],
+    encryption: encryptionOf(
+      read('sse', oneOf(sseAlgorithms)) ?? settings.sse,
+      read('kms-key', asText) ?? settings.kmsKey,
+    ),
   };
 }
 
@@ -180,6 +187,15 @@ function readExports(name: string, text: string): readonly ExportFormat[] {
     if (format !== undefined) return format;
     throw usageError(`expected ${name} to be none or some of ${exportFormats.join(',')}, got ${JSON.stringify(text)}`);
   });
+}
+
+/** A key without an algorithm is one for `aws:kms`. Throws a USAGE error for a key that the algorithm doesn't use. */
+function encryptionOf(sse: S3Encryption['sse'] | undefined, kmsKey: string | undefined): S3Encryption | undefined {
+  if (sse === 'AES256' && kmsKey !== undefined) {
+    throw usageError('expected sse to be aws:kms or aws:kms:dsse with kmsKey, got AES256; leave out one of the two');
+  }
+  if (kmsKey !== undefined) return { sse: sse ?? 'aws:kms', kmsKey };
+  return sse && { sse };
 }
 
 function oneOf<T extends string>(words: readonly T[]): Reader<T> {

@@ -2,6 +2,7 @@ import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
+import type { S3Encryption } from '../../lake/store/s3-encryption.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { usageError } from '../../core/errors.js';
 import type { RunContext } from '../context.js';
@@ -26,16 +27,23 @@ export async function printRedshiftTables(
   print(redshiftStatements(lake, 'ledgerlake').join('\n\n'));
 }
 
+interface ExportRequest {
+  readonly lake: string;
+  readonly format: ExportFormat;
+  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
+  readonly encryption?: S3Encryption | undefined;
+}
+
 /**
  * `ledgerlake export FORMAT`: writes metadata for other engines over the same data files, and prints a summary.
  *
  * @throws LedgerlakeError USAGE where there is no lake, LAKE_CONFLICT while a run with an exclusive lease is active
  */
 export async function runExport(
-  { lake: location, format }: { readonly lake: string; readonly format: ExportFormat },
-  { clock, print, printJson }: Pick<RunContext, 'clock' | 'print' | 'printJson'>,
+  { lake: location, format, encryption }: ExportRequest,
+  { clock, emit, print, printJson }: Pick<RunContext, 'clock' | 'emit' | 'print' | 'printJson'>,
 ): Promise<void> {
-  const lake = await existingLake(location, tables, clock);
+  const lake = await existingLake(location, tables, clock, { emit, encryption });
   if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
     print(`\nNothing to do: ${printable(location)} holds nothing yet.\n`);
     printJson({ status: 'done', lake: location, tables: 0, changed: 0, bytes: 0 });

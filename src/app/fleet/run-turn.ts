@@ -209,9 +209,9 @@ async function acquireAccount({ redis, keys }: Fleet, account: string): Promise<
   };
   const fenced = (store: Store): Store => ({
     ...store,
-    create: async (path, bytes) => {
+    create: async (path, bytes, existing) => {
       await check();
-      return store.create(path, bytes);
+      return store.create(path, bytes, existing);
     },
   });
   return { turn, lost: lost.signal, fenced };

@@ -148,7 +148,7 @@ async function runOnce(
   );
   const options = {
     ...settings,
-    store: fenced(openStore(settings.lake, { clock })),
+    store: fenced(openStore(settings.lake, { clock, emit: warned, encryption: settings.encryption })),
     quotas: (name: string) =>
       openSharedQuota(fleet.redis, fleet.keys, { account, name }, (reason) => {
         emit({

@@ -26,6 +26,7 @@ import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
 import { rowsInLog } from '../../lake/delta/file-tags.js';
 import { restoreSwapped } from '../../lake/transaction/references.js';
+import type { S3Encryption } from '../../lake/store/s3-encryption.js';
 import type { Store } from '../../lake/store/store.js';
 import { removeAged } from './aged-rows.js';
 import { readAccountName } from '../configuration/account.js';
@@ -38,6 +39,8 @@ export interface ForgetOptions extends StateLocation, Pick<ExportOptions, 'expor
   readonly before: string | undefined;
   /** Skips the confirmation. */
   readonly yes: boolean;
+  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
+  readonly encryption?: S3Encryption | undefined;
 }
 
 export interface ForgetContext extends CommandContext {
@@ -64,7 +67,10 @@ export async function forget(options: ForgetOptions, context: ForgetContext): Pr
   const { account, lake } = options;
   const known = { account, lake, before: before === undefined ? null : isoInstant(before) };
   context.setProvisionalSummary?.(() => known);
-  await forgetIn(await existingLake(lake, tables, context.clock), before, options, context);
+  const emit = context.emit ?? plainLog(context.log);
+  const { encryption } = options;
+  const opened = await existingLake(lake, tables, context.clock, { emit, encryption });
+  await forgetIn(opened, before, options, context);
 }
 
 /** Forgets rows in an open lake; `before` in milliseconds since 1970. */

@@ -10,6 +10,7 @@ import { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
+import type { S3Encryption } from '../../lake/store/s3-encryption.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
@@ -28,6 +29,8 @@ export interface ImportPagesOptions extends ExportOptions {
   readonly threads?: number | undefined;
   /** Hours for which replaced files are retained; undefined: the lake's setting. */
   readonly retentionHours?: number | undefined;
+  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
+  readonly encryption?: S3Encryption | undefined;
   /** Memory limits; left out: `importLimits`. */
   readonly limits?: ImportLimits;
 }
@@ -41,7 +44,7 @@ export async function runImport(
 ): Promise<void> {
   const { account, skipBroken, limits } = options;
   const { clock, signal, emit } = context;
-  const store = options.store ?? openStore(options.lake, { clock });
+  const store = options.store ?? openStore(options.lake, { clock, emit, encryption: options.encryption });
   if (options.store === undefined) await refuseFile(options.lake);
   const lake = await Lake.open(store, tables, clock);
   refuseMixing(account, lake.accounts(), options.lake);

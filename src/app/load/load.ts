@@ -14,6 +14,7 @@ import { Lake } from '../../lake/lake.js';
 import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
 import { refuseFile } from '../../lake/existing-lake.js';
+import type { S3Encryption } from '../../lake/store/s3-encryption.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
@@ -40,6 +41,8 @@ export interface LoadOptions extends UpstreamOptions, JobOptions, Pick<ExportOpt
   readonly acceptEmpty?: boolean;
   /** Hours for which replaced files are retained; undefined: the lake's setting. */
   readonly retentionHours?: number | undefined;
+  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
+  readonly encryption?: S3Encryption | undefined;
   /** Files with secrets that every user of this machine can read. */
   readonly exposed?: readonly string[] | undefined;
   /** Used instead of the store that `lake` names. */
@@ -116,7 +119,7 @@ async function checkedTarget({ options, job }: LoadRequest, { clock, emit }: Run
   const { custom, account } = job;
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
-  const store = options.store ?? openStore(options.lake, { clock });
+  const store = options.store ?? openStore(options.lake, { clock, emit, encryption: options.encryption });
   if (options.store === undefined) await refuseFile(options.lake);
   const described = await describedTables(store);
   const filled = custom.length === 0 ? [] : await tablesOfLoadedPipelines(store, described);

@@ -1,5 +1,4 @@
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
-import type { Clock } from '../../core/clock.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
@@ -12,6 +11,7 @@ import { countsOf } from '../row-counts.js';
 import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
+import type { S3Encryption } from '../../lake/store/s3-encryption.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
@@ -30,19 +30,29 @@ export interface LakeAddress {
   readonly lake: string;
   /** Used instead of the store that `lake` names. */
   readonly store?: Store | undefined;
+  /** Of new objects of a lake on S3; undefined: as the bucket has it. */
+  readonly encryption?: S3Encryption | undefined;
 }
 
 /** Opens the store of an existing lake. Throws a USAGE error where its folder is missing. */
-export async function existingStore({ lake, store }: LakeAddress, clock: Clock): Promise<Store> {
+export async function existingStore(
+  { lake, store, encryption }: LakeAddress,
+  { clock, emit }: Pick<RunContext, 'clock'> & Partial<Pick<RunContext, 'emit'>>,
+): Promise<Store> {
   if (store !== undefined) return store;
-  const opened = openStore(lake, { clock });
+  const opened = openStore(lake, { clock, emit, encryption });
   await refuseWithoutFolder(lake);
   return opened;
 }
 
 /** Opens an existing lake. Throws as `existingLake` does. */
-export function openExisting({ lake, store }: LakeAddress, schemas: readonly Table[], clock: Clock): Promise<Lake> {
-  return store === undefined ? existingLake(lake, schemas, clock) : Lake.open(store, schemas, clock);
+export function openExisting(
+  { lake, store, encryption }: LakeAddress,
+  schemas: readonly Table[],
+  { clock, emit }: Pick<RunContext, 'clock' | 'emit'>,
+): Promise<Lake> {
+  if (store !== undefined) return Lake.open(store, schemas, clock);
+  return existingLake(lake, schemas, clock, { emit, encryption });
 }
 
 /** The options that `compact` and `rebuild` share. */
@@ -116,7 +126,7 @@ export async function maintain(
   const began = clock.now();
   const secondsSince = (): number => (clock.now() - began) / 1000;
   context.setProvisionalSummary?.(() => ({ lake: options.lake, seconds: secondsSince(), pipelines: {} }));
-  const lake = await openExisting(options, tables, clock);
+  const lake = await openExisting(options, tables, context);
   const accounts = lake.accounts();
   const known = [...command.pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
   const families = chosenFamilies(options.pipelines, known, accounts);

@@ -93,7 +93,7 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
 /** Exports the lake where no entries are derived. */
 async function exportOnly(options: RebuildOptions, context: RunContext): Promise<LedgerlakeError | undefined> {
   if (options.export === undefined || options.export.length === 0) return undefined;
-  const lake = await openExisting(options, tables, context.clock);
+  const lake = await openExisting(options, tables, context);
   const lease = await acquireLease(lake.store, context.clock, { command: 'rebuild', pipelines: [] });
   try {
     return await exportAfterRun(lake, options, context);
@@ -106,7 +106,7 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
   const { customPipelines = [] } = options;
   // Imported only where there are custom pipelines, because it loads an HTTP client.
   const custom = customPipelines.length === 0 ? undefined : await import('./rebuild-custom.js');
-  await custom?.updateDescriptions(await existingStore(options, context.clock), customPipelines, options.lake);
+  await custom?.updateDescriptions(await existingStore(options, context), customPipelines, options.lake);
   const limits = withThreads(rebuildLimits, options.threads);
   const threads = new RederivingThreads((options.limits ?? limits).thread, context.signal);
   const maintained = maintain(options, context, {
@@ -163,7 +163,7 @@ function derivable(families: readonly Family[]): readonly Family[] {
 /** Refuses a named custom pipeline without a definition, and reports others, which are not derived again. */
 async function reportUndefined(options: RebuildOptions, { clock, emit }: RunContext): Promise<void> {
   const { pipelines: named, customPipelines = [] } = options;
-  const described = await describedTables(await existingStore(options, clock));
+  const described = await describedTables(await existingStore(options, { clock }));
   const names = new Set(described.flatMap((table) => (hasColumn(table, 'raw') ? (table.customPipeline ?? []) : [])));
   for (const name of [...names].toSorted()) {
     if (customPipelines.some((pipeline) => pipeline.name === name)) continue;

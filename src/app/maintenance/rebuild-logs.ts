@@ -108,7 +108,7 @@ export async function rebuildLogs(
 /** Opens every table, and chooses those whose logs are rebuilt: with a main table also those derived from it. */
 async function findLogs(options: RebuildLogsOptions, clock: Clock): Promise<DamagedLogs> {
   const { lake: location, pipelines: names } = options;
-  const store = await existingStore(options, clock);
+  const store = await existingStore(options, { clock });
   const schemas = [...ownTables, ...(await describedTables(store))];
   const known = [...pipelines, historyFamily, ...customPipelinesOf(schemas)];
   const families = familiesOf(known);

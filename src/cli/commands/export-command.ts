@@ -1,7 +1,7 @@
 import { exportFormats } from '../../app/export/export-formats.js';
 import { usageError } from '../../core/errors.js';
 import { shared, type CommandDefinition } from '../options/command-definition.js';
-import { readLake } from '../options/command-settings.js';
+import { readLake, readLakeSettings } from '../options/command-settings.js';
 
 export const exportCommand: CommandDefinition = {
   name: 'export',
@@ -37,7 +37,7 @@ export const exportCommand: CommandDefinition = {
       await printRedshiftTables({ lake: await readLake(args) }, context);
       return 0;
     }
-    await run({ lake: await readLake(args), format }, context);
+    await run({ ...(await readLakeSettings(args)), format }, context);
     return 0;
   },
 };

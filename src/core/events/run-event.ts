@@ -49,6 +49,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'state-not-kept': 'warn',
   'state-temporary': 'warn',
   'note-not-written': 'warn',
+  'store-limited': 'warn',
   'note-passed-over': 'warn',
   'checkpoint-damaged': 'warn',
   'history-dropped': 'warn',
@@ -253,6 +254,8 @@ interface RunEvents {
   'state-temporary': { readonly folder: string };
   /** A note that isn't essential could not be written. */
   'note-not-written': { readonly note: 'last-run' | 'look-back' | 'asked'; readonly reason: string };
+  /** The store can't do something that the lake can do without. */
+  'store-limited': { readonly reason: string };
   /** A note of requested ranges can't be parsed. */
   'note-passed-over': {
     /** Within the lake. */

@@ -390,7 +390,8 @@ export class DeltaTable {
       const actions: Action[] = [commitInfo(operation, timestamp), ...this.#described(wanted, timestamp), ...wanted];
       const version = snapshot.version + 1;
       const id = { table: this.schema.name, version };
-      if (!(await this.#claim(this.#log.commitPath(version), encodeActions(actions, id)))) {
+      const earlier = snapshot.version < 0 ? undefined : this.#log.commitPath(snapshot.version);
+      if (!(await this.#claim(this.#log.commitPath(version), encodeActions(actions, id), earlier))) {
         await this.#readOn();
       } else if (!(await this.#log.isCleanedUp(snapshot.version))) {
         this.#apply(actions, version);
@@ -426,9 +427,9 @@ export class DeltaTable {
   }
 
   /** Creates the commit file. Where the store doesn't say who won, the file's content does. */
-  async #claim(path: string, bytes: Uint8Array): Promise<boolean> {
+  async #claim(path: string, bytes: Uint8Array, earlier?: string): Promise<boolean> {
     try {
-      return await this.#store.create(path, bytes);
+      return await this.#store.create(path, bytes, earlier);
     } catch (error) {
       if (codeOf(error) !== 'LAKE_UNCLEAR') throw error;
       const found = await this.#store.read(path);

@@ -106,7 +106,8 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
     const { retired, expired } = retiredFiles(next, [...manifests.map(({ path }) => path), list]);
     const metadata = Buffer.from(JSON.stringify(tableMetadata(next, { manifests, retired, list })));
     for (const [path, bytes] of files) await store.write(path, bytes);
-    if (!(await store.create(metadataPath(folder, next.version), metadata))) continue;
+    const earlier = previous.version > 0 ? metadataPath(folder, previous.version) : undefined;
+    if (!(await store.create(metadataPath(folder, next.version), metadata, earlier))) continue;
     await store.write(`${folder}/metadata/version-hint.text`, Buffer.from(String(next.version)));
     for (const path of expired) await store.remove(path);
     return metadata.length + [...files.values()].reduce((sum, { length }) => sum + length, 0);

@@ -1,16 +1,22 @@
 import { resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { diskStore } from './disk.js';
 import type { S3Options } from './s3-bucket.js';
+import type { S3Encryption } from './s3-encryption.js';
 import { s3Store } from './s3.js';
 import type { Store } from './store.js';
 
 export interface StoreOptions {
   /** Measures the age of files. */
   readonly clock?: Clock;
+  /** Of new objects on S3; undefined: as the bucket has it. */
+  readonly encryption?: S3Encryption | undefined;
+  /** Receives what the storage can't do and the lake can do without. */
+  readonly emit?: Emit | undefined;
   /** Overrides the environment. */
-  readonly s3?: Omit<S3Options, 'clock'>;
+  readonly s3?: Omit<S3Options, 'clock' | 'encryption' | 'emit'>;
 }
 
 /**
@@ -18,9 +24,9 @@ export interface StoreOptions {
  *
  * @throws LedgerlakeError USAGE for an empty location, an incomplete `s3://` one, or another kind of URL
  */
-export function openStore(location: string, { clock, s3 }: StoreOptions = {}): Store {
+export function openStore(location: string, { clock, encryption, emit, s3 }: StoreOptions = {}): Store {
   const timed = clock === undefined ? {} : { clock };
-  if (location.startsWith('s3://')) return s3Store(location, { ...s3, ...timed });
+  if (location.startsWith('s3://')) return s3Store(location, { ...s3, ...timed, encryption, emit });
   if (location === '' || location.includes('\0') || isUrl(location)) {
     const hint = location.includes('://') || !location.includes(':') ? '' : `; a folder of that name is ./${location}`;
     throw usageError(

@@ -3,7 +3,10 @@ import type * as Sdk from '@aws-sdk/client-s3';
 import { type Clock, systemClock } from '../../core/clock.js';
 import { connectingAgents } from '../../core/connections/connector.js';
 import type { Environment } from '../../core/environment.js';
-import { answerOf, isUnclear, s3Unclear } from './s3-failure.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import type { Emit } from '../../core/events/run-event.js';
+import type { S3Encryption } from './s3-encryption.js';
+import { answerOf, isDenied, isUnclear, mayRefuseChecksum, s3Unclear } from './s3-failure.js';
 
 /** Omitted options come from the AWS SDK's environment and files. */
 export interface S3Options {
@@ -15,6 +18,10 @@ export interface S3Options {
   readonly environment?: Environment;
   /** Maximum attempts of a request; default AWS_MAX_ATTEMPTS or 6. */
   readonly maxAttempts?: number;
+  /** Undefined: as the bucket has it. */
+  readonly encryption?: S3Encryption | undefined;
+  /** Receives what the service can't do and the lake can do without. */
+  readonly emit?: Emit | undefined;
   /** Called for every request sent, retries included, with the operation's name: `PutObject`. */
   readonly onCall?: (operation: string) => void;
 }
@@ -35,17 +42,24 @@ const furtherTries = 5;
 interface Connection {
   readonly sdk: typeof Sdk;
   readonly client: Sdk.S3Client;
+  /** Whether requests have the SDK's checksum: CRC32, which some services refuse. */
+  readonly hasChecksums: boolean;
 }
 
 /**
  * Calls to a bucket, with full keys. The first call loads the SDK, which takes a quarter of a second, because most
- * commands don't use S3. Every method throws the SDK's errors, or `BrokenBody`.
+ * commands don't use S3. Every method throws the SDK's errors, `BrokenBody`, or a LedgerlakeError where the service isn't fit for a lake.
  */
 export class Bucket {
   readonly #name: string;
   readonly #endpoint: URL | undefined;
   readonly #options: S3Options;
   #connecting: Promise<Connection> | undefined;
+  /** Without checksums; tried once the service has refused a request that had one. */
+  #plainConnecting: Promise<Connection> | undefined;
+  /** Whether the service is known to honour `If-None-Match: *`. */
+  #isConditional = false;
+  #checkingCondition: Promise<void> | undefined;
 
   /** @param endpoint undefined for Amazon S3 */
   constructor(name: string, endpoint: URL | undefined, options: S3Options) {
@@ -59,19 +73,24 @@ export class Bucket {
    * service without support for ranges sends the whole object.
    */
   async get(Key: string, Range?: string): Promise<{ bytes: Uint8Array; partial: boolean } | undefined> {
-    for (let attempt = 0; ; attempt++) {
+    for (let breaks = 0, isListed = false; ;) {
       try {
         const { client, sdk } = await this.#connection();
         const object = await client.send(new sdk.GetObjectCommand({ Bucket: this.#name, Key, Range }));
         const bytes = await bytesOf(object.Body);
         return { bytes, partial: object.ContentRange !== undefined };
       } catch (error) {
-        if (error instanceof BrokenBody && attempt < furtherTries) continue;
-        const { name, status } = answerOf(error);
-        if (name === 'NoSuchKey') return undefined;
+        if (error instanceof BrokenBody && breaks++ < furtherTries) continue;
+        const answer = answerOf(error);
+        if (answer.name === 'NoSuchKey') return undefined;
         // The object exists, but the range has none of its bytes.
-        if (status === 416) return { bytes: new Uint8Array(0), partial: true };
-        throw error;
+        if (answer.status === 416) return { bytes: new Uint8Array(0), partial: true };
+        // A missing key is denied to who may list only a part of the bucket.
+        if (!isDenied(answer) || isListed) throw error;
+        isListed = await this.#isListed(Key).catch(() => {
+          throw error;
+        });
+        if (!isListed) return undefined;
       }
     }
   }
@@ -79,37 +98,73 @@ export class Bucket {
   /** Writes or replaces the object. */
   async put(Key: string, bytes: Uint8Array): Promise<void> {
     if (bytes.length > singlePutBytes) return this.#putParts(Key, bytes);
-    const { client, sdk } = await this.#connection();
-    await client.send(new sdk.PutObjectCommand({ Bucket: this.#name, Key, Body: bytes }));
+    await this.#send(({ client, sdk }) => client.send(new sdk.PutObjectCommand({ ...this.#object(Key), Body: bytes })));
   }
 
   /**
-   * Writes the object unless it exists. Returns whether this call wrote it.
+   * Writes the object unless it exists. Returns whether this call wrote it. The first call checks that the service
+   * honours the condition: by the object `existing`, which must never change, or without one by the object that it wrote.
    *
-   * @throws LedgerlakeError LAKE_UNCLEAR where S3 doesn't say which call wrote it
+   * @throws LedgerlakeError LAKE_UNCLEAR where S3 doesn't say which call wrote it; LAKE_STORE where the service
+   * overwrites objects that exist
    */
-  async putOnce(Key: string, bytes: Uint8Array): Promise<boolean> {
-    const { client, sdk } = await this.#connection();
+  async putOnce(Key: string, bytes: Uint8Array, existing?: string): Promise<boolean> {
+    if (!this.#isConditional && existing !== undefined) {
+      await (this.#checkingCondition ??= this.#checkCondition(existing).finally(() => {
+        this.#checkingCondition = undefined;
+      }));
+    }
+    const wrote = await this.#putUnlessThere(Key, bytes);
+    if (!this.#isConditional) await this.#checkCondition(Key, bytes);
+    return wrote;
+  }
+
+  /** Puts an object that exists, with its own bytes, which a service that honours the condition refuses. */
+  async #checkCondition(Key: string, known?: Uint8Array): Promise<void> {
+    const bytes = known ?? (await this.get(Key))?.bytes;
+    if (bytes === undefined) return;
+    const input = { ...this.#object(Key), Body: bytes, IfNoneMatch: '*' };
+    // The first one succeeds where the object was removed meanwhile.
+    for (let attempt = 1; attempt <= 2 && !this.#isConditional; attempt++) {
+      try {
+        await this.#send(({ client, sdk }) => client.send(new sdk.PutObjectCommand({ ...input })));
+      } catch (error) {
+        const { status } = answerOf(error);
+        if (status !== 412 && status !== 409) throw error;
+        this.#isConditional = true;
+      }
+    }
+    if (this.#isConditional) return;
+    throw new LedgerlakeError(
+      'LAKE_STORE',
+      `expected ${this.#service} to refuse a PUT with \`If-None-Match: *\` of s3://${this.#name}/${Key}, which exists, got 200: two ` +
+        'runs would overwrite the commits of each other; use a service that honours the condition',
+    );
+  }
+
+  async #putUnlessThere(Key: string, bytes: Uint8Array): Promise<boolean> {
     const token = randomUUID();
-    const object = { Bucket: this.#name, Key };
-    const input = { ...object, Body: bytes, IfNoneMatch: '*', Metadata: { [tokenName]: token } };
+    const input = { ...this.#object(Key, token), Body: bytes, IfNoneMatch: '*' };
     const seen = { doubt: false };
     for (let conflicts = 0; ; conflicts++) {
-      const command = new sdk.PutObjectCommand(input);
-      // The SDK retries by itself and reports only the last answer, but any unclear answer leaves a doubt.
-      command.middlewareStack.add(
-        (next) => (args) =>
-          next(args).catch((error: unknown) => {
-            if (isUnclear(answerOf(error))) seen.doubt = true;
-            throw error;
-          }),
-        { step: 'finalizeRequest', priority: 'low' },
-      );
       try {
-        await client.send(command);
+        await this.#send(({ client, sdk }) => {
+          const command = new sdk.PutObjectCommand({ ...input });
+          // The SDK retries by itself and reports only the last answer, but any unclear answer leaves a doubt.
+          command.middlewareStack.add(
+            (next) => (args) =>
+              next(args).catch((error: unknown) => {
+                if (isUnclear(answerOf(error))) seen.doubt = true;
+                throw error;
+              }),
+            { step: 'finalizeRequest', priority: 'low' },
+          );
+          return client.send(command);
+        });
         return true;
       } catch (error) {
         const { status } = answerOf(error);
+        if (status === 412) this.#isConditional = true;
         // The existing object may be from an earlier attempt of this call.
         const ours = seen.doubt && status === 412 ? await this.#isOurs(Key, token) : false;
         if (status === 412 && ours !== undefined) return ours;
@@ -121,16 +176,36 @@ export class Bucket {
     }
   }
 
-  /** The objects below a prefix, only those behind the key `StartAfter`. */
-  async *list(Prefix: string, StartAfter: string | undefined): AsyncIterable<Sdk._Object> {
+  /**
+   * The objects below a prefix, only those behind the key `after`.
+   *
+   * @throws LedgerlakeError LAKE_STORE where the service says that the listing goes on, and not where
+   */
+  async *list(Prefix: string, after: string | undefined): AsyncIterable<Sdk._Object> {
     const { client, sdk } = await this.#connection();
-    let ContinuationToken: string | undefined;
-    do {
-      const input = { Bucket: this.#name, Prefix, StartAfter, ContinuationToken };
-      const page = await client.send(new sdk.ListObjectsV2Command(input));
+    let from: { StartAfter?: string; ContinuationToken?: string } = after === undefined ? {} : { StartAfter: after };
+    for (;;) {
+      const page = await client.send(new sdk.ListObjectsV2Command({ Bucket: this.#name, Prefix, ...from }));
       yield* page.Contents ?? [];
-      ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
-    } while (ContinuationToken !== undefined);
+      if (page.IsTruncated !== true) return;
+      const { NextContinuationToken: token = '' } = page;
+      if (token === '' || token === from.ContinuationToken) {
+        throw new LedgerlakeError(
+          'LAKE_STORE',
+          `expected ${this.#service} to send a token for the next page of s3://${this.#name}/${Prefix}, because it says that the listing ` +
+            `goes on, got ${token === '' ? 'none' : 'the same again'}; use a service or a version that lists whole prefixes`,
+        );
+      }
+      from = { ContinuationToken: token };
+    }
+  }
+
+  async #isListed(Key: string): Promise<boolean> {
+    const { client, sdk } = await this.#connection();
+    const input = { Bucket: this.#name, Prefix: Key, MaxKeys: 1 };
+    const { Contents = [] } = await client.send(new sdk.ListObjectsV2Command(input));
+    // A prefix comes before the longer keys that begin with it.
+    return Contents[0]?.Key === Key;
   }
 
   /** Removes the object; a missing one is no error. */
@@ -161,8 +236,10 @@ export class Bucket {
           if (answerOf(error).name !== 'NoSuchUpload') throw error;
         }
       }
-      if (page.IsTruncated !== true) return aborted;
-      marker = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
+      const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
+      // Without a marker the same page would come again: the rest is left to the next vacuum.
+      if (page.IsTruncated !== true || KeyMarker === undefined) return aborted;
+      marker = { KeyMarker, UploadIdMarker };
     }
   }
 
@@ -170,21 +247,69 @@ export class Bucket {
     return this.#options.clock ?? systemClock;
   }
 
+  get #service(): string {
+    return this.#endpoint?.host ?? 'Amazon S3';
+  }
+
+  /** The fields of a new object; with `token` it can be recognized. */
+  #object(Key: string, token?: string) {
+    const { encryption } = this.#options;
+    return {
+      ...{ Bucket: this.#name, Key },
+      ...(token !== undefined && { Metadata: { [tokenName]: token } }),
+      ...(encryption !== undefined && { ServerSideEncryption: encryption.sse }),
+      ...(encryption?.kmsKey !== undefined && { SSEKMSKeyId: encryption.kmsKey }),
+    };
+  }
+
   #connection(): Promise<Connection> {
     return (this.#connecting ??= connect(this.#options, this.#endpoint));
   }
 
+  /** Sends a request that writes. Where the service refuses its checksum, this one and all later ones have none. */
+  async #send<T>(send: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#connection();
+    let refusal: unknown;
+    try {
+      return await send(connection);
+    } catch (error) {
+      if (!connection.hasChecksums || !mayRefuseChecksum(answerOf(error))) throw error;
+      refusal = error;
+    }
+    const plain = (this.#plainConnecting ??= connect(this.#options, this.#endpoint, 'WHEN_REQUIRED'));
+    try {
+      const sent = await send(await plain);
+      this.#leaveOutChecksums(plain, refusal);
+      return sent;
+    } catch (error) {
+      // It refuses something else.
+      if (mayRefuseChecksum(answerOf(error))) throw refusal;
+      this.#leaveOutChecksums(plain, refusal);
+      throw error;
+    }
+  }
+
+  #leaveOutChecksums(plain: Promise<Connection>, refusal: unknown): void {
+    if (this.#connecting === plain) return;
+    this.#connecting = plain;
+    const { status, name } = answerOf(refusal);
+    const reason =
+      `${this.#service} refuses the CRC32 checksum of the AWS SDK (${status ?? ''} ${name}), so files are sent without it; ` +
+      'AWS_REQUEST_CHECKSUM_CALCULATION=WHEN_REQUIRED leaves it out from the beginning';
+    this.#options.emit?.({ event: 'store-limited', reason });
+  }
+
   async #putParts(Key: string, bytes: Uint8Array): Promise<void> {
-    const { client, sdk } = await this.#connection();
     const token = randomUUID();
-    const object = { Bucket: this.#name, Key };
-    const { UploadId } = await client.send(
-      new sdk.CreateMultipartUploadCommand({ ...object, Metadata: { [tokenName]: token } }),
+    const { UploadId } = await this.#send(({ client, sdk }) =>
+      client.send(new sdk.CreateMultipartUploadCommand(this.#object(Key, token))),
     );
-    const upload = { ...object, UploadId };
+    const upload = { Bucket: this.#name, Key, UploadId };
+    const { client, sdk } = await this.#connection();
     try {
       const Parts = await uploadParts(bytes, partBytes, partsAtOnce, async (PartNumber, Body) => {
-        const sent = await client.send(new sdk.UploadPartCommand({ ...upload, PartNumber, Body }));
+        const part = { ...upload, PartNumber, Body };
+        const sent = await this.#send((connection) => connection.client.send(new sdk.UploadPartCommand(part)));
         const checksum = sent.ChecksumCRC32 === undefined ? {} : { ChecksumCRC32: sent.ChecksumCRC32 };
         return { PartNumber, ETag: sent.ETag, ...checksum };
       });
@@ -212,7 +337,11 @@ export class Bucket {
   }
 }
 
-async function connect(options: S3Options, endpoint: URL | undefined): Promise<Connection> {
+async function connect(
+  options: S3Options,
+  endpoint: URL | undefined,
+  checksums?: 'WHEN_REQUIRED',
+): Promise<Connection> {
   // The SDK's version is pinned and supports Node 20, so its warning is disabled.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   const sdk = await import('@aws-sdk/client-s3');
@@ -224,6 +353,7 @@ async function connect(options: S3Options, endpoint: URL | undefined): Promise<C
     },
     ...(endpoint === undefined ? {} : { endpoint: endpoint.href, forcePathStyle: true }),
     ...(credentials === undefined ? {} : { credentials }),
+    ...(checksums === undefined ? {} : { requestChecksumCalculation: checksums }),
   };
   if (maxAttempts !== undefined) config.maxAttempts = maxAttempts;
   else if (process.env['AWS_MAX_ATTEMPTS'] === undefined) config.maxAttempts = 6;
@@ -242,7 +372,8 @@ async function connect(options: S3Options, endpoint: URL | undefined): Promise<C
       { step: 'finalizeRequest', priority: 'low' },
     );
   }
-  return { sdk, client };
+  const hasChecksums = (await client.config.requestChecksumCalculation()) === 'WHEN_SUPPORTED';
+  return { sdk, client, hasChecksums };
 }
 
 /** The connection closed within a body: the whole request can be retried. */

@@ -29,7 +29,7 @@ export function answerOf(error: unknown): S3Answer {
 
 /** Whether a failed request may have been executed: no answer, or an internal error of the service. */
 export function isUnclear({ name, code, status }: S3Answer): boolean {
-  if (status !== undefined && status !== 200) return status >= 500 || name === 'RequestTimeout';
+  if (status !== undefined && status !== 200) return (status >= 500 && status !== 501) || name === 'RequestTimeout';
   return status === 200 || (code !== undefined && !neverSent.has(code)) || name === 'TimeoutError';
 }
 
@@ -46,6 +46,18 @@ const badCredentials = new Set([
   'TokenProviderError',
 ]);
 
+/** Whether the credentials are right and may not do what was asked. */
+export function isDenied({ name, status }: S3Answer): boolean {
+  return status === 403 && !badCredentials.has(name) && name !== wrongClock;
+}
+
+/** Whether the service may have refused a header of the request. */
+export function mayRefuseChecksum({ status }: S3Answer): boolean {
+  return status === 400 || status === 501;
+}
+
+const wrongClock = 'RequestTimeTooSkewed';
+
 const otherRegion = new Set([
   'PermanentRedirect',
   'TemporaryRedirect',
@@ -57,6 +69,8 @@ export interface S3Target {
   readonly bucket: string;
   /** The endpoint's host; undefined for Amazon S3. */
   readonly endpoint: string | undefined;
+  /** Whether new objects ask for an encryption. */
+  readonly isEncrypted: boolean;
 }
 
 /**
@@ -66,7 +80,7 @@ export interface S3Target {
 export function s3Failure(verb: string, address: string, error: unknown, target: S3Target): LedgerlakeError {
   if (error instanceof LedgerlakeError) return error;
   const answer = answerOf(error);
-  return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${address}: ${reasonOf(answer, error, target)}`, {
+  return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${address}: ${reasonOf(answer, error, verb, target)}`, {
     ...causeOf(error),
     ...(answer.status === undefined ? {} : { status: answer.status }),
   });
@@ -87,7 +101,12 @@ function causeOf(error: unknown): { readonly cause: Error; readonly details: str
   return { cause: new Error(details), details };
 }
 
-function reasonOf(answer: S3Answer, error: unknown, { bucket, endpoint }: S3Target): string {
+/** A policy that demands an encryption denies a put as one does that lacks the permission. */
+const encryptionAdvice =
+  '; where the bucket demands an encryption, set `sse` and `kmsKey`, whose key needs kms:GenerateDataKey and kms:Decrypt';
+
+function reasonOf(answer: S3Answer, error: unknown, verb: string, target: S3Target): string {
+  const { bucket, endpoint, isEncrypted } = target;
   const { name, code, status } = answer;
   const service = endpoint ?? 'Amazon S3';
   if (name === 'NoSuchBucket') {
@@ -102,12 +121,14 @@ function reasonOf(answer: S3Answer, error: unknown, { bucket, endpoint }: S3Targ
   if (otherRegion.has(name) || status === 301) {
     return `bucket \`${bucket}\` is in another region (${name}); set AWS_REGION to the region of the bucket`;
   }
-  if (name === 'RequestTimeTooSkewed') return "this machine's clock differs too much from the clock of S3; correct it";
+  if (name === wrongClock) return "this machine's clock differs too much from the clock of S3; correct it";
   if (status === 403) {
-    return `bucket \`${bucket}\` refuses these credentials (${name}); they need s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads on it`;
+    return `bucket \`${bucket}\` refuses these credentials (${name}); they need s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads on it${verb === 'write' ? encryptionAdvice : ''}`;
   }
+  if (name.startsWith('KMS')) return `the key of the setting \`kmsKey\` can't be used (${name}); check it`;
   if (status === 501 || status === 411) {
-    return `${service} does not support what a lake needs (${name}); use a service with conditional writes`;
+    const encryption = isEncrypted ? ' and the encryption of the setting `sse`' : '';
+    return `${service} does not support what a lake needs (${name}); use a service with conditional writes${encryption}`;
   }
   if (status !== undefined && status >= 500) {
     return `${service} keeps answering ${status} ${name}; try again later`;

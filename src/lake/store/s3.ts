@@ -1,7 +1,7 @@
 import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
 import { BrokenBody, Bucket, type S3Options } from './s3-bucket.js';
-import { s3Failure } from './s3-failure.js';
+import { answerOf, isDenied, s3Failure } from './s3-failure.js';
 import {
   type Store,
   type StoredFile,
@@ -23,6 +23,9 @@ export function s3Store(location: string, options: S3Options = {}): Store {
   const { bucket: name, prefix } = parseS3Location(location);
   const endpoint = endpointOf(options.endpoint);
   const bucket = new Bucket(name, endpoint, options);
+  /** Whether `emit` has received that uploads are left. */
+  let hasLeftUploads = false;
+  const target = { bucket: name, endpoint: endpoint?.host, isEncrypted: options.encryption !== undefined };
   const keyOf = (path: string): string => {
     checkPath(path);
     return prefix + path;
@@ -31,7 +34,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
     (verb: string, path: string) =>
     (error: unknown): never => {
       const cause = error instanceof BrokenBody ? error.cause : error;
-      throw s3Failure(verb, `s3://${name}/${prefix}${path}`, cause, { bucket: name, endpoint: endpoint?.host });
+      throw s3Failure(verb, `s3://${name}/${prefix}${path}`, cause, target);
     };
   return {
     location,
@@ -50,7 +53,8 @@ export function s3Store(location: string, options: S3Options = {}): Store {
 
     write: async (path, bytes) => bucket.put(keyOf(path), bytes).catch(failing('write', path)),
 
-    create: async (path, bytes) => bucket.putOnce(keyOf(path), bytes).catch(failing('write', path)),
+    create: async (path, bytes, existing) =>
+      bucket.putOnce(keyOf(path), bytes, existing && keyOf(existing)).catch(failing('write', path)),
 
     list: async function* (folder, after) {
       checkFolder(folder);
@@ -64,7 +68,19 @@ export function s3Store(location: string, options: S3Options = {}): Store {
     remove: async (path) => bucket.remove(keyOf(path)).catch(failing('remove', path)),
 
     removeUnfinished: (all = false) =>
-      bucket.abortUploads(prefix, all ? -Infinity : dayMs).catch(failing('clear unfinished uploads below', '')),
+      bucket.abortUploads(prefix, all ? -Infinity : dayMs).catch((error: unknown) => {
+        const answer = answerOf(error);
+        const { status = 0 } = answer;
+        if (!isDenied(answer) && status < 500 && status !== 405) failing('clear unfinished uploads below', '')(error);
+        if (!hasLeftUploads) {
+          const reason =
+            `unfinished uploads below s3://${name}/${prefix} are not aborted, because listing or aborting them was refused (${status} ` +
+            `${answer.name}); allow s3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or let a rule of the bucket abort them`;
+          options.emit?.({ event: 'store-limited', reason });
+        }
+        hasLeftUploads = true;
+        return 0;
+      }),
   };
 }
 

@@ -29,9 +29,10 @@ export interface Store {
   write(path: string, bytes: Uint8Array): Promise<void>;
   /**
    * Writes the file unless it exists: true for exactly one of several concurrent callers, false for the others. Throws
-   * LAKE_UNCLEAR where it is unknown who won: the file may exist, now or later.
+   * LAKE_UNCLEAR where it is unknown who won: the file may exist, now or later; LAKE_STORE where the storage would
+   * overwrite an existing file. `existing`: a file that never changes, by which a store that can't know checks that once.
    */
-  create(path: string, bytes: Uint8Array): Promise<boolean>;
+  create(path: string, bytes: Uint8Array, existing?: string): Promise<boolean>;
   /** All files below a folder (`''`: the whole lake), in byte order of their paths; with `after` only those behind that path. */
   list(folder: string, after?: string): AsyncIterable<StoredFile>;
   /** Removes the file; a missing one is no error. */
@@ -39,7 +40,7 @@ export interface Store {
   /**
    * Removes the partial files of dead writers, never those of active ones. Returns their number. `all`: no other writer
    * is active, so that partial files of unknown writers are removed as well, and empty partition folders, where the
-   * store has folders.
+   * store has folders. S3 may refuse it: then they stay, and an event says so.
    */
   removeUnfinished(all?: boolean): Promise<number>;
 }

@@ -134,6 +134,7 @@ const lines: Handlers<string | undefined> = {
   'state-temporary': ({ folder }) =>
     `pages and quota are kept in ${folder}, as this user has no home folder; set HOME or XDG_CACHE_HOME to keep them elsewhere`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
+  'store-limited': ({ reason }) => reason,
   'note-passed-over': ({ file }) => `ignored ${file}, which is not a note of a requested range; it may be deleted`,
   'checkpoint-damaged': ({ file, reason, rewritten }) =>
     `the checkpoint ${file} is damaged (${reason}): the commits were read instead` +

@@ -37,7 +37,7 @@ test('the command line goes before the environment, that before the file, that b
     retentionHours: 24,
     export: ['iceberg' as const],
   };
-  const config = { ...none, file: 'c.json', settings: file };
+  const config = { ...none, file: 'c.json', settings: { ...file, sse: 'AES256' as const } };
   const environment = {
     LEDGERLAKE_LAKE: 'e',
     LEDGERLAKE_FROM: '2022-01-01',
@@ -47,11 +47,18 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_TOKEN_LIFE_MINUTES: '2.5',
     LEDGERLAKE_JOURNAL: 'ej',
     LEDGERLAKE_API: 'both',
+    LEDGERLAKE_SSE: 'aws:kms:dsse',
+    LEDGERLAKE_KMS_KEY: 'ek',
     LEDGERLAKE_RETENTION_HOURS: '0',
     LEDGERLAKE_EXPORT: 'none',
   };
   const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
-  expect(resolveSettings({}, {}, config)).toEqual({ ...file, lake: '/srv/lakes/f', journal: '/srv/lakes/j' });
+  expect(resolveSettings({}, {}, config)).toEqual({
+    ...file,
+    encryption: { sse: 'AES256' },
+    lake: '/srv/lakes/f',
+    journal: '/srv/lakes/j',
+  });
   expect(resolveSettings({}, environment, config)).toEqual({
     lake: 'e',
     from: '2022-01-01',
@@ -64,10 +71,24 @@ test('the command line goes before the environment, that before the file, that b
     lookBack: [],
     retentionHours: 0,
     export: [],
+    encryption: { sse: 'aws:kms:dsse', kmsKey: 'ek' },
   });
   expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });
   const empty = Object.fromEntries(Object.keys(environment).map((name) => [name, '']));
   expect(resolveSettings({}, empty, config)).toEqual(resolveSettings({}, {}, config));
+});
+
+test('the encryption of a lake on S3 is none, an algorithm, or one of KMS with its key', () => {
+  const read = (settings: object) => resolveSettings({}, {}, { ...none, settings }).encryption;
+  expect(read({})).toBeUndefined();
+  expect(read({ sse: 'AES256' })).toEqual({ sse: 'AES256' });
+  expect(read({ sse: 'aws:kms' })).toEqual({ sse: 'aws:kms' });
+  expect(read({ kmsKey: 'k' })).toEqual({ sse: 'aws:kms', kmsKey: 'k' });
+  expect(read({ sse: 'aws:kms:dsse', kmsKey: 'k' })).toEqual({ sse: 'aws:kms:dsse', kmsKey: 'k' });
+  expect(() => read({ sse: 'AES256', kmsKey: 'k' })).toThrow(/expected sse to be aws:kms or aws:kms:dsse with kmsKey/);
+  expect(() => resolveSettings({}, { LEDGERLAKE_SSE: 'kms' }, none)).toThrow(
+    /LEDGERLAKE_SSE to be one of AES256, aws:kms/,
+  );
 });
 
 test.each(['s3://b/p', 'S3://b/p', 's3:/b/p', 'gs://b/p'])('a URL as the lake (%s) is no path', (lake) => {

@@ -23,6 +23,7 @@ const command = {
   print: () => undefined,
   printJson: () => undefined,
   log: () => undefined,
+  emit: () => undefined,
 };
 
 /** The files of a table's newest version, from checkpoint and commits: a reader of Delta that knows nothing of this program. */
