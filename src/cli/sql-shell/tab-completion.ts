@@ -13,6 +13,12 @@ export function typedFile(text: string): string | undefined {
   return /^\s*\.output\s+(.*)$/.exec(text)?.[1];
 }
 
+/** Words that a statement begins with. */
+const firstWords = [
+  ...['select', 'from', 'with', 'values', 'describe', 'summarize', 'show', 'explain', 'pivot', 'unpivot'],
+  ...['create', 'insert', 'update', 'delete', 'drop', 'copy', 'set', 'pragma', 'call', 'attach', 'detach', 'use'],
+];
+
 /** Words before the name of a table. */
 const beforeTable = /\b(?:from|join|into|update|table|describe|summarize)\s+$/i;
 
@@ -44,7 +50,10 @@ export function suggestions(
   // An empty word would match every name.
   if (typed === '') return { words: [], typed };
   const upper = typed === typed.toUpperCase();
-  const keywords = catalog.keywords.map((word) => (upper ? word.toUpperCase() : word.toLowerCase()));
+  const inCase = (word: string) => (upper ? word.toUpperCase() : word.toLowerCase());
+  const first = /(?:^|;)\s*$/.test(before) ? beginning(firstWords.map(inCase), typed) : [];
+  if (first.length > 0) return { words: first, typed };
+  const keywords = catalog.keywords.map(inCase);
   return { words: beginning([...columns, ...tables, ...keywords], typed), typed };
 }
 

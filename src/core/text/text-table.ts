@@ -233,6 +233,8 @@ export interface Layout {
 export interface PreferredWidths {
   readonly names: readonly number[];
   readonly cells: readonly number[];
+  /** Which columns have a value that isn't NULL. */
+  readonly filled: readonly boolean[];
 }
 
 /** Minimum width of a text column; columns are left out before text is cut further. */
@@ -245,27 +247,54 @@ function preferredWidths(
   before?: PreferredWidths,
 ): PreferredWidths {
   const cells = columns.map((_, at) => before?.cells[at] ?? 0);
+  const filled = columns.map((_, at) => before?.filled[at] ?? false);
   for (const row of texts) {
-    for (const [at, text] of row.entries()) cells[at] = Math.max(cells[at] ?? 0, displayWidth(text));
+    for (const [at, text] of row.entries()) {
+      cells[at] = Math.max(cells[at] ?? 0, displayWidth(text));
+      // A text that reads the same is quoted.
+      filled[at] ||= text !== 'NULL';
+    }
   }
-  return { names: before?.names ?? columns.map((column) => displayWidth(column.name)), cells };
+  return { names: before?.names ?? columns.map((column) => displayWidth(column.name)), cells, filled };
+}
+
+/** The columns of an amount that say what it is. */
+const aboutAmounts: ReadonlySet<string> = new Set(['kind', 'name', 'role', 'amount', 'currency']);
+
+/**
+ * The columns in the order in which they are left out: those that are NULL throughout, then from the middle, of a result
+ * with amounts those last that say what an amount is.
+ */
+function leftOutFirst(columns: readonly ResultColumn[], filled: readonly boolean[]): readonly number[] {
+  const hasAmount = columns.some(({ name }) => name === 'amount');
+  const isAbout = (at: number) => hasAmount && aboutAmounts.has(columns[at]?.name ?? '');
+  const fromMiddle: number[] = [];
+  for (const left = columns.map((_, at) => at); left.length > 0;) fromMiddle.push(...left.splice(left.length >> 1, 1));
+  // Without rows, no column is known to be empty.
+  const isEmpty = (at: number) => filled.includes(true) && filled[at] !== true;
+  return [isEmpty, (at: number) => !isEmpty(at) && !isAbout(at), (at: number) => !isEmpty(at) && isAbout(at)].flatMap(
+    (isNext) => fromMiddle.filter(isNext),
+  );
 }
 
 /**
- * Fits the columns into `limit` cells (undefined: any width). Text columns shrink first; then columns are left out from
- * the middle. Numbers and times are never cut, so a single column may exceed the limit.
+ * Fits the columns into `limit` cells (undefined: any width). Text columns shrink first; then columns are left out. Numbers and times are never cut, so a single column may exceed the limit.
  */
 function layoutOf(columns: readonly ResultColumn[], preferred: PreferredWidths, limit: number | undefined): Layout {
   const wanted = columns.map((_, at) => Math.max(preferred.names[at] ?? 0, preferred.cells[at] ?? 0, 1));
   const all = columns.map((_, at) => at);
   if (limit === undefined || total(all, wanted, all.length) <= limit) return { shown: all, widths: wanted };
 
-  const least = columns.map(({ kind }, at) => {
+  const least = columns.map(({ kind, name }, at) => {
     const elastic = kind === 'text' || kind === 'json';
-    return Math.min(wanted[at] ?? 1, elastic ? leastText : Math.max(preferred.cells[at] ?? 0, 4));
+    const nameWidth = name === 'amount' ? (preferred.names[at] ?? 0) : 4;
+    return Math.min(wanted[at] ?? 1, elastic ? leastText : Math.max(preferred.cells[at] ?? 0, nameWidth));
   });
-  const shown = [...all];
-  while (shown.length > 1 && total(shown, least, all.length) > limit) shown.splice(shown.length >> 1, 1);
+  let shown = all;
+  for (const at of leftOutFirst(columns, preferred.filled)) {
+    if (shown.length === 1 || total(shown, least, all.length) <= limit) break;
+    shown = shown.filter((other) => other !== at);
+  }
 
   // The remaining width is distributed evenly until it is used up or all columns have their preferred width.
   const widths = [...least];

@@ -7,6 +7,7 @@ const catalog: Catalog = {
     ['entries', ['event_id', 'amount', 'currency']],
     ['events', ['event_id', 'raw']],
     ['groups', ['group_id', 'original_total']],
+    ['seller_months', ['month']],
   ]),
   keywords: ['select', 'from', 'group', 'order'],
 };
@@ -15,9 +16,12 @@ describe('Tab offers', () => {
   test.each<[string, string[]]>([
     ['sel', ['select']],
     ['SEL', ['SELECT']],
+    ['FROM entries;\nSEL', ['SELECT']],
+    ['sell', ['seller_months']],
+    ['FROM sel', ['seller_months']],
     ['SELECT gr', ['group', 'group_id', 'groups']],
     ['SELECT * FROM e', ['entries', 'events']],
-    ['SELECT *\nFROM ', ['entries', 'events', 'groups']],
+    ['SELECT *\nFROM ', ['entries', 'events', 'groups', 'seller_months']],
     ['SELECT * FROM events JOIN EN', ['entries']],
     ['SELECT events.', ['event_id', 'raw']],
     ['FROM entries AS e SELECT e.a', ['amount']],
@@ -30,7 +34,7 @@ describe('Tab offers', () => {
     ['SELECT 1e', []],
     ['.s', ['.schema']],
     ['.', ['.exit', '.format', '.help', '.output', '.quit', '.schema', '.tables']],
-    ['.schema ', ['entries', 'events', 'groups']],
+    ['.schema ', ['entries', 'events', 'groups', 'seller_months']],
     ['.format j', ['json']],
     ['.output e', []],
   ])('behind %j', (text, words) => {

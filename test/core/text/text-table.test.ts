@@ -89,6 +89,47 @@ describe('on a terminal', () => {
     );
   });
 
+  test('of amounts those columns stay that say what each is, and those go first that are NULL throughout', async () => {
+    const names = [
+      'account',
+      'event_id',
+      'event_list',
+      'posted_at',
+      'item',
+      'sku',
+      'fnsku',
+      'kind',
+      'name',
+      'role',
+      'amount',
+      'amount_text',
+      'currency',
+    ];
+    const named = names.map((name): ResultColumn => ({ name, kind: 'text' }));
+    const row = [
+      'shop',
+      'x'.repeat(32),
+      'ShipmentEventList',
+      '2026-01-01',
+      '0',
+      'sku',
+      null,
+      'fee',
+      'Commission',
+      'net',
+      '-1.50',
+      null,
+      'EUR',
+    ];
+    const headOf = (text: string) => text.split('\n')[1]?.match(/[\w…]+/g);
+    const at = async (width: number) => headOf(await textOf(tableText(named, chunked([row]), { width })));
+    const about = ['kind', 'name', 'role', 'amount', 'currency'];
+    expect(await at(100)).toEqual(expect.arrayContaining([...about, '…', 'account', 'event_list']));
+    expect(await at(100)).not.toContain('fnsku');
+    expect(await at(52)).toEqual(['…', ...about]);
+    expect(await at(1000)).toEqual(names);
+  });
+
   test('columns that find no room are left out from the middle, and the footer says so', async () => {
     const columns = Array.from({ length: 9 }, (_, at): ResultColumn => ({ name: `column ${at}`, kind: 'text' }));
     const row = columns.map(({ name }) => `value of ${name}`);
