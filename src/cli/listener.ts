@@ -172,9 +172,9 @@ async function openLog(
   const terminal = process.stderr;
   const paint = paintIn(isColoured(process.env, terminal.isTTY));
   const painted = paintLevel(paint);
-  let source = account === undefined ? '' : `[${printable(account)}] `;
+  let source = account === undefined ? '' : `[${printable(account)}]`;
   const formatted = (level: Level, line: string): string =>
-    painted(level, wrapForTerminal(source + complete(line), terminalWidth(terminal)));
+    painted(level, wrapForTerminal(withSource(source, complete(line)), terminalWidth(terminal)));
   const isLive = terminal.isTTY && !quiet && process.env['TERM'] !== 'dumb' && !isTrue(process.env['CI']);
   if (!isLive) {
     const write = (line: string): void => {
@@ -213,10 +213,16 @@ async function openLog(
   };
 }
 
-/** The beginning of each line of a run: its account, and the beginning of its id. */
+/** A line with its run: in front, but of a failure behind its message, so that it still begins with the program's name. */
+function withSource(source: string, line: string): string {
+  if (source === '') return line;
+  return line.startsWith('ledgerlake: ') ? line.replace(/(?=\n|$)/, ` ${source}`) : `${source} ${line}`;
+}
+
+/** The run of a line: its account, and the beginning of its id. */
 function sourceText({ account, run }: Extract<RunEvent, { event: 'run-started' }>): string {
   const words = [account === null ? [] : printable(account), run?.slice(0, 8) ?? []].flat();
-  return words.length === 0 ? '' : `[${words.join(' ')}] `;
+  return words.length === 0 ? '' : `[${words.join(' ')}]`;
 }
 
 /** Whether the variable CI is set: CI services set it to `true` or `1`. */

@@ -91,6 +91,8 @@ export interface StatusQuestion {
   readonly pipelineFolder?: string | undefined;
   /** The configuration file, if the command line names one. */
   readonly config?: string | undefined;
+  /** The API of commands that name none; undefined: v0. */
+  readonly api?: Api | undefined;
 }
 
 const namesOf = (api: Api): readonly string[] => defaultPipelines[api].map(({ name }) => name);
@@ -127,7 +129,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [isBroken ? rangeOf(lastRun) : range]),
   ];
   const isUserDefined = (name: string) => used.some(({ pipeline, isCustom }) => pipeline === name && isCustom === true);
-  const unnamed = namesOf(defaultApi);
+  const unnamed = namesOf(question.api ?? defaultApi);
   const isDefault = lacking.length === unnamed.length && unnamed.every((pipeline) => lacking.includes(pipeline));
   const command = {
     pipelines: isDefault ? [] : lacking,
@@ -289,6 +291,15 @@ export function coverageText(days: readonly Day[], imported = 'imported only'): 
     `${formatCount(count('full', 'empty'))} of ${formatCount(days.length, 'day')} loaded`,
     ...others.flatMap(([found, what]) => (found === 0 ? [] : [`${formatCount(found)} ${what}`])),
   ].join(', ');
+}
+
+/** Whether the configuration has accounts, and neither it nor the last run an upstream for this one. */
+export function isUnconfigured(
+  account: string,
+  lastRun: LastRun | undefined,
+  configured: readonly string[] = [],
+): boolean {
+  return configured.length > 0 && needsEndpoint(account, lastRun, configured);
 }
 
 /** Whether a backfill for an account needs `--endpoint`; `configured`: accounts whose upstream the configuration names. */

@@ -25,6 +25,7 @@ import {
   accountStatus,
   coverageText,
   loadedRange,
+  isUnconfigured,
   needsEndpoint,
   reportedRange,
   type AccountStatus,
@@ -33,6 +34,7 @@ import {
 } from './lake-status.js';
 import {
   endpointAddition,
+  unconfiguredText,
   pipelinesAddition,
   firstLoad,
   firstSync,
@@ -42,7 +44,7 @@ import {
 } from './suggestions.js';
 
 export interface StatusOptions
-  extends RangeOptions, Pick<SuggestionContext, 'lake' | 'pipelineFolder' | 'config' | 'configured'> {
+  extends RangeOptions, Pick<SuggestionContext, 'lake' | 'pipelineFolder' | 'config' | 'configured' | 'api'> {
   /** Undefined: every account. */
   readonly account: string | undefined;
   /** Those of them that load into this lake; they are listed also where the lake has no rows of them. */
@@ -131,8 +133,8 @@ async function readReport(
     ...(await readUnfinished(lake, plainLog(log))),
     ...(await unsyncedRanges(lake, accounts, options, now)),
   ];
-  const { lake: location, pipelineFolder, config, configured } = options;
-  const common = { pipelineFolder, config, lastRun, unfinishedRanges };
+  const { lake: location, pipelineFolder, config, configured, api } = options;
+  const common = { pipelineFolder, config, lastRun, unfinishedRanges, api };
   const forgotten = await Promise.all(accounts.map((account) => readForgottenBefore(lake.store, account)));
   const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
@@ -184,7 +186,8 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
     return `${accountText(of, style)}\n${commandText(of, options, lastRun, { now, isLoading })}\n`;
   };
   const emptyLake = `${options.lake} has nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
-  const loadText = (of: Suggestion) => `Load it with\n  ${suggestionText(of)}\n\n`;
+  const loadText = (of: Suggestion) =>
+    of.command === undefined ? `${suggestionText(of)}.\n\n` : `Load it with\n  ${suggestionText(of)}\n\n`;
   const first = firstCommand(report, options);
   const runsLines = runsText(runs);
   return [
@@ -211,7 +214,11 @@ function reportObject(report: StatusReport, options: StatusOptions): unknown {
     last_run: lastRun ?? null,
     retention_hours: lake.retentionMs / 3_600_000,
     command: firstCommand(report, options)?.command ?? null,
-    accounts: statuses.map((of) => accountObject(of, now)),
+    accounts: statuses.map((of) => {
+      const isGone =
+        of.lackingCustom.length < of.lacking.length && isUnconfigured(of.account, lastRun, options.configured);
+      return accountObject(isGone ? { ...of, command: undefined } : of, now);
+    }),
   };
 }
 
@@ -317,12 +324,12 @@ function demoLoad({ lake, config }: StatusOptions): Suggestion {
 }
 
 function suggestionText({ command, additions: beside }: Suggestion): string {
-  return [command, ...beside].map(printable).join('\n');
+  return [...(command === undefined ? [] : [command]), ...beside].map(printable).join('\n');
 }
 
 /** The same as a part of a line. */
 function remedyText({ command, additions: beside }: Suggestion): string {
-  return [`run \`${command}\``, ...beside].join(', ');
+  return [...(command === undefined ? [] : [`run \`${command}\``]), ...beside].join(', ');
 }
 
 function commandText(
@@ -334,6 +341,9 @@ function commandText(
   if (command === undefined) {
     const what = unused.length === 0 ? 'everything in the range' : 'every pipeline that has begun';
     return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
+  }
+  if (lackingCustom.length < lacking.length && isUnconfigured(account, lastRun, configured)) {
+    return `There are gaps: ${printable(unconfiguredText(account))}.\n`;
   }
   const beside = [
     ...(lackingCustom.length < lacking.length && needsEndpoint(account, lastRun, configured) ? [endpointAddition] : []),

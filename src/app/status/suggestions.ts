@@ -6,11 +6,12 @@ import { apis, defaultApi, type Api } from '../../sources/finances/selling-partn
 import { loadCommand } from '../command-text.js';
 import { accountPattern } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import { needsEndpoint, rangeOf, type AccountStatus, type StatusQuestion } from './lake-status.js';
+import { isUnconfigured, needsEndpoint, rangeOf, type AccountStatus, type StatusQuestion } from './lake-status.js';
 
 /** A command to be pasted into a shell, and the options that only the user can add. */
 export interface Suggestion {
-  readonly command: string;
+  /** Undefined: the account is not configured, so that there is none. */
+  readonly command: string | undefined;
   /** Each as `beside the --endpoint …`. */
   readonly additions: readonly string[];
 }
@@ -22,6 +23,8 @@ export interface SuggestionContext extends Pick<
   readonly lake: string;
   /** Accounts that the configuration has an endpoint for. */
   readonly configured?: readonly string[] | undefined;
+  /** The API of commands that name none; undefined: v0. */
+  readonly api?: Api | undefined;
 }
 
 interface EarlierRun {
@@ -74,9 +77,10 @@ function notedRange(account: string, { unfinishedRanges = [] }: SuggestionContex
   return { start: Math.min(...noted.map(({ start }) => start)), end: Math.max(...noted.map(({ end }) => end)) };
 }
 
-/** The command that begins to load an account which the lake lacks. */
+/** The command that begins to load an account which the lake lacks: with the API of the last run, if that had a default set. */
 export function firstSync(account: string, context: SuggestionContext): Suggestion {
-  return suggestion('sync', account, [], context);
+  const asked = context.lastRun?.asked ?? [];
+  return suggestion('sync', account, pipelineArguments(asked, undefined).pipelines.length === 0 ? asked : [], context);
 }
 
 /** The command that brings an account of a lake up to date. */
@@ -90,15 +94,18 @@ function suggestion(
   command: 'backfill' | 'sync',
   account: string,
   names: readonly string[],
-  { lake, pipelineFolder, config, configured, lastRun }: SuggestionContext,
+  { lake, pipelineFolder, config, configured, lastRun, api }: SuggestionContext,
   range?: Window,
 ): Suggestion {
   const custom = names.filter((name) => pipelineNamed(name) === undefined);
   const isCustomOnly = names.length > 0 && custom.length === names.length;
+  if (!isCustomOnly && isUnconfigured(account, lastRun, configured)) {
+    return { command: undefined, additions: [unconfiguredText(account)] };
+  }
   const endpoint = endpointToName(lastRun, account);
   return {
     command: loadCommand(command, {
-      ...pipelineArguments(names),
+      ...pipelineArguments(names, api),
       lake,
       account,
       endpoint: isCustomOnly ? undefined : endpoint,
@@ -114,6 +121,11 @@ function suggestion(
   };
 }
 
+/** The advice for an account of the lake that can't be loaded any more. */
+export function unconfiguredText(account: string): string {
+  return `${account} is not configured: add it to the configuration, or name its --endpoint`;
+}
+
 export const endpointAddition = 'beside the --endpoint that serves the account';
 
 export function pipelinesAddition(custom: readonly string[]): string {
@@ -121,7 +133,10 @@ export function pipelinesAddition(custom: readonly string[]): string {
 }
 
 /** The arguments that select these pipelines: none, `--api`, or their names. */
-function pipelineArguments(names: readonly string[]): {
+function pipelineArguments(
+  names: readonly string[],
+  configuredApi: Api = defaultApi,
+): {
   readonly pipelines: readonly string[];
   readonly api: Api | undefined;
 } {
@@ -130,5 +145,5 @@ function pipelineArguments(names: readonly string[]): {
     return defaults.size === names.length && names.every((asked) => defaults.has(asked));
   });
   if (api === undefined) return { pipelines: names, api };
-  return { pipelines: [], api: api === defaultApi ? undefined : api };
+  return { pipelines: [], api: api === configuredApi ? undefined : api };
 }

@@ -73,6 +73,7 @@ export async function readConfigured(args: CommandArguments): Promise<{
   readonly configured: readonly string[];
   readonly expected: readonly string[];
   readonly syncedFrom: string | undefined;
+  readonly api: Settings['api'];
 }> {
   const texts = { ...args.texts(), lake: undefined, from: undefined };
   const { configuration, settings } = await configuredSettings({ ...settingSources(args), texts });
@@ -82,7 +83,8 @@ export async function readConfigured(args: CommandArguments): Promise<{
   const isNamed = (variableOf(process.env, 'LEDGERLAKE_LAKE') ?? configuration.settings.lake) !== undefined;
   const absolute = (lake: string): string => lakeFolder(lake) ?? lake.replace(/\/+$/, '');
   const isOther = isNamed && absolute(args.text('lake') ?? settings.lake) !== absolute(settings.lake);
-  return { configured, expected: isOther ? [] : configured, syncedFrom: isOther ? undefined : settings.from };
+  const syncedFrom = isOther ? undefined : settings.from;
+  return { configured, expected: isOther ? [] : configured, syncedFrom, api: settings.api };
 }
 
 /**

@@ -436,6 +436,46 @@ test('--max-lag fails where an account has nothing that new, when all is written
   expect(accounts[0]?.lag_seconds).toBe(Math.round((gaps.clock.now() - Date.UTC(2025, 1, 25)) / 1000));
 });
 
+test('for an account that is no longer configured there is no command', async () => {
+  extra = gaps.copy();
+  const note = join(extra.root, '_last-run.json');
+  const lastRun = JSON.parse(readFileSync(note, 'utf8')) as Record<string, unknown>;
+  writeFileSync(note, JSON.stringify({ ...lastRun, endpointConfigured: true }));
+  const gone = { configured: ['other'] };
+  const text = await shown(extra, gone);
+  expect(text).toContain(
+    'There are gaps: shop is not configured: add it to the configuration, or name its --endpoint.',
+  );
+  expect(text).not.toContain('ledgerlake backfill');
+  await expect(shown(extra, { ...gone, maxLag: '1h' })).rejects.toThrow(
+    /up to 2025-02-25\S*; shop is not configured: add it to the configuration, or name its --endpoint, or allow more with --max-lag$/,
+  );
+  const { accounts } = JSON.parse(await shown(extra, { ...gone, format: 'json' })) as {
+    accounts: { command: unknown }[];
+  };
+  expect(accounts[0]?.command).toBeNull();
+});
+
+test('a command repeats the API of the last run, where commands that name none use another', async () => {
+  extra = gaps.copy();
+  const given = { configured: ['shop', 'new'], expected: ['shop', 'new'] };
+  const sync = async (api?: 'v0' | '2024-06-19') =>
+    /ledgerlake sync .*--account new.*/.exec(await shown(extra ?? gaps, { ...given, api }))?.[0] ?? '';
+  const note = join(extra.root, '_last-run.json');
+  const lastRun = JSON.parse(readFileSync(note, 'utf8')) as Record<string, unknown>;
+  const v0 = ['financial-event-groups', 'financial-events', 'group-events'];
+  writeFileSync(note, JSON.stringify({ ...lastRun, asked: v0 }));
+  expect(await sync()).not.toContain('--api');
+  expect(await sync('2024-06-19')).toContain('--api v0');
+  const asked = ['financial-event-groups', 'transactions'];
+  writeFileSync(note, JSON.stringify({ ...lastRun, asked }));
+  expect(await sync()).toContain('--api 2024-06-19');
+  expect(await sync('2024-06-19')).not.toContain('--api');
+  // A run of one pipeline says nothing of the others.
+  writeFileSync(note, JSON.stringify({ ...lastRun, asked: ['transactions'] }));
+  expect(await sync()).not.toContain('transactions');
+});
+
 test('gaps and age are measured from where the configuration lets syncs begin', async () => {
   extra = await loadedLake();
   const asked = { syncedFrom: '2024-12-01', configured: ['shop'] };
