@@ -20,7 +20,7 @@ const variables = [
     'PIPELINES',
     'API',
   ],
-  ...['RETENTION_HOURS', 'EXPORT', 'LOG_FORMAT', 'METRICS_PORT', 'METRICS_HOST', 'METRICS_FILE'],
+  ...['RETENTION_HOURS', 'EXPORT', 'SSE', 'KMS_KEY', 'LOG_FORMAT', 'METRICS_PORT', 'METRICS_HOST', 'METRICS_FILE'],
   ...['CONFIG', 'SERVE_CLIENT_ID', 'SERVE_CLIENT_SECRET'],
 ].map((name) => prefix + name);
 

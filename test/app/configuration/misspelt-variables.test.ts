@@ -12,12 +12,14 @@ test('a variable that resembles one of the program is misspelt', () => {
     'LEDGERLAKE_ACOUNT',
     'LEDGERLAKE_CLIENTSECRET',
     'LEDGERLAKE_REGON_SHOP',
+    'LEDGERLAKE_KMSKEY',
   );
   expect(misspeltVariables({ ...misspelt, LEDGERLAKE_ACCOUNT: 'shop' }, configuration())).toEqual([
     { variable: 'LEDGERLAKE_LAKES', nearest: 'LEDGERLAKE_LAKE' },
     { variable: 'LEDGERLAKE_ACOUNT', nearest: 'LEDGERLAKE_ACCOUNT' },
     { variable: 'LEDGERLAKE_CLIENTSECRET', nearest: 'LEDGERLAKE_CLIENT_SECRET' },
     { variable: 'LEDGERLAKE_REGON_SHOP', nearest: 'LEDGERLAKE_REGION_SHOP' },
+    { variable: 'LEDGERLAKE_KMSKEY', nearest: 'LEDGERLAKE_KMS_KEY' },
   ]);
 });
 
