@@ -4,8 +4,14 @@ import { nearestName, unknownName } from '../../core/text/fault-line.js';
 /** The account of the embedded service's synthetic seller. */
 export const demoAccount = 'demo';
 
-/** Valid names of accounts, which are names of folders in the lake. */
-export const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/**
+ * Valid names of accounts, which are names of folders in the lake. DuckDB reads the folder `account=null`, in any case, as one without an
+ * account.
+ */
+export const accountPattern = /^(?![Nn][Uu][Ll][Ll]$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** The pattern in words. */
+export const accountForm = '1 to 64 letters, digits, dots, dashes or underscores, and not null';
 
 /**
  * The account of the options, by default the synthetic seller's.
@@ -42,9 +48,7 @@ export function readCustomAccount(account: string | undefined): string {
 /** @throws LedgerlakeError USAGE for a name that can't be a folder's */
 export function readAccountName(account: string): string {
   if (accountPattern.test(account)) return account;
-  throw usageError(
-    `expected --account to be 1 to 64 letters, digits, dots, dashes or underscores, got ${JSON.stringify(account)}`,
-  );
+  throw usageError(`expected --account to be ${accountForm}, got ${JSON.stringify(account)}; choose another name`);
 }
 
 /** @throws LedgerlakeError USAGE where the account is `demo` and the lake has others, or the reverse */

@@ -6,7 +6,7 @@ import { faultLine } from '../../core/text/fault-line.js';
 import { withoutComments } from './without-comments.js';
 import { z } from 'zod';
 import { readInstant } from '../../core/numeric/instant.js';
-import { accountPattern, regionNames } from './account.js';
+import { accountForm, accountPattern, regionNames } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
 import { exportFormats } from '../export/export-formats.js';
@@ -120,7 +120,7 @@ const days = 'a whole number of days from 1';
 const everyDays = 'a number of days from 0';
 const retention = `a whole number of hours from 0 to ${mostRetentionHours}`;
 const port = 'a port from 0 to 65535';
-const accountName = 'a name of 1 to 64 letters, digits, dots, dashes or underscores';
+const accountName = `a name of ${accountForm}`;
 const variableName = 'the name of a variable in capital letters, digits and _';
 const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/prefix"';
 

@@ -127,12 +127,13 @@ function textCell(text: string, style: number): string {
 /** Maximum characters of a cell. */
 const mostText = 32_767;
 
-/** Characters that XML doesn't allow become replacement characters. */
+/** Characters that XML doesn't allow become replacement characters. `_x0041_` is an A to a spreadsheet, so its first character is escaped. */
 function escaped(text: string): string {
   return text
     .slice(0, mostText)
     .toWellFormed()
     .replaceAll(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD')
+    .replaceAll(/_(?=x[\da-fA-F]{4}_)/g, '_x005F_')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')

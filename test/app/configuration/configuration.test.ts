@@ -159,7 +159,7 @@ describe('a fault is one line: file, path, expected, came', () => {
     ['{"accounts":[]}', 'c.json: accounts: expected an object of accounts by name, got a list'],
     [
       '{"accounts":{"../x":{}}}',
-      'c.json: accounts: expected a name of 1 to 64 letters, digits, dots, dashes or underscores, got "../x"',
+      'c.json: accounts: expected a name of 1 to 64 letters, digits, dots, dashes or underscores, and not null, got "../x"',
     ],
     [account('null'), 'c.json: accounts.a: expected an object with the settings of an account, got null'],
     [

@@ -11,6 +11,8 @@ import {
 } from '../../../src/app/configuration/resolve-account.js';
 import { readApiAddress } from '../../../src/sources/custom/custom-address.js';
 import { Secret } from '../../../src/engine/auth/secret.js';
+import { readCustomAccount } from '../../../src/app/configuration/account.js';
+import { backfill } from '../../../src/index.js';
 import { temporaryFolder } from '../lake-run.js';
 
 const amazon = 'https://api.amazon.com/auth/o2/token';
@@ -394,5 +396,23 @@ describe('the variables of custom pipelines', () => {
       );
     }
     expect(await headersOf('other', { KEY_OTHER: 'three' })).toBe('three');
+  });
+});
+
+describe('an account that readers of the folders would take for none', () => {
+  const refused = { code: 'USAGE', exitCode: 2, message: expect.stringContaining('and not null') as string };
+
+  test.each(['null', 'NULL', 'Null', 'nuLL'])('%s is refused, wherever it is named', async (account) => {
+    const endpoint = 'https://shop.example';
+    await expect(resolved(none, {}, { account, endpoint })).rejects.toMatchObject(refused);
+    await expect(resolved(none, { LEDGERLAKE_ACCOUNT: account }, { endpoint })).rejects.toMatchObject(refused);
+    expect(() => configured({ accounts: { [account]: { endpoint } } })).toThrow(/expected a name of .*, and not null/);
+    expect(() => configured({ settings: { account } })).toThrow(/expected a name of .*, and not null/);
+    expect(() => readCustomAccount(account)).toThrow(/and not null/);
+    await expect(backfill({ account, endpoint, lake: await temporaryFolder() })).rejects.toMatchObject(refused);
+  });
+
+  test.each(['nulls', 'nul', 'null-shop', 'x.null'])('%s is none', async (account) => {
+    expect(await resolved(none, {}, { account, endpoint: 'https://shop.example' })).toMatchObject({ account });
   });
 });

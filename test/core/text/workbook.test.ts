@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { crc32, inflateRawSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { workbook } from '../../../src/core/text/workbook.js';
@@ -55,4 +56,22 @@ test('sheets have numbers with all their digits, and texts that are no formulas'
   expect(sheet).toContain('<c s="5"><v>7.500000</v></c><c/></row>');
   expect(sheet).toContain('<row><c/><c/><c s="4"><v>7.500000</v></c><c/></row>');
   expect(workbook([])).toEqual(workbook([]));
+});
+
+test('a text that looks like an escape of a spreadsheet is read as it is', () => {
+  const piece = fc.constantFrom('_', 'x', '_x0041_', '_x00e9_', 'x005F', '_x005F_', '0042_', 'a', '_X0041_');
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+      const text = pieces.join('');
+      const files = unzipped(workbook([{ name: 'a', columns: [{ name: 'n', kind: 'text' }], rows: [[text]] }]));
+      const written = /<\/row><row><c s="0" t="inlineStr"><is><t xml:space="preserve">(.*?)<\/t>/.exec(
+        files.get('xl/worksheets/sheet1.xml') ?? '',
+      )?.[1];
+      // As ECMA-376 has it (22.9.2.19).
+      const read = written?.replaceAll(/_x([\da-fA-F]{4})_/g, (_, code: string) =>
+        String.fromCharCode(parseInt(code, 16)),
+      );
+      expect(read).toBe(text);
+    }),
+  );
 });
