@@ -1,3 +1,6 @@
+import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+import { readInstant } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
 import type { SyncInTurns } from '../load/synced-pipelines.js';
 import type { FleetKeys, RedisCommands } from './redis.js';
@@ -19,8 +22,18 @@ const deleteIfSame =
 
 const order: Readonly<Record<JobKind, number>> = { sync: 0, backfill: 1 };
 
-/** Opens the jobs of accounts, which are kept in Redis until they are done, independently of turns and workers. */
-export function openAccountJobs(redis: RedisCommands, keys: FleetKeys) {
+/**
+ * Opens the jobs of accounts, which are kept in Redis until they are done, independently of turns and workers. What others have
+ * written there and is no job is ignored; `warn` is called once for each.
+ */
+export function openAccountJobs(redis: RedisCommands, keys: FleetKeys, warn: (reason: string) => void) {
+  const warned = new Set<string>();
+  const ignored = (key: string, text: string): [] => {
+    const reason = `expected jobs of an account in ${key} of Redis, got ${JSON.stringify(text.slice(0, 100))}, which is ignored; delete it with HDEL`;
+    if (!warned.has(reason)) warn(reason);
+    warned.add(reason);
+    return [];
+  };
   return {
     /** Adds a job, or updates the time of an equal one. `now`: milliseconds since 1970. */
     add: async (account: string, job: AccountJob, now: number): Promise<void> => {
@@ -28,9 +41,10 @@ export function openAccountJobs(redis: RedisCommands, keys: FleetKeys) {
     },
     /** The pending jobs in the order of execution: syncs first, then backfills in the order of their requests. */
     of: async (account: string): Promise<readonly PendingJob[]> => {
-      const fields = Object.entries(await redis.hgetall(keys.jobs(account)));
+      const key = keys.jobs(account);
+      const fields = Object.entries(await redis.hgetall(key));
       return fields
-        .map(([text, requestedAt]) => ({ job: readJob(text), requestedAt: Number(requestedAt) }))
+        .flatMap(([text, requestedAt]) => readPending(text, requestedAt) ?? ignored(key, text))
         .toSorted((a, b) => order[a.job.work] - order[b.job.work] || a.requestedAt - b.requestedAt);
     },
     /** Removes a job that is done, unless it was requested again in the meantime. */
@@ -40,20 +54,32 @@ export function openAccountJobs(redis: RedisCommands, keys: FleetKeys) {
   };
 }
 
-/** Parses a job. The protocol's version ensures its form, so any other text is a bug. */
-function readJob(text: string): AccountJob {
-  const value: unknown = JSON.parse(text);
-  if (typeof value === 'object' && value !== null && 'work' in value) {
-    if (value.work === 'sync') return { work: 'sync' };
-    if (value.work === 'backfill' && 'from' in value && 'to' in value) {
-      return { work: 'backfill', from: textOrNull(value.from), to: textOrNull(value.to) };
-    }
-  }
-  throw new Error(`expected a job, got ${text}`);
-}
+const instantText = z
+  .string()
+  .max(64)
+  .refine((text) => readInstant(text) !== undefined)
+  .nullable();
+const jobShape: z.ZodType<AccountJob> = z.discriminatedUnion('work', [
+  z.strictObject({ work: z.literal('sync') }),
+  z.strictObject({ work: z.literal('backfill'), from: instantText, to: instantText }),
+]);
+/** Milliseconds since 1970. */
+const instantShape = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .transform(Number);
 
-function textOrNull(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
+/** A job from Redis; undefined for anything that `add` doesn't write, which `remove` could not remove. */
+function readPending(text: string, requestedAt: string): PendingJob | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const [job, at] = [jobShape.safeParse(value), instantShape.safeParse(requestedAt)];
+  if (!job.success || !at.success || JSON.stringify(job.data) !== text) return undefined;
+  return { job: job.data, requestedAt: at.data };
 }
 
 /** An account's sync, over all of its turns. */
@@ -67,31 +93,61 @@ interface OpenSync extends SyncInTurns {
 /** The longest duration of a sync: after that its first slices are out of date, and it starts again. */
 const longestMs = dayMs;
 
-/** Continues the unfinished sync of an account, or starts one at `now`, milliseconds since 1970. */
+/** The start of a sync, and when it was requested, as Redis has them; without them no sync is open. */
+const syncShape = z.object({ began: instantShape, asked: instantShape });
+
+/** What `openSync` needs besides Redis. */
+interface SyncOptions {
+  readonly account: string;
+  /** The job that asks for it. */
+  readonly requested: PendingJob;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /**
+   * A secret of the account that all workers have. What a sync has read is kept in Redis with a code that only they can compute, so that
+   * others who can write there can't make a sync skip anything.
+   */
+  readonly secret: string;
+  /** Called where the state of a sync is ignored. */
+  readonly warn: (reason: string) => void;
+}
+
+/** Continues the unfinished sync of an account, or starts one. */
 export async function openSync(
   redis: RedisCommands,
   keys: FleetKeys,
-  account: string,
-  requested: PendingJob,
-  now: number,
+  { account, requested, now, secret, warn }: SyncOptions,
 ): Promise<OpenSync> {
   const key = keys.sync(account);
   const stored = await redis.hgetall(key);
-  const isOpen = now - Number(stored['began'] ?? -Infinity) < longestMs;
-  const began = isOpen ? Number(stored['began']) : now;
-  const requestedAt = isOpen ? Number(stored['asked']) : requested.requestedAt;
+  const codeOf = (text: string): string => createHmac('sha256', secret).update(`${account}\0${text}`).digest('hex');
+  const { data } = syncShape.safeParse(stored);
+  const isOpen =
+    data !== undefined &&
+    data.began <= now &&
+    now - data.began < longestMs &&
+    stored['code'] === codeOf(`${data.began} ${data.asked}`);
+  const isOver = data !== undefined && now - data.began >= longestMs;
+  if (!isOpen && !isOver && Object.keys(stored).length > 0) {
+    warn(
+      `expected the state of a sync of ${account} in ${key} of Redis, got another, which is ignored: the sync starts again`,
+    );
+  }
+  const began = isOpen ? data.began : now;
+  const requestedAt = isOpen ? data.asked : requested.requestedAt;
   if (!isOpen) {
     await redis.del(key);
-    await redis.hset(key, { began, asked: requestedAt });
+    await redis.hset(key, { began, asked: requestedAt, code: codeOf(`${began} ${requestedAt}`) });
   }
   // The key includes the start: a worker that was considered dead may still report slices of an earlier sync.
   const field = (pipeline: string, slice: string): string => `${began} ${pipeline} ${slice}`;
   return {
     began,
     pending: { job: requested.job, requestedAt },
-    wasRead: (pipeline, slice) => Object.hasOwn(stored, field(pipeline, slice)),
+    wasRead: (pipeline, slice) => stored[field(pipeline, slice)] === codeOf(field(pipeline, slice)),
     read: async (pipeline, slices) => {
-      await redis.hset(key, new Map(slices.map((slice) => [field(pipeline, slice), ''])));
+      const read = slices.map((slice) => field(pipeline, slice));
+      await redis.hset(key, new Map(read.map((name) => [name, codeOf(name)])));
     },
     clear: async () => {
       await redis.del(key);

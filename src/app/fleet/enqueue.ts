@@ -128,7 +128,8 @@ function rowOf(queued: QueuedAccount, jobs: string, night: number | undefined): 
 }
 
 function isoOrNull(ms: number | null | undefined): string | null {
-  return ms === null || ms === undefined ? null : isoInstant(ms);
+  // Redis may have any number.
+  return ms === null || ms === undefined || !(Math.abs(ms) <= 8.64e15) ? null : isoInstant(ms);
 }
 
 function refuseUnknown(named: readonly string[], known: readonly string[], qualifier = 'that is configured'): void {

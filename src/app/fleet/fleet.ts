@@ -25,8 +25,11 @@ export async function openFleet({ redis: address, fleet }: FleetAddress, emit: E
   try {
     for (const warning of await checkRedis(redis, address.shown)) emit({ event: 'queue-warning', reason: warning });
     await checkProtocol(redis, keys, fleet);
-    const jobs = openAccountJobs(redis, keys);
-    const queue = await openTurnQueue(redis, keys);
+    const warn = (reason: string): void => {
+      emit({ event: 'queue-warning', reason });
+    };
+    const jobs = openAccountJobs(redis, keys, warn);
+    const queue = await openTurnQueue(redis, keys, warn);
     return {
       ...{ redis, keys, jobs, queue },
       /** Adds a job of an account, and adds the account to the queue. `now`: milliseconds since 1970. */

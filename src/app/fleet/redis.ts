@@ -2,6 +2,7 @@ import type { Redis as Client } from 'ioredis';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { LedgerlakeError, messageOf, systemCode, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
+import { isLoopback } from '../../engine/http/address.js';
 
 export type RedisClient = Client;
 
@@ -38,6 +39,13 @@ export function readRedisAddress(given: string | undefined, environment: Environ
   if (given !== undefined && parsed.password !== '') {
     throw usageError(
       'expected --redis without a password, which others could read on the command line; put the address in REDIS_URL',
+    );
+  }
+  const isSent = parsed.username !== '' || parsed.password !== '';
+  if (isSent && parsed.protocol === 'redis:' && !isLoopback(parsed)) {
+    throw usageError(
+      `expected ${name} with a password to begin with rediss://, got redis:// to another host, which would send it in the clear; ` +
+        'use rediss://',
     );
   }
   return { url, shown: `${parsed.protocol}//${parsed.host}${parsed.pathname}` };

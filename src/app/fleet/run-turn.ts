@@ -20,6 +20,8 @@ interface TurnOptions {
   readonly closing: AbortSignal;
   /** Once it aborts, open slices are aborted too. */
   readonly stop: AbortSignal;
+  /** A secret of the account, for `openSync`. */
+  readonly secret: string;
   /** Runs a job on a store that `fenced` returns. Throws the failure of the run. */
   readonly run: (job: AccountJob, fenced: (store: Store) => Store, context: TurnContext) => Promise<void>;
 }
@@ -56,7 +58,11 @@ export async function runTurn(turn: Turn, fleet: Fleet, options: TurnOptions): P
       return { next: 'dead', reason: `its worker died in each of the last ${standing.failures} turns` };
     }
   }
-  const sync = kind === 'sync' ? await openSync(fleet.redis, fleet.keys, account, first, began) : undefined;
+  const warn = (message: string): void => {
+    emit({ event: 'account-warned', account, message });
+  };
+  const opened = { account, requested: first, now: began, secret: options.secret, warn };
+  const sync = kind === 'sync' ? await openSync(fleet.redis, fleet.keys, opened) : undefined;
   const { end, reason, counts } = await runJob({ ...turn, standing }, first.job, sync, fence, fleet, options);
   const ranMs = clock.now() - began;
   const ended = {

@@ -1,6 +1,27 @@
 import type { DelayedError, Job, JobType, Queue, UnrecoverableError, Worker } from 'bullmq';
 import { fleetPackage, type FleetKeys, type RedisClient } from './redis.js';
+import { z } from 'zod';
+import { accountPattern } from '../configuration/account.js';
 import { newcomer, turnPriority, type Standing, type JobKind } from './turns.js';
+
+/** The latest instant of a date, in milliseconds since 1970. */
+const latestInstant = 8.64e15;
+
+/** `TurnData`, as Redis has it. */
+const turnShape = z.object({
+  account: z.string().regex(accountPattern),
+  standing: z.object({ servedMs: z.number().min(0), failures: z.int().min(0) }),
+  isOpen: z.boolean(),
+  dueAt: z.number().min(0).max(latestInstant),
+});
+
+const nightShape = z.object({ account: z.string() });
+
+/** The data of a job from Redis; undefined where it isn't a turn's: others may have written it. */
+function turnDataOf(job: Pick<Job, 'id' | 'data'> | undefined): TurnData | undefined {
+  const { data } = turnShape.safeParse(job?.data);
+  return data !== undefined && job?.id === idOf(data.account) ? data : undefined;
+}
 
 /** The data of a job in the queue, which it keeps between turns. */
 export interface TurnData {
@@ -72,16 +93,24 @@ const mostStalls = 1_000_000;
 
 const idOf = (account: string): string => `account-${account}`;
 
+const noTurn = (id: string): string =>
+  `expected turns of accounts in the queue, got the job ${JSON.stringify(id.slice(0, 100))}, which is not run; delete it in Redis`;
+
 /**
  * The one queue of a fleet: an account that has something to do is in it once.
  *
  * @throws LedgerlakeError USAGE without the package
  */
-export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKeys): Promise<TurnQueue> {
+export async function openTurnQueue(
+  connection: RedisClient,
+  { prefix }: FleetKeys,
+  warn: (reason: string) => void,
+): Promise<TurnQueue> {
   const bull = await fleetPackage('bullmq', () => import('bullmq'));
   return new TurnQueue(
     new bull.Queue('turns', { connection, prefix }),
     new bull.Queue('nights', { connection, prefix }),
+    warn,
   );
 }
 
@@ -89,10 +118,13 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
 export class TurnQueue {
   readonly #turns: Queue<TurnData>;
   readonly #nights: Queue;
+  readonly #warn: (reason: string) => void;
 
-  constructor(turns: Queue<TurnData>, nights: Queue) {
+  /** `warn` is called for what is in the queue and is no turn. */
+  constructor(turns: Queue<TurnData>, nights: Queue, warn: (reason: string) => void) {
     this.#turns = turns;
     this.#nights = nights;
+    this.#warn = warn;
     // The connection reports its errors itself.
     for (const queue of [turns, nights]) queue.on('error', () => undefined);
   }
@@ -105,12 +137,13 @@ export class TurnQueue {
     await this.#add(account, kind, now);
     const job = await this.#turns.getJob(idOf(account));
     if (job === undefined) return;
-    if (await job.isFailed()) {
+    const data = turnDataOf(job);
+    if (data === undefined || (await job.isFailed())) {
       await job.remove();
       await this.#add(account, kind, now);
       return;
     }
-    const priority = turnPriority(kind, job.data.standing, now);
+    const priority = turnPriority(kind, data.standing, now);
     if (priority < job.priority && (await job.getState()) === 'prioritized') await job.changePriority({ priority });
   }
 
@@ -143,7 +176,7 @@ export class TurnQueue {
     ]);
     // Turns of a dead worker precede all others.
     if (stalled > 0) return 1;
-    const due = delayed.filter(({ data }) => data.dueAt <= now);
+    const due = delayed.filter((job) => (turnDataOf(job)?.dueAt ?? Infinity) <= now);
     const priorities = [...(first === undefined ? [] : [first]), ...due].map(({ priority }) => priority);
     return priorities.length === 0 ? undefined : Math.min(...priorities);
   }
@@ -159,11 +192,16 @@ export class TurnQueue {
   /** All accounts in the queue. */
   async accounts(now: number): Promise<readonly QueuedAccount[]> {
     const all = new Map<string, QueuedAccount>();
+    const foreign = new Set<string>();
     // In the order of an account's cycle, and the first state twice, so that an account that moves on meanwhile is not missed.
     for (const state of ['delayed', 'waiting', 'active', 'delayed', 'dead'] as const) {
-      for (const job of await this.#turns.getJobs([...jobStates[state]]))
-        all.set(job.data.account, queuedAccount(job, state, now));
+      for (const job of await this.#turns.getJobs([...jobStates[state]])) {
+        const data = turnDataOf(job);
+        if (data === undefined) foreign.add(job.id ?? '');
+        else all.set(data.account, queuedAccount(job, data, state, now));
+      }
     }
+    for (const id of foreign) this.#warn(noTurn(id));
     const order = Object.keys(jobStates);
     return [...all.values()].toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   }
@@ -191,8 +229,12 @@ export class TurnQueue {
   }
 }
 
-function queuedAccount(job: Job<TurnData>, state: QueuedAccount['state'], now: number): QueuedAccount {
-  const { account, standing, dueAt } = job.data;
+function queuedAccount(
+  job: Job<TurnData>,
+  { account, standing, dueAt }: TurnData,
+  state: QueuedAccount['state'],
+  now: number,
+): QueuedAccount {
   const reason = state === 'dead' ? job.failedReason : null;
   const at = state === 'dead' ? (job.finishedOn ?? null) : dueAt;
   // BullMQ keeps an account whose turn was over among the delayed ones until a worker asks for a job.
@@ -210,6 +252,10 @@ export async function startQueueWorker(
 ): Promise<{ readonly drain: () => Promise<void> }> {
   const bull = await fleetPackage('bullmq', () => import('bullmq'));
   const play = async (job: Job<TurnData>, token?: string, signal?: AbortSignal): Promise<void> => {
+    if (turnDataOf(job) === undefined) {
+      failed(new Error(noTurn(job.id ?? '')));
+      throw new bull.UnrecoverableError('it is no turn of an account');
+    }
     const after = await playTurn(job, signal, run);
     await requeue(job, after, token, bull);
   };
@@ -219,15 +265,18 @@ export async function startQueueWorker(
   const nights: Worker<{ account: string }> = new bull.Worker(
     'nights',
     async (job: Job<{ account: string }>) => {
-      await due(job.data.account);
+      // Others may have written it.
+      const { data } = nightShape.safeParse(job.data);
+      if (data !== undefined) await due(data.account);
     },
     { ...shared, concurrency: 4 },
   );
   worker.on('lockRenewalFailed', (ids: string[]) => {
     for (const id of ids) worker.cancelJob(id, 'the queue has given its turn to another worker');
   });
-  worker.on('completed', ({ data: { account } }) => {
-    rested(account).catch(failed);
+  worker.on('completed', (job) => {
+    const data = turnDataOf(job);
+    if (data !== undefined) rested(data.account).catch(failed);
   });
   for (const each of [worker, nights]) each.on('error', failed);
   return {

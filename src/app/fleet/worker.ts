@@ -63,6 +63,7 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
         try {
           return await runTurn(turn, fleet, {
             ...settings,
+            secret: await options.settingsOf(turn.account).then(secretOf, () => ''),
             closing: closing.signal,
             stop: stop.signal,
             run: async (job, fenced, running) => {
@@ -75,7 +76,10 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
         }
       },
       rested: (account) => fleet.wakeMissing(account, clock.now()),
-      due: (account) => fleet.enqueue(account, { work: 'sync' }, clock.now()),
+      due: async (account) => {
+        // Anybody who can write to Redis can name any account there.
+        if ((await accounts()).includes(account)) await fleet.enqueue(account, { work: 'sync' }, clock.now());
+      },
       failed: (error) => {
         emit({ event: 'queue-failed', reason: messageOf(error) });
       },
@@ -98,6 +102,11 @@ export async function runWorker(options: WorkerOptions, { clock, signal, emit }:
   } finally {
     await fleet.close();
   }
+}
+
+/** A text that every worker of the fleet knows, and nobody else where the account signs in. */
+function secretOf({ account, endpoint, signIn }: AccountRunSettings): string {
+  return JSON.stringify([account, endpoint, signIn?.clientSecret.reveal(), signIn?.refreshToken?.reveal()]);
 }
 
 /** Emits the length of the queue at intervals. */
@@ -193,7 +202,9 @@ async function openSharedQuota(
   const key = keys.quota(account);
   const before: Record<string, number> = {};
   for (const [field, state] of Object.entries(await redis.hgetall(key))) {
-    if (field.startsWith(`${name} `)) before[field.slice(name.length + 1)] = Number(state);
+    // A bucket corrects what is too far ahead.
+    const known = Number(state);
+    if (field.startsWith(`${name} `) && Number.isFinite(known)) before[field.slice(name.length + 1)] = known;
   }
   const save = async (states: Readonly<Record<string, number>>): Promise<void> => {
     const fields = new Map(Object.entries(states).map(([bucket, state]) => [`${name} ${bucket}`, String(state)]));

@@ -41,6 +41,23 @@ describe('where Redis is', () => {
     expect(refusal('redis://me:secret@host', {})).toMatch(/^expected --redis without a password/);
   });
 
+  test('a password goes to this machine, or encrypted', () => {
+    for (const host of ['queue.example', '10.0.0.7:6379', 'localhost.example', '[::2]']) {
+      for (const login of ['me:hunter2@', ':hunter2@', 'me@']) {
+        expect(refusal(undefined, { REDIS_URL: `redis://${login}${host}` })).toMatch(
+          /^expected REDIS_URL with a password to begin with rediss:\/\/, got redis:\/\/? to another host/,
+        );
+      }
+      const secure = `rediss://me:hunter2@${host}`;
+      expect(readRedisAddress(undefined, { REDIS_URL: secure }).url).toBe(secure);
+      expect(readRedisAddress(undefined, { REDIS_URL: `redis://${host}` }).url).toBe(`redis://${host}`);
+    }
+    for (const host of ['127.0.0.1:6379', 'localhost', '[::1]:6379']) {
+      const url = `redis://me:hunter2@${host}`;
+      expect(readRedisAddress(undefined, { REDIS_URL: url }).url).toBe(url);
+    }
+  });
+
   test('no message repeats what may be a password', () => {
     const scheme = fc.constantFrom('redis://', 'rediss://', 'redis:', 'http://', '');
     fc.assert(
