@@ -4,6 +4,7 @@ import { startService, type RunningService, type ServiceOptions } from '../serve
 import { FaultInjector } from './faults/fault-injector.js';
 import type { Faults } from './faults/fault-settings.js';
 import { faultyLedger, unknownList } from './faults/faulty-ledger.js';
+import { reorderedLedger } from './faults/reordered-ledger.js';
 import { createRequestFaults } from './faults/request-faults.js';
 import { createSeller } from './seller/seller.js';
 
@@ -39,7 +40,7 @@ export function faultInjection(faults: Faults): FaultInjection {
     return {
       // The time is shifted, and passes at the usual speed.
       clock: { now: () => clock.now() + offsetMs, sleep: (ms, signal) => clock.sleep(ms, signal) },
-      ledger: faultyLedger(ledger, injector),
+      ledger: reorderedLedger(faultyLedger(ledger, injector), injector),
       lists: injector.has('unknown-list') ? [unknownList] : [],
       request: createRequestFaults(injector),
     };

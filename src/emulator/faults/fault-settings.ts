@@ -226,6 +226,8 @@ const rules = {
     ...decimal(24, 'hours'),
     about: 'groups without OriginalTotal for N hours after they close',
   },
+  'newest-first': { ...service, about: 'every list with its newest result first, payouts with the oldest' },
+  shuffled: { ...service, about: 'every list in an order without meaning, the same on each page of a chain' },
   'unknown-list': {
     shareOf: 'events',
     share: 0,
