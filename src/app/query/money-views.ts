@@ -25,10 +25,14 @@ const paidCategory = categorySql({ isRefund, name: 'transaction_entries_paid.nam
 const shared =
   'account, month, effective_at, event_id, entry, amazon_order_id, sku, path, kind, role, amount, amount_text, currency';
 
+/** In SQL: the charge that an amount is the base, the tax or the promotion of; null for an amount that is a charge by itself. */
+const splitCharge =
+  "CASE WHEN regexp_matches(breakdown, './(?:Base|Tax|Promo)$') THEN concat_ws(' ', event_id, item, path) END";
+
 /** In SQL: the paid amounts of transactions with the names of v0 and their category. */
 export const paidAmounts =
-  `SELECT ${shared}, ${eventList} AS event_list, ${feeName} AS name, group_id, ${paidCategory} AS category ` +
-  'FROM transaction_entries_paid';
+  `SELECT ${shared}, ${eventList} AS event_list, ${feeName} AS name, group_id, ${paidCategory} AS category, ` +
+  `${splitCharge} AS charge_, transaction_entries_paid.name AS part_ FROM transaction_entries_paid`;
 
 const firstTransactions = 'SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account';
 
@@ -63,7 +67,8 @@ export const entriesBeforeTransactions =
 
 /** In SQL: the amounts of either service with their category, each once: those of `ledger`, and those of other roles. */
 export const accountAmounts =
-  `SELECT ${shared}, event_list, name, group_id, ${entryCategory} AS category ${entriesBeforeTransactions} ` +
+  `SELECT ${shared}, event_list, name, group_id, ${entryCategory} AS category, ` +
+  `CAST(NULL AS VARCHAR) AS charge_, name AS part_ ${entriesBeforeTransactions} ` +
   `UNION ALL ${paidAmounts}`;
 
 const lines = `WITH lines_ AS (SELECT * FROM (${accountAmounts}) WHERE role = 'net')`;
@@ -76,7 +81,7 @@ const isEarned = "category NOT IN ('transfers', 'unknown')";
 const profit =
   `${lines} SELECT account, month, currency, ${sumWhere(isEarned)} AS earned, ` +
   categories.map(({ id }) => `${sumWhere(`category = '${id}'`)} AS ${columnOf(id)}`).join(', ') +
-  `, coalesce(sum(amount), ${zero}) AS net_proceeds ` +
+  `, coalesce(sum(amount), ${zero}) AS net_proceeds, count(*) FILTER (amount IS NULL) AS unsummed ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
 /** The label of an amount: its name, or its list where it has no name or a generic one. */
@@ -87,10 +92,30 @@ export const amountName =
 export const isNoWrapper = (amount: string): string =>
   `coalesce(${amount} <> 0 OR name NOT IN ('Sales', 'Expenses'), true)`;
 
+/**
+ * In SQL: the amounts of a FROM clause, summed by columns, with the number of amounts (`lines`), of charges (`times`: one that is split
+ * into base, tax and promotion is one) and of the amounts that no sum has (`unsummed`).
+ */
+export function sumsOfCharges(columns: string, from: string): string {
+  const parts =
+    `SELECT ${columns}, charge_, count(*) AS lines_, sum(amount) AS total_, count(*) FILTER (amount IS NULL) AS unsummed_ ` +
+    `${from} GROUP BY ${columns}, charge_, CASE WHEN charge_ IS NOT NULL THEN part_ END`;
+  const charges =
+    `SELECT ${columns}, sum(lines_) AS lines_, CASE WHEN charge_ IS NULL THEN sum(lines_) ELSE max(lines_) END AS times_, ` +
+    `sum(total_) AS total_, sum(unsummed_) AS unsummed_ FROM (${parts}) GROUP BY ${columns}, charge_`;
+  const count = (name: string) => `CAST(sum(${name}_) AS BIGINT) AS ${name}`;
+  return (
+    `SELECT ${columns}, ${count('lines')}, ${count('times')}, sum(total_) AS total, ${count('unsummed')} ` +
+    `FROM (${charges}) GROUP BY ${columns}`
+  );
+}
+
+const feeLines =
+  `FROM (SELECT *, ${amountName} AS fee FROM (${accountAmounts}) WHERE role = 'net' AND category = 'fees') ` +
+  `WHERE ${isNoWrapper('amount')}`;
 const fees =
-  `${lines} SELECT account, month, currency, ${amountName} AS fee, count(*) AS times, sum(amount) AS total ` +
-  `FROM lines_ WHERE category = 'fees' AND ${isNoWrapper('amount')} ` +
-  'GROUP BY ALL ORDER BY account, currency, month, total';
+  `SELECT * EXCLUDE (lines) FROM (${sumsOfCharges('account, month, currency, fee', feeLines)}) ` +
+  'ORDER BY account, currency, month, total';
 
 /** In SQL: the column of `pnl_by_month` for a category. */
 const columnName =

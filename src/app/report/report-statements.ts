@@ -7,6 +7,7 @@ import {
   bankLines,
   isNoWrapper,
   paidAmounts,
+  sumsOfCharges,
   reconciliation,
   zero,
 } from '../query/money-views.js';
@@ -126,13 +127,16 @@ function statementsOf(scope: Scope) {
     ),
     /** Net amounts, summed by all columns that later queries need. */
     makeTotals:
-      `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, category, event_list, kind, name, ` +
-      `count(*) AS times, coalesce(sum(amount), ${zero}) AS total, ` +
-      `count(*) FILTER (amount IS NULL) AS inexact FROM amounts WHERE role = 'net' AND ${dated} GROUP BY ALL`,
+      `CREATE OR REPLACE TEMP TABLE totals AS SELECT * REPLACE (coalesce(total, ${zero}) AS total) FROM (` +
+      sumsOfCharges(
+        'month, currency, category, event_list, kind, name',
+        `FROM (SELECT * REPLACE (coalesce(currency, '') AS currency) FROM amounts) WHERE role = 'net' AND ${dated}`,
+      ) +
+      ')',
     /** `times`: number of net amounts; `inexact`: number of those outside of DECIMAL(18,6), which no sum includes. */
     currencies: query(
       { currency: 'text', times: 'count', inexact: 'count', net: 'decimal' },
-      'SELECT currency, sum(times) AS times, sum(inexact) AS inexact, sum(total) AS net FROM totals ' +
+      'SELECT currency, sum(lines) AS times, sum(unsummed) AS inexact, sum(total) AS net FROM totals ' +
         'GROUP BY currency ORDER BY times DESC, currency',
     ),
     months: query(
