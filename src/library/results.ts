@@ -267,6 +267,8 @@ export interface TableStatus {
   readonly bytes: number;
   /** Their rows. */
   readonly rows: number;
+  /** Number of their amounts that no sum has, because DECIMAL(18,6) cannot hold them. */
+  readonly unsummed: number;
 }
 
 /** The certificate of a lake: the object that `ledgerlake verify --format json` prints. */

@@ -199,7 +199,7 @@ export const warningTexts: Readonly<Record<string, string>> = {
   missingSettlements: 'places where the list seems to omit settlements, also when it was read again',
   unreconciled: 'transactions whose breakdowns do not add up to their total (the total itself is net)',
   repeated: 'records that an answer repeats (each counts once, in its last version)',
-  inexactAmounts: 'amounts that DECIMAL(18,6) cannot hold (see amount_text)',
+  inexactAmounts: 'amounts that no sum has, because DECIMAL(18,6) cannot hold them (see amount_text)',
 };
 
 /** The warnings of a run, a line for each kind. */
@@ -214,9 +214,9 @@ export function warningLines(summaries: readonly PipelineSummary[]): string[] {
   }
   return [...totals].flatMap(([kind, counts]) => {
     const all = [...counts.values()].reduce((sum, times) => sum + times, 0);
-    const named = [...counts.keys()]
+    const named = [...counts]
       .slice(0, 3)
-      .map((location) => excerpt(location))
+      .map(([subject, times]) => (kind === 'inexactAmounts' ? timesIn(times, subject) : excerpt(subject)))
       .join('; ');
     const more = counts.size > 3 ? ` and ${counts.size - 3} more` : '';
     const text = warningTexts[kind] ?? printable(kind);
@@ -224,6 +224,11 @@ export function warningLines(summaries: readonly PipelineSummary[]): string[] {
     const counted = all === 1 ? text.replace(/^(\w+)s\b/, '$1') : text;
     return [`Warning: ${formatCount(all)} ${counted}: ${named}${more}`];
   });
+}
+
+/** `2 in USD`. */
+function timesIn(times: number, currency: string): string {
+  return `${formatCount(times)} in ${currency === '' ? 'no currency' : excerpt(currency)}`;
 }
 
 /** What the note of a run has beside its report. */

@@ -8,6 +8,7 @@ import type { CommandScope } from '../command-text.js';
 import { asKnownMacros, knownTooEarly } from './as-known.js';
 import { leftOutNote } from './left-out-days.js';
 import { comparedNote, emptyNote, outstandingNote } from './query-notes.js';
+import { unsummedNote } from './unsummed-note.js';
 import { viewStatements } from './transaction-views.js';
 import { checkSizes, fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
@@ -70,7 +71,9 @@ export async function openLakeReader(
     notesOn: (statement) =>
       [
         knownTooEarly(statement, firstLoad),
-        ...[emptyNote, leftOutNote, outstandingNote, comparedNote].map((noteOn) => noteOn(statement, lake)),
+        ...[emptyNote, leftOutNote, outstandingNote, comparedNote, unsummedNote].map((noteOn) =>
+          noteOn(statement, lake),
+        ),
       ].filter((note) => note !== undefined),
     faultOf: (error) => fileFault(error, lake, { ...scope, lake: location }),
   };

@@ -18,6 +18,7 @@ import { byGroup, listing, mainTablesOf, type PipelineTable } from '../verify/ch
 import { backfillCommandLine } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
+import { unsummedIn } from '../unsummed-amounts.js';
 
 /** The coverage of one pipeline for one account. */
 export interface PipelineStatus {
@@ -37,6 +38,8 @@ export interface TableStatus {
   readonly files: number;
   readonly bytes: number;
   readonly rows: number;
+  /** Number of its amounts that no sum has, as DECIMAL(18,6) cannot hold them; 0 for tables without amounts. */
+  readonly unsummed: number;
 }
 
 export interface AccountStatus {
@@ -265,14 +268,15 @@ function groupsOf({ lake, account }: StatusQuestion): { listed: GroupSlice[]; la
 }
 
 function tableStatuses(lake: Lake, account: string): TableStatus[] {
-  const statuses = new Map<string, { table: string; files: number; bytes: number; rows: number }>();
+  const statuses = new Map<string, { table: string; files: number; bytes: number; rows: number; unsummed: number }>();
   for (const { table, add } of lake.committedAdds()) {
     if (add.partitionValues['account'] !== account) continue;
     const { name } = table.schema;
-    const status = statuses.get(name) ?? { table: name, files: 0, bytes: 0, rows: 0 };
+    const status = statuses.get(name) ?? { table: name, files: 0, bytes: 0, rows: 0, unsummed: 0 };
     status.files++;
     status.bytes += add.size;
     status.rows += Number(add.tags?.['rows'] ?? 0);
+    status.unsummed += unsummedIn(add);
     statuses.set(name, status);
   }
   return [...statuses.values()];

@@ -19,6 +19,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { mainTablesOf } from '../verify/checks/main-tables.js';
 import { configuredRanges, readUnfinished, type UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
+import { unsummedText } from '../unsummed-amounts.js';
 import { commandIn, shortIsoInstant } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import {
@@ -476,5 +477,10 @@ function tableLines(tables: readonly TableStatus[]): string[] {
     formatBytes(bytes),
     formatCount(rows),
   ];
-  return alignedLines([['table', 'files', 'size', 'rows'], ...tables.map(cells)]);
+  return [
+    ...alignedLines([['table', 'files', 'size', 'rows'], ...tables.map(cells)]),
+    ...tables
+      .filter(({ unsummed }) => unsummed > 0)
+      .map(({ table, unsummed }) => `${table}: ${unsummedText(unsummed)}`),
+  ];
 }

@@ -74,6 +74,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const index = await IndexTables.create(context);
     const progress = progressLog(files.length, options);
     const { settlements, summaries, damaged } = await checkBundles(bundles, folder, index, context, progress);
+    certificate.noteUnsummed();
     await index.check();
     const comparable = { lake, settlements, damaged, obscure };
     const forgotten = await forgottenIn(lake, accounts, index);

@@ -1,6 +1,10 @@
+import { compare } from '../../../core/compare.js';
+import { count } from '../../../core/count.js';
+import { formatCount } from '../../../core/text/amounts.js';
 import { shortenMessage } from '../../../core/printable.js';
 import type { Database } from '../../../core/duckdb/connection.js';
 import type { Lake } from '../../../lake/lake.js';
+import { unsummedText } from '../../unsummed-amounts.js';
 
 /** Every check by its stable name, in the order of the certificate: what it proves, and what it counts. */
 const checks = {
@@ -80,6 +84,8 @@ const mostListed = 200;
 /** What a verification finds, check by check. */
 export class Certificate {
   readonly #tallies = new Map<CheckName, Tally>();
+  /** Amounts that no sum has, by table and currency. */
+  readonly #unsummed = new Map<string, Map<string, number>>();
 
   /** Adds to the number of what a check has looked at. */
   count(check: CheckName, more = 1): void {
@@ -98,6 +104,23 @@ export class Certificate {
       // The text may quote bytes of a damaged file: it is cut to a bounded length.
       const loads = { ...(account === undefined ? {} : { account }), ...(command === undefined ? {} : { command }) };
       listed.push({ check, kind, table, file, slice, ...loads, problem: shortenMessage(problem) });
+    }
+  }
+
+  /** Counts an amount that DECIMAL(18,6) can't hold, and that no sum has. */
+  countUnsummed(table: string, currency: string): void {
+    const currencies = this.#unsummed.get(table) ?? new Map<string, number>();
+    count(currencies, currency);
+    this.#unsummed.set(table, currencies);
+  }
+
+  /** Adds a note for each table with such amounts: how many, and of which currency. */
+  noteUnsummed(): void {
+    for (const [table, currencies] of this.#unsummed) {
+      const sorted = [...currencies].toSorted(([a], [b]) => compare(a, b));
+      const counts = sorted.map(([currency, times]) => `${formatCount(times)} in ${currency || 'no currency'}`);
+      const total = [...currencies.values()].reduce((sum, times) => sum + times, 0);
+      this.add('amounts', 'note', { table, file: '', slice: '' }, `${unsummedText(total)}: ${counts.join(', ')}`);
     }
   }
 

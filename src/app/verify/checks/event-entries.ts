@@ -96,7 +96,7 @@ function unmatchedFault(
 async function* entriesByEvent(
   derived: readonly ReadableFile[],
   { breakdown: breakdownColumn }: EventRules,
-  { entries }: CheckContext,
+  { entries, certificate }: CheckContext,
 ): AsyncGenerator<EventEntries, undefined> {
   if (derived.length === 0) return undefined;
   const sql =
@@ -120,6 +120,7 @@ async function* entriesByEvent(
       copy = rows.at(-1)?.entry === Number(entry) ? copy + 1 : 1;
       copies = Math.max(copies, copy);
       if (copy > 1) continue;
+      if (textOrNull(amountText) !== null) certificate.countUnsummed(fileOf(derived, source).table, text(currency));
       rows.push({
         entry: Number(entry),
         path: text(path),

@@ -329,7 +329,7 @@ export class TransactionReader {
       if (chain.kind === 'unknown' && (isNet || chain.isTyped)) {
         countWarning(this.#warnings.unknownPaths, `${listName}: ${chain.text ?? path.path}`);
       }
-      if (entries.text[row] !== none) countWarning(this.#warnings.inexactAmounts, `${listName}: ${path.path}`);
+      if (entries.text[row] !== none) countWarning(this.#warnings.inexactAmounts, this.#rows.slice.currencyOf(row));
     }
   }
 

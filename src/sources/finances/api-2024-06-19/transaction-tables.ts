@@ -101,7 +101,7 @@ function entryColumns(effective: Column): Column[] {
       '`net` adds up to the total of the transaction, `memo` repeats what others count.',
     ),
     nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
-    text('amount_text', 'Only where `amount` cannot hold it: the number as received.'),
+    filtered(text('amount_text', 'Only where `amount` cannot hold it: the number as received.')),
     text('currency', 'ISO 4217 code as received.'),
   ].map(withoutBounds);
 }

@@ -293,8 +293,7 @@ export class Flattener {
       const amountPath = amountPaths[entries.path[row] ?? none];
       if (amountPath?.role === 'unknown')
         countWarning(this.#warnings.unknownPaths, `${paths.name}: ${amountPath.path}`);
-      if (entries.text[row] !== none)
-        countWarning(this.#warnings.inexactAmounts, `${paths.name}: ${amountPath?.path ?? ''}`);
+      if (entries.text[row] !== none) countWarning(this.#warnings.inexactAmounts, this.#rows.currencyOf(row));
     }
   }
 

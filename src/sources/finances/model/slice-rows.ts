@@ -355,6 +355,12 @@ export class SliceRows {
     this.generation++;
   }
 
+  /** The currency of an amount; empty without one. */
+  currencyOf(row: number): string {
+    const number = this.entries.currency[row] ?? none;
+    return number === none ? '' : this.currencies.value(number);
+  }
+
   /** The exclusive end of an event's rows in `entries`. */
   entriesEnd(event: number): number {
     return event + 1 < this.events.length ? this.events.firstEntry.get(event + 1) : this.entries.length;
@@ -373,7 +379,7 @@ export class SliceRows {
  * - `unknownPaths`: amounts at paths that the model doesn't know, by `list: path`
  * - `oddFields`: values of an unexpected type, by `list: path`
  * - `textAmounts`: amounts that came as strings and are numbers, by `list: path`
- * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, by `list: path`
+ * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, which no sum has, by currency
  * - `unknownOrders`: orders that the service doesn't know, by id
  * - `unreconciled`: transactions whose breakdowns don't add up to their total, by type
  * - `repeated`: transactions that appear twice in the same answer and count once, by type

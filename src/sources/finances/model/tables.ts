@@ -114,7 +114,7 @@ function entryColumns(effective: Column): Column[] {
     text('name', "The amount's own type: its `ChargeType`, `FeeType`, `PromotionType` …"),
     column('role', 'text', 'dictionary', '`net` counts towards the balance once, `memo` repeats what others count.'),
     nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
-    text('amount_text', 'Only where `amount` cannot hold it: the number as received.'),
+    filtered(text('amount_text', 'Only where `amount` cannot hold it: the number as received.')),
     text('currency', 'ISO 4217 code as received.'),
   ].map(withoutBounds);
 }
