@@ -1,7 +1,12 @@
-import { expect, test } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import { protocol } from '../../src/app/fleet/fleet.js';
+import { connectRedis } from '../../src/app/fleet/redis.js';
 import { builtCommand } from '../app/built-command.js';
 import { temporaryFolder } from '../app/lake-run.js';
+import { authority } from '../core/connections/certificates.js';
+import { tlsFront } from '../core/connections/proxy-server.js';
 import { fleetAt, isEmpty } from './fleet-at.js';
 import { redisServer } from './redis-server.js';
 import { askedAgain, expectWholeLakes, startSellers, throttled } from './sellers.js';
@@ -126,4 +131,84 @@ test('an account that leaves the configuration keeps what it was asked, and goes
   await until('an empty queue', () => isEmpty(fleet, sellers.names));
   await fleet.close();
   await expectWholeLakes(sellers);
+});
+
+test('a replica is refused', async () => {
+  const primary = await redisServer();
+  const replica = await redisServer(['--appendonly', 'yes', '--replicaof', '127.0.0.1', new URL(primary.url).port]);
+  for (const words of [['worker'], ['enqueue']]) {
+    const { code, err } = await command(replica.url, ...words);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^ledgerlake: QUEUE_UNFIT: expected the Redis at .* to be a primary, got a replica, .*\n$/);
+  }
+});
+
+test('a command to a server that has become read-only waits for the next primary', async () => {
+  const redis = await redisServer();
+  const events: string[] = [];
+  const address = { url: redis.url, shown: redis.url };
+  const { client, close } = await connectRedis(address, ({ event }) => events.push(event));
+  onTestFinished(close);
+  const other = await connectRedis(address, () => undefined);
+  onTestFinished(other.close);
+  await other.client.replicaof('127.0.0.1', '1');
+  const written = client.set('key', 'value');
+  await until('a lost connection', () => events.includes('queue-lost'));
+  await other.client.replicaof('NO', 'ONE');
+  expect(await written).toBe('OK');
+  expect(await client.get('key')).toBe('value');
+  expect(events.slice(0, 2)).toEqual(['queue-lost', 'queue-back']);
+});
+
+test('a cluster without a shard for the fleet is refused, and one of one shard is served', async () => {
+  const redis = await redisServer(['--appendonly', 'yes', '--cluster-enabled', 'yes']);
+  const refused = await command(redis.url, 'enqueue');
+  expect(refused.code).toBe(2);
+  expect(refused.err).toMatch(
+    /^ledgerlake: QUEUE_UNFIT: expected a Redis without cluster mode at .*, or a cluster of one/,
+  );
+  const { client, close } = await connectRedis({ url: redis.url, shown: redis.url }, () => undefined);
+  onTestFinished(close);
+  await client.cluster('ADDSLOTSRANGE', 0, 16_383);
+  await until('a cluster', async () => String(await client.cluster('INFO')).includes('cluster_state:ok'));
+  expect((await command(redis.url, 'enqueue')).code).toBe(0);
+});
+
+test('a private certificate authority is named as what is missing, and is taken from NODE_EXTRA_CA_CERTS', async () => {
+  const redis = await redisServer();
+  const front = await tlsFront(Number(new URL(redis.url).port));
+  const folder = await temporaryFolder();
+  const file = join(folder, 'authority.pem');
+  await writeFile(file, authority);
+  const environment = { REDIS_URL: `rediss://127.0.0.1:${front.port}` };
+  const refused = await builtCommand(['enqueue'], { folder, environment });
+  expect(refused.code).toBe(1);
+  expect(refused.err).toMatch(
+    /QUEUE_UNREACHABLE: .* its certificate is not trusted \(.*\)\); .* in NODE_EXTRA_CA_CERTS/,
+  );
+  const served = await builtCommand(['enqueue'], {
+    folder,
+    environment: { ...environment, NODE_EXTRA_CA_CERTS: file },
+  });
+  expect(served.code).toBe(0);
+});
+
+test('a nightly sync whose job is lost is seen by the status, and scheduled again', async () => {
+  const redis = await redisServer();
+  const fleet = await fleetAt(redis.url);
+  await fleet.queue.setNight('demo', '0 0 3 * * *');
+  const whole = await command(redis.url, 'enqueue', 'status', '--format', 'json');
+  expect([whole.code, JSON.parse(whole.out)]).toMatchObject([0, [{ account: 'demo', reason: null }]]);
+  for (const key of await fleet.redis.keys('*:nights:repeat:account-demo:*')) await fleet.redis.del(key);
+  const lost = await command(redis.url, 'enqueue', 'status', '--format', 'json');
+  expect(lost.code).toBe(1);
+  expect(JSON.parse(lost.out)).toMatchObject([
+    {
+      ...{ account: 'demo', state: 'resting', next_sync: null },
+      reason: 'its nightly sync is lost; `ledgerlake enqueue nightly demo` schedules it again',
+    },
+  ]);
+  await fleet.queue.setNight('demo', '0 0 3 * * *');
+  expect((await command(redis.url, 'enqueue', 'status')).code).toBe(0);
+  await fleet.close();
 });

@@ -25,7 +25,7 @@ interface EnqueueOptions extends FleetAddress {
 
 /**
  * `ledgerlake enqueue`: adds jobs of accounts, schedules their nightly syncs, or prints the state of the fleet. Returns false where
- * the state has dead letters.
+ * the state has dead letters or lost nightly syncs.
  *
  * @throws LedgerlakeError USAGE for accounts that aren't configured, or as `openFleet`
  */
@@ -100,24 +100,31 @@ async function writeStatus(
   const nights = await fleet.queue.nights();
   const inQueue = new Set(queued.map(({ account }) => account));
   const resting = [...nights.keys()].filter((account) => !inQueue.has(account));
+  const lostNight = (account: string): string | null =>
+    nights.has(account) && nights.get(account) === undefined
+      ? `its nightly sync is lost; \`ledgerlake enqueue nightly ${account}\` schedules it again`
+      : null;
   const isSelected = (account: string): boolean => named.length === 0 || named.includes(account);
   const rows: (string | number | null)[][] = [];
   for (const entry of queued) {
     if (!isSelected(entry.account)) continue;
     const jobs = await fleet.jobs.of(entry.account);
-    rows.push(rowOf(entry, jobs.map(({ job }) => job.work).join(', '), nights.get(entry.account)));
+    const asked = jobs.map(({ job }) => job.work).join(', ');
+    rows.push(rowOf({ ...entry, reason: entry.reason ?? lostNight(entry.account) }, asked, nights.get(entry.account)));
   }
   for (const account of resting.filter(isSelected)) {
-    rows.push([account, 'resting', null, 0, 0, null, isoOrNull(nights.get(account)), null, null]);
+    rows.push([account, 'resting', null, 0, 0, null, isoOrNull(nights.get(account)), null, lostNight(account)]);
   }
   await writeRows(output, format, columns, chunksOf(rows));
   const count = (state: string): number => rows.filter((row) => row[1] === state).length;
   const dead = count('dead');
+  const lost = [...nights.keys()].filter((account) => isSelected(account) && lostNight(account) !== null).length;
   log(
     `${count('waiting')} waiting, ${count('active')} active, ${count('delayed')} waiting for a retry, ` +
-      `${count('resting')} idle, ${formatCount(dead, 'dead letter')}`,
+      `${count('resting')} idle, ${formatCount(dead, 'dead letter')}` +
+      (lost === 0 ? '' : `, ${formatCount(lost, 'nightly sync')} lost`),
   );
-  return dead === 0;
+  return dead === 0 && lost === 0;
 }
 
 function rowOf(queued: QueuedAccount, jobs: string, night: number | undefined): (string | number | null)[] {

@@ -59,9 +59,26 @@ export const protocol = 2;
 /**
  * Checks that Redis is suitable for a queue, and returns warnings about its configuration.
  *
- * @throws LedgerlakeError QUEUE_UNFIT where it evicts keys when its memory is full, which would silently lose jobs
+ * @throws LedgerlakeError QUEUE_UNFIT for a replica, for a cluster of several shards, and where it evicts keys when its memory
+ *   is full, which would silently lose jobs
  */
 async function checkRedis(redis: RedisCommands, shown: string): Promise<readonly string[]> {
+  if (fieldOf(await redis.info('replication'), 'role') === 'slave') {
+    throw new LedgerlakeError(
+      'QUEUE_UNFIT',
+      `expected the Redis at ${shown} to be a primary, got a replica, which refuses to write; name the primary in REDIS_URL`,
+    );
+  }
+  if (fieldOf(await redis.info('cluster'), 'cluster_enabled') === '1') {
+    const size = fieldOf(String(await redis.cluster('INFO')), 'cluster_size');
+    if (size !== '1') {
+      throw new LedgerlakeError(
+        'QUEUE_UNFIT',
+        `expected a Redis without cluster mode at ${shown}, or a cluster of one shard, got a cluster of ${size ?? 'unknown'} ` +
+          'shards; name another Redis in REDIS_URL',
+      );
+    }
+  }
   const policy = fieldOf(await redis.info('memory'), 'maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
     throw new LedgerlakeError(

@@ -1,4 +1,5 @@
 import type { Redis as Client } from 'ioredis';
+import { connectionFaultOf } from '../../core/connections/connection-fault.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { LedgerlakeError, messageOf, systemCode, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -52,7 +53,10 @@ export function readRedisAddress(given: string | undefined, environment: Environ
 }
 
 /** The Redis commands that a fleet uses beside its queue. */
-export type RedisCommands = Pick<Client, 'get' | 'set' | 'del' | 'hget' | 'hset' | 'hgetall' | 'eval' | 'info'>;
+export type RedisCommands = Pick<
+  Client,
+  'get' | 'set' | 'del' | 'hget' | 'hset' | 'hgetall' | 'eval' | 'info' | 'cluster'
+>;
 
 /** Timeout of the first connection. */
 const connectMs = 10_000;
@@ -75,7 +79,14 @@ export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
     connectTimeout: connectMs,
     // Required by BullMQ: commands wait for the connection.
     maxRetriesPerRequest: null,
-    retryStrategy: (times) => (isReady ? Math.min(times * 200, longestPauseMs) : null),
+    retryStrategy: (times) =>
+      isReady ? (isReadOnly(last) ? longestPauseMs : Math.min(times * 200, longestPauseMs)) : null,
+    // After a failover the old primary refuses to write: the address leads to the new one. 2: the command is sent again.
+    reconnectOnError: (error) => {
+      if (!isReadOnly(error)) return false;
+      last = error;
+      return 2;
+    },
   });
   client.on('error', (error: unknown) => {
     last = error;
@@ -88,15 +99,21 @@ export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
   client.on('ready', () => {
     if (isLost) emit({ event: 'queue-back' });
     isLost = false;
+    last = undefined;
   });
   try {
     await client.connect();
     await client.ping();
   } catch (error) {
     client.disconnect();
+    const reason: unknown = last ?? error;
+    const { what, todo } = connectionFaultOf(reason) ?? {
+      what: reasonOf(reason),
+      todo: 'check REDIS_URL and the server',
+    };
     throw new LedgerlakeError(
       'QUEUE_UNREACHABLE',
-      `expected Redis or Valkey at ${shown}, got no connection (${reasonOf(last ?? error)}); check REDIS_URL and the server`,
+      `expected Redis or Valkey at ${shown}, got no connection (${what}); ${todo}`,
       { cause: error },
     );
   }
@@ -108,6 +125,11 @@ export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
       client.disconnect();
     },
   };
+}
+
+/** Whether a server refused to write because it is a replica. */
+function isReadOnly(error: unknown): boolean {
+  return messageOf(error).includes('READONLY');
 }
 
 /** The reason of a connection failure. It has no password: the server doesn't repeat it, and Node reports host and port only. */

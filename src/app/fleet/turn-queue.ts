@@ -206,10 +206,21 @@ export class TurnQueue {
     return [...all.values()].toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
   }
 
-  /** When the next nightly sync is due, by account: milliseconds since 1970. */
-  async nights(): Promise<ReadonlyMap<string, number>> {
+  /** When the next nightly sync is due, by account: milliseconds since 1970. Undefined: its job is lost, and none follows. */
+  async nights(): Promise<ReadonlyMap<string, number | undefined>> {
     const found = await this.#nights.getJobSchedulers(0, -1);
-    return new Map(found.map(({ key, next }) => [key.replace(/^account-/, ''), next ?? 0]));
+    const nights = found.map(
+      async ({ key, next }) => [key.replace(/^account-/, ''), await this.#due(key, next)] as const,
+    );
+    return new Map(await Promise.all(nights));
+  }
+
+  /** The instant of a schedule's next job; undefined where there is no such job. */
+  async #due(key: string, next: number | undefined): Promise<number | undefined> {
+    if (next !== undefined && (await this.#nights.getJob(`repeat:${key}:${next}`)) !== undefined) return next;
+    // It may have run meanwhile.
+    const later = (await this.#nights.getJobScheduler(key))?.next;
+    return later === next ? undefined : later;
   }
 
   /** Schedules an account's nightly sync by a cron pattern, in UTC; undefined removes the schedule. */
