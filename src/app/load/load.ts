@@ -64,6 +64,8 @@ export interface Loaded {
   readonly lake: Lake;
   readonly report: RunReport;
   readonly findings: Findings;
+  /** The instant of its end by the API's clock: milliseconds since 1970. */
+  readonly now: number;
 }
 
 interface LoadRequest {
@@ -77,8 +79,8 @@ interface LoadRequest {
   readonly opened?: (lake: Lake) => void;
   /** Decides what to load. Called once the run has its lease, with the ranges that earlier runs were asked for and did not load. */
   readonly plan: (lake: Lake, unfinished: readonly RequestedRange[]) => LoadPlan | Promise<LoadPlan>;
-  /** The failure of a run that completed, by the state of its lake; undefined: none. */
-  readonly judge?: (lake: Lake) => LedgerlakeError | undefined;
+  /** The failure of a run that completed, by the state of its lake at an instant of the API's clock; undefined: none. */
+  readonly judge?: (lake: Lake, now: number) => LedgerlakeError | undefined;
   /** Prints the result of the run, which may have failed. */
   readonly present: (loaded: Loaded) => void | Promise<void>;
 }
@@ -135,7 +137,13 @@ async function loadInto(
 ): Promise<void> {
   const { command, options, job } = request;
   const { account } = job;
-  const { clock, emit } = context;
+  const { clock } = context;
+  let clockOffsetSeconds: number | undefined;
+  const emit: Emit = (event) => {
+    if (event.event === 'clock-differs') clockOffsetSeconds = event.seconds;
+    context.emit(event);
+  };
+  const serviceNow = (): number => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
   const lake = await Lake.open(target.store, [...tables, ...target.requested], clock, revisions, target.described);
   refuseMixing(account, lake.accounts(), options.lake);
   request.opened?.(lake);
@@ -147,14 +155,14 @@ async function loadInto(
     tuneForComputation();
     const startedAt = clock.now();
     const started = await startRun(lake, lease, request, context);
-    const ran = await runConnected(lake, started, request, context);
+    const ran = await runConnected(lake, started, request, { ...context, emit });
     if (ran.failure === undefined) {
       await vacuumLake(lake, lease, { clock, emit, account });
       lease.cleared();
     }
     const unexported = await exportAfterRun(lake, options, context);
     const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
-    const failure = ran.failure ?? emptyFailure(findings) ?? unexported ?? request.judge?.(lake);
+    const failure = ran.failure ?? emptyFailure(findings) ?? unexported ?? request.judge?.(lake, serviceNow());
     const endedAt = clock.now();
     const { range } = started.plan;
     const seconds = (endedAt - startedAt) / 1000;
@@ -164,11 +172,11 @@ async function loadInto(
     const of = { account, range, lake: options.lake, forgottenBefore };
     const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure };
     const { endpoint, isEndpointConfigured } = options;
-    const note = { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked: pipelines };
+    const note = { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked: pipelines, clockOffsetSeconds };
     await noteRun(lake.store, report, note, emit);
     if (started.hasNotes) await removeLoadedNotes(lake, account, emit);
     emitEnd(lake, report, emit);
-    await request.present({ lake, report, findings });
+    await request.present({ lake, report, findings, now: serviceNow() });
     if (failure !== undefined) throw asError(failure);
   } finally {
     await lease.release();

@@ -241,6 +241,8 @@ interface RunNote {
   readonly isEndpointConfigured?: boolean | undefined;
   /** Names of the requested pipelines. */
   readonly asked: readonly string[];
+  /** Seconds to add to this machine's clock, where it differed from the API's. */
+  readonly clockOffsetSeconds?: number | undefined;
 }
 
 /**
@@ -250,7 +252,7 @@ interface RunNote {
 export async function noteRun(
   store: Store,
   { account, range, summaries, failure }: RunReport,
-  { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked }: RunNote,
+  { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked, clockOffsetSeconds }: RunNote,
   emit: Emit,
 ): Promise<void> {
   const pipelines = Object.fromEntries(
@@ -272,6 +274,7 @@ export async function noteRun(
       to: isoInstant(range.end),
       endpoint: address === undefined ? null : address.origin + address.prefix,
       ...(isEndpointConfigured === true ? { endpointConfigured: true } : {}),
+      ...(clockOffsetSeconds === undefined ? {} : { clockOffsetSeconds }),
       failure: failure === undefined ? null : messageOf(failure),
       ...(failure === undefined ? {} : { code: codeOf(failure) }),
       pipelines,

@@ -95,7 +95,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
           unfinished: requested,
         };
       },
-      judge: (lake) => lagFailure(covered(lake), maxLagMs, clock.now()),
+      judge: (lake, serviceNow) => lagFailure(covered(lake), maxLagMs, serviceNow),
       present: async (loaded) => {
         if (inTurns !== undefined) await noteReadSlices(inTurns, committed, loaded.lake, account);
         await presentSync(loaded, { planned, covered: covered(loaded.lake), maxLagMs }, context);
@@ -172,9 +172,9 @@ interface SyncResult {
 
 /** Notes the look-backs of a sync, and prints its result. */
 async function presentSync(
-  { lake, report, findings }: Loaded,
+  { lake, report, findings, now }: Loaded,
   { planned, covered, maxLagMs }: SyncResult,
-  { clock, emit, print, printJson }: RunContext,
+  { emit, print, printJson }: RunContext,
 ): Promise<void> {
   // A refused empty answer counts as read, and so does a run whose lake is older than allowed.
   const isRead = report.summaries.length > 0 && !isIncomplete(report.failure);
@@ -183,14 +183,14 @@ async function presentSync(
   const found = findingsText(findings);
   if (found !== '') print(found);
   else if (isRead && planned.isRereading) print('Nothing has changed in what was read again\n');
-  const lag = lagText(covered, clock.now());
+  const lag = lagText(covered, now);
   if (lag !== '') print(lag);
   // The failure of a completed run reports the lag itself.
   const late = isIncomplete(report.failure)
-    ? lagFailure(covered, maxLagMs, clock.now(), { remedy: 'the failure that ended this run is why' })
+    ? lagFailure(covered, maxLagMs, now, { remedy: 'the failure that ended this run is why' })
     : undefined;
   if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
-  printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds(covered, clock.now()) }));
+  printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds(covered, now) }));
 }
 
 /**

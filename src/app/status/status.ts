@@ -80,7 +80,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   if (options.from !== undefined) readDateRange(options, now);
   const maxLagMs = readMaxLag(options.maxLag, options.marginMinutes);
   const lake = await openExistingLake(options.lake, clock, log);
-  const report = await readReport(lake, options, now, { clock, log });
+  const report = await readReport(lake, options, { clock, log });
   switch (options.format) {
     case 'table': {
       const width = terminalWidth(output) ?? defaultWidth;
@@ -118,10 +118,11 @@ interface StatusReport {
 async function readReport(
   lake: Lake,
   options: StatusOptions,
-  now: number,
   { clock, log }: Pick<ReadingContext, 'clock' | 'log'>,
 ): Promise<StatusReport> {
   const lastRun = await readLastRun(lake.store);
+  // By the API's clock: where ours is slow, the lake would look younger than it is.
+  const now = clock.now() + (lastRun?.clockOffsetSeconds ?? 0) * 1000;
   const runs = await readRuns(lake.store, clock);
   const isBegun = [lastRun, ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
     (run) => run?.account === options.account,

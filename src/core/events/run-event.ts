@@ -37,6 +37,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'request-answered': 'debug',
   'request-failed': 'debug',
   'service-awaited': 'warn',
+  'clock-differs': 'warn',
   'secret-exposed': 'warn',
   'variable-misspelt': 'warn',
   'bucket-changed': 'debug',
@@ -207,6 +208,8 @@ interface RunEvents {
     readonly reason: string;
   };
   /** A long wait for the service has begun; reported once a minute at most. */
+  /** This machine's clock differs from the API's. `seconds`: to add to ours. */
+  'clock-differs': { readonly seconds: number };
   'service-awaited': {
     readonly operation: string;
     readonly cause: string;

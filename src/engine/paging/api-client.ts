@@ -38,6 +38,8 @@ export interface ApiClientOptions<Q extends Query, P extends ApiPage> {
   /** For an API that requires them: each request carries the current one. */
   readonly accessTokens?: AccessTokens | undefined;
   readonly clock: Clock;
+  /** Called with each answer that has a date: the API's clock minus ours, in milliseconds, exact to about a second. */
+  readonly onClock?: ((skewMs: number) => void) | undefined;
 }
 
 /** One attempt: what it requests, and what its answer is read with. */
@@ -90,6 +92,8 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
     const received = await this.#exchange(request, token, options);
     const redaction = this.#redactionFor(token);
     const answer = { ...received, headers: redaction.headers(received.headers) };
+    const skewMs = this.#skewOf(answer);
+    if (skewMs !== undefined) this.#options.onClock?.(skewMs);
     queueOf?.(query.operation).takeNamedRate(answer.headers.get(api.rateHeader ?? ''));
     const attempt = { query, hadCursor: cursor !== undefined, request, token, redaction };
     return answer.status === 200 ? this.#readPage(attempt, answer) : this.#emptyPage(attempt, answer);
@@ -151,8 +155,7 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
 
   #refusal({ query, hadCursor, request, token, redaction }: Attempt<Q>, answer: HttpResponse): ApiRefusal {
     const { api, clock } = this.#options;
-    const now = clock.now();
-    const date = Date.parse(answer.headers.get('date') ?? '');
+    const skewMs = this.#skewOf(answer);
     return api.refusal(query, {
       ...answer,
       body: redaction.bytes(answer.body),
@@ -161,9 +164,14 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
       requestId: this.#requestIdOf(answer),
       hadCursor,
       signedIn: token !== undefined,
-      skewMs: Number.isNaN(date) ? undefined : date - now,
-      receivedAt: Number.isNaN(date) ? now : date,
+      skewMs,
+      receivedAt: clock.now() + (skewMs ?? 0),
     });
+  }
+
+  #skewOf({ headers }: HttpResponse): number | undefined {
+    const date = Date.parse(headers.get('date') ?? '');
+    return Number.isNaN(date) ? undefined : date - this.#options.clock.now();
   }
 
   #requestIdOf({ headers }: HttpResponse): string | undefined {

@@ -6,7 +6,7 @@ import type { Transport } from '../http/transport.js';
 import type { Journal } from '../journal/journal.js';
 import type { PersistedQuota } from '../journal/persisted-quota.js';
 import { pacedQueue, type RequestQueue } from '../rate-limit/request-queue.js';
-import { RetryPolicy, waitWarning } from '../retry/retry-policy.js';
+import { clockWarning, RetryPolicy, waitWarning } from '../retry/retry-policy.js';
 import type { Pace, Reading } from '../run/pipeline.js';
 import { pagedRequests } from './paged-requests.js';
 import { LearnedPageSize } from './page-size.js';
@@ -82,7 +82,8 @@ export function connectApi<Q extends Query, P extends ApiPage>(
   const queueOf = (name: string): RequestQueue => operationOf(name).queue;
   const policy = new RetryPolicy({ clock, random });
   const onWait = emit && waitWarning(clock, emit);
-  const request = pagedRequests({ api, transport, queueOf, accessTokens, clock, policy, onWait });
+  const onClock = emit && clockWarning(emit);
+  const request = pagedRequests({ api, transport, queueOf, accessTokens, clock, policy, onWait, onClock });
   const journal = new QueryJournal(api, clock, pageJournal);
   /** Operations of the pipelines in this run, also of those with nothing to read. */
   const pacedOperations = new Set<string>();

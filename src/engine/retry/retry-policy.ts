@@ -201,6 +201,19 @@ export function backOff(
   return Math.floor(least + random() * Math.max(0, most - least));
 }
 
+/** A smaller difference of clocks is within the margin by which ranges end before the present. */
+const leastSkewMs = 5 * minute;
+
+/** Reports once where this machine's clock differs from the API's. */
+export function clockWarning(emit: Emit): (skewMs: number) => void {
+  let isReported = false;
+  return (skewMs) => {
+    if (isReported || Math.abs(skewMs) < leastSkewMs) return;
+    isReported = true;
+    emit({ event: 'clock-differs', seconds: Math.round(skewMs / 1000) });
+  };
+}
+
 /** Milliseconds of the shortest reported wait, and between two reports. */
 const waits = { longMs: 30_000, betweenMs: 60_000 };
 

@@ -33,6 +33,8 @@ async function schemas() {
     endpoint: z.string().nullable(),
     /** Whether the endpoint is configured, so that commands needn't name it. */
     endpointConfigured: z.boolean().exactOptional(),
+    /** Seconds to add to the machine's clock, where it differed from the API's. */
+    clockOffsetSeconds: z.number().exactOptional(),
     /** Why it failed; null where it didn't. */
     failure: z.string().nullable(),
     /** The error's code (docs/errors.md), where it failed. */

@@ -114,6 +114,9 @@ const lines: Handlers<string | undefined> = {
   'slice-failed': ({ pipeline, slice, verdict, reason }) => `${pipeline}: ${slice} ${failureTexts[verdict]}: ${reason}`,
   'refresh-widened': ({ pipeline, slices, reason }) =>
     `${pipeline}: ${formatCount(slices, 'slice')} more read again, because a damaged file contains them too: ${reason}`,
+  'clock-differs': ({ seconds }) =>
+    `WARNING: this machine's clock is ${formatSpan(Math.abs(seconds) * 1000)} ${seconds > 0 ? 'behind' : 'ahead of'} the clock of the API; ` +
+    'ranges without --to end by this clock: correct it',
   'service-awaited': ({ operation, cause, reason, until }) =>
     `${operation}: waiting until ${until.slice(0, 19)}Z before the next attempt: ${awaitedTexts[cause] ?? reason}`,
   'secret-exposed': ({ file }) => exposedText(file),
