@@ -1,6 +1,7 @@
+import { LedgerlakeError } from '../../core/errors.js';
 import { isObject } from '../delta/actions.js';
 import type { Store } from '../store/store.js';
-import { ErasedCommit } from './catalog-errors.js';
+import { catalogError, ErasedCommit } from './catalog-errors.js';
 import type { EncodedCheckpoint } from './checkpoint.js';
 import { readCommit, sealStub, type SealedCommit } from './commit.js';
 import { seal, unseal } from './seal.js';
@@ -133,12 +134,43 @@ export class CatalogFiles {
     return this.#store.read(path);
   }
 
-  /** Writes a checkpoint and the hint to it, then removes older ones but `kept`. */
-  async writeCheckpoint(version: number, { bytes, sha256 }: EncodedCheckpoint, kept = keptCheckpoints): Promise<void> {
+  /** Writes a checkpoint and the hint to it, then removes older ones but the one before. */
+  async writeCheckpoint(version: number, encoded: EncodedCheckpoint): Promise<void> {
+    await this.#write(version, encoded);
+    await this.#removeOlder(version, keptCheckpoints - 1);
+  }
+
+  /**
+   * The same, and reads it back before it removes all older ones.
+   *
+   * @throws LedgerlakeError LAKE_LOG where it isn't as it was written, LAKE_CONFLICT where another run has removed it, for a newer
+   * one; then nothing is removed
+   */
+  async writeOnlyCheckpoint(version: number, encoded: EncodedCheckpoint): Promise<void> {
+    const path = await this.#write(version, encoded);
+    const found = await this.#store.read(path);
+    const file = this.fileName(path);
+    if (found === undefined) {
+      const what = `expected no other run on ${this.#store.location}, but one has replaced the checkpoint ${file}`;
+      throw new LedgerlakeError('LAKE_CONFLICT', `${what}; no commit was erased, run again when it has ended`);
+    }
+    if (Buffer.compare(found, encoded.bytes) !== 0) {
+      throw catalogError(
+        `expected the checkpoint ${file} as it was just written, its bytes have changed; no commit was erased`,
+      );
+    }
+    await this.#removeOlder(version, 0);
+  }
+
+  async #write(version: number, { bytes, sha256 }: EncodedCheckpoint): Promise<string> {
     const path = `${checkpoints}/${padded(version)}-${sha256}.checkpoint`;
     await this.#store.write(path, bytes);
     await this.#store.write(hintPath, seal({ path }).bytes);
+    return path;
+  }
+
+  async #removeOlder(version: number, kept: number): Promise<void> {
     const older = (await this.listedCheckpoints()).filter((one) => one.version < version);
-    for (const one of older.slice(kept - 1)) await this.#store.remove(one.path);
+    for (const one of older.slice(kept)) await this.#store.remove(one.path);
   }
 }

@@ -274,10 +274,10 @@ export class Catalog {
   }
 
   /** Writes a checkpoint of the newest version read. */
-  async writeCheckpoint(kept?: number): Promise<void> {
+  async writeCheckpoint(): Promise<void> {
     const { version } = this.#snapshot;
     const encoded = encodeCheckpoint(this.#snapshot, this.#zstd);
-    await this.#files.writeCheckpoint(version, encoded, kept);
+    await this.#files.writeCheckpoint(version, encoded);
     this.#checkpoint = { version, size: encoded.bytes.length };
   }
 
@@ -287,6 +287,7 @@ export class Catalog {
    *
    * @param operation of the commit that is the oldest one left
    * @param publish publishes all commits: what is erased can't be published any more
+   * @throws LedgerlakeError LAKE_LOG where the checkpoint that replaces the commits can't be read back; then none is erased
    */
   async erase(operation: string, publish: () => Promise<void>): Promise<void> {
     // It touches every table, so that each one's publication has a version that names nothing.
@@ -294,8 +295,9 @@ export class Catalog {
       tables: Object.fromEntries([...tables.keys()].map((name) => [name, {}])),
     }));
     await publish();
-    const { version } = this.#snapshot;
-    await this.writeCheckpoint(1);
+    const snapshot = this.#snapshot;
+    const { version } = snapshot;
+    await this.#files.writeOnlyCheckpoint(version, encodeCheckpoint(snapshot, this.#zstd));
     for (let older = 0; older < version; older++) await this.#files.erase(older);
     for (const older of [...this.#recent.keys()]) if (older < version) this.#recent.delete(older);
   }

@@ -36,7 +36,6 @@ export class Checks implements Observer {
   commits = 0;
   /** Operations that commits have. */
   operations = 0;
-  isErased = false;
   failure: unknown;
   files: SimulatedFiles | undefined;
   readonly #now: () => number;
@@ -182,7 +181,6 @@ export class Checks implements Observer {
     const state = this.states.get(version);
     if (state?.hash !== stub.erased || state.commit.value.previous !== stub.previous)
       throw new Violation(`${path} is another commit's stub`);
-    this.isErased = true;
     for (const table of Object.keys(state.commit.value.tables)) {
       const isPublished = (this.#published.get(table)?.version ?? -1) >= (state.versions.get(table) ?? 0) - 1;
       if (!isPublished) throw new Violation(`${path} is erased before it is published`);
