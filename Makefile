@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install install-all build backfill check types lint rules formatting test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
+.PHONY: help install install-all build backfill check types lint rules formatting test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake bench-catalog clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, lists of events (34 or 4), and which ways take part (all).
@@ -136,6 +136,10 @@ bench-queries: $(INSTALLED) ## Time the documented queries beside DuckDB's own c
 bench-lake: $(INSTALLED) ## A lake of many accounts: its logs, its readers and a night (ACCOUNTS, ENTRIES, WORKERS, NIGHTLY)
 	npx tsc --noEmit false --outDir dist
 	node dist/bench/lake/run.js $(ACCOUNTS) $(ENTRIES) $(WORKERS) $(NIGHTLY)
+
+bench-catalog: $(INSTALLED) ## Time the catalog's opening and commits beside the Delta logs
+	npx tsc --noEmit false --outDir dist
+	node dist/bench/lake/catalog.js
 
 bench-fleet: $(INSTALLED) ## Simulate a fleet for a month on a clock of its own (ACCOUNTS, DAYS, WORKERS, PLACES)
 	npx tsc --noEmit false --outDir dist
