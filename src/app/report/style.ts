@@ -147,12 +147,13 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
     --ink: #000000; --soft: #444444; --rule: #cccccc; --band: #ffffff; --link: #000000;
     --warn-page: #ffffff; --warn-rule: #999999;
   }
-  @page { margin: 16mm 14mm; }
+  @page { margin: 16mm 14mm; @bottom-right { content: counter(page) ' / ' counter(pages); font: 8pt system-ui, sans-serif; color: #444444; } }
   body { max-width: none; padding: 0; font-size: 9.5pt; }
   nav, .skip { display: none; }
   a { text-decoration: none; }
   .scroll { overflow: visible; }
-  .chart.wide { display: block; }
+  /* The page is narrower than what the charts are drawn for. */
+  .chart.wide { display: block; font-size: 14px; overflow: visible; }
   .chart.narrow { display: none; }
   td.x, th.x { display: table-cell; }
   span.x { display: inline; }
@@ -162,13 +163,16 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   h2, h3, h4, caption, thead, dt, summary, .settlements > tbody:has([open]) > tr:first-child { break-after: avoid; }
   figure, tr:not(.more), section:is([id$='-months'], [id$='-hundred'], [id$='-refunds'], [id$='-bank']) > .scroll { break-inside: avoid; }
   tfoot, tfoot tr { break-before: avoid; }
+  /* No page begins or ends with a row or two of a table. */
+  tbody > tr:nth-child(-n+3):not(:last-child) { break-after: avoid; }
+  tbody > tr:nth-last-child(-n+3):not(:first-child) { break-before: avoid; }
   /* Sums are at the end of a table, not at the end of each page of it. */
   tfoot { display: table-row-group; }
   .chapter { margin-top: 1.6rem; }
   main > section + section { break-before: page; }
   h4 { margin: 1.3rem 0 .5rem; }
   figure { margin: .3rem 0 .6rem; }
-  section[id$='-months'] .chart.wide, section[id$='-refunds'] .chart.wide { max-height: 62mm; }
+  section[id$='-months'] .chart.wide, section[id$='-refunds'] .chart.wide { max-height: 62mm; font-size: 16px; }
   footer { margin-top: 1.2rem; break-before: avoid; }
   th, td { padding: .22rem .4rem; }
   .settlements > tbody > tr:first-child > * { border-bottom: 1px solid var(--rule); padding-top: .22rem; }
