@@ -119,7 +119,7 @@ export async function requestToken(
     if (issued.success) return { token: issued.data.access_token, lifeMs: issued.data.expires_in * 1000 };
     const todo = 'check the token endpoint, and whether a proxy answers';
     const found = 'an answer without a valid `access_token`, or with an invalid `expires_in`';
-    throw unreachable('stranger', `${expected}, got ${found}: ${todo}`, { status });
+    throw unreachable('not-the-api', `${expected}, got ${found}: ${todo}`, { status });
   }
   if (status === 408 || status === 429 || status >= 500) {
     const [cause, what] =

@@ -11,7 +11,7 @@ export type Cause =
   /** Transient: the API or the network failed; the same request may succeed later. */
   | 'fault'
   /** Something other than the API answered: a web page, a redirect. */
-  | 'stranger'
+  | 'not-the-api'
   /** No connection that speaks HTTP was made. */
   | 'no-connection'
   /** Permanent: the certificate of the API isn't trusted, or is another host's. */

@@ -43,9 +43,9 @@ export const retryRules: RetryRules = {
   /** Throttling can last for minutes. */
   throttled: retry('throttled', Infinity, 30 * minute, 2000, minute),
   fault: retry('fault', 7, 20 * minute, 2000, minute),
-  stranger: retry('fault', 7, 20 * minute, 2000, minute),
+  'not-the-api': retry('fault', 7, 20 * minute, 2000, minute),
   'no-connection': retry('unreachable', 7, 20 * minute, 2000, minute),
-  /** `stranger` or `no-connection` before the API's first answer: the address is probably wrong. */
+  /** `not-the-api` or `no-connection` before the API's first answer: the address is probably wrong. */
   'never-there': retry('unreachable', 2, minute, 1000, 2000),
   certificate: permanent('unreachable'),
   invalid: retry('invalid', 3, 20 * minute, 1000, 4000),
@@ -126,9 +126,9 @@ export class RetryPolicy {
         signal.throwIfAborted();
         const cause = causeOf(error);
         if (cause === 'other' || !(error instanceof LedgerlakeError)) throw error;
-        const isStrange = cause === 'stranger' || cause === 'no-connection';
-        if (error instanceof Refusal && !isStrange && !error.isWebPage) this.#hasAnswered = true;
-        const isNowhere = !this.#hasAnswered && isStrange;
+        const isOther = cause === 'not-the-api' || cause === 'no-connection';
+        if (error instanceof Refusal && !isOther && !error.isWebPage) this.#hasAnswered = true;
+        const isNowhere = !this.#hasAnswered && isOther;
         const rule = retryRules[isNowhere ? 'never-there' : cause];
         const now = this.#clock.now();
         const { times, since } = occurrences.get(rule) ?? { times: 0, since: now };
@@ -169,7 +169,7 @@ export class RetryPolicy {
 /** The cause of an attempt's error. Never throws. */
 export function causeOf(error: unknown): Cause {
   if (error instanceof Refusal) return error.refusalCause;
-  if (error instanceof WebPage) return 'stranger';
+  if (error instanceof WebPage) return 'not-the-api';
   if (!(error instanceof LedgerlakeError)) return 'other';
   if (error.code === 'UPSTREAM_UNREACHABLE') {
     if (isCertificateFault(error.cause)) return 'certificate';

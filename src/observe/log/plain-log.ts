@@ -7,7 +7,7 @@ import {
   type RunEvent,
   type Emit,
 } from '../../core/events/run-event.js';
-import { printable, printableLines } from '../../core/printable.js';
+import { printable, printableLines, truncateText } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 
 /** The forms of a log: text lines, or one JSON object a line. */
@@ -73,6 +73,9 @@ class Repeats {
   }
 }
 
+/** Characters of the reason of a slice that is split. */
+const mostReason = 120;
+
 const failureTexts = {
   abort: 'cannot be read',
   skip: 'is left open',
@@ -111,7 +114,12 @@ const lines: Handlers<string | undefined> = {
   'pipeline-planned': ({ pipeline, left }) => `${pipeline}: ${left === '' ? 'nothing' : left} to load`,
   'pipeline-ended': ({ pipeline, slices, seconds }) =>
     slices > 0 ? `${pipeline}: done in ${seconds.toFixed(1)} s` : undefined,
-  'slice-failed': ({ pipeline, slice, verdict, reason }) => `${pipeline}: ${slice} ${failureTexts[verdict]}: ${reason}`,
+  'slice-failed': ({ pipeline, slice, verdict, reason }) => {
+    // A slice that goes on needs no request of 400 characters.
+    const isSplit = verdict === 'split' || verdict === 'shorten';
+    const text = isSplit && reason.length > mostReason ? `${truncateText(reason, mostReason)}…` : reason;
+    return `${pipeline}: ${slice} ${failureTexts[verdict]}: ${text}`;
+  },
   'refresh-widened': ({ pipeline, slices, reason }) =>
     `${pipeline}: ${formatCount(slices, 'slice')} more read again, because a damaged file contains them too: ${reason}`,
   'clock-differs': ({ seconds }) =>

@@ -165,7 +165,7 @@ const remedies: Readonly<Partial<Record<Cause, string>>> = {
   fault: 'The API has a fault: try again later',
   denied: 'Check the headers that sign in, and their permissions',
   'access-expired': 'Check api.signIn, and the permissions of its client and scope',
-  stranger: 'The answer may not come from the API: check api.address',
+  'not-the-api': 'The answer may not come from the API: check api.address',
 };
 
 /**
@@ -220,7 +220,7 @@ function customRefusal(
 function usualCause({ status, body, signedIn }: RefusedAnswer): Cause {
   if (status === 429) return 'throttled';
   if (status >= 500 || status === 408) return 'fault';
-  if (status < 400 || isHtml(body)) return 'stranger';
+  if (status < 400 || isHtml(body)) return 'not-the-api';
   // Another access token may be accepted.
   if (status === 401 && signedIn) return 'access-expired';
   if (status === 401 || status === 403) return 'denied';

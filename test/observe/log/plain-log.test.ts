@@ -51,3 +51,12 @@ test('--verbose writes each, --quiet none', () => {
   expect(written(run, { verbose: true })).toHaveLength(10);
   expect(written(run, { least: 'error' })).toEqual([]);
 });
+
+test('the reason of a slice that is read in parts is shortened, of one that is left open it is whole', () => {
+  const reason = `financial-events got status 400 for /finances/v0/financialEvents?${'x'.repeat(400)}`;
+  const lineOf = (verdict: 'shorten' | 'skip') =>
+    written([{ event: 'slice-failed', pipeline: 'p', slice: 's', verdict, cause: null, reason }])[0] ?? '';
+  expect(lineOf('shorten')).toMatch(/^p: s is read in parts: financial-events got status 400 .*x…$/);
+  expect(lineOf('shorten').length).toBeLessThan(160);
+  expect(lineOf('skip')).toContain(reason);
+});

@@ -94,7 +94,7 @@ function causeOf(query: RefusedQuery, answer: RefusedAnswer, reason: Reason | un
   // 503 and 400 report a limit too.
   if (status === 429 || /^(QuotaExceeded|RequestThrottled|Throttl\w*)$/.test(reason?.code ?? '')) return 'throttled';
   if (status >= 500 || status === 408) return 'fault';
-  if (status < 400 || text.trimStart().startsWith('<')) return 'stranger';
+  if (status < 400 || text.trimStart().startsWith('<')) return 'not-the-api';
   if (status === 401 || status === 403) return causeOfDenial(answer, reason);
   if (status === 404) return query.hasSubject ? 'unknown-subject' : 'mistake';
   if (status === 413) return 'too-large';

@@ -41,9 +41,9 @@ describe('the cause of a refusal', () => {
     ['fault', { status: 503, body: '' }],
     ['fault', { status: 504, body: 'upstream timed out' }],
     ['fault', { status: 408 }],
-    ['stranger', { status: 404, body: '<!DOCTYPE html>' }],
-    ['stranger', { status: 403, body: ' <html>' }],
-    ['stranger', { status: 302, body: '' }],
+    ['not-the-api', { status: 404, body: '<!DOCTYPE html>' }],
+    ['not-the-api', { status: 403, body: ' <html>' }],
+    ['not-the-api', { status: 302, body: '' }],
     ['cursor-expired', { message: 'Token is not valid, token duration is 25 minutes.' }],
     ['cursor-expired', { message: 'Token is not valid, token duration is 3 minutes.' }],
     ['cursor-expired', { message: 'Invalid input', details: 'NextToken has expired' }],
@@ -78,7 +78,7 @@ describe('the cause of a refusal', () => {
 });
 
 test.each<[Cause, unknown]>([
-  ['stranger', new WebPage('ListFinancialEvents', Buffer.from('<html>'), '--endpoint')],
+  ['not-the-api', new WebPage('ListFinancialEvents', Buffer.from('<html>'), '--endpoint')],
   ['fault', new LedgerlakeError('JSON_SYNTAX', 'expected a value')],
   ['fault', new LedgerlakeError('UPSTREAM_BODY', 'expected a payload')],
   ...['ECONNRESET', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'].map(
