@@ -6,25 +6,75 @@ import { escapeEnd, isDigit, plainEnd, type JsonBytes } from './text.js';
 /** The value read behind the last byte; UTF-8 never has it. */
 const end = 0xff;
 
+/** JSON_SYNTAX: bytes that aren't JSON. */
+export class SyntaxFault extends LedgerlakeError {
+  /** The byte that can't be there. */
+  readonly at: number;
+
+  constructor(at: number, message: string) {
+    super('JSON_SYNTAX', message);
+    this.at = at;
+  }
+}
+
 /**
  * Scans one JSON text (RFC 8259) once and fills the tape with its nodes.
  *
  * Accepts exactly what JSON.parse accepts of the same UTF-8, but for nesting deeper than `maxDepth`. The tape keeps a
  * reference to the bytes: they must not change while it is in use.
  *
- * @throws LedgerlakeError JSON_SYNTAX with the byte offset, what was expected there and what came
+ * @throws SyntaxFault with the byte offset, what was expected there and what came; LedgerlakeError TOO_LARGE
  */
 export function scan(source: Uint8Array, tape: Tape): void {
   const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength);
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
-    throw new LedgerlakeError('JSON_SYNTAX', 'expected JSON, found a byte order mark at byte 0; remove it');
+    throw new SyntaxFault(0, 'expected JSON, found a byte order mark at byte 0; remove it');
   }
-  if (!isUtf8(bytes)) throw new LedgerlakeError('JSON_SYNTAX', invalidUtf8(bytes));
-  tape.bytes = bytes;
-  tape.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  tape.length = 0;
-  const scanner = new Scanner(bytes, tape);
+  if (!isUtf8(bytes)) throw invalidUtf8(bytes);
+  const scanner = scannerOf(bytes, tape, false);
   scanner.end(scanner.value(0));
+}
+
+/**
+ * The fault in the structure of a JSON text, whatever the bytes within its strings: unknown escapes, control characters and
+ * invalid UTF-8 count as characters. Undefined where the structure is valid.
+ *
+ * @throws LedgerlakeError TOO_LARGE
+ */
+export function structureFault(bytes: Buffer, tape: Tape): SyntaxFault | undefined {
+  const scanner = scannerOf(bytes, tape, true);
+  return faultOf(() => {
+    scanner.end(scanner.value(0));
+  });
+}
+
+/**
+ * The end of the value that begins at a byte, if its structure is valid; else the negated position of the fault.
+ *
+ * @throws LedgerlakeError TOO_LARGE
+ */
+export function valueEnd(bytes: Buffer, start: number, tape: Tape): number {
+  const scanner = scannerOf(bytes, tape, true);
+  let end = 0;
+  const fault = faultOf(() => {
+    end = scanner.value(start);
+  });
+  return fault === undefined ? end : -fault.at;
+}
+
+function faultOf(scanning: () => void): SyntaxFault | undefined {
+  try {
+    scanning();
+    return undefined;
+  } catch (error) {
+    if (error instanceof SyntaxFault) return error;
+    throw error;
+  }
+}
+
+function scannerOf(bytes: Buffer, tape: Tape, isLenient: boolean): Scanner {
+  tape.begin({ bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) });
+  return new Scanner(bytes, tape, 0, isLenient);
 }
 
 /**
@@ -32,13 +82,11 @@ export function scan(source: Uint8Array, tape: Tape): void {
  *
  * @param outerDepth objects and arrays around it
  * @returns where it ends
- * @throws LedgerlakeError JSON_SYNTAX
+ * @throws SyntaxFault; LedgerlakeError TOO_LARGE
  */
-export function scanValue({ bytes, view }: JsonBytes, at: number, tape: Tape, outerDepth: number): number {
-  tape.bytes = bytes;
-  tape.view = view;
-  tape.length = 0;
-  return new Scanner(bytes, tape, outerDepth).value(at);
+export function scanValue(json: JsonBytes, at: number, tape: Tape, outerDepth: number): number {
+  tape.begin(json);
+  return new Scanner(json.bytes, tape, outerDepth, false).value(at);
 }
 
 /** A state machine over one text: it expects a value, or has reached the end of one. */
@@ -47,12 +95,15 @@ class Scanner {
   readonly #tape: Tape;
   readonly #view: DataView;
   readonly #mostDepth: number;
+  /** Whether any bytes between two quotes are a string. */
+  readonly #isLenient: boolean;
 
-  constructor(bytes: Buffer, tape: Tape, outerDepth = 0) {
+  constructor(bytes: Buffer, tape: Tape, outerDepth: number, isLenient: boolean) {
     this.#bytes = bytes;
     this.#tape = tape;
     this.#view = tape.view;
     this.#mostDepth = maxDepth - outerDepth;
+    this.#isLenient = isLenient;
   }
 
   /** Reads the value that begins at a byte. Returns its end. */
@@ -153,8 +204,12 @@ class Scanner {
       at = plainEnd(bytes, this.#view, at);
       const byte = bytes[at];
       if (byte === 0x22) break;
-      if (byte !== 0x5c)
-        this.#fail(at, at < bytes.length ? 'an escape in place of a control character' : "a closing '\"'");
+      if (byte === undefined) this.#fail(at, "a closing '\"'");
+      if (byte !== 0x5c) {
+        if (!this.#isLenient) this.#fail(at, 'an escape in place of a control character');
+        at++;
+        continue;
+      }
       nodeKind = kind.escaped;
       at = this.#escape(at + 1);
     }
@@ -166,6 +221,7 @@ class Scanner {
   #escape(at: number): number {
     const behind = escapeEnd(this.#bytes, at);
     if (behind >= 0) return behind;
+    if (this.#isLenient) return at;
     if (this.#bytes[at] !== 0x75) this.#fail(at, 'one of "\\/bfnrtu behind a backslash');
     this.#fail(-behind, 'four hexadecimal digits behind \\u');
   }
@@ -202,7 +258,7 @@ class Scanner {
   #fail(at: number, expected: string): never {
     const closes = this.#bytes[at] === 0x7d || this.#bytes[at] === 0x5d;
     if (closes && (expected === 'a key' || expected === 'a value')) this.#failAtComma(at);
-    throw new LedgerlakeError('JSON_SYNTAX', `expected ${expected}, found ${this.#found(at)} at byte ${at}`);
+    throw new SyntaxFault(at, `expected ${expected}, found ${this.#found(at)} at byte ${at}`);
   }
 
   /** Names the comma before a closing bracket, if there is one. */
@@ -211,7 +267,7 @@ class Scanner {
     while ((this.#bytes[comma] ?? 0x2c) <= 0x20) comma--;
     if (this.#bytes[comma] !== 0x2c) return;
     const message = `expected no comma before ${this.#found(closing)}, found one at byte ${comma}`;
-    throw new LedgerlakeError('JSON_SYNTAX', message);
+    throw new SyntaxFault(closing, message);
   }
 
   #found(at: number): string {
@@ -222,7 +278,7 @@ class Scanner {
 }
 
 /** Reports the first byte that isn't UTF-8: a binary search for the longest valid prefix, as `isUtf8` is fast. */
-function invalidUtf8(bytes: Buffer): string {
+function invalidUtf8(bytes: Buffer): SyntaxFault {
   let valid = 0;
   let invalid = bytes.length;
   while (invalid - valid > 1) {
@@ -233,5 +289,5 @@ function invalidUtf8(bytes: Buffer): string {
     else invalid = middle;
   }
   const byte = (bytes[valid] ?? 0).toString(16).padStart(2, '0');
-  return `expected UTF-8, found the byte 0x${byte} at byte ${valid}`;
+  return new SyntaxFault(valid, `expected UTF-8, found the byte 0x${byte} at byte ${valid}`);
 }

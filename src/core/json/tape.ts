@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../errors.js';
-import { unescapeUtf8 } from './text.js';
+import { unescapeUtf8, type JsonBytes } from './text.js';
 
 /** The kinds of nodes. `shadowed` is a key that a later one of the same object replaces. */
 export const kind = {
@@ -24,6 +24,22 @@ export const maxDepth = 512;
 /** Maximum number of nodes of a text, which take 64 MB: the densest text has a node for each two bytes. */
 export const mostNodes = 4 * 1024 * 1024;
 
+/** A part of a text that can't be read: an element of its outermost array, or several of which the first and the last can't. */
+export interface Hole {
+  /** The array's key, or an empty text. */
+  readonly list: string;
+  /** The bytes of the source that are left out. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** How a text differs from its source, which is no JSON. */
+export interface Repairs {
+  /** Where the repaired strings begin, in ascending order. */
+  readonly strings: readonly number[];
+  readonly holes: readonly Hole[];
+}
+
 function tooMany(): LedgerlakeError {
   return new LedgerlakeError('TOO_LARGE', `expected JSON of at most ${mostNodes} values, found more`);
 }
@@ -39,10 +55,20 @@ export class Tape {
   view = new DataView(this.bytes.buffer);
   /** Nodes in use. */
   length = 0;
+  /** How the bytes differ from the source; undefined where they don't. */
+  repairs: Repairs | undefined;
   /** Scratch memory of the scanner: the open containers, outermost first. */
   readonly open = new Int32Array(maxDepth);
   #cells = new Int32Array(stride * 1024);
   #scratch = Buffer.alloc(256);
+
+  /** Empties the tape for another text. */
+  begin({ bytes, view }: JsonBytes): void {
+    this.bytes = bytes;
+    this.view = view;
+    this.length = 0;
+    this.repairs = undefined;
+  }
 
   /** Adds a node whose end and successor are not known yet. Returns its number. */
   push(nodeKind: number, start: number): number {
@@ -86,6 +112,19 @@ export class Tape {
   /** The node behind this one's subtree. */
   next(node: number): number {
     return this.#cells[node * stride + 3] ?? 0;
+  }
+
+  /** Whether a string within the node was repaired. */
+  isRepaired(node: number): boolean {
+    if (this.repairs === undefined) return false;
+    const { strings } = this.repairs;
+    let [low, high] = [0, strings.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((strings[middle] ?? 0) < this.start(node)) low = middle + 1;
+      else high = middle;
+    }
+    return (strings[low] ?? Infinity) < this.end(node);
   }
 
   isString(node: number): boolean {

@@ -34,6 +34,17 @@ function isPlain(word: number): boolean {
   return (found & 0x80808080) === 0;
 }
 
+/** The first byte from one on that isn't white space of JSON. */
+export function valueStart(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (isSpace(bytes[at])) at++;
+  return at;
+}
+
+export function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
 export function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
