@@ -36,7 +36,7 @@ function batchesOf({ start }: DayFile, bytes: Buffer): readonly Batch[] {
   const source = windowSource({ start, end: start + dayMs });
   const collector = eventCollector({ events, entries }, () => new Date(start).toISOString().slice(0, 7));
   const tape = new Tape();
-  for (const body of lines(bytes)) collector.add({ page: scanPage(body, tape), source });
+  for (const body of lines(bytes)) collector.add({ page: scanPage(body, { tape }), source });
   return collector.finish();
 }
 

@@ -50,6 +50,8 @@ const codes = {
   EXPORT: { exit: 1, retry: true },
   /** Some slices could not be read and are left open; all others are committed. */
   INCOMPLETE: { exit: 1, retry: true },
+  /** All is loaded but what could not be read of some pages. */
+  HOLES: { exit: 1, retry: false },
   /** The queue of a fleet can't be reached. */
   QUEUE_UNREACHABLE: { exit: 1, retry: true },
   /** The queue of a fleet can't be used: it would lose jobs, or belongs to another version. */

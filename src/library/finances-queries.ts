@@ -93,13 +93,13 @@ function textOf(name: string, value: unknown): string {
 }
 
 /** The pages of an operation; `eachOf` calls `add` with the list and the node of each result. */
-async function* pagesOf<Page extends { readonly tape: Tape }>(
+async function* pagesOf<Page extends { readonly tape: Tape; readonly holes?: readonly string[] }>(
   pages: AsyncIterable<Page>,
   eachOf: (page: Page, add: (list: string, node: number) => void) => void,
 ): AsyncGenerator<FinancesPage> {
   for await (const page of pages) {
     const results: FinancesResult[] = [];
     eachOf(page, (list, node) => results.push({ list, json: new JsonNode(page.tape, node) }));
-    yield { body: page.tape.bytes, results };
+    yield { body: page.tape.bytes, results, holes: page.holes ?? [] };
   }
 }

@@ -334,8 +334,10 @@ export interface FinancesResult {
 
 /** A page. */
 export interface FinancesPage {
-  /** The response body, byte for byte. */
+  /** The response body, byte for byte. One that is no JSON is repaired: its texts, and without what can't be read. */
   readonly body: Uint8Array;
   /** In the order of the page. */
   readonly results: readonly FinancesResult[];
+  /** What could not be read and is left out: list, bytes and request id. */
+  readonly holes: readonly string[];
 }

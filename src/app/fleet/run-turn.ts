@@ -293,6 +293,8 @@ const faults: Readonly<Record<ErrorCode, Fault>> = {
   SQL: 'transient',
   EXPORT: 'transient',
   INCOMPLETE: 'transient',
+  // The next turn doesn't ask for them again.
+  HOLES: 'transient',
   QUEUE_UNREACHABLE: 'transient',
   QUEUE_UNFIT: 'permanent',
   STOPPED: 'transient',

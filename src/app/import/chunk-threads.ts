@@ -193,7 +193,7 @@ export class ChunkThreads {
   #chunkTask(steps: ChunkSteps): ChunkTask {
     let lines: ChunkLines | undefined;
     let rows: ChunkRows | undefined;
-    let flattening: Promise<unknown> | undefined;
+    let flattening: Promise<FlattenedChunk> | undefined;
     const end = (): void => {
       if (lines !== undefined) this.#linesMemory.push(lines.bytes.buffer);
       if (rows !== undefined) this.#rowsMemory.push(rows.reusable);
@@ -204,6 +204,7 @@ export class ChunkThreads {
         lines = chunkLines;
         const flattened = await (flattening = steps.flatten(chunkLines, this.#rowsMemory.pop()));
         rows = flattened.assigned?.rows;
+        if (flattened.repaired !== undefined) lines = flattened.repaired;
         return flattened;
       },
       assignDays: async (before) => {

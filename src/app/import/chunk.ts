@@ -1,7 +1,7 @@
 import { Mutex } from '../../core/mutex.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { columnBytes, int64sOf, ReusedMemory, SharedArrays } from '../../core/columns/memory.js';
-import { Tape, kind } from '../../core/json/tape.js';
+import { Tape, kind, type Hole, type Repairs } from '../../core/json/tape.js';
 import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js';
 import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import type { Window } from '../../core/windows.js';
@@ -38,6 +38,10 @@ export interface FlattenedChunk {
   readonly dates: { readonly first: bigint; readonly last: bigint } | undefined;
   /** Faults of lines that are not bodies of the service, by the line's number in the chunk. */
   readonly broken: ReadonlyMap<number, string>;
+  /** The lines that the rows refer to, where some are no JSON: with repaired bodies. */
+  readonly repaired: ChunkLines | undefined;
+  /** What is left out of bodies, by the line's number in the chunk. */
+  readonly holes: ReadonlyMap<number, readonly Hole[]>;
   /** Bodies with groups, which are read later, by the line's number in the chunk. */
   readonly groups: ReadonlyMap<number, GroupsBody>;
   readonly warnings: EventWarnings;
@@ -48,6 +52,17 @@ export interface FlattenedChunk {
 export interface GroupsBody {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly hasEvents: boolean;
+}
+
+/** A body as valid JSON, and how it was repaired. */
+interface RepairedBody {
+  readonly bytes: Uint8Array;
+  readonly repairs: Repairs;
+}
+
+/** The contents of lines whose events are among the rows. */
+interface ReadLines extends Pick<FlattenedChunk, 'broken' | 'groups' | 'warnings'> {
+  readonly repaired: ReadonlyMap<number, RepairedBody>;
 }
 
 /** The events of a chunk, once their days are known. */
@@ -112,6 +127,20 @@ export interface EncodedMonth {
   readonly net: string;
 }
 
+/** Lines with some bodies replaced. */
+function withBodies({ bytes, starts, ends }: ChunkLines, bodies: ReadonlyMap<number, RepairedBody>): ChunkLines {
+  const all = [...starts].map((start, line) => bodies.get(line)?.bytes ?? bytes.subarray(start, ends[line]));
+  const lengths = all.map(({ length }) => length);
+  const replaced = new Uint8Array(new SharedArrayBuffer(lengths.reduce((sum, length) => sum + length, 0)));
+  const newEnds = new Int32Array(starts.length);
+  let end = 0;
+  for (const [line, body] of all.entries()) {
+    replaced.set(body, end);
+    newEnds[line] = end += body.length;
+  }
+  return { bytes: replaced, starts: newEnds.map((each, line) => each - (lengths[line] ?? 0)), ends: newEnds };
+}
+
 /**
  * Copies the bytes of lines to unshared memory, from which slices are copied several times as fast.
  *
@@ -142,8 +171,22 @@ export class Chunk {
    * @param memory for the rows once their days are assigned, if it is large enough
    */
   flatten(lines: ChunkLines, memory?: SharedArrayBuffer): FlattenedChunk {
-    const { starts, ends } = lines;
     this.#memory = memory;
+    const received = this.#read(lines, new Map());
+    const repaired = received.repaired.size === 0 ? undefined : withBodies(lines, received.repaired);
+    // The rows refer to the lines' bytes. Bodies that are no JSON are rare, so their lines are simply read again.
+    const { broken, warnings } = repaired === undefined ? received : this.#read(repaired, received.repaired);
+    const { first, last, instants, dependsOnBefore } = this.#dates(undefined);
+    const dates = first === undefined || last === undefined ? undefined : { first, last };
+    const assigned = dependsOnBefore ? undefined : this.#assign(instants);
+    const holes = new Map([...received.repaired].map(([line, body]) => [line, body.repairs.holes]));
+    const { groups } = received;
+    return { events: this.#rows.events.length, dates, broken, repaired, holes, groups, warnings, assigned };
+  }
+
+  /** @param known the bodies that are repaired, by line */
+  #read(lines: ChunkLines, known: ReadonlyMap<number, RepairedBody>): ReadLines {
+    const { starts, ends } = lines;
     const rows = this.#rows;
     this.#flattener.clear();
     // The window is set once the day of an event is known.
@@ -152,13 +195,15 @@ export class Chunk {
     const all = (this.#lines = privateCopy(lines, this.#lines));
     const broken = new Map<number, string>();
     const groups = new Map<number, GroupsBody>();
+    const repaired = new Map<number, RepairedBody>();
     for (const [line, start] of starts.entries()) {
       const body = all.subarray(start, ends[line]);
       rows.pages++;
       const { mark } = rows;
       try {
-        const content = this.#addBody(body);
+        const content = this.#addBody(body, known.get(line));
         if (content.hasGroups) groups.set(line, { body: Uint8Array.from(body), hasEvents: content.hasEvents });
+        if (content.repaired !== undefined) repaired.set(line, content.repaired);
         moveWarnings(this.#pageWarnings, warnings);
       } catch (error) {
         if (!(error instanceof LedgerlakeError)) throw error;
@@ -167,10 +212,7 @@ export class Chunk {
         broken.set(line, isHtml(body) ? webPage(body) : error.message);
       }
     }
-    const { first, last, instants, dependsOnBefore } = this.#dates(undefined);
-    const dates = first === undefined || last === undefined ? undefined : { first, last };
-    const assigned = dependsOnBefore ? undefined : this.#assign(instants);
-    return { events: rows.events.length, dates, broken, groups, warnings, assigned };
+    return { broken, groups, warnings, repaired };
   }
 
   /**
@@ -234,17 +276,24 @@ export class Chunk {
     return datesByPage({ length, page: (row) => page.get(row), date: (row) => postedAt[row] }, before);
   }
 
-  /** Adds the events of a body. Throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY where it is not a body of the service. */
-  #addBody(body: Buffer): Content {
+  /**
+   * Adds the events of a body. Throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY where it is not a body of the service.
+   *
+   * @param known how the body was repaired
+   */
+  #addBody(body: Buffer, known: RepairedBody | undefined): Content {
     // A line that is too long is empty here.
-    const isDirect = body.length === 0 || addPageDirectly(body, this.#rows, this.#flattener);
-    if (isDirect) return { hasEvents: true, hasGroups: false };
-    const page = scanPage(body, this.#tape);
+    const isDirect = body.length === 0 || (known === undefined && addPageDirectly(body, this.#rows, this.#flattener));
+    if (isDirect) return { hasEvents: true, hasGroups: false, repaired: undefined };
+    const page = scanPage(body, { tape: this.#tape, isBare: true });
+    const { repairs } = page.tape;
+    const repaired = repairs && { bytes: page.tape.bytes, repairs };
+    if (known !== undefined) page.tape.repairs = known.repairs;
     const has = (name: string): boolean => {
       const member = page.tape.member(page.payload, name);
       return member !== undefined && page.tape.kind(member) !== kind.null;
     };
-    const content = { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList') };
+    const content = { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList'), repaired };
     if (!content.hasEvents && !content.hasGroups) refuseOtherResults(page);
     if (content.hasEvents)
       eachEvent(page, (list, event) => {
@@ -307,6 +356,8 @@ export class ChunkEncoder {
 interface Content {
   readonly hasEvents: boolean;
   readonly hasGroups: boolean;
+  /** The body, where it is no JSON. */
+  readonly repaired: RepairedBody | undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { alignedWith } from '../../core/columns/memory.js';
+import type { Hole } from '../../core/json/tape.js';
 import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
 import { monthOf } from '../../core/windows.js';
@@ -54,6 +55,8 @@ interface LineListener {
   readonly input: Pick<Input, 'name' | 'bytes'>;
   /** Called for a line that is not a body of the service; what it throws ends the input. */
   readonly broken: (line: number, found: string) => void;
+  /** Called for what is left out of a body. */
+  readonly hole: (line: number, hole: Hole) => void;
   /** Called for a body with groups. */
   readonly addGroups: (line: number, body: GroupsBody) => void;
   /** Called for a body with events, or an empty one. */
@@ -240,13 +243,14 @@ export class EventStaging {
   }
 
   /** Reports a chunk's lines to the listener. */
-  #reportLines({ numbers, tooLong }: GatheredLines, { broken, groups, warnings }: FlattenedChunk): void {
+  #reportLines({ numbers, tooLong }: GatheredLines, { broken, holes, groups, warnings }: FlattenedChunk): void {
     const listener = this.#listener;
     moveWarnings(warnings, this.warnings);
     for (const [at, line] of numbers.entries()) {
       const found = tooLong.has(line)
         ? `expected a response body, found a line of more than ${longestLine / 1024 / 1024} MB`
         : broken.get(at);
+      for (const hole of holes.get(at) ?? []) listener.hole(line, hole);
       const body = groups.get(at);
       if (found !== undefined) listener.broken(line, found);
       else if (body !== undefined) listener.addGroups(line, body);

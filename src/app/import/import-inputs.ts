@@ -2,11 +2,14 @@ import { financialEventGroups } from '../../../pipelines/financial-event-groups.
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import type { Hole } from '../../core/json/tape.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { familiesOf, type Family, type PipelineTables } from '../../core/columns/table.js';
 import { CheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
+import { holeText } from '../../sources/finances/selling-partner/page-holes.js';
+import { countWarning } from '../../sources/finances/model/slice-rows.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addEvents, type AddedRows, type InputFiles } from './add-events.js';
 import { addGroups, GroupList } from './add-groups.js';
@@ -207,7 +210,7 @@ async function handOutLines(
   };
   const addGroups = (line: number, { body, hasEvents }: GroupsBody): void => {
     try {
-      list.add(scanPage(body), line);
+      list.add(scanPage(body, { isBare: true }), line);
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
       broken(line, error.message);
@@ -216,7 +219,13 @@ async function handOutLines(
     counts.groupPages++;
     if (hasEvents) counts.eventPages++;
   };
-  const listener = { input, broken, addGroups, addEventPage: () => counts.eventPages++ };
+  const hole = (line: number, left: Hole): void => {
+    const isGroup = left.list === 'FinancialEventGroupList';
+    const place = `${input.name}, line ${line}, ${holeText(left)}`;
+    countWarning(isGroup ? list.warnings.holes : staging.warnings.holes, place);
+    emit({ event: 'hole-left', pipeline: (isGroup ? groupFamily : eventFamily).pipeline, place });
+  };
+  const listener = { input, broken, hole, addGroups, addEventPage: () => counts.eventPages++ };
   const staging = new EventStaging(options, resources, eventFamily, listener, turn);
 
   let received = 0;

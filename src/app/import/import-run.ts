@@ -15,7 +15,7 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { refuseMixing } from '../configuration/account.js';
-import { type RunReport, noteRun } from '../load/run-summary.js';
+import { holesFailure, type RunReport, noteRun } from '../load/run-summary.js';
 
 export interface ImportPagesOptions extends ExportOptions {
   readonly account: string;
@@ -73,7 +73,7 @@ export async function runImport(
       failure = error;
     }
     const unexported = await exportAfterRun(lake, options, context);
-    failure ??= unexported;
+    failure ??= unexported ?? holesFailure(summaries.all);
     await report(options, context, { store, summaries, failure, began });
     if (failure !== undefined) throw failure instanceof Error ? failure : new Error('stopped');
   } finally {

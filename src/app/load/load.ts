@@ -23,7 +23,7 @@ import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
-import { noteRun, type RunReport } from './run-summary.js';
+import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
@@ -162,7 +162,12 @@ async function loadInto(
     }
     const unexported = await exportAfterRun(lake, options, context);
     const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
-    const failure = ran.failure ?? emptyFailure(findings) ?? unexported ?? request.judge?.(lake, serviceNow());
+    const failure =
+      ran.failure ??
+      emptyFailure(findings) ??
+      unexported ??
+      request.judge?.(lake, serviceNow()) ??
+      holesFailure(ran.summaries);
     const endedAt = clock.now();
     const { range } = started.plan;
     const seconds = (endedAt - startedAt) / 1000;

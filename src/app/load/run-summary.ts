@@ -2,7 +2,7 @@ import { isAbsolute, relative } from 'node:path';
 import { countsOf, hasOtherRows } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { count } from '../../core/count.js';
-import { codeOf, messageOf } from '../../core/errors.js';
+import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
@@ -194,6 +194,8 @@ export const warningTexts: Readonly<Record<string, string>> = {
   unfitValues: 'values that do not fit their column exactly (null there, complete in raw)',
   oddFields: 'values of an unexpected type (null in their column, complete in raw)',
   textAmounts: 'amounts that came as text (each counts as the number that it is)',
+  repaired: 'records with a text that is no JSON (repaired in raw)',
+  holes: 'places of pages that are no JSON (left out)',
   unknownOrders: 'orders that the service does not know',
   beyondHistory: 'ranges older than two years that came back empty (the service keeps about two years)',
   missingSettlements: 'places where the list seems to omit settlements, also when it was read again',
@@ -229,6 +231,19 @@ export function warningLines(summaries: readonly PipelineSummary[]): string[] {
 /** `2 in USD`. */
 function timesIn(times: number, currency: string): string {
   return `${formatCount(times)} in ${currency === '' ? 'no currency' : excerpt(currency)}`;
+}
+
+/** The failure of a run that has loaded everything but the holes of its pages; undefined without any. */
+export function holesFailure(summaries: readonly PipelineSummary[]): LedgerlakeError | undefined {
+  const holes = summaries.flatMap(({ pipeline, warnings }) =>
+    [...(warnings.get('holes') ?? [])].map(([place, times]) => ({ place: `${pipeline} ${place}`, times })),
+  );
+  const [first] = holes;
+  if (first === undefined) return undefined;
+  const total = holes.reduce((sum, { times }) => sum + times, 0);
+  const more = total === 1 ? '' : `, and ${total - 1} more`;
+  const message = `left out what is no JSON in ${first.place}${more}; all else is loaded`;
+  return new LedgerlakeError('HOLES', message);
 }
 
 /** What the note of a run has beside its report. */

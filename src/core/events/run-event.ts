@@ -64,6 +64,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'input-read': 'debug',
   'input-ended': 'info',
   'line-left-out': 'warn',
+  'hole-left': 'warn',
   'rows-imported': 'info',
   'files-planned': 'info',
   'files-merged': 'info',
@@ -337,6 +338,12 @@ interface RunEvents {
     readonly reason: string | null;
   };
   'line-left-out': { readonly reason: string };
+  /** A part of a page can't be read, and is left out. */
+  'hole-left': {
+    readonly pipeline: string;
+    /** The slice, and page, list, bytes and request id; of an import file, line, list and bytes. */
+    readonly place: string;
+  };
   'rows-imported': {
     readonly pipeline: string;
     /** By table. */

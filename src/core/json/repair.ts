@@ -39,8 +39,8 @@ export function scanRepaired(source: Uint8Array, tape: Tape, envelope?: Envelope
     if (!(fault instanceof SyntaxFault)) throw fault;
     const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength);
     const cut = withoutHoles(bytes, tape, envelope);
-    // What is no JSON at all has the more precise message of the scanner.
-    if (cut instanceof SyntaxFault) throw cut.at === 0 ? fault : cut;
+    // At the same byte the fault of the scanner is more precise.
+    if (cut instanceof SyntaxFault) throw cut.at <= fault.at ? fault : cut;
     const { holes, text } = recoveredElements(bytes, cut, tape);
     const repaired = repairStrings(text);
     scan(repaired.bytes, tape);
@@ -132,6 +132,7 @@ function elementAt(bytes: Buffer, fault: number, joined: number): ElementPlace |
       case comma:
         if (closers.length === depth + 1) start = at + 1;
         break;
+      case undefined:
       default:
         break;
     }
@@ -240,6 +241,7 @@ function candidatesFrom(bytes: Buffer, closers: readonly number[], first: number
       case comma:
         if (matched === stack.length && matched === closers.length) candidates.push(at);
         break;
+      case undefined:
       default:
         break;
     }

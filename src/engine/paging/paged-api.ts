@@ -14,6 +14,8 @@ export interface ApiPage {
   readonly results: number;
   /** Requests the next page; undefined on the last page. */
   readonly cursor: string | undefined;
+  /** What could not be read of the page, and is left out, in a few words each. */
+  readonly holes?: readonly string[];
 }
 
 /** The request for a page, without the headers of all requests of the API. */

@@ -161,7 +161,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
   /** Changes the next request after a failure, or throws the failure. */
   async #changeRequest(failure: ReadFailure, pageSize: number): Promise<void> {
     const { kind } = failure;
-    if (kind === 'too-large') {
+    if (kind === 'too-large' || kind === 'unreadable') {
       if (!this.#size.shrink()) throw this.#failed(failure);
       return;
     }

@@ -18,6 +18,8 @@ type SliceFailureKind =
   | 'throttled'
   /** The API failed repeatedly. */
   | 'fault'
+  /** The page isn't JSON, and the rest of it can't be read either; smaller pages, or a smaller slice, may be. */
+  | 'unreadable'
   /** The pages don't end. */
   | 'loop'
   /** It failed recently, and isn't due for a retry. */

@@ -73,7 +73,7 @@ export interface RetryPolicyOptions {
 interface RetriedRequest<T> {
   readonly operation: string;
   readonly signal: AbortSignal;
-  /** Whether it is another form of a request that was refused without a reason: a second refusal is not retried. */
+  /** Whether it is another form of a request that was refused without a reason, or whose page wasn't JSON: a second failure is not retried. */
   readonly isGuess: boolean;
   /** Makes one attempt; `attempt` counts from 1, `after` is the cause of the previous failure. */
   send(attempt: number, after: Cause | null): Promise<T>;
@@ -134,10 +134,11 @@ export class RetryPolicy {
         const { times, since } = occurrences.get(rule) ?? { times: 0, since: now };
         occurrences.set(rule, { times: times + 1, since });
         const pauseMs = this.#pauseFor(rule, times, error, cause === 'throttled' ? operation : undefined);
-        const retries = isGuess && cause === 'invalid' ? 0 : rule.retries;
+        const isUnreadable = error.code === 'JSON_SYNTAX';
+        const retries = isGuess && (cause === 'invalid' || isUnreadable) ? 0 : rule.retries;
         const isLast = times >= retries || now + pauseMs > since + rule.withinMs;
         request.failed({ cause, error, since, isLast, pauseMs });
-        if (isLast) throw failureFrom(rule.kind, error, attempt, adviceFor(cause, error));
+        if (isLast) throw failureFrom(isUnreadable ? 'unreadable' : rule.kind, error, attempt, adviceFor(cause, error));
         after = cause;
         await this.#clock.sleep(pauseMs, signal);
       }

@@ -9,7 +9,7 @@ import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineSummary, type SliceResult } from './pipeline-summary.js';
-import type { Batch, Collector, Job, Pipeline, Reading, SliceVerdict } from './pipeline.js';
+import type { Batch, Collector, Job, Pipeline, Reading, SliceVerdict, Warnings } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
 
@@ -244,7 +244,10 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
       return 'conflict';
     }
     const counts = { files: committed.files, bytes: committed.bytes };
-    const { warnings } = collector;
+    const warnings = withSlice(collector.warnings, slice.label);
+    for (const place of warnings['holes']?.keys() ?? []) {
+      pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
+    }
     addSlice(summary, { ...counts, rows, warnings }, counted.get(name));
     counted.set(name, { rows, warnings });
     const committedRows = { rows: Object.fromEntries(rows), ...counts, left: queue.left };
@@ -255,6 +258,12 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
     open.close();
   }
   return 'done';
+}
+
+/** Warnings whose holes name their slice. */
+function withSlice(warnings: Warnings, slice: string): Warnings {
+  const { holes = new Map<string, number>(), ...others } = warnings;
+  return { ...others, holes: new Map([...holes].map(([place, times]) => [`${slice}, ${place}`, times])) };
 }
 
 /** Reads of a slice from its beginning. */

@@ -166,6 +166,7 @@ const lines: Handlers<string | undefined> = {
   'file-unread': ({ file, slice, reason, mend }) =>
     `not derived: ${file} (${slice}): ${reason}; ${mend === null ? 'restore it from a copy' : `read it again: \`${mend}\``}`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,
+  'hole-left': ({ pipeline, place }) => `${pipeline}: left out what is no JSON: ${place}`,
   'worker-started': ({ fleet, redis, concurrency }) =>
     `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,
   'worker-draining': ({ turns, graceSeconds }) =>

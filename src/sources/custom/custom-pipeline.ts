@@ -32,7 +32,8 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
   const { probeDays = days } = windows;
   const { pageSize = defaultPageSize } = api;
   const cutting = { gridDays: days, probeDays, guessPerDay, longestDays, perPage: pageSize };
-  const judge = (error: unknown) => readVerdict(error, { 'cursor-expired': 'retry', 'too-large': 'split' });
+  const judge = (error: unknown) =>
+    readVerdict(error, { 'cursor-expired': 'retry', 'too-large': 'split', unreadable: 'split' });
   return {
     loaded,
     name,
@@ -88,6 +89,7 @@ export function collectorOf(
     finish: () => [...lines.finish(), ...records.finish()],
     get warnings() {
       return {
+        ...records.warnings,
         oddFields: new Map([...oddFields, ...lines.warnings.oddFields]),
         unfitValues: new Map([...unfitValues, ...lines.warnings.unfitValues]),
         repeated: new Map([...repeated, ...lines.warnings.repeated]),

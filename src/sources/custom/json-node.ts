@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { scan } from '../../core/json/scan.js';
+import { scanRepaired } from '../../core/json/repair.js';
 import { kind, Tape } from '../../core/json/tape.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import type { Json } from './definition.js';
@@ -43,6 +43,11 @@ export class JsonNode implements Json {
     }
   }
 
+  /** Whether a text within it was no JSON. */
+  get isRepaired(): boolean {
+    return this.#tape.isRepaired(this.#node);
+  }
+
   get raw(): string {
     return this.#tape.text(this.#node);
   }
@@ -69,13 +74,13 @@ export class JsonNode implements Json {
 }
 
 /**
- * Parses JSON.
+ * Parses JSON, with its texts repaired where they are none.
  *
  * @throws LedgerlakeError JSON_SYNTAX
  */
 export function scanned(bytes: Uint8Array): JsonNode {
   const tape = new Tape();
-  scan(bytes, tape);
+  scanRepaired(bytes, tape);
   return new JsonNode(tape);
 }
 

@@ -25,6 +25,8 @@ import { JsonNode } from './json-node.js';
 /** Records of an answer. */
 export interface RecordPage {
   readonly records: readonly Json[];
+  /** What is left out of it. */
+  readonly holes?: readonly string[];
 }
 
 /** A table whose rows are records, and how a record becomes rows. */
@@ -63,7 +65,10 @@ export class RecordCollector implements Collector<RecordPage> {
     textAmounts: new Map<string, number>(),
     unfitValues: new Map<string, number>(),
     repeated: new Map<string, number>(),
+    repaired: new Map<string, number>(),
+    holes: new Map<string, number>(),
   };
+  #pages = 0;
   /** An API's records come in any order. */
   readonly reach = undefined;
 
@@ -76,7 +81,9 @@ export class RecordCollector implements Collector<RecordPage> {
     this.#hasRaw = this.#hasColumn('raw');
   }
 
-  add({ records }: RecordPage): number {
+  add({ records, holes = [] }: RecordPage): number {
+    this.#pages++;
+    for (const hole of holes) count(this.warnings.holes, `page ${this.#pages}, ${hole}`);
     for (const record of records) this.#addRecord(record);
     return records.length;
   }
@@ -95,6 +102,7 @@ export class RecordCollector implements Collector<RecordPage> {
 
   #addRecord(record: Json): void {
     const rows = this.#definition.rows(record);
+    if (record instanceof JsonNode && record.isRepaired) count(this.warnings.repaired, this.#definition.table.name);
     for (const row of isList(rows) ? rows : [rows]) {
       const rowIndex = this.#rowIndexOf(record);
       refuseUnknown(this.#definition, this.#columns, row);

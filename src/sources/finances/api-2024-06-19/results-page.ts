@@ -1,7 +1,8 @@
 import { LedgerlakeError } from '../../../core/errors.js';
-import { scan } from '../../../core/json/scan.js';
+import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { ApiPage } from '../../../engine/paging/paged-api.js';
+import { holesOf } from '../selling-partner/page-holes.js';
 import { operations, parameters, type Operation, type OperationName } from './operations.js';
 
 /** A list of results in JSON, scanned. */
@@ -9,32 +10,42 @@ export interface ScannedResults {
   readonly tape: Tape;
   /** Node of the list. */
   readonly list: number;
+  /** What is left out of the page. */
+  readonly holes?: readonly string[];
 }
 
 /** A page of one of the operations. */
 export interface ResultsPage extends ScannedResults, ApiPage {}
 
+/** The key of a page's token, behind its list. */
+const envelope: Envelope = { keys: /"(nextToken)"\s*:\s*(?:"|null)/g, ends: () => 1 };
+
 /**
  * Reads a page: `{"payload":{"transactions":[…],"nextToken":…}}`, or its members at the top level where the operation has no
- * payload. An answer without its list is a fault, not an empty page.
+ * payload. An answer without its list is a fault, not an empty page. Results that can't be read are left out.
  *
  * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY
  */
-export function readResultsPage(operation: OperationName, body: Uint8Array): ResultsPage {
+export function readResultsPage(
+  operation: OperationName,
+  body: Uint8Array,
+  headers?: ReadonlyMap<string, string>,
+): ResultsPage {
   const { hasPayload, result }: Operation = operations[operation];
   const tape = new Tape();
-  scan(body, tape);
+  scanRepaired(body, tape, envelope);
   if (tape.kind(0) === kind.object) tape.shadowKeys(0);
-  const envelope = hasPayload ? tape.member(0, 'payload') : 0;
-  if (envelope === undefined || tape.kind(envelope) !== kind.object) {
+  const content = hasPayload ? tape.member(0, 'payload') : 0;
+  if (content === undefined || tape.kind(content) !== kind.object) {
     throw unexpected(tape, hasPayload ? 'a body with a "payload" object' : 'a body that is an object');
   }
-  if (hasPayload) tape.shadowKeys(envelope);
-  const list = tape.member(envelope, result);
+  if (hasPayload) tape.shadowKeys(content);
+  const list = tape.member(content, result);
   if (list === undefined || tape.kind(list) !== kind.array) throw unexpected(tape, `a body with a list "${result}"`);
   let results = 0;
   eachResult({ tape, list }, () => results++);
-  return { tape, list, results, cursor: cursorOf(tape, tape.member(envelope, parameters.nextToken)) };
+  const cursor = cursorOf(tape, tape.member(content, parameters.nextToken));
+  return { tape, list, results, cursor, holes: holesOf(tape, headers) };
 }
 
 /** Visits every result of a page, in order. */

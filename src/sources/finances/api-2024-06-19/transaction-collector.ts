@@ -4,6 +4,7 @@ import type { SourcePage } from '../model/source-pages.js';
 import { eventsByMonth, netSumTexts, sortedEvents } from '../model/event-batches.js';
 import { count } from '../../../core/count.js';
 import { countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
+import { countHoles } from '../selling-partner/page-holes.js';
 import { eachResult, type ScannedResults } from './results-page.js';
 import {
   finishedTransactions,
@@ -47,6 +48,7 @@ export function transactionCollector(
       }
       const before = slice.events.length;
       slice.pages++;
+      countHoles(warnings, page.holes, slice.pages);
       eachResult(page, (node) => {
         reader.add(page.tape, node);
       });

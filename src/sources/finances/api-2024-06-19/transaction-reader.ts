@@ -109,6 +109,7 @@ export class TransactionReader {
     events.postedAt.push(this.#instant(tape, 'postedDate'));
     for (const path of this.#oddFields) countWarning(this.#warnings.oddFields, `${listName}: ${path}`);
     for (const path of this.#textAmounts) countWarning(this.#warnings.textAmounts, `${listName}: ${path}`);
+    if (tape.isRepaired(node)) countWarning(this.#warnings.repaired, listName);
   }
 
   #walk(tape: Tape, node: number): void {

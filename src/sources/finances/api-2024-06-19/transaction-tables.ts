@@ -26,7 +26,12 @@ const deferredTransactionId = nullable(
 );
 const marketplace = text('marketplace', 'Name of the marketplace: `Amazon.com`.');
 const groupId = filtered(text('group_id', 'The settlement, as `groups` has it.'));
-const raw = column('raw', 'text', 'plain', 'The JSON exactly as received, byte for byte.');
+const raw = column(
+  'raw',
+  'text',
+  'plain',
+  'The JSON exactly as received, byte for byte; only texts that are no JSON are repaired.',
+);
 const position = column('position', 'bigint', 'delta', 'Order of receipt within the slice, from 0.');
 
 function transactionColumns(effective: Column): Column[] {

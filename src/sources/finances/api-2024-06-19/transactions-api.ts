@@ -44,7 +44,7 @@ export function transactionsApi(options: FinancesApiOptions): PagedApi<Transacti
     isTooLargeWhereFaultLasts: true,
     request: (query, cursor) => ({ path: prefix + requestPath(query, cursor) }),
     windowOf,
-    readPage: ({ operation }, { body }) => readResultsPage(operation, body),
+    readPage: ({ operation }, { body, headers }) => readResultsPage(operation, body, headers),
     refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
     resultTexts: (page) => {
       const texts: string[] = [];
@@ -92,7 +92,9 @@ function refusedQuery(query: TransactionsQuery): RefusedQuery {
 
 /** The verdict on a slice that failed with an error. Without a page size, one that is too large is split. */
 export function transactionsVerdict(error: unknown): SliceVerdict {
-  return error instanceof ReadFailure && error.kind === 'too-large' ? 'split' : verdictOn(error);
+  return error instanceof ReadFailure && (error.kind === 'too-large' || error.kind === 'unreadable')
+    ? 'split'
+    : verdictOn(error);
 }
 
 /** The transactions of bodies as pages of one source. */
@@ -138,6 +140,6 @@ export async function* recordPages(
   for await (const page of reading.upstream.transactions.pages(query, reading)) {
     const records: JsonNode[] = [];
     eachResult(page, (node) => records.push(new JsonNode(page.tape, node)));
-    yield { records };
+    yield { records, holes: page.holes ?? [] };
   }
 }

@@ -19,6 +19,7 @@ import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count } from '../../../core/count.js';
 import { newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
+import { countHoles } from '../selling-partner/page-holes.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
 
 /** A page of events, with its source. */
@@ -59,6 +60,7 @@ export function eventCollector(
       }
       const before = rows.events.length;
       rows.pages++;
+      countHoles(warnings, page.holes, rows.pages);
       eachEvent(page, (list, event) => {
         flattener.add(page.tape, list, event);
       });
@@ -103,6 +105,7 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
   const rows: GroupRow[] = [];
   const keys: string[] = [];
   const warnings = newWarnings();
+  let pages = 0;
   /** Occurrences of each group's bytes, counted apart for the stored page and the received ones. */
   let times = new Map<string, number>();
   return {
@@ -110,6 +113,7 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
     reach: undefined,
     add: (page) => {
       const before = rows.length;
+      countHoles(warnings, page.holes, ++pages);
       eachGroup(page, (group) => {
         const row = readGroup(page.tape, group, warnings);
         rows.push(row);

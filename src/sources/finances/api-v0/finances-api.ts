@@ -27,7 +27,7 @@ export function financesApi(options: FinancesApiOptions): PagedApi<FinancesQuery
       path: prefix + requestPath(query.operation, pageParameters(query, cursor, pageSize)),
     }),
     windowOf: queriedWindow,
-    readPage: (_query, { body }) => readFinancesPage(body),
+    readPage: (_query, { body, headers }) => readFinancesPage(body, headers),
     refusal: (query, answer) => financesRefusal(refusedQuery(query), answer),
     resultTexts: (page) => {
       const texts: string[] = [];

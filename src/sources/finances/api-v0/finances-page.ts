@@ -1,7 +1,8 @@
 import { LedgerlakeError } from '../../../core/errors.js';
-import { scan } from '../../../core/json/scan.js';
+import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { ApiPage } from '../../../engine/paging/paged-api.js';
+import { holesOf } from '../selling-partner/page-holes.js';
 
 /** A body of one of the four operations, scanned. */
 export interface ScannedPage {
@@ -10,32 +11,44 @@ export interface ScannedPage {
   readonly payload: number;
   /** Its `NextToken`; undefined on the last page. */
   readonly cursor: string | undefined;
+  /** What is left out of it. */
+  readonly holes?: readonly string[];
 }
 
 /** A page whose results were counted. */
 export interface FinancesPage extends ScannedPage, ApiPage {}
+
+/** The keys of a page's lists and token. No key within an event is like those of the lists. */
+const envelope: Envelope = {
+  keys: /"(\w+EventList|NextToken)"\s*:\s*(?:\[|"|null)/g,
+  ends: (key, list) => (key === 'NextToken' && list.endsWith('EventList') ? 2 : 1),
+};
 
 /**
  * Reads a page. Its results are counted here, so that a page that doesn't match the model is requested again.
  *
  * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY
  */
-export function readFinancesPage(body: Uint8Array): FinancesPage {
+export function readFinancesPage(body: Uint8Array, headers?: ReadonlyMap<string, string>): FinancesPage {
   const page = scanPage(body);
   let results = 0;
   eachResult(page, () => results++);
-  return { ...page, results };
+  return { ...page, results, holes: holesOf(page.tape, headers) };
 }
 
 /**
- * Scans a response body and finds its payload.
+ * Scans a response body and finds its payload. Events that can't be read are left out (`tape.repairs`).
  *
+ * @param options.isBare a body may be the payload itself
  * @throws LedgerlakeError JSON_SYNTAX for bytes that aren't JSON, UPSTREAM_BODY for an envelope that doesn't match the model
  */
-export function scanPage(body: Uint8Array, tape = new Tape()): ScannedPage {
-  scan(body, tape);
+export function scanPage(
+  body: Uint8Array,
+  { tape = new Tape(), isBare = false }: { readonly tape?: Tape; readonly isBare?: boolean } = {},
+): ScannedPage {
+  scanRepaired(body, tape, envelope);
   if (tape.kind(0) === kind.object) tape.shadowKeys(0);
-  const payload = tape.member(0, 'payload');
+  const payload = tape.member(0, 'payload') ?? (isBare ? barePayload(tape) : undefined);
   if (payload === undefined || tape.kind(payload) !== kind.object) {
     const errors = tape.member(0, 'errors');
     const found = errors === undefined ? tape.text(0).slice(0, 80) : `errors: ${tape.text(errors).slice(0, 200)}`;
@@ -52,6 +65,14 @@ export function scanPage(body: Uint8Array, tape = new Tape()): ScannedPage {
   }
   const cursor = tape.stringValue(token);
   return { tape, payload, cursor: cursor === '' ? undefined : cursor };
+}
+
+/** The node of a payload without its envelope, as client libraries return it. */
+function barePayload(tape: Tape): number | undefined {
+  const hasResults = ['FinancialEvents', 'FinancialEventGroupList', 'transactions'].some(
+    (name) => tape.member(0, name) !== undefined,
+  );
+  return hasResults ? 0 : undefined;
 }
 
 /**

@@ -103,6 +103,7 @@ export class Flattener {
     const firstEntry = entries.length;
     const firstItem = items.length;
     if (!paths.isKnown) countWarning(this.#warnings.unknownLists, list);
+    if (tape.isRepaired(node)) countWarning(this.#warnings.repaired, list);
     this.#walkEvent(tape, node, paths.root);
     if (this.#duplicate) {
       // Rare: an object has a duplicate key, of which the last one counts. The duplicates are shadowed, and the event is read again.

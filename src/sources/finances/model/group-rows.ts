@@ -92,6 +92,7 @@ export function readGroup(tape: Tape, group: number, warnings: EventWarnings): G
   const fields = new GroupFields(tape, group, warnings);
   const id = fields.text('FinancialEventGroupId');
   if (id === undefined || id === '') fields.count('FinancialEventGroupId');
+  if (tape.isRepaired(group)) count(warnings.repaired, 'FinancialEventGroupList');
   return {
     id,
     texts: {

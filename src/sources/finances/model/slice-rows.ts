@@ -380,6 +380,8 @@ export class SliceRows {
  * - `oddFields`: values of an unexpected type, by `list: path`
  * - `textAmounts`: amounts that came as strings and are numbers, by `list: path`
  * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, which no sum has, by currency
+ * - `repaired`: events with a text that is no JSON, by list
+ * - `holes`: events that can't be cut out of their page, by their place
  * - `unknownOrders`: orders that the service doesn't know, by id
  * - `unreconciled`: transactions whose breakdowns don't add up to their total, by type
  * - `repeated`: transactions that appear twice in the same answer and count once, by type
@@ -392,6 +394,8 @@ type WarningKind =
   | 'oddFields'
   | 'textAmounts'
   | 'inexactAmounts'
+  | 'repaired'
+  | 'holes'
   | 'unknownOrders'
   | 'unreconciled'
   | 'repeated';
@@ -403,6 +407,8 @@ export function newWarnings(): EventWarnings {
     oddFields: new Map(),
     textAmounts: new Map(),
     inexactAmounts: new Map(),
+    repaired: new Map(),
+    holes: new Map(),
     unknownOrders: new Map(),
     unreconciled: new Map(),
     repeated: new Map(),

@@ -89,7 +89,12 @@ function eventColumns(effective: Column): Column[] {
     nullable('window_end', 'instant', 'dictionary', "End of the slice, exclusive; in `group_events` the group's."),
     text('requested_order_id', 'The order that was asked for; set in `order_events`.'),
     column('position', 'bigint', 'delta', 'Order of receipt within the slice, from 0.'),
-    column('raw', 'text', 'plain', "The event's JSON exactly as received, byte for byte."),
+    column(
+      'raw',
+      'text',
+      'plain',
+      "The event's JSON exactly as received, byte for byte; only texts that are no JSON are repaired.",
+    ),
   ];
 }
 
@@ -172,7 +177,12 @@ export const groups: Table = {
     text('account_tail', 'Last digits of the bank account.'),
     column('window_start', 'instant', 'dictionary', 'Start of the slice.'),
     column('window_end', 'instant', 'dictionary', 'End of the slice, exclusive.'),
-    column('raw', 'text', 'plain', "The group's JSON exactly as received, byte for byte."),
+    column(
+      'raw',
+      'text',
+      'plain',
+      "The group's JSON exactly as received, byte for byte; only texts that are no JSON are repaired.",
+    ),
   ],
 };
 

@@ -178,6 +178,7 @@ const remedies: Partial<Record<FailureKind, SliceVerdict>> = {
   'cursor-expired': 'retry',
   loop: 'split-to-days',
   invalid: 'split-to-days',
+  unreadable: 'split-to-days',
   'bound-too-late': 'split-to-days',
   'window-too-long': 'shorten',
   known: 'known',
@@ -198,6 +199,9 @@ export function verdictOn(error: unknown): SliceVerdict {
  * page, or an answer that contains our secrets, isn't from the service.
  */
 export function settlementVerdict(error: unknown): SliceVerdict {
-  const isBroken = error instanceof ReadFailure && error.kind === 'fault' && error.status === undefined;
+  const isBroken =
+    error instanceof ReadFailure &&
+    (error.kind === 'fault' || error.kind === 'unreadable') &&
+    error.status === undefined;
   return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'unknown' : verdictOn(error);
 }
