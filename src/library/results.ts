@@ -71,7 +71,10 @@ export interface ChangeExample {
 }
 
 /** The changes in all slices of a pipeline that were read again. */
-export interface PipelineChanges extends Pick<ChangedSlices, 'appeared' | 'vanished' | 'differ' | 'released' | 'grown'> {
+export interface PipelineChanges extends Pick<
+  ChangedSlices,
+  'appeared' | 'vanished' | 'differ' | 'released' | 'grown'
+> {
   /** By slice. */
   readonly units: readonly ChangedSlices[];
 }

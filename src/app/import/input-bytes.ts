@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
-import { Readable } from 'node:stream';
+import { Readable, type Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import * as zlib from 'node:zlib';
 import { createGunzip } from 'node:zlib';
 import { usageError } from '../../core/errors.js';
 import { openFault, openToRead } from '../../core/io/files.js';
@@ -73,44 +74,107 @@ async function* fileChunks(path: string, length: number): AsyncGenerator<Buffer>
 }
 
 /**
- * The decompressed bytes of an input. Gzip is detected by its first bytes, not by the file's name. Each chunk is valid until the
- * next one is requested.
+ * The decompressed bytes of an input. Gzip and zstd are detected by their first bytes, not by the file's name. Each chunk is valid
+ * until the next one is requested.
  *
  * @param bytes as `Input.open` gives them
- * @throws Error of zlib where gzip is damaged or cut off
+ * @throws Error of zlib where they are damaged or cut off; InputFault for zstd that this version of Node doesn't read
  */
 export async function* inflated(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* peeked(bytes, 4, (head, all) => {
+    const [first, second] = head;
+    const isGzip = first === 0x1f && second === 0x8b;
+    const isZstd = head.length >= 4 && head.readUInt32LE() === 0xfd2fb528;
+    return isGzip || isZstd ? through(all, isGzip ? createGunzip({ chunkSize: chunkBytes }) : zstdDecompress()) : all;
+  });
+}
+
+/** Why an input can't be read: what it is, and the way out. */
+export class InputFault extends Error {}
+
+/** @throws InputFault where Node has no zstd, before 22.15 */
+function zstdDecompress(): Duplex {
+  const functions: Readonly<Record<string, unknown>> = { ...zlib };
+  const { createZstdDecompress: create } = functions;
+  if (typeof create === 'function') return (create as (options: object) => Duplex)({ chunkSize: chunkBytes });
+  throw new InputFault('the file is zstd, which needs Node 22.15; pipe `zstd -dc` of it into `ledgerlake import -`');
+}
+
+/** The chunks of a stream that transforms others. */
+async function* through(bytes: AsyncIterable<Buffer>, transform: Duplex): AsyncGenerator<Buffer> {
+  // A stream requests the next chunk before it has used one.
+  const copied = (async function* () {
+    for await (const chunk of bytes) yield Buffer.from(chunk);
+  })();
+  // The reader of the stream gets the same failure.
+  const fed = pipeline(Readable.from(copied, { highWaterMark: 1 }), transform).catch(() => undefined);
+  try {
+    for await (const chunk of transform as AsyncIterable<Buffer>) yield chunk;
+  } finally {
+    transform.destroy();
+    await fed;
+  }
+}
+
+/**
+ * Text as UTF-8: UTF-16, as PowerShell writes it, is detected by its byte order mark, or by the zero byte beside its first bracket.
+ *
+ * @throws InputFault where it is not valid
+ */
+export async function* decoded(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* peeked(bytes, 2, (head, all) => {
+    const encoding = head.length < 2 ? undefined : utf16Forms.get(head.readUInt16BE());
+    return encoding === undefined ? all : utf8Of(all, encoding);
+  });
+}
+
+/** The encoding of a text by its first two bytes: a byte order mark, `{` or `[`. */
+const utf16Forms: ReadonlyMap<number, string> = new Map([
+  [0xfffe, 'utf-16le'],
+  [0x7b00, 'utf-16le'],
+  [0x5b00, 'utf-16le'],
+  [0xfeff, 'utf-16be'],
+  [0x007b, 'utf-16be'],
+  [0x005b, 'utf-16be'],
+]);
+
+async function* utf8Of(bytes: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const text = (chunk?: Buffer): Buffer => {
+    try {
+      return Buffer.from(chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true }));
+    } catch {
+      throw new InputFault(
+        'the file begins as UTF-16 and is not valid here; convert it with `iconv -f UTF-16 -t UTF-8`',
+      );
+    }
+  };
+  for await (const chunk of bytes) yield text(chunk);
+  yield text();
+}
+
+/** Chunks by what their first bytes show; `choose` gets at least as many as there are, up to `length`, and all chunks. */
+export async function* peeked(
+  bytes: AsyncIterable<Buffer>,
+  length: number,
+  choose: (head: Buffer, all: AsyncIterable<Buffer>) => AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
   const source = bytes[Symbol.asyncIterator]();
   try {
     let head = Buffer.alloc(0);
-    while (head.length < 2) {
+    while (head.length < length) {
       const next = await source.next();
       if (next.done === true) break;
+      // A copy, because the chunk is valid until the next one is requested.
       head = Buffer.concat([head, next.value]);
     }
-    const allBytes = (async function* () {
-      yield head;
+    const all = (async function* () {
+      if (head.length > 0) yield head;
       yield* { [Symbol.asyncIterator]: () => source };
     })();
-    if (head[0] !== 0x1f || head[1] !== 0x8b) {
-      yield* allBytes;
-      return;
-    }
-    const gunzip = createGunzip({ chunkSize: chunkBytes });
-    // A stream requests the next chunk before it has used one.
-    const copied = (async function* () {
-      for await (const chunk of allBytes) yield Buffer.from(chunk);
-    })();
-    // The reader of `gunzip` gets the same failure.
-    const fed = pipeline(Readable.from(copied, { highWaterMark: 1 }), gunzip).catch(() => undefined);
-    try {
-      for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
-    } finally {
-      gunzip.destroy();
-      await fed;
-    }
+    yield* choose(head, all);
   } finally {
-    // Closes the source where the reader stops before `allBytes` has started.
+    // Closes the source where the reader stops before `all` has started.
     await source.return?.();
   }
 }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { LedgerlakeError, messageOf, systemCode } from '../../core/errors.js';
-import { type Input, inflated } from './input-bytes.js';
+import { documentsOf, isSpreadOut, mostPrettyBytes } from '../../core/json/documents.js';
+import { decoded, type Input, InputFault, inflated, peeked } from './input-bytes.js';
 
 /** The BROKEN_LINE failure of a line that is not a body of the service. */
 export function brokenLine(file: string, line: number, found: string): LedgerlakeError {
@@ -8,31 +9,53 @@ export function brokenLine(file: string, line: number, found: string): Ledgerlak
 }
 
 /**
- * The lines of an input that aren't blank, in order.
+ * The bodies of an input in order: its lines that aren't blank, or the objects of an array or of text printed on several lines.
  *
- * @throws LedgerlakeError BROKEN_LINE where gzip is damaged or truncated, so that the rest can't be read; the signal's reason
+ * @throws LedgerlakeError BROKEN_LINE where a compressed input is damaged or truncated, so that the rest can't be read; the
+ *   signal's reason
  */
 export async function* savedLines(input: Input, signal: AbortSignal): AsyncGenerator<Line> {
   let last = 0;
-  for await (const line of linesOf(inputChunks(input, () => last + 1, signal))) {
+  let isSpread = false;
+  const chunks = peeked(
+    inputChunks(input, () => last + 1, signal),
+    mostPrettyBytes,
+    (head, all) => {
+      isSpread = isSpreadOut(head);
+      return all;
+    },
+  );
+  // The first chunk shows how the input is printed.
+  const first = await chunks.next();
+  const all = (async function* () {
+    if (first.done !== true) yield first.value;
+    yield* chunks;
+  })();
+  for await (const line of isSpread ? spreadLines(all) : linesOf(all)) {
     last = line.number;
     yield line;
   }
 }
 
+async function* spreadLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+  for await (const { line, bytes } of documentsOf(chunks, longestLine)) yield { number: line, bytes };
+}
+
 async function* inputChunks(input: Input, line: () => number, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
-    for await (const chunk of inflated(input.open())) {
+    for await (const chunk of decoded(inflated(input.open()))) {
       // Checks the signal here, because blank lines never reach the consumer.
       await setImmediate();
       signal.throwIfAborted();
       yield chunk;
     }
   } catch (error) {
+    if (error instanceof InputFault) throw brokenLine(input.name, line(), error.message);
     const code = systemCode(error) ?? '';
-    if (!code.startsWith('Z_')) throw error;
+    if (!/^Z(STD)?_/.test(code)) throw error;
+    const format = code.startsWith('Z_') ? 'gzip' : 'zstd';
     const what = code === 'Z_BUF_ERROR' ? 'is cut off' : `is damaged (${messageOf(error)})`;
-    const found = `the gzip file ${what} here or later; fetch it again, or save what \`gzip -dc\` still decompresses`;
+    const found = `the ${format} file ${what} here or later; fetch it again, or save what \`${format} -dc\` still decompresses`;
     throw brokenLine(input.name, line(), found);
   }
 }

@@ -239,7 +239,8 @@ function candidatesFrom(bytes: Buffer, closers: readonly number[], first: number
         matched = Math.min(matched, stack.length);
         break;
       case comma:
-        if (matched === stack.length && matched === closers.length) candidates.push(at);
+        // Elements are objects: a comma behind something else is within one.
+        if (matched === stack.length && matched === closers.length && isBehindObject(bytes, at)) candidates.push(at);
         break;
       case undefined:
       default:
@@ -265,6 +266,10 @@ function isEscaped(bytes: Buffer, at: number): boolean {
   return (at - before) % 2 === 0;
 }
 
+function isBehindObject(bytes: Buffer, at: number): boolean {
+  return bytes[trimmedEnd(bytes, at) - 1] === braceEnd;
+}
+
 /** The comma between elements, if it is missing. */
 function separator(before: Buffer, isElement: boolean): number[] {
   const last = before[trimmedEnd(before) - 1];
@@ -278,8 +283,8 @@ function withoutComma(bytes: Buffer): Buffer {
 }
 
 /** The end of bytes without white space at their end. */
-function trimmedEnd(bytes: Buffer): number {
-  let end = bytes.length;
+function trimmedEnd(bytes: Buffer, from = bytes.length): number {
+  let end = from;
   while (isSpace(bytes[end - 1])) end--;
   return end;
 }
