@@ -50,7 +50,7 @@ interface Connection {
  * Calls to a bucket, with full keys. The first call loads the SDK, which takes a quarter of a second, because most
  * commands don't use S3. Every method throws the SDK's errors, `BrokenBody`, or a LedgerlakeError where the service isn't fit for a lake.
  */
-export class Bucket {
+export class S3Bucket {
   readonly #name: string;
   readonly #endpoint: URL | undefined;
   readonly #options: S3Options;

@@ -1,6 +1,6 @@
 import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
-import { BrokenBody, Bucket, type S3Options } from './s3-bucket.js';
+import { BrokenBody, S3Bucket, type S3Options } from './s3-bucket.js';
 import { answerOf, isDenied, s3Failure } from './s3-failure.js';
 import {
   type Store,
@@ -22,7 +22,7 @@ import {
 export function s3Store(location: string, options: S3Options = {}): Store {
   const { bucket: name, prefix } = parseS3Location(location);
   const endpoint = endpointOf(options.endpoint);
-  const bucket = new Bucket(name, endpoint, options);
+  const bucket = new S3Bucket(name, endpoint, options);
   /** Whether `emit` has received that uploads are left. */
   let hasLeftUploads = false;
   const target = { bucket: name, endpoint: endpoint?.host, isEncrypted: options.encryption !== undefined };
@@ -84,7 +84,12 @@ export function s3Store(location: string, options: S3Options = {}): Store {
   };
 }
 
-async function readRange(bucket: Bucket, key: string, start: number, length: number): Promise<Uint8Array | undefined> {
+async function readRange(
+  bucket: S3Bucket,
+  key: string,
+  start: number,
+  length: number,
+): Promise<Uint8Array | undefined> {
   // HTTP has no empty range; one byte shows whether the object exists.
   const range = start < 0 ? `bytes=${start}` : `bytes=${start}-${start + Math.max(length, 1) - 1}`;
   const found = await bucket.get(key, range);
@@ -95,7 +100,7 @@ async function readRange(bucket: Bucket, key: string, start: number, length: num
 }
 
 async function* listFiles(
-  bucket: Bucket,
+  bucket: S3Bucket,
   prefix: string,
   folder: string,
   after: string | undefined,
