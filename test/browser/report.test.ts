@@ -177,6 +177,10 @@ test('on paper there are figures only: no contents, no closed entries, the wide 
   expect(await breaksOf('h2, h3, h4, caption, thead, dt, summary', 'breakAfter')).toEqual(['avoid']);
   expect(await breaksOf('tfoot, tfoot tr', 'breakBefore')).toEqual(['avoid']);
   expect(await breaksOf('figure, section[id$=-months] > .scroll', 'breakInside')).toEqual(['avoid']);
+  // No page begins or ends with a row or two of a table.
+  expect(await breaksOf('tbody > tr:nth-child(-n+3):not(:last-child)', 'breakAfter')).toEqual(['avoid']);
+  expect(await breaksOf('tbody > tr:nth-last-child(-n+3):not(:first-child)', 'breakBefore')).toEqual(['avoid']);
+  expect(await breaksOf('section[id$=-months] .chart.wide', 'fontSize')).toEqual(['16px']);
   expect(await page.locator('.settlements details[open]').isVisible()).toBe(true);
   expect(await page.locator('.settlements details:not([open])').first().isVisible()).toBe(false);
   expect(await page.evaluate('getComputedStyle(document.body).color')).toBe('rgb(0, 0, 0)');
