@@ -5,7 +5,10 @@ import { decimalPrecision, decimalScale } from '../numeric/decimal.js';
 /** The types of columns. */
 export type ColumnType = 'text' | 'instant' | 'date' | 'decimal' | 'bigint' | 'integer' | 'boolean';
 
-/** The Parquet encoding of a column's values, chosen for its data. */
+/**
+ * The Parquet encoding of a column's values, chosen for its data; a dictionary that saves nothing becomes plain. Some engines
+ * can't read deltas and lengths: of the built-in tables only ids have lengths.
+ */
 export type Encoding = 'dictionary' | 'plain' | 'delta' | 'delta-length';
 
 /** Precision and scale of a decimal. */

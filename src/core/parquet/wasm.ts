@@ -55,15 +55,16 @@ export function parquetFile(
   metadata: ReadonlyMap<string, string>,
 ): Uint8Array {
   const rows = new (arrow().Table)([...batches]);
-  const bytes = encoded(table, arrow().tableToIPC(rows, 'stream'), metadata);
+  const stream = arrow().tableToIPC(rows, 'stream');
+  const bytes = encoded(table, stream, () => properties(table, rows, metadata));
   checkFooterRows(bytes, rows.numRows, table.name, 'nothing was committed');
   return bytes;
 }
 
-function encoded(table: Table, stream: Uint8Array, metadata: ReadonlyMap<string, string>): Uint8Array {
+function encoded(table: Table, stream: Uint8Array, writerProperties: () => WriterProperties): Uint8Array {
   try {
     // The writer takes ownership of the table and frees it, with its copy of the stream.
-    return writeParquet(WasmTable.fromIPCStream(stream), properties(table, metadata));
+    return writeParquet(WasmTable.fromIPCStream(stream), writerProperties());
   } catch (error) {
     throw new LedgerlakeError(
       'ENCODER',
@@ -126,20 +127,30 @@ export async function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet
 }
 
 /** Built for each file: properties that are used a second time are silently the defaults. */
-function properties(table: Table, metadata: ReadonlyMap<string, string>): WriterProperties {
+function properties(table: Table, rows: ArrowTable, metadata: ReadonlyMap<string, string>): WriterProperties {
   let builder = new WriterPropertiesBuilder()
     .setMaxRowGroupSize(rowGroupRows)
     .setCreatedBy(`${writerName}${version}`)
     .setKeyValueMetadata(new Map(metadata));
   for (const { name, encoding, unbounded } of table.columns) {
     builder = builder
-      .setColumnDictionaryEnabled(name, encoding === 'dictionary')
+      .setColumnDictionaryEnabled(name, encoding === 'dictionary' && !hasEmptyGroup(rows, name))
       .setColumnCompression(name, codecs[encoding]);
     const chosen = encodings[encoding];
     if (chosen !== undefined) builder = builder.setColumnEncoding(name, chosen);
     if (unbounded === true) builder = builder.setColumnStatisticsEnabled(name, EnabledStatistics.None);
   }
   return builder.build();
+}
+
+/** Whether all values of a row group are null: some readers fail on a dictionary without values, which it would get. */
+function hasEmptyGroup(rows: ArrowTable, name: string): boolean {
+  const values = rows.getChild(name);
+  for (let from = 0; values !== null && from < rows.numRows; from += rowGroupRows) {
+    const group = values.slice(from, from + rowGroupRows);
+    if (group.nullCount === group.length) return true;
+  }
+  return false;
 }
 
 /**

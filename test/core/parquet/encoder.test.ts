@@ -351,6 +351,55 @@ test('texts of a megabyte', async () => {
   }
 });
 
+test.each([undefined, 40_000])(
+  'a row group of nulls has no dictionary page, in runs of %s rows',
+  async (longestRun) => {
+    const groupRows = 128 * 1024;
+    const types = ['text', 'instant', 'decimal', 'integer', 'bigint', 'date'] as const;
+    const made = tableOf(
+      types.map((type) => ({
+        column: { type, nullable: true, encoding: 'dictionary', about: '' },
+        values: Array.from({ length: 2 * groupRows }, (_, row) => (row < groupRows ? undefined : plainValues[type])),
+        longestRun,
+      })),
+    );
+    const at = await place();
+    const dictionaries = async () => {
+      const chunks = await at.database.rows(
+        `SELECT row_group_id AS "group", dictionary_page_offset IS NOT NULL AS has FROM parquet_metadata('${at.path}') GROUP BY ALL ORDER BY ALL`,
+      );
+      return chunks.map(({ group, has }) => [Number(group), has]);
+    };
+    await expectRead(made, at);
+    expect(await dictionaries()).toEqual([
+      [0, false],
+      [1, true],
+    ]);
+    const own = TableRows.fromBatch({ ...made.table, customPipeline: 'mine' }, made.rows.batch);
+    await writeFile(at.path, (await encodeFile(own, metadata)).bytes);
+    for (const [group, has] of await dictionaries()) expect(group === 0 && has).toBe(false);
+  },
+);
+
+test('what a dictionary does not shorten is plain, which every reader has', async () => {
+  const values = {
+    text: (row: number) => `text ${row}`,
+    instant: (row: number) => BigInt(row) * 1_000_003n,
+    bigint: (row: number) => BigInt(row),
+    integer: (row: number) => row,
+  };
+  const made = tableOf(
+    (['text', 'instant', 'bigint', 'integer'] as const).map((type) => ({
+      column: { type, nullable: false, encoding: 'dictionary', about: '' },
+      values: Array.from({ length: 1000 }, (_, row) => values[type](row)),
+    })),
+  );
+  const at = await place();
+  await expectRead(made, at);
+  const chunks = await at.database.rows(`SELECT DISTINCT encodings FROM parquet_metadata('${at.path}')`);
+  expect(chunks).toEqual([{ encodings: 'RLE, PLAIN' }]);
+});
+
 test('no rows', async () => {
   const column = { type: 'text', encoding: 'plain', nullable: false, about: '' } as const;
   await expectRead(tableOf([{ column, values: [] }]), await place());

@@ -211,7 +211,7 @@ function runContent(column: Column, runs: RunLengths, start: number, end: number
   for (let run = 0; run < cut.count; run++) if ((cut.values[run] ?? -1) < 0) nulls += cut.lengths[run] ?? 0;
   const base = valueContent(column, values, end - start - nulls);
   const { dictionary } = base.writer;
-  if (dictionary === undefined) {
+  if (dictionary === undefined && values.values.count > 0) {
     return rowContent(column, expandRuns(runs), start, end);
   }
   const pages = mapped(cutRunPages(cut, pageRows), (page) => ({
@@ -222,6 +222,7 @@ function runContent(column: Column, runs: RunLengths, start: number, end: number
           writeRunLevels(into, page.runs);
         });
       }
+      if (dictionary === undefined) return;
       to.byte(dictionary.width);
       writeRunNumbers(to, page.runs, dictionary.numbers, dictionary.width);
     },
@@ -281,6 +282,9 @@ function* cutPages({ values, nulls }: ColumnRows, rows: number, { bytesOf }: Val
   if (first !== values.count) throw new Error(`expected ${values.count} values on all pages, wrote ${first}`);
 }
 
+/** The pages of a column of nulls: some readers fail on a dictionary without values. */
+const noValues: ValueWriter = { encoding: encoding.plain, write: () => undefined };
+
 function valueWriter(
   column: Column,
   values: Values,
@@ -288,6 +292,7 @@ function valueWriter(
   bounds: Bounds | undefined,
   rows: number,
 ): ValueWriter {
+  if (values.count === 0) return noValues;
   switch (values.of) {
     case 'texts':
       return textWriter(column, values.texts, distinct ?? numberTexts(values.texts, memory), rows);
@@ -330,7 +335,7 @@ function textWriter(column: Column, texts: TextValues, distinct: NumberedTexts, 
     const number = numbers[value] ?? 0;
     return (offsets[number + 1] ?? 0) - (offsets[number] ?? 0);
   };
-  if (column.encoding === 'plain') {
+  if (column.encoding !== 'delta-length') {
     return {
       encoding: encoding.plain,
       write: (to, start, end) => {
@@ -373,7 +378,7 @@ function wordWriter(
       });
     }
   }
-  if (column.encoding !== 'plain' && isWithinDeltas(words, size, bounds)) {
+  if (column.encoding === 'delta' && isWithinDeltas(words, size, bounds)) {
     const at =
       size === 1
         ? (value: number) => words[value] ?? 0

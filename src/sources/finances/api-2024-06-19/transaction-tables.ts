@@ -32,7 +32,7 @@ const raw = column(
   'plain',
   'The JSON exactly as received, byte for byte; only texts that are no JSON are repaired.',
 );
-const position = column('position', 'bigint', 'delta', 'Order of receipt within the slice, from 0.');
+const position = column('position', 'bigint', 'plain', 'Order of receipt within the slice, from 0.');
 
 function transactionColumns(effective: Column): Column[] {
   return [
@@ -141,7 +141,7 @@ export const settlementSummaries: Table = {
   name: 'settlement_summaries',
   about: 'One row per summary of a settlement that loaded transactions name.',
   columns: [
-    filtered(column('settlement_id', 'text', 'delta-length', 'The requested settlement.')),
+    filtered(column('settlement_id', 'text', 'plain', 'The requested settlement.')),
     accountType,
     marketplaceId,
     filtered(nullable('period_start', 'instant', 'plain', 'When the settlement begins.')),
@@ -161,7 +161,7 @@ export const payouts: Table = {
   about: 'One row per payout to the bank that was created in a range.',
   columns: [
     filtered(
-      nullable('payout_id', 'text', 'delta-length', 'Identifier of the payout; null where it came without one.'),
+      nullable('payout_id', 'text', 'plain', 'Identifier of the payout; null where it came without one.'),
     ),
     text('status', '`STARTED`, `IN_TRANSIT`, `PAID`, `FAILED`, `CANCELLED` or `NO_PAYOUT`.'),
     text('payout_type', '`SCHEDULED` or `ON_DEMAND`.'),
@@ -169,7 +169,7 @@ export const payouts: Table = {
     text('currency', 'Currency of `amount`.'),
     accountType,
     marketplaceId,
-    filtered(nullable('settlement_id', 'text', 'delta-length', 'The settlement that is paid out.')),
+    filtered(nullable('settlement_id', 'text', 'plain', 'The settlement that is paid out.')),
     text('account_tail', 'Last digits of the bank account.'),
     text('payment_method', '`BANK_ACCOUNT` or `DEBIT_CARD`.'),
     text('payment_rail', 'The clearing system that transmits the payout.'),

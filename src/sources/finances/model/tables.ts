@@ -34,13 +34,13 @@ const eventList = filtered(
   column('event_list', 'text', 'dictionary', 'The list that the event came in, as upstream names it.'),
 );
 export const postedAt = filtered(
-  nullable('posted_at', 'instant', 'delta', "The event's own date; null where it has none."),
+  nullable('posted_at', 'instant', 'dictionary', "The event's own date; null where it has none."),
 );
 export const effectiveAt = filtered(
   column(
     'effective_at',
     'instant',
-    'delta',
+    'dictionary',
     '`posted_at`, or for an event without a date the nearest instant that the order of pages allows.',
   ),
 );
@@ -88,7 +88,7 @@ function eventColumns(effective: Column): Column[] {
     nullable('window_start', 'instant', 'dictionary', "Start of the slice; in `group_events` the group's."),
     nullable('window_end', 'instant', 'dictionary', "End of the slice, exclusive; in `group_events` the group's."),
     text('requested_order_id', 'The order that was asked for; set in `order_events`.'),
-    column('position', 'bigint', 'delta', 'Order of receipt within the slice, from 0.'),
+    column('position', 'bigint', 'plain', 'Order of receipt within the slice, from 0.'),
     column(
       'raw',
       'text',
@@ -161,7 +161,7 @@ export const groups: Table = {
   name: 'groups',
   about: 'One row per financial event group (a settlement) that opened in a range.',
   columns: [
-    filtered(nullable('group_id', 'text', 'delta-length', 'Identifier of the group; null where it came without one.')),
+    filtered(nullable('group_id', 'text', 'plain', 'Identifier of the group; null where it came without one.')),
     text('processing_status', '`Open` or `Closed`.'),
     text('fund_transfer_status', 'What became of the transfer.'),
     nullable('original_total', 'decimal', 'plain', 'Total in the currency of the marketplace.'),

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../src/core/duckdb/connection.js';
+import { fileLiteral } from '../../src/core/duckdb/literals.js';
+import { tables } from '../../src/sources/finances/lake-tables.js';
+import { temporaryFolder } from './lake-run.js';
+import { compacted, loaded, sellerService, steppingClock } from './maintenance/kept-lake.js';
+import { open } from './maintenance/small-lake.js';
+
+/** What readers of Parquet's first version have. */
+const wide = ['PLAIN', 'PLAIN_DICTIONARY', 'RLE', 'RLE_DICTIONARY'];
+
+/** Ids, which are much smaller by their lengths. */
+const ids = new Set(tables.flatMap(({ columns }) => columns.filter((one) => one.encoding === 'delta-length')));
+const mainTables = new Set(tables.filter(({ columns }) => columns.some((one) => ids.has(one))).map(({ name }) => name));
+
+test('the built-in tables ask for encodings that every reader has, but for ids of events and their like', () => {
+  for (const { name, columns } of tables) {
+    for (const column of columns.filter((one) => !ids.has(one)))
+      expect(['dictionary', 'plain'], `${name}.${column.name}`).toContain(column.encoding);
+  }
+  for (const { name } of ids) expect(name).toMatch(/_id$|^content_hash$/);
+  for (const name of ['entries', 'groups', 'transaction_entries', 'payouts', 'settlement_summaries'])
+    expect(mainTables).not.toContain(name);
+});
+
+test('loaded and merged files have encodings that every reader has, and no dictionary without values', async () => {
+  const clock = steppingClock();
+  const lake = await temporaryFolder();
+  const service = await sellerService(clock);
+  await loaded(lake, service.endpoint, clock, { pipelines: [] });
+  await loaded(lake, service.endpoint, clock, { pipelines: ['transactions', 'settlement-summaries', 'payouts'] });
+  await service.close();
+  const database = await openDatabase();
+  const check = async (isMerged: boolean) => {
+    const { store, committedAdds } = await open(lake, clock).then((of) => ({
+      store: of.store,
+      committedAdds: of.committedAdds(),
+    }));
+    const addresses = committedAdds.map(({ table, add }) => fileLiteral(store.address(table.pathOf(add))));
+    const chunks = await database.rows(
+      `SELECT file_name, path_in_schema AS name, encodings, dictionary_page_offset IS NOT NULL AS has, stats_null_count = num_values AS empty ` +
+        `FROM parquet_metadata([${addresses.join(', ')}])`,
+    );
+    for (const { file_name, name, encodings, has, empty } of chunks) {
+      const chunk = `${String(file_name)} ${String(name)}`;
+      expect(has === true && empty === true, chunk).toBe(false);
+      const table = [...mainTables].find((one) => String(file_name).includes(`/${one}/account=`));
+      const isId = [...ids].some((one) => one.name === name);
+      if (table !== undefined && (isMerged || isId)) continue;
+      for (const encoding of String(encodings).split(', ')) expect(wide, chunk).toContain(encoding);
+    }
+    return addresses.length;
+  };
+  const before = await check(false);
+  await compacted({ lake }, { clock });
+  expect(await check(true)).toBeLessThan(before);
+  database.close();
+});
