@@ -170,14 +170,26 @@ export async function noteForgotten(store: Store, account: string, before: numbe
   return path;
 }
 
-/**
- * The instant before which rows of an account were forgotten, milliseconds since 1970; undefined where none were, or the note
- * is invalid.
- *
- * @throws LedgerlakeError LAKE_STORE
- */
+/** What a lake has noted of the forgotten rows of an account. */
+export interface ForgottenNote {
+  /** Within the lake. */
+  readonly path: string;
+  /** The instant before which rows were forgotten, milliseconds since 1970; undefined where none were, or the note is damaged. */
+  readonly before: number | undefined;
+  readonly isDamaged: boolean;
+}
+
+/** @throws LedgerlakeError LAKE_STORE */
+export async function readForgottenNote(store: Store, account: string): Promise<ForgottenNote> {
+  const path = forgottenPath(account);
+  const bytes = await store.read(path);
+  const note = parseNote(bytes, (value) => value as { readonly before?: unknown } | null);
+  const instant = typeof note?.before === 'string' ? Date.parse(note.before) : Number.NaN;
+  const before = Number.isNaN(instant) ? undefined : instant;
+  return { path, before, isDamaged: bytes !== undefined && before === undefined };
+}
+
+/** The instant of `readForgottenNote`. */
 export async function readForgottenBefore(store: Store, account: string): Promise<number | undefined> {
-  const note = parseNote(await store.read(forgottenPath(account)), (value) => value as { readonly before?: unknown });
-  const before = typeof note?.before === 'string' ? Date.parse(note.before) : Number.NaN;
-  return Number.isNaN(before) ? undefined : before;
+  return (await readForgottenNote(store, account)).before;
 }

@@ -5,7 +5,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
-import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
+import { readForgottenNote } from '../../../lake/upkeep/erasure.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { groupKey, haveGaps, type IndexTables } from './index-tables.js';
 import { loadedWindows } from './loaded-windows.js';
@@ -118,15 +118,21 @@ export interface Forgotten {
   lacksEvents(settlement: Settlement): boolean;
 }
 
+const damagedNote =
+  'expected the instant before which rows are forgotten, the file is damaged: days without rows may be forgotten ones; ' +
+  'restore it from a copy, or run `ledgerlake forget --before` again with the same instant';
+
 export async function forgottenIn(
   { store }: Lake,
   accounts: readonly string[],
   index: IndexTables,
+  { certificate }: CheckContext,
 ): Promise<Forgotten> {
   const before = new Map<string, number>();
   for (const account of accounts) {
-    const instant = await readForgottenBefore(store, account);
-    if (instant !== undefined) before.set(account, instant);
+    const note = await readForgottenNote(store, account);
+    if (note.before !== undefined) before.set(account, note.before);
+    if (note.isDamaged) certificate.add('log-tags', 'note', { table: '', file: note.path, slice: '' }, damagedNote);
   }
   if (before.size === 0) return { reaches: () => false, lacksEvents: () => false };
   const [broken, filled, oldest] = [await index.groups(haveGaps), await index.groups(), await index.oldest()];
