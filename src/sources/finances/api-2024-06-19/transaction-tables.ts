@@ -160,9 +160,7 @@ export const payouts: Table = {
   name: 'payouts',
   about: 'One row per payout to the bank that was created in a range.',
   columns: [
-    filtered(
-      nullable('payout_id', 'text', 'plain', 'Identifier of the payout; null where it came without one.'),
-    ),
+    filtered(nullable('payout_id', 'text', 'plain', 'Identifier of the payout; null where it came without one.')),
     text('status', '`STARTED`, `IN_TRANSIT`, `PAID`, `FAILED`, `CANCELLED` or `NO_PAYOUT`.'),
     text('payout_type', '`SCHEDULED` or `ON_DEMAND`.'),
     nullable('amount', 'decimal', 'plain', 'What is paid out; null where nothing is.'),
