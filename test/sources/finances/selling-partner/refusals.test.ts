@@ -84,9 +84,16 @@ test.each<[Cause, unknown]>([
   ...['ECONNRESET', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'].map(
     (code): [Cause, unknown] => ['fault', unreachable(code)],
   ),
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED'].map(
-    (code): [Cause, unknown] => ['no-connection', unreachable(code)],
-  ),
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].map((code): [Cause, unknown] => [
+    'no-connection',
+    unreachable(code),
+  ]),
+  ...[
+    'CERT_HAS_EXPIRED',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+  ].map((code): [Cause, unknown] => ['certificate', unreachable(code)]),
   ['other', new LedgerlakeError('STOPPED', 'enough')],
   ['other', new LedgerlakeError('USAGE', 'no such parameter')],
   ['other', new TypeError('a fault of ours')],
