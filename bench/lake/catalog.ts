@@ -40,9 +40,9 @@ class VirtualTime {
 
   /** Goes on until the work is done. */
   async run<T>(work: Promise<T>): Promise<T> {
-    let isDone = false;
-    const done = work.finally(() => (isDone = true));
-    while (!isDone) {
+    const state = { isDone: false };
+    const done = work.finally(() => (state.isDone = true));
+    while (!state.isDone) {
       await new Promise((resolve) => setImmediate(resolve));
       // The first of those that are next: sorting is stable.
       this.#waiting.sort((a, b) => a.at - b.at);

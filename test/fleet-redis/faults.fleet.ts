@@ -170,7 +170,7 @@ test('a cluster without a shard for the fleet is refused, and one of one shard i
   const { client, close } = await connectRedis({ url: redis.url, shown: redis.url }, () => undefined);
   onTestFinished(close);
   await client.cluster('ADDSLOTSRANGE', 0, 16_383);
-  await until('a cluster', async () => String(await client.cluster('INFO')).includes('cluster_state:ok'));
+  await until('a cluster', async () => (await client.cluster('INFO')).includes('cluster_state:ok'));
   expect((await command(redis.url, 'enqueue')).code).toBe(0);
 });
 

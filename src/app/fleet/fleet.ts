@@ -70,7 +70,7 @@ async function checkRedis(redis: RedisCommands, shown: string): Promise<readonly
     );
   }
   if (fieldOf(await redis.info('cluster'), 'cluster_enabled') === '1') {
-    const size = fieldOf(String(await redis.cluster('INFO')), 'cluster_size');
+    const size = fieldOf(await redis.cluster('INFO'), 'cluster_size');
     if (size !== '1') {
       throw new LedgerlakeError(
         'QUEUE_UNFIT',

@@ -153,12 +153,12 @@ async function* utf8Of(bytes: AsyncIterable<Buffer>, encoding: string): AsyncGen
   yield text();
 }
 
-/** Chunks by what their first bytes show; `choose` gets at least as many as there are, up to `length`, and all chunks. */
-export async function* peeked(
+/** Reads chunks as their first bytes show; `choose` gets at least as many as there are, up to `length`, and all chunks. */
+export async function* peeked<T>(
   bytes: AsyncIterable<Buffer>,
   length: number,
-  choose: (head: Buffer, all: AsyncIterable<Buffer>) => AsyncIterable<Buffer>,
-): AsyncGenerator<Buffer> {
+  choose: (head: Buffer, all: AsyncIterable<Buffer>) => AsyncIterable<T>,
+): AsyncGenerator<T> {
   const source = bytes[Symbol.asyncIterator]();
   try {
     let head = Buffer.alloc(0);

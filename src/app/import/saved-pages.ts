@@ -16,22 +16,9 @@ export function brokenLine(file: string, line: number, found: string): Ledgerlak
  */
 export async function* savedLines(input: Input, signal: AbortSignal): AsyncGenerator<Line> {
   let last = 0;
-  let isSpread = false;
-  const chunks = peeked(
-    inputChunks(input, () => last + 1, signal),
-    mostPrettyBytes,
-    (head, all) => {
-      isSpread = isSpreadOut(head);
-      return all;
-    },
-  );
-  // The first chunk shows how the input is printed.
-  const first = await chunks.next();
-  const all = (async function* () {
-    if (first.done !== true) yield first.value;
-    yield* chunks;
-  })();
-  for await (const line of isSpread ? spreadLines(all) : linesOf(all)) {
+  const chunks = inputChunks(input, () => last + 1, signal);
+  const bodies = peeked(chunks, mostPrettyBytes, (head, all) => (isSpreadOut(head) ? spreadLines(all) : linesOf(all)));
+  for await (const line of bodies) {
     last = line.number;
     yield line;
   }

@@ -144,9 +144,9 @@ export class SecretSearch {
 /** What reads resolved bytes: a number for what was read so far. */
 interface Reader {
   readonly first: number;
-  next(state: number, byte: number): number;
+  readonly next: (state: number, byte: number) => number;
   /** Called after each byte; `startOf(n)`: where the last n bytes begin, `end`: where they end. Returns whether to stop. */
-  reached(state: number, startOf: (bytes: number) => number, end: number): boolean;
+  readonly reached: (state: number, startOf: (bytes: number) => number, end: number) => boolean;
 }
 
 /**

@@ -382,7 +382,12 @@ test('settlements are read while they are open and once after they have closed, 
   items[2] = settlement('idle', '2026-03-02T00:00:00Z', '2026-03-11T12:00:00Z');
   items.push(shipment('2026-03-11T11:00:00Z', 'c', '3', 'one'), settlement('two', '2026-03-11T12:00:00Z'));
   const closed = await read('2026-03-12T02:00:00Z');
-  expect(closed.summary.changes['financial-event-groups']).toMatchObject({ appeared: 0, vanished: 0, differ: 0, grown: 2 });
+  expect(closed.summary.changes['financial-event-groups']).toMatchObject({
+    appeared: 0,
+    vanished: 0,
+    differ: 0,
+    grown: 2,
+  });
   expect(closed.summary.pipelines['group-events']).toMatchObject({ slices: 3 });
   expect(await rows(lake, clock, 'SELECT group_id, ended_at FROM groups ORDER BY 1')).toEqual([
     { group_id: 'idle', ended_at: '2026-03-11T12:00:00Z' },

@@ -4,7 +4,7 @@ import { Catalog } from '../../../src/lake/catalog/catalog.js';
 import { ErasedCommit, FencedRun } from '../../../src/lake/catalog/catalog-errors.js';
 import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
 import { removedFile, type Change } from '../../../src/lake/catalog/change.js';
-import { canonicalCommit, sealCommit } from '../../../src/lake/catalog/commit.js';
+import { canonicalCommit, sealCommit, type CommitHeader } from '../../../src/lake/catalog/commit.js';
 import { DamagedFile } from '../../../src/lake/delta/file-tags.js';
 import type { Add, MetaData } from '../../../src/lake/delta/actions.js';
 import { DeltaPublisher } from '../../../src/lake/publish/delta/publisher.js';
@@ -220,7 +220,7 @@ test('a commit that is missing between others, or changed, is named', async () =
   );
   await store.write(
     commitPath(1),
-    sealCommit(canonicalCommit({ ...JSON.parse(Buffer.from(held).toString()), run: 'x' }, {})).bytes,
+    sealCommit(canonicalCommit({ ...(JSON.parse(Buffer.from(held).toString()) as CommitHeader), run: 'x' }, {})).bytes,
   );
   await expect(open(store)).rejects.toThrow(
     'expected version 2 of the catalog to follow version 1, it names another hash',

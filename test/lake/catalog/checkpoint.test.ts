@@ -26,10 +26,9 @@ const snapshots = fc
   })
   .map(({ added, keys, retentionMs }) => {
     const attempt = { operation: 'WRITE', run: '0-a', nonce: 'n', now: 5 };
-    const tables = ['t', 'u'].map((table) => [
-      table,
-      { metaData, add: added.filter(([name]) => name === table).map(([, file]) => file) },
-    ]);
+    const tables = ['t', 'u'].map(
+      (table) => [table, { metaData, add: added.filter(([name]) => name === table).map(([, file]) => file) }] as const,
+    );
     const first = nextCommit(
       Snapshot.empty,
       attempt,
@@ -38,10 +37,10 @@ const snapshots = fc
     );
     const snapshot = Snapshot.empty.apply([first]);
     const replaced = added.filter(([, , isReplaced]) => isReplaced);
-    const removed = ['t', 'u'].map((table) => [
-      table,
-      { remove: replaced.filter(([name]) => name === table).map(([, file]) => removedFile(file)) },
-    ]);
+    const removed = ['t', 'u'].map(
+      (table) =>
+        [table, { remove: replaced.filter(([name]) => name === table).map(([, file]) => removedFile(file)) }] as const,
+    );
     const second = nextCommit(
       snapshot,
       attempt,

@@ -73,7 +73,12 @@ test('a denied key is absent where a listing lacks it, and denied where the list
   server.faults.next('GetObject', refusal, 2);
   await expect(store.read('a/there')).rejects.toMatchObject({ code: 'LAKE_STORE', status: 403 });
   // It came into being between the two requests.
-  server.faults.next('ListObjectsV2', { kind: 'first', run: () => putInto('a/late') });
+  server.faults.next('ListObjectsV2', {
+    kind: 'first',
+    run: () => {
+      putInto('a/late');
+    },
+  });
   expect(await store.read('a/late')).toEqual(new Uint8Array(bytes));
   server.faults.next('ListObjectsV2', refusal);
   await expect(store.read('a/not')).rejects.toMatchObject({ code: 'LAKE_STORE', status: 403 });
