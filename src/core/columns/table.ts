@@ -7,7 +7,7 @@ export type ColumnType = 'text' | 'instant' | 'date' | 'decimal' | 'bigint' | 'i
 
 /**
  * The Parquet encoding of a column's values, chosen for its data; a dictionary that saves nothing becomes plain. Some engines
- * can't read deltas and lengths: of the built-in tables only ids have lengths.
+ * can't read deltas and lengths: of the built-in tables only ids have lengths, until DuckDB merges the files.
  */
 export type Encoding = 'dictionary' | 'plain' | 'delta' | 'delta-length';
 

@@ -81,10 +81,8 @@ export async function copyRows(
   options: QueryOptions = {},
 ): Promise<LocalParquet> {
   const pairs = [...metadata].map(([key, value]) => `${literal(key)}: ${literal(value)}`);
-  // Version 2 stores columns without a dictionary as deltas or by lengths, which some engines can't read: only for ids, which
-  // are much smaller so.
-  const version = table.columns.some(({ encoding }) => encoding === 'delta-length') ? 'v2' : 'v1';
-  const settings = ['FORMAT parquet', `PARQUET_VERSION ${version}`, 'COMPRESSION zstd', `ROW_GROUP_SIZE ${groupRows}`];
+  // Version 2 stores columns without a dictionary as deltas or by lengths, which some engines can't read.
+  const settings = ['FORMAT parquet', 'PARQUET_VERSION v1', 'COMPRESSION zstd', `ROW_GROUP_SIZE ${groupRows}`];
   if (compressionLevel !== undefined) settings.push(`COMPRESSION_LEVEL ${compressionLevel}`);
   if (pairs.length > 0) settings.push(`KV_METADATA {${pairs.join(', ')}}`);
   const [copied] = await database.rows(`COPY (${select}) TO ${literal(target)} (${settings.join(', ')})`, options);
