@@ -19,7 +19,7 @@ import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
-import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
+import { checkedBytes, checkedSource, damagedFile } from '../../lake/files/checked-file.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { isRewritten, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
@@ -302,7 +302,14 @@ class FamilyRebuild {
       const stored = this.#isDiffering ? undefined : await this.#storedEntries(bundle, workspace);
       const { rawBytes } = workspace.limits;
       const folder = workspace.newPath();
-      const entries = await threads.entries({ pipeline: family.pipeline, main, file, stored, rawBytes, folder });
+      const entries = await threads
+        .entries({ pipeline: family.pipeline, main, file, stored, rawBytes, folder })
+        .catch((error: unknown) => {
+          if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_STORE') throw error;
+          // Its hash is right: such a file was written as it is.
+          const fault = `it can't be read as a file of ${family.main.name} (${error.message})`;
+          throw damagedFile(lake.store, lake.table(family.main.name), main, fault);
+        });
       return { bundle, workspace, isComparedByBytes: stored?.sha256 !== undefined, entries };
     } catch (error) {
       await workspace.clear();

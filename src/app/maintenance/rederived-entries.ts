@@ -6,7 +6,7 @@ import { instantCells, textCells, type RowCells } from '../../core/columns/colum
 import { columnBytes, ReusedMemory, type ColumnMemory } from '../../core/columns/memory.js';
 import { RowSums } from '../../core/columns/row-sums.js';
 import { familiesOf, type Table } from '../../core/columns/table.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { millionths } from '../../core/numeric/decimal.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
 import { footerTexts } from '../../core/parquet/footer.js';
@@ -29,9 +29,21 @@ const readBytes = 1_500_000;
  * that bound the memory.
  *
  * @param memory of a batch's columns: clear it before the next batch, which invalidates the whole batch
- * @throws Error where the file is not a Parquet file of events
+ * @throws LedgerlakeError LAKE_STORE where the file is no Parquet file of events, or expands to more than is plausible
  */
 async function* rederivedBatches(
+  ...[derived, file, batchBytes, memory]: Parameters<typeof batchesOf>
+): AsyncGenerator<DerivedBatch> {
+  try {
+    yield* batchesOf(derived, file, batchBytes, memory);
+  } catch (error) {
+    if (error instanceof LedgerlakeError && error.code !== 'JSON_SYNTAX') throw error;
+    // Threads pass on the code: nothing else here reads the lake.
+    throw new LedgerlakeError('LAKE_STORE', messageOf(error), { cause: error });
+  }
+}
+
+async function* batchesOf(
   { table, derivation }: DerivedTable,
   file: ParquetSource,
   batchBytes: number,
@@ -55,7 +67,7 @@ async function* rederivedBatches(
   rows.release();
 }
 
-/** The cells that a derivation reads, by row group or batch. Throws an Error where the file is not a Parquet file. */
+/** The cells that a derivation reads, by row group or batch. */
 async function* storedCells(derivation: Derivation, file: ParquetSource): AsyncGenerator<RowCells> {
   const encoded = await encodedColumns(file, derivation);
   if (encoded !== undefined) {
@@ -139,7 +151,7 @@ export interface RederivedEntries {
  * Derives the entries of a file of events again, in batches that bound the memory, and writes them where they differ from the stored
  * ones.
  *
- * @throws Error where the file is not a Parquet file of events, what the encoder throws, or the signal's reason
+ * @throws LedgerlakeError LAKE_STORE where the file can't be read as one of events, what the encoder throws, or the signal's reason
  */
 export async function rederivedEntries(
   derived: DerivedTable,

@@ -6,6 +6,7 @@ import { readHybrid, readLevels } from './encoder/rle.js';
 import { codec, encoding, physicalType, repetition } from './encoder/format.js';
 import { numberField, readStructAt, structFields, textField, type ThriftStruct } from './encoder/thrift.js';
 import { zstd, type Decompress } from './encoder/zstd.js';
+import { checkPage, chunkBytes, mostPageBytes } from './page-limits.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 
 /** The columns to read, by type. */
@@ -91,9 +92,11 @@ async function* cellsOfGroups(
   for (const { rows, chunks } of groups) {
     const columns = new Map<string, ColumnPages>();
     for (const { metadata, ...column } of chunks) {
-      const start = numberField(metadata, metadata.has(11) ? 11 : 9);
-      const bytes = new Uint8Array(await file.slice(start, start + numberField(metadata, 7)).arrayBuffer());
-      const unpack = metadata.get(4) === codec.zstd ? decompress : (page: Uint8Array) => page;
+      const bytes = await chunkBytes(file, metadata);
+      const unpack = (header: ThriftStruct, packed: Uint8Array): Uint8Array => {
+        checkPage(header, packed, metadata, mostPageBytes(file.size));
+        return metadata.get(4) === codec.zstd ? decompress(packed) : packed;
+      };
       columns.set(column.name, new ColumnPages(column, bytes, rows, unpack));
     }
     const pagesOf = (name: string): ColumnPages => {
@@ -114,6 +117,9 @@ async function* cellsOfGroups(
     };
   }
 }
+
+/** Unpacks a page with this header. */
+type Unpack = (header: ThriftStruct, packed: Uint8Array) => Uint8Array;
 
 /** Overwrites the length of a text once it is read, so that the whole page is UTF-8 where its texts are. */
 const space = 0x20;
@@ -141,7 +147,7 @@ class ColumnPages {
   readonly #column: Omit<ReadChunk, 'metadata'>;
   readonly #chunk: Uint8Array;
   readonly #groupRows: number;
-  readonly #unpack: Decompress;
+  readonly #unpack: Unpack;
   /** The offset of the next page. */
   #next = 0;
   #dictionary = noValues;
@@ -151,7 +157,7 @@ class ColumnPages {
   #firstRow = 0;
   #rows = 0;
 
-  constructor(column: Omit<ReadChunk, 'metadata'>, chunk: Uint8Array, groupRows: number, unpack: Decompress) {
+  constructor(column: Omit<ReadChunk, 'metadata'>, chunk: Uint8Array, groupRows: number, unpack: Unpack) {
     this.#column = column;
     this.#chunk = chunk;
     this.#groupRows = groupRows;
@@ -181,7 +187,7 @@ class ColumnPages {
     const end = start + numberField(header, 3);
     if (end > this.#chunk.length) throw this.#mismatch(`a page within ${this.#chunk.length} bytes`, `one up to ${end}`);
     this.#next = end;
-    const page = this.#unpack(this.#chunk.subarray(start, end));
+    const page = this.#unpack(header, this.#chunk.subarray(start, end));
     if (page.length !== numberField(header, 2))
       throw this.#mismatch(`${numberField(header, 2)} bytes`, `${page.length}`);
     const [[dictionary], [data]] = [structFields(header, 7), structFields(header, 5)];

@@ -17,6 +17,7 @@ import type { Encoding, Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
 import { checkFooterRows, writerName } from './footer.js';
+import { checkPages } from './page-limits.js';
 import { blobOf, type ParquetSource } from './parquet-source.js';
 import { wasmModule } from './wasm-module.js';
 
@@ -153,22 +154,29 @@ function hasEmptyGroup(rows: ArrowTable, name: string): boolean {
   return false;
 }
 
+/** Maximum bytes of a batch of chosen columns whose rows all have the longest value that a dictionary can have. */
+const mostRepeatedBytes = 64_000_000;
+
 /**
  * Columns of a Parquet file as batches of about `batchBytes`, so that memory doesn't grow with the file. A batch never
  * spans row groups.
  *
- * @throws Error where the bytes are no Parquet file, or lack a column
+ * @throws Error where the bytes are no Parquet file, lack a column, or have a page that `checkPages` refuses
  */
 export async function* parquetBatches(
   source: ParquetSource,
   columns: readonly string[] | 'all',
   batchBytes: number,
 ): AsyncGenerator<RecordBatch> {
-  const file = await ParquetFile.fromFile(await blobOf(source));
+  const blob = await blobOf(source);
+  const { largestDictionary } = await checkPages(blob, columns);
+  const mostRows = columns === 'all' ? Infinity : Math.ceil(mostRepeatedBytes / Math.max(1, largestDictionary));
+  const file = await ParquetFile.fromFile(blob);
   try {
     for (const [number, group] of file.metadata().rowGroups().entries()) {
       const rows = group.numRows();
-      const batchSize = Math.max(1, Math.ceil((rows * batchBytes) / Math.max(1, group.totalByteSize())));
+      const share = Math.ceil((rows * batchBytes) / Math.max(1, group.totalByteSize()));
+      const batchSize = Math.max(1, Math.min(share, mostRows));
       // A stream from the group's start, because an offset makes arrow-rs skip rows, and it can't skip DuckDB's deltas,
       // whose miniblocks have 256 values (apache/arrow-rs#9793, #11018).
       const stream: AsyncIterable<WasmBatch> = await file.stream({

@@ -18,7 +18,7 @@ const wholeBytes = 4_000_000;
 export async function checkedBytes(store: Store, table: DeltaTable, add: Add): Promise<Uint8Array> {
   const bytes = await store.read(table.pathOf(add));
   const fault = faultOf(add, bytes);
-  if (bytes === undefined || fault !== undefined) throw damaged(store, table, add, fault);
+  if (bytes === undefined || fault !== undefined) throw damagedFile(store, table, add, fault);
   return bytes;
 }
 
@@ -78,7 +78,7 @@ async function eachChecked(
   for (let start = 0; start < add.size; start += wholeBytes) {
     // One byte more, which shows whether the file is too long.
     const read = await store.readRange(table.pathOf(add), start, wholeBytes + 1);
-    if (read === undefined) throw damaged(store, table, add, missing);
+    if (read === undefined) throw damagedFile(store, table, add, missing);
     const isLast = start + wholeBytes >= add.size;
     const piece = isLast ? read : read.subarray(0, wholeBytes);
     size += piece.length;
@@ -86,7 +86,7 @@ async function eachChecked(
     await use?.(piece);
   }
   const fault = faultIn(add, size, () => hash.digest('hex'));
-  if (fault !== undefined) throw damaged(store, table, add, fault);
+  if (fault !== undefined) throw damagedFile(store, table, add, fault);
 }
 
 /** Advice for a damaged file of the history without a copy. */
@@ -111,7 +111,8 @@ export function sizeFault({ size }: Add, found: number): string | undefined {
   return found === size ? undefined : `it has ${found} bytes instead of ${size}`;
 }
 
-function damaged(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {
+/** The error for a committed file with a fault. */
+export function damagedFile(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {
   const isAppendOnly = table.schema.appendOnly === true;
   const advice = `restore the file from a copy${isAppendOnly ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);

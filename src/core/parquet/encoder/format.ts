@@ -14,7 +14,7 @@ export const encoding = {
   rleDictionary: 8,
 } as const;
 
-export const codec = { uncompressed: 0, zstd: 6 } as const;
+export const codec = { uncompressed: 0, snappy: 1, zstd: 6 } as const;
 
 export const pageType = { data: 0, dictionary: 2 } as const;
 

@@ -1,0 +1,135 @@
+import { formatBytes } from '../text/amounts.js';
+import { readFooter } from './footer.js';
+import { codec } from './encoder/format.js';
+import { numberField, readStructAt, structFields, type ThriftStruct } from './encoder/thrift.js';
+
+/**
+ * Maximum bytes of an unpacked page, from the size of its file: a file of a few kilobytes may expand to gigabytes. Writers cut
+ * pages at about 1 MB, unless a single value is longer.
+ */
+export function mostPageBytes(fileBytes: number): number {
+  return Math.min(32_000_000 + 100 * fileBytes, 2 ** 31 - 1);
+}
+
+/**
+ * Checks a page (`PageHeader` of `parquet.thrift`) before it is unpacked.
+ *
+ * @param chunk the `ColumnMetaData` of its column chunk
+ * @throws Error where it is larger than the chunk, or may unpack to more than `most` bytes
+ */
+export function checkPage(header: ThriftStruct, packed: Uint8Array, chunk: ThriftStruct, most: number): void {
+  const [claimed, ofChunk] = [numberField(header, 2), numberField(chunk, 6)];
+  if (claimed < 0 || claimed > ofChunk)
+    throw new Error(`expected a page within the ${ofChunk} bytes of its column chunk, got one of ${claimed}`);
+  const bytes = Math.max(claimed, mostUnpacked(header, packed, numberField(chunk, 4)));
+  if (bytes <= most) return;
+  throw new Error(`expected a page of at most ${formatBytes(most)}, got one that unpacks to ${formatBytes(bytes)}`);
+}
+
+/** Bytes that a page may unpack to, by what is packed: its header may claim less. */
+function mostUnpacked(header: ThriftStruct, page: Uint8Array, codecNumber: number): number {
+  if (codecNumber === codec.uncompressed) return page.length;
+  const [second] = structFields(header, 8);
+  // The levels of a page of the second version are not compressed.
+  const levels = second === undefined ? 0 : numberField(second, 5) + numberField(second, 6);
+  const packed = page.subarray(levels);
+  if (packed.length === 0 || second?.get(7) === false) return page.length;
+  if (codecNumber === codec.snappy) return levels + snappyBytes(packed);
+  if (codecNumber === codec.zstd) return levels + mostZstdBytes(packed);
+  throw new Error(`expected pages compressed by zstd or snappy, or uncompressed ones, got codec ${codecNumber}`);
+}
+
+/** The length of the content, with which a Snappy block begins. */
+function snappyBytes(packed: Uint8Array): number {
+  let length = 0;
+  for (let at = 0; at < Math.min(5, packed.length); at++) {
+    const byte = packed[at] ?? 0;
+    length += (byte & 127) * 2 ** (7 * at);
+    if (byte < 128) return length;
+  }
+  throw new Error('expected the length of a Snappy block, got none');
+}
+
+/** What a zstd frame begins with, and the most that a block expands to (RFC 8878). */
+const zstdMagic = 0xfd2f_b528;
+const skippableMagic = 0x184d_2a5;
+const mostBlockBytes = 128 * 1024;
+const rleBlock = 1;
+const compressedBlock = 2;
+
+/** The most bytes that zstd frames expand to, by the headers of their blocks: the size of the content is optional. */
+function mostZstdBytes(packed: Uint8Array): number {
+  const view = new DataView(packed.buffer, packed.byteOffset, packed.length);
+  let bytes = 0;
+  for (let at = 0; at < packed.length;) {
+    const magic = view.getUint32(at, true);
+    if (magic >>> 4 === skippableMagic) {
+      at += 8 + view.getUint32(at + 4, true);
+      continue;
+    }
+    if (magic !== zstdMagic) throw new Error('expected a zstd frame, got none');
+    const descriptor = view.getUint8(at + 4);
+    const isSingle = (descriptor & 0x20) !== 0;
+    const sizeBytes = [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
+    at += 5 + (isSingle ? 0 : 1) + ([0, 1, 2, 4][descriptor & 3] ?? 0) + sizeBytes;
+    for (let isLast = false; !isLast;) {
+      const block = view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
+      const [kind, size] = [(block >> 1) & 3, block >> 3];
+      isLast = (block & 1) === 1;
+      bytes += kind === compressedBlock ? mostBlockBytes : size;
+      at += 3 + (kind === rleBlock ? 1 : size);
+    }
+    // The checksum of the content.
+    if ((descriptor & 4) !== 0) at += 4;
+  }
+  return bytes;
+}
+
+/** The pages of a file, as far as its reader must know them. */
+export interface CheckedPages {
+  /** Bytes of the largest dictionary of the chosen columns: each row may have its longest value. */
+  readonly largestDictionary: number;
+}
+
+/**
+ * Checks each page of the chosen columns by `checkPage`, before a reader unpacks them. Memory holds one column chunk.
+ *
+ * @throws Error where a page is too large, or the bytes are no Parquet file
+ */
+export async function checkPages(file: Blob, columns: readonly string[] | 'all'): Promise<CheckedPages> {
+  const most = mostPageBytes(file.size);
+  let largestDictionary = 0;
+  const chunks = structFields(await readFooter(file), 4).flatMap((group) => structFields(group, 1));
+  for (const metadata of chunks.flatMap((chunk) => structFields(chunk, 3))) {
+    if (columns !== 'all' && !columns.includes(columnOf(metadata))) continue;
+    const chunk = await chunkBytes(file, metadata);
+    for (let at = 0; at < chunk.length;) {
+      const { struct: header, end: start } = readStructAt(chunk, at);
+      const size = numberField(header, 3);
+      at = start + size;
+      if (size < 0 || at > chunk.length)
+        throw new Error(`expected a page within ${chunk.length} bytes, got one up to ${at}`);
+      checkPage(header, chunk.subarray(start, at), metadata, most);
+      if (header.has(7)) largestDictionary = Math.max(largestDictionary, numberField(header, 2));
+    }
+  }
+  return { largestDictionary };
+}
+
+/** The column of a chunk: the first name of its path. */
+function columnOf(metadata: ThriftStruct): string {
+  const path = metadata.get(3);
+  const [name] = Array.isArray(path) ? path : [];
+  return name instanceof Uint8Array ? Buffer.from(name).toString() : '';
+}
+
+/** The pages of a column chunk (`ColumnMetaData` of `parquet.thrift`), packed. */
+export async function chunkBytes(file: Blob, metadata: ThriftStruct): Promise<Uint8Array> {
+  // A dictionary that is not there is an offset of 0 in files of some writers.
+  const dictionary = metadata.has(11) ? numberField(metadata, 11) : 0;
+  const start = dictionary > 0 ? dictionary : numberField(metadata, 9);
+  const end = start + numberField(metadata, 7);
+  if (!(start >= 0 && start <= end && end <= file.size))
+    throw new Error(`expected a column within ${file.size} bytes, got one from ${start} to ${end}`);
+  return new Uint8Array(await file.slice(start, end).arrayBuffer());
+}
