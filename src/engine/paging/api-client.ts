@@ -139,7 +139,9 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
       if (!(error instanceof LedgerlakeError) || (error.code !== 'JSON_SYNTAX' && error.code !== 'UPSTREAM_BODY'))
         throw error;
       const details = `request id: ${requestId ?? 'none'}\n${body.length} bytes received`;
-      throw new LedgerlakeError(error.code, `${operation}: ${error.message}`, { cause: error, details });
+      // Smaller pages don't help against nothing at all, so it isn't called a page with bad JSON.
+      const code = body.length === 0 ? 'UPSTREAM_BODY' : error.code;
+      throw new LedgerlakeError(code, `${operation}: ${error.message}`, { cause: error, details });
     }
   }
 

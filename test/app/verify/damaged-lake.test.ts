@@ -417,14 +417,16 @@ describe('rows that are not what was received', () => {
     const add = weekOf(table);
     await rewrite(lake.root, table, add, query);
     const result = await verified(lake);
-    const own = result.problems.filter((of) => of.check === check);
+    // The count of amounts that are in no sum is of the whole table.
+    const problems = result.problems.filter((of) => of.kind !== 'note' || !of.problem.includes('in no sum'));
+    const own = problems.filter((of) => of.check === check);
     expect(own.map((of) => of.problem)).toContainEqual(expect.stringMatching(problem));
     expect(own.map(({ slice }) => slice)).toEqual(own.map(() => week));
     expect([`events/${weekOf('events').path}`, `entries/${weekOf('entries').path}`]).toContain(own[0]?.file);
     // Sums and ids that hang on the rows may be off as well; whatever else is told is told of this slice.
-    expect(
-      result.problems.map(({ slice }) => slice).filter((slice) => slice !== week && slice !== 'group/GROUP-1'),
-    ).toEqual([]);
+    expect(problems.map(({ slice }) => slice).filter((slice) => slice !== week && slice !== 'group/GROUP-1')).toEqual(
+      [],
+    );
     expect(result).toMatchObject({ code: 1, verdict: 'broken' });
   });
 

@@ -40,7 +40,7 @@ const rows: [string, Scripted, FailureKind, number, [shortest: number, longest: 
   ['status 502', { status: 502, body: '<html>' }, 'fault', 8, [7_000, 182_000]],
   ['status 503', refusal(503, 'ServiceUnavailable', 'later'), 'fault', 8, [7_000, 182_000]],
   ['status 504', { status: 504 }, 'fault', 8, [7_000, 182_000]],
-  ['a body that is not JSON', page('{"payload":{]'), 'fault', 8, [7_000, 182_000]],
+  ['a body that is not JSON', page('{"payload":{]'), 'unreadable', 8, [7_000, 182_000]],
   ['an empty body', page(''), 'fault', 8, [7_000, 182_000]],
   ['a body without a payload', page('{"pagination":{}}'), 'fault', 8, [7_000, 182_000]],
   ['a payload that is not the model', page('{"payload":{"FinancialEvents":[]}}'), 'fault', 8, [7_000, 182_000]],
