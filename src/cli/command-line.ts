@@ -146,7 +146,7 @@ async function runOnce(
   args: CommandArguments,
   command: CommandDefinition,
   processContext: ProcessContext,
-  /** Failures and warnings of earlier accounts, which are not reported twice; undefined: the only account. */
+  /** Usage errors and warnings of earlier accounts, which are not reported twice; undefined: the only account. */
   reported?: Set<string>,
 ): Promise<number> {
   const listener = await openListener(
@@ -162,7 +162,8 @@ async function runOnce(
   const { end, fail: failSummary, ...printing } = summaryOf(args, reported !== undefined);
   const fail = (error: unknown): number => {
     const failure = failureIn(args.scope(), error);
-    if (reported?.has(failure.message) !== true) emit(failure);
+    // A wrong command line or file concerns all accounts, the failure of a run its own.
+    if (failure.exitCode !== 2 || reported?.has(failure.message) !== true) emit(failure);
     reported?.add(failure.message);
     failSummary(failure);
     return failure.exitCode;

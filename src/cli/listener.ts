@@ -16,7 +16,7 @@ import type { CommandDefinition, CommandArguments } from './options/command-defi
 import { configurationOf } from './options/command-settings.js';
 import { terminalWidth } from '../core/text/sink.js';
 import { wrapForTerminal } from '../core/text/width.js';
-import { printable, shortenMessage } from '../core/printable.js';
+import { printable, shortenMessage, shortRun } from '../core/printable.js';
 
 /** Receives the events of a run: log or live view, metrics. */
 interface Listener {
@@ -221,7 +221,7 @@ function withSource(source: string, line: string): string {
 
 /** The run of a line: its account, and the beginning of its id. */
 function sourceText({ account, run }: Extract<RunEvent, { event: 'run-started' }>): string {
-  const words = [account === null ? [] : printable(account), run?.slice(0, 8) ?? []].flat();
+  const words = [account === null ? [] : printable(account), run === null ? [] : shortRun(run)].flat();
   return words.length === 0 ? '' : `[${words.join(' ')}]`;
 }
 

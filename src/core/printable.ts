@@ -29,6 +29,11 @@ export function printableColoured(text: string): string {
     .reduce((all, part, at) => all + (at % 2 === 1 ? part : printableLines(part)), '');
 }
 
+/** The id of a run for people: its beginning. */
+export function shortRun(run: string): string {
+  return run.slice(0, 8);
+}
+
 /** Maximum characters of a message: some lines of a terminal. */
 const mostOfMessage = 1200;
 /** Words longer than `mostOfWord` are cut to `mostQuoted` characters. Paths of lake files are mostly shorter than the former. */

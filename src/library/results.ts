@@ -111,6 +111,8 @@ export interface RunSummary {
   readonly status: 'done' | 'failed';
   /** The account. */
   readonly account: string;
+  /** Id of the run, as in its `run-started` event and in each line of its log. */
+  readonly run: string;
   /** The lake, as the caller wrote it. */
   readonly lake: string;
   /** Start of the range. */

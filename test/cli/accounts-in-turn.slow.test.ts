@@ -74,6 +74,37 @@ test('several accounts load in turn, one that fails stops no other, and each wri
   expect(wrong.err.trimEnd().split('\n')).toHaveLength(1);
 });
 
+test('accounts that fail alike are told apart in the log, in the summary and in the JSON, by account and run', async () => {
+  const folder = await temporaryFolder();
+  const away = { endpoint: 'http://127.0.0.1:9' };
+  await writeFile(
+    join(folder, 'ledgerlake.config.json'),
+    JSON.stringify({ accounts: { east: away, lima: { region: 'eu' }, west: away } }),
+  );
+  const text = await run(folder, 'sync');
+  expect(text.code).toBe(1);
+  const failures = text.err.split('\n').filter((line) => line.startsWith('ledgerlake: '));
+  const sources = failures.map((line) => /\[(\w+)(?: ([0-9a-f]{8}))?\]$/.exec(line)?.slice(1) ?? []);
+  expect(sources).toEqual([
+    ['east', expect.stringMatching(/./)],
+    ['lima', undefined],
+    ['west', expect.stringMatching(/./)],
+  ]);
+  for (const [account, id] of sources) {
+    if (id === undefined) continue;
+    expect(text.err).toContain(`\n[${account} ${id}] `);
+    expect(text.out).toMatch(new RegExp(`^Not done: .* for ${account}, run ${id};`, 'm'));
+  }
+  const json = await run(folder, 'sync', '--json', '--quiet', '--log-format', 'json');
+  const printed = objects(json.out) as readonly { account: string; run?: string }[];
+  const logged = objects(json.err) as readonly { event: string; account: string; run: string | null }[];
+  expect(printed.map(({ account }) => account)).toEqual(['east', 'lima', 'west']);
+  expect(new Set(printed.map((one) => one.run)).size).toBe(3);
+  expect(logged.filter(({ event }) => event === 'failed').map((line) => [line.account, line.run])).toEqual(
+    printed.map((one) => [one.account, one.run ?? null]),
+  );
+});
+
 test('plan estimates several accounts in turn, as the backfill would load them', async () => {
   const folder = await temporaryFolder();
   await configured(folder);

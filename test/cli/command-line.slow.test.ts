@@ -86,7 +86,7 @@ describe('--json prints one object and nothing else', () => {
     await writeFile(join(folder, 'data/lake/_runs'), 'no folder');
     await writeFile(join(folder, 'pages.ndjson'), '{"payload":{"FinancialEvents":{}}}\n');
     const instant = expect.stringMatching(/^2\d{3}-.*Z$/) as string;
-    const run = { account: 'demo', seconds: expect.any(Number) as number };
+    const run = { account: 'demo', run: null, seconds: expect.any(Number) as number };
     for (const [command, known] of [
       ['backfill --refresh', { ...run, from: instant, to: instant }],
       ['sync', { ...run, from: null, to: instant, lag_seconds: expect.any(Number) as number }],

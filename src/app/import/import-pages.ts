@@ -1,5 +1,5 @@
 import { withThreads } from '../../lake/files/workspace.js';
-import { provisionalSummary } from '../provisional-summary.js';
+import { withProvisionalSummary } from '../provisional-summary.js';
 import type { RunContext } from '../context.js';
 import { ChunkThreads, importLimits } from './chunk-threads.js';
 import type { ImportPagesOptions } from './import-run.js';
@@ -11,9 +11,9 @@ import { inputsOf } from './input-bytes.js';
  * @throws LedgerlakeError USAGE before anything is changed, BROKEN_LINE where a file was left out, or the failure that ended
  *   the import; the summary is printed before, and commits stay
  */
-export async function importPages(options: ImportPagesOptions, context: RunContext): Promise<void> {
+export async function importPages(options: ImportPagesOptions, given: RunContext): Promise<void> {
   const { account, lake } = options;
-  context.setProvisionalSummary?.(provisionalSummary({ account, lake, from: null, to: null }, context.clock));
+  const context = withProvisionalSummary(given, { account, lake, from: null, to: null });
   const inputs = await inputsOf(options.files, options.stdin);
   const limits = withThreads(options.limits ?? importLimits, options.threads);
   const threads = new ChunkThreads(limits, context.signal);

@@ -74,7 +74,7 @@ export async function runImport(
     }
     const unexported = await exportAfterRun(lake, options, context);
     failure ??= unexported ?? holesFailure(summaries.all);
-    await report(options, context, { store, summaries, failure, began });
+    await report(options, context, { run: lease.id, store, summaries, failure, began });
     if (failure !== undefined) throw failure instanceof Error ? failure : new Error('stopped');
   } finally {
     await lease.release();
@@ -90,7 +90,7 @@ function leftOutFailure(failures: ReadonlyMap<string, LedgerlakeError>, inputs: 
   return new LedgerlakeError('BROKEN_LINE', `${what}: ${first.message}`);
 }
 
-interface EndedImport extends Pick<RunReport, 'failure'> {
+interface EndedImport extends Pick<RunReport, 'run' | 'failure'> {
   readonly store: Store;
   readonly summaries: ImportSummaries;
   /** Milliseconds since 1970. */
@@ -101,12 +101,13 @@ interface EndedImport extends Pick<RunReport, 'failure'> {
 async function report(
   { account, lake }: ImportPagesOptions,
   { clock, print, printJson, emit }: RunContext,
-  { store, summaries, failure, began }: EndedImport,
+  { run, store, summaries, failure, began }: EndedImport,
 ): Promise<void> {
   const ranges = summaries.all.flatMap(({ range }) => range ?? []);
   const endedAt = clock.now();
   const summary: RunReport = {
     account,
+    run,
     lake,
     failure,
     seconds: (endedAt - began) / 1000,

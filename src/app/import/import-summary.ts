@@ -1,7 +1,7 @@
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { warningLines, summaryGrid, summaryObject, type RunReport } from '../load/run-summary.js';
+import { runText, warningLines, summaryGrid, summaryObject, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
 import { count } from '../../core/count.js';
 import type { EventWarnings } from '../../sources/finances/model/slice-rows.js';
@@ -14,18 +14,18 @@ export const importedPipelines = [financialEvents, financialEventGroups] as cons
 
 /** The summary of an import for people: a line per pipeline, what was left out and why, and the warnings. */
 export function importText(report: RunReport, summaries: ImportSummaries): string {
-  const { account, lake, failure, seconds } = report;
-  const [printedAccount, printedLake] = [printable(account), printable(lake)];
+  const { lake, failure, seconds } = report;
+  const [printedRun, printedLake] = [runText(report), printable(lake)];
   const isNew = summaries.all.some(({ files }) => files > 0);
   const lines = [''];
   if (failure !== undefined)
     lines.push(
       isNew
-        ? `Not all was imported for ${printedAccount}; what is listed here is in ${printedLake} and stays`
-        : `Nothing was imported for ${printedAccount} into ${printedLake}`,
+        ? `Not all was imported for ${printedRun}; what is listed here is in ${printedLake} and stays`
+        : `Nothing was imported into ${printedLake} for ${printedRun}`,
     );
-  else if (isNew) lines.push(`Imported for ${printedAccount} into ${printedLake} in ${seconds.toFixed(1)} s`);
-  else lines.push(`Nothing to import: ${printedLake} already has everything for ${printedAccount}`);
+  else if (isNew) lines.push(`Imported into ${printedLake} in ${seconds.toFixed(1)} s for ${printedRun}`);
+  else lines.push(`Nothing to import: ${printedLake} already has everything for ${printedRun}`);
   if (isNew) lines.push('', ...summaryGrid(summaries.all));
   const { skippedLines, undecided } = summaries;
   const more = summaries.all.flatMap(notImported);

@@ -2,7 +2,7 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { futureEndText, readDateRange, type RangeOptions } from '../configuration/range.js';
-import { provisionalSummary } from '../provisional-summary.js';
+import { withProvisionalSummary } from '../provisional-summary.js';
 import { nextSteps, emptyRunText, summaryObject, summaryText } from './run-summary.js';
 import type { Lake } from '../../lake/lake.js';
 import { firstInstant } from '../../engine/slicing/window-slicing.js';
@@ -22,8 +22,8 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
  *
  * @throws LedgerlakeError USAGE before anything is changed, or the failure that ended the run, after its summary is printed
  */
-export async function backfill(options: BackfillOptions, context: RunContext): Promise<void> {
-  const { clock, emit, print, printJson } = context;
+export async function backfill(options: BackfillOptions, given: RunContext): Promise<void> {
+  const { clock, emit, print, printJson } = given;
   const { refresh } = options;
   const job = readJob(options);
   const now = clock.now();
@@ -31,9 +31,8 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
   const note = futureEndText(options, range, now);
   if (note !== undefined) emit({ event: 'message', message: note });
   const { account } = job;
-  context.setProvisionalSummary?.(
-    provisionalSummary({ account, lake: options.lake, from: range.start, to: range.end }, clock),
-  );
+  const known = { account, lake: options.lake, from: range.start, to: range.end };
+  const context = withProvisionalSummary(given, known);
   /** Whether the lake was empty before this run. */
   let isFirst = false;
   await load(

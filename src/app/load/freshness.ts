@@ -7,6 +7,7 @@ import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
+import { runText, type RunReport } from './run-summary.js';
 import type { PipelineTables } from '../../core/columns/table.js';
 import { isoInstant, shortInstant } from '../../core/numeric/instant.js';
 
@@ -103,10 +104,11 @@ function lagOf(
   return unfinished.length === 0 ? undefined : `lacks some of ${unfinished.join(', ')}, which were requested`;
 }
 
-/** The age of the lake, for people. */
-export function lagText(covered: number | undefined, now: number): string {
+/** The age of the lake after a run, for people. */
+export function lagText(run: RunReport, covered: number | undefined, now: number): string {
   if (covered === undefined) return '';
-  return `The lake is ${formatSpan(now - covered)} old: it is complete up to ${shortInstant(covered)}\n`;
+  const age = formatSpan(now - covered);
+  return `The lake is ${age} old: it is complete up to ${shortInstant(covered)} for ${runText(run)}\n`;
 }
 
 /**

@@ -174,7 +174,7 @@ async function loadInto(
     // Only the summary of a run that loaded nothing has it.
     const isIdle = ran.summaries.every(({ slices }) => slices === 0);
     const forgottenBefore = isIdle ? await readForgottenBefore(lake.store, account) : undefined;
-    const of = { account, range, lake: options.lake, forgottenBefore };
+    const of = { account, run: lease.id, range, lake: options.lake, forgottenBefore };
     const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure };
     const { endpoint, isEndpointConfigured } = options;
     const note = { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked: pipelines, clockOffsetSeconds };

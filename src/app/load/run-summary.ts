@@ -12,12 +12,14 @@ import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayStart, type Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { alignedLines } from '../../core/text/width.js';
-import { printable } from '../../core/printable.js';
+import { printable, shortRun } from '../../core/printable.js';
 import { isoInstant, shortInstant } from '../../core/numeric/instant.js';
 
 /** A run that has ended. */
 export interface RunReport {
   readonly account: string;
+  /** Its id, as in the lines of its log. */
+  readonly run: string;
   readonly range: Window;
   /** As the user wrote it. */
   readonly lake: string;
@@ -28,13 +30,18 @@ export interface RunReport {
   readonly failure: unknown;
 }
 
+/** A run for people: its account, and its id as in the lines of its log. */
+export function runText({ account, run }: Pick<RunReport, 'account' | 'run'>): string {
+  return `${printable(account)}, run ${shortRun(run)}`;
+}
+
 const headings = ['pipeline', 'slices', 'requests', 'events', 'entries', 'size', 'time'];
 
 /** The summary for people: the loaded range, a line per pipeline, and the warnings. */
 export function summaryText(report: RunReport): string {
-  const { account, range, lake, forgottenBefore = -Infinity, seconds, summaries, failure } = report;
+  const { range, lake, forgottenBefore = -Infinity, seconds, summaries, failure } = report;
   const loaded = summaries.reduce((slices, summary) => slices + summary.slices, 0);
-  const what = `${shortInstant(range.start)} to ${shortInstant(range.end)} for ${printable(account)}`;
+  const what = `${shortInstant(range.start)} to ${shortInstant(range.end)} for ${runText(report)}`;
   if (failure === undefined && loaded === 0) {
     const isForgotten = range.start < forgottenBefore;
     const forgotten = isForgotten ? `, whose rows before ${shortInstant(forgottenBefore)} were forgotten` : '';
@@ -131,12 +138,13 @@ export function nextSteps(
 
 /** The summary for programs; the members of `more` follow those of every run. */
 export function summaryObject(
-  { account, range, lake, seconds, summaries, failure }: RunReport,
+  { account, run, range, lake, seconds, summaries, failure }: RunReport,
   more: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {
   return {
     status: failure === undefined ? 'done' : 'failed',
     account,
+    run,
     lake,
     from: isoInstant(range.start),
     to: isoInstant(range.end),

@@ -4,7 +4,7 @@ import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { latestBound, readDateRange } from '../configuration/range.js';
-import { provisionalSummary } from '../provisional-summary.js';
+import { withProvisionalSummary } from '../provisional-summary.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
@@ -51,8 +51,8 @@ export interface SyncOptions extends LoadOptions {
  * UPSTREAM_ACCOUNT where the answers are another account's, LAKE_LAG where the lake is older than allowed, or the failure that
  * ended the run; the summary is printed before
  */
-export async function sync(options: SyncOptions, context: RunContext): Promise<void> {
-  const { clock, emit } = context;
+export async function sync(options: SyncOptions, given: RunContext): Promise<void> {
+  const { clock } = given;
   const { inTurns } = options;
   const job = readJob(options);
   const { account, pipelines: chosen, marginMinutes } = job;
@@ -66,12 +66,12 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
   let planned = unplanned(options, now, end);
   let opened: Lake | undefined;
   const covered = (lake: Lake) => lakeCoveredTo(lake, account, windowed, planned.ranges, end);
-  const provisional = provisionalSummary({ account, lake: options.lake, from: null, to: end }, clock);
-  context.setProvisionalSummary?.(() => ({
-    ...provisional(),
+  const known = { account, lake: options.lake, from: null, to: end };
+  const context = withProvisionalSummary(given, known, () => ({
     ...(planned.ranges.size > 0 && { from: isoInstant(startOf(planned)) }),
     lag_seconds: opened === undefined ? null : lagSeconds(covered(opened), clock.now()),
   }));
+  const { emit } = context;
   const committed = new Map<string, string[]>();
   await load(
     {
@@ -183,7 +183,7 @@ async function presentSync(
   const found = findingsText(findings);
   if (found !== '') print(found);
   else if (isRead && planned.isRereading) print('Nothing has changed in what was read again\n');
-  const lag = lagText(covered, now);
+  const lag = lagText(report, covered, now);
   if (lag !== '') print(lag);
   // The failure of a completed run reports the lag itself.
   const late = isIncomplete(report.failure)

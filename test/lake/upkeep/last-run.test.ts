@@ -68,6 +68,7 @@ const summary = {
 };
 const report = {
   account: 'shop',
+  run: '0b8f1c2e-5d0c-4e9f-8a52-6a1e2f7b9c30',
   range: { start: Date.parse(run.from), end: Date.parse(run.to) },
   lake: 'data/lake',
   seconds: 60,
