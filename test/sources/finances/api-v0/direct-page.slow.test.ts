@@ -216,6 +216,70 @@ test('any page that is read directly has the rows that scanning gives', () => {
   );
 });
 
+/** Bytes that make a string no JSON, whatever is behind them; the last two end it instead. */
+const broken = fc.constantFrom(
+  ...['\\-', '\\u1x', '\t', '\u0001', '\u001f'].map((text) => Buffer.from(text)),
+  ...[[0xf6], [0xe2, 0x82], [0xc0, 0x80], [0xed, 0xa0, 0x80]].map((bytes) => Buffer.from(bytes)),
+  ...['"', '"}'].map((text) => Buffer.from(text)),
+);
+
+/** Puts bytes at the beginning of some of a page's texts. */
+function withBroken(body: Buffer, places: readonly (readonly [number, Buffer])[]): Buffer {
+  let bytes = body;
+  for (const [place, between] of places) {
+    const texts = [...bytes.toString('latin1').matchAll(/":"/g)].map(({ index }) => index + 3);
+    const at = texts[place % Math.max(1, texts.length)] ?? bytes.length;
+    bytes = Buffer.concat([bytes.subarray(0, at), between, bytes.subarray(at)]);
+  }
+  return bytes;
+}
+
+test('a page with broken texts is not read directly, and scanning gives the rows that its repaired bytes have read directly', async () => {
+  const bodies = [...(await sellerPages('plausible', 4)), ...(await sellerPages('edge-cases', 4))];
+  const body = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom(...bodies) },
+    eventsPage.map((text) => Buffer.from(text)),
+  );
+  const places = fc.array(fc.tuple(fc.nat(), broken), { minLength: 1, maxLength: 3 });
+  const read = { direct: 0, repaired: 0, holes: 0 };
+  fc.assert(
+    fc.property(body, places, (good, broken) => {
+      const bad = withBroken(good, broken);
+      let repaired;
+      try {
+        new Pages().scan(good);
+        repaired = scanPage(bad).tape;
+      } catch (error) {
+        if (!(error instanceof LedgerlakeError)) throw error;
+        expect(new Pages().addDirectly(bad)).toBe(false);
+        return;
+      }
+      const { bytes, repairs } = repaired;
+      if (repairs === undefined) return;
+      const [direct, scanned] = [new Pages(), new Pages()];
+      // A good page before, which teaches the keys, and behind.
+      for (const [page, isBad] of [
+        [good, false],
+        [bad, true],
+        [good, false],
+      ] as const) {
+        if (isBad) expect(direct.addDirectly(bad)).toBe(false);
+        const valid = isBad ? Buffer.from(bytes) : page;
+        if (!direct.addDirectly(valid)) direct.scan(valid);
+        else if (isBad) read.direct++;
+        scanned.scan(page);
+      }
+      // Whether a text was repaired its bytes don't tell.
+      const { repaired: events, ...warnings } = scanned.found.warnings;
+      expect(direct.found).toEqual({ ...scanned.found, warnings: { ...warnings, repaired: new Map() } });
+      if (events.size > 0) read.repaired++;
+      if (repairs.holes.length > 0) read.holes++;
+    }),
+    { numRuns: 300 },
+  );
+  expect(Math.min(read.direct, read.repaired, read.holes)).toBeGreaterThan(20);
+}, 3_600_000);
+
 const mostly = (usual: readonly string[], others: readonly string[]) =>
   fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...usual) }, fc.constantFrom(...others));
 
