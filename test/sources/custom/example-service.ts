@@ -30,6 +30,8 @@ export async function exampleService(
 ): Promise<{ readonly url: string; readonly asked: Asked[] }> {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
+    // Its clock is nobody's: those of the tests differ from the machine's.
+    response.sendDate = false;
     void text(request).then(async (body) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://host');
       const one = { method: request.method ?? '', path: pathname, query: searchParams, headers: request.headers, body };

@@ -56,6 +56,8 @@ export async function parcelService(
 ): Promise<ParcelService> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
+    // Its clock is nobody's: those of the tests differ from the machine's.
+    response.sendDate = false;
     const path = request.url ?? '';
     requests.push(path);
     const number = requests.length;
