@@ -22,7 +22,7 @@ import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
+import { damagedNote, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
@@ -152,6 +152,8 @@ async function loadInto(
   try {
     emitOtherRuns(lease, account, emit);
     await prepareLake(lake, target, options);
+    const forgotten = await readForgottenNote(lake.store, account);
+    if (forgotten.isDamaged) emit({ event: 'message', message: `${forgotten.path}: ${damagedNote}` });
     tuneForComputation();
     const startedAt = clock.now();
     const started = await startRun(lake, lease, request, context);
@@ -173,7 +175,7 @@ async function loadInto(
     const seconds = (endedAt - startedAt) / 1000;
     // Only the summary of a run that loaded nothing has it.
     const isIdle = ran.summaries.every(({ slices }) => slices === 0);
-    const forgottenBefore = isIdle ? await readForgottenBefore(lake.store, account) : undefined;
+    const forgottenBefore = isIdle ? forgotten.before : undefined;
     const of = { account, run: lease.id, range, lake: options.lake, forgottenBefore };
     const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure };
     const { endpoint, isEndpointConfigured } = options;

@@ -8,7 +8,7 @@ import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lake } from '../../lake/lake.js';
-import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
+import { damagedNote, readForgottenNote, type ForgottenNote } from '../../lake/upkeep/erasure.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
@@ -111,6 +111,7 @@ interface StatusReport {
   readonly unloaded: readonly (Suggestion & { readonly account: string })[];
   /** The command that loads into an empty lake, by the notes of earlier runs; undefined without a note. */
   readonly known: Suggestion | undefined;
+  readonly damagedNotes: readonly ForgottenNote[];
   readonly suggestionContext: SuggestionContext;
 }
 
@@ -137,10 +138,10 @@ async function readReport(
   ];
   const { lake: location, pipelineFolder, config, configured, api } = options;
   const common = { pipelineFolder, config, lastRun, unfinishedRanges, api };
-  const forgotten = await Promise.all(accounts.map((account) => readForgottenBefore(lake.store, account)));
+  const forgotten = await Promise.all(accounts.map((account) => readForgottenNote(lake.store, account)));
   const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
-    const known = { died: runs.died, forgottenBefore: forgotten[at] };
+    const known = { died: runs.died, forgottenBefore: forgotten[at]?.before };
     return accountStatus({ ...common, ...known, lake, location, account, range });
   });
   const suggestionContext = { ...common, lake: location, configured };
@@ -149,7 +150,8 @@ async function readReport(
     ...firstSync(account, suggestionContext),
   }));
   const known = firstLoad(options.account, [...runs.active, ...runs.died], suggestionContext);
-  return { lake, now, lastRun, runs, statuses, unloaded, known, suggestionContext };
+  const damagedNotes = forgotten.filter(({ isDamaged }) => isDamaged);
+  return { lake, now, lastRun, runs, statuses, unloaded, known, damagedNotes, suggestionContext };
 }
 
 /** What the configured accounts lack of the range that their syncs load. */
@@ -181,7 +183,7 @@ function firstCommand({ statuses, known }: StatusReport, options: StatusOptions)
 
 /** The report for people. */
 function reportTexts(report: StatusReport, options: StatusOptions, width: number): readonly string[] {
-  const { lake, now, lastRun, runs, statuses, unloaded } = report;
+  const { lake, now, lastRun, runs, statuses, unloaded, damagedNotes } = report;
   const style = { width, color: options.color };
   const text = (of: AccountStatus) => {
     const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
@@ -198,6 +200,9 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
     ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${loadText(of)}`),
     runsLines,
     notedText(lake, options),
+    ...damagedNotes.map(
+      ({ path }) => `${wrapWords(printable(`${path}: ${damagedNote}`), defaultWidth).join('\n')}\n\n`,
+    ),
     retentionText(lake),
     // A dead run without a note is shown instead of the last run.
     lastRun === undefined && runs.died.length > 0

@@ -189,6 +189,11 @@ export async function readForgottenNote(store: Store, account: string): Promise<
   return { path, before, isDamaged: bytes !== undefined && before === undefined };
 }
 
+/** What a damaged note means, and its remedy. */
+export const damagedNote =
+  'expected the instant before which rows are forgotten, the file is damaged: days without rows may be forgotten ones; ' +
+  'restore it from a copy, or run `ledgerlake forget --before` again with the same instant';
+
 /** The instant of `readForgottenNote`. */
 export async function readForgottenBefore(store: Store, account: string): Promise<number | undefined> {
   return (await readForgottenNote(store, account)).before;

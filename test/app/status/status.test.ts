@@ -129,6 +129,16 @@ test('says where commits may be lost unnoticed', async () => {
   expect(await shown(extra)).toContain('\n_versions.json is missing or damaged: ');
 });
 
+test('says where a note of forgotten rows is damaged', async () => {
+  extra = gaps.copy();
+  expect(await shown(extra)).not.toContain('_forgotten');
+  mkdirSync(join(extra.root, '_forgotten'));
+  writeFileSync(join(extra.root, '_forgotten', 'shop.json'), '{"account": "shop", "bef');
+  expect(await shown(extra)).toContain(
+    '\n_forgotten/shop.json: expected the instant before which rows are forgotten, ',
+  );
+});
+
 test('says which pipelines have loaded nothing yet', async () => {
   extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
   const text = await shown(extra);

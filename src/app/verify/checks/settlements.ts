@@ -5,7 +5,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import { numberOrNull, textOrNull, type ResultCell } from '../../../core/text/rows.js';
 import { joined, uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
-import { readForgottenNote } from '../../../lake/upkeep/erasure.js';
+import { damagedNote, readForgottenNote } from '../../../lake/upkeep/erasure.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { groupKey, haveGaps, type IndexTables } from './index-tables.js';
 import { loadedWindows } from './loaded-windows.js';
@@ -117,10 +117,6 @@ export interface Forgotten {
   /** Whether a settlement that was read by group lacks events: positions count from 0 without a gap. */
   lacksEvents(settlement: Settlement): boolean;
 }
-
-const damagedNote =
-  'expected the instant before which rows are forgotten, the file is damaged: days without rows may be forgotten ones; ' +
-  'restore it from a copy, or run `ledgerlake forget --before` again with the same instant';
 
 export async function forgottenIn(
   { store }: Lake,
