@@ -1,11 +1,14 @@
 import type { Clock } from '../../core/clock.js';
+import { messageOf } from '../../core/errors.js';
+import { footerTexts } from '../../core/parquet/footer.js';
+import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import type { Table, Family } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { Transaction, NewFile } from '../../lake/transaction/transaction.js';
 import { fileAt, restoreSwapped } from '../../lake/transaction/references.js';
-import { derivedOf, isDerivedFile } from '../../lake/delta/file-tags.js';
+import { derivedOf, isDerivedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import { checkedFile } from '../../lake/files/checked-file.js';
+import { checkedFile, damagedFile } from '../../lake/files/checked-file.js';
 import { columnList, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import {
   addNets,
@@ -142,7 +145,7 @@ export async function whileLive<T>(
 
 /**
  * Copies committed files of a table into the workspace, where they stay when another run replaces the files. Returns their local
- * paths. Throws as `checkedFile` does.
+ * paths. Throws as `checkedFile` does, and a DamagedFile for bytes that the log agrees with and that are no Parquet file.
  */
 export async function fetchFiles(
   { lake, workspace }: Pick<Rewriting, 'lake' | 'workspace'>,
@@ -150,8 +153,16 @@ export async function fetchFiles(
   adds: readonly Add[],
 ): Promise<string[]> {
   const paths: string[] = [];
-  for (const add of adds)
-    paths.push(await checkedFile(lake.store, lake.table(name), add, workspace, { isCopied: true }));
+  const table = lake.table(name);
+  for (const add of adds) {
+    const path = await checkedFile(lake.store, table, add, workspace, { isCopied: true });
+    // DuckDB would name the copy.
+    await footerTexts(path).catch((error: unknown) => {
+      const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
+      throw damagedFile(lake.store, table, add, `it has ${slice} and is no Parquet file (${messageOf(error)})`);
+    });
+    paths.push(path);
+  }
   return paths;
 }
 

@@ -1,4 +1,4 @@
-import { copyFile, stat } from 'node:fs/promises';
+import { copyFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
@@ -6,7 +6,12 @@ import { literal } from '../../../src/core/duckdb/literals.js';
 import { temporaryFolder } from '../lake-run.js';
 import { addOf, changeAdd, pathOf, sealed } from '../verify/damage.js';
 import { copied, rebuilt, steppingClock } from './kept-lake.js';
-import { smallLake } from './small-lake.js';
+import { open, smallLake, window } from './small-lake.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { fetchFiles } from '../../../src/app/maintenance/file-bundles.js';
+import { familiesOf } from '../../../src/core/columns/table.js';
+import { DamagedFile } from '../../../src/lake/delta/file-tags.js';
+import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 
 const clock = steppingClock();
 let small: Awaited<ReturnType<typeof smallLake>>;
@@ -35,4 +40,23 @@ test('a small file of events that expands is refused before it is unpacked, and 
     /it can't be read as a file of events \(expected a page of at most \d+\.\d MB, got one that unpacks to 40\.\d MB\)/,
   );
   expect(message).toContain('the entries of all others are derived again; ');
+});
+
+test('a file with other bytes that the log agrees with is named with its slice, not by its copy', async () => {
+  const lake = await copied(small.lake);
+  const add = addOf(lake, 'events');
+  await writeFile(pathOf(lake, 'events', add), 'no Parquet');
+  changeAdd(lake, 'events', add.path, (old) => sealed(lake, 'events', old));
+  const opened = await open(lake, clock);
+  const [family] = familiesOf([financialEvents]).filter(({ main }) => main.name === 'events');
+  if (family === undefined) throw new Error('expected a family of events');
+  const fetched = withWorkspace(defaultLimits, opened.store, (workspace) =>
+    fetchFiles({ lake: opened, workspace }, family.main, opened.files('financial-events', 'events', 'shop')),
+  );
+  const error: unknown = await fetched.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(DamagedFile);
+  expect((error as Error).message).toContain(join('events', add.path));
+  expect((error as Error).message).toContain(
+    `it has ${window(1).label.replace(/^/, 'window/')} and is no Parquet file`,
+  );
 });
