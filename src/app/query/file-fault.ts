@@ -5,6 +5,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { damageOf, sizeFault } from '../../lake/files/checked-file.js';
+import { footerFault } from '../../lake/files/footer-fault.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { commandIn, type CommandScope } from '../command-text.js';
@@ -58,12 +59,12 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
 }
 
 /**
- * Compares the sizes of the lake's files with the log, but of those in `checked`, to which it adds them. DuckDB reads a foreign Parquet
- * file as rows of nulls.
+ * Compares the lake's files with the log, but those in `checked`, to which it adds them: DuckDB reads a foreign Parquet file as rows of
+ * nulls. Compares sizes, and on the local disk columns and types, where the file has changed since the log was written.
  *
- * @throws LedgerlakeError SQL naming a file of another size, as `fileFault` does
+ * @throws LedgerlakeError SQL naming a file that differs, as `fileFault` does
  */
-export async function checkSizes(
+export async function checkFiles(
   lake: Lake,
   scope: CommandScope & { lake: string },
   checked: Set<string>,
@@ -78,15 +79,23 @@ export async function checkSizes(
   const folders = new Set(Array.from(files.values(), ({ table }) => table.schema.name));
   await Promise.all(
     Array.from(folders, async (folder) => {
-      for await (const { path, size } of lake.store.list(folder)) {
+      for await (const { path, size, changedAt = 0 } of lake.store.list(folder)) {
         const file = files.get(path);
-        const fault = file && sizeFault(file.add, size);
-        if (file !== undefined && fault !== undefined)
-          throw new LedgerlakeError('SQL', await damageText({ file, fault }, lake, scope));
+        if (file === undefined) continue;
+        const fault =
+          sizeFault(file.add, size) ??
+          (changedAt > file.add.modificationTime ? await columnFault(file, lake) : undefined);
+        if (fault !== undefined) throw new LedgerlakeError('SQL', await damageText({ file, fault }, lake, scope));
       }
     }),
   );
   for (const path of files.keys()) checked.add(path);
+}
+
+/** What is wrong with the columns of a local file. DuckDB finds one that is no Parquet, or is gone by then. */
+async function columnFault({ table, add }: LakeFile, { store }: Lake): Promise<string | undefined> {
+  const local = store.localPath(table.pathOf(add));
+  return local === undefined ? undefined : footerFault(local, table.columns).catch(() => undefined);
 }
 
 /** Names a damaged file, its slice and the command that repairs it. */

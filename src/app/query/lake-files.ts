@@ -10,7 +10,7 @@ import { leftOutNote } from './left-out-days.js';
 import { comparedNote, emptyNote, outstandingNote } from './query-notes.js';
 import { unsummedNote } from './unsummed-note.js';
 import { viewStatements } from './transaction-views.js';
-import { checkSizes, fileFault } from './file-fault.js';
+import { checkFiles, fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LakeTable } from '../../core/duckdb/views.js';
@@ -63,7 +63,7 @@ export async function openLakeReader(
     tables: views,
     lakeFiles: async () => {
       await lake.refresh();
-      await checkSizes(lake, { ...scope, lake: location }, checked);
+      await checkFiles(lake, { ...scope, lake: location }, checked);
       return lake.committedFiles();
     },
     firstLoad,

@@ -16,7 +16,7 @@ import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { checkSizes, fileFault } from '../query/file-fault.js';
+import { checkFiles, fileFault } from '../query/file-fault.js';
 import { lakeTables, openExistingLake } from '../query/lake-files.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
@@ -316,10 +316,10 @@ async function withViews<T>(
 ): Promise<T> {
   const checked = new Set<string>();
   for (let attempt = 1; ; attempt++) {
+    await checkFiles(lake, { lake: location }, checked);
     const folders = [lake.store.address('')];
     const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
     try {
-      await checkSizes(lake, { lake: location }, checked);
       await createViews(database, lakeTables, lake.committedFiles(), signal);
       for (const statement of viewStatements(lakeTables)) await database.execute(statement, { signal });
       return await read(database);

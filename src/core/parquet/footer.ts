@@ -77,6 +77,30 @@ export function isLedgerlakeFooter(footer: ThriftStruct): boolean {
   return textField(footer, 6)?.startsWith(writerName) === true;
 }
 
+/** A column that is no group, as a footer describes it. */
+export interface FooterColumn {
+  readonly name: string;
+  /** Number in Parquet's enumeration `Type`. */
+  readonly physical: number;
+  /** Number in Parquet's enumeration `ConvertedType`. */
+  readonly converted: number | undefined;
+  readonly scale: number;
+  readonly precision: number;
+}
+
+/** The columns in a footer, those in groups as well. Throws an Error where it contradicts itself. */
+export function footerColumns(footer: ThriftStruct): readonly FooterColumn[] {
+  const fields = structFields(footer, 2).filter((field) => field.has(1));
+  const optional = (field: ThriftStruct, at: number) => (field.has(at) ? numberField(field, at) : undefined);
+  return fields.map((field) => ({
+    name: textField(field, 4) ?? '',
+    physical: numberField(field, 1),
+    converted: optional(field, 6),
+    scale: optional(field, 7) ?? 0,
+    precision: optional(field, 8) ?? 0,
+  }));
+}
+
 /** The texts of a Parquet file's footer. */
 export interface FooterTexts {
   readonly createdBy: string;

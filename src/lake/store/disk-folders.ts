@@ -75,7 +75,8 @@ export async function* listFiles(root: string, prefix: string, after: string): A
     for (const [at, key] of some.entries()) {
       const file = found[at];
       if (key.endsWith('/')) yield* listFiles(root, key, after);
-      else if (file?.isFile() === true) yield { path: key, size: file.size, modifiedAt: file.mtimeMs };
+      else if (file?.isFile() === true)
+        yield { path: key, size: file.size, modifiedAt: file.mtimeMs, changedAt: file.ctimeMs };
     }
   }
 }

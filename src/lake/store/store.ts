@@ -7,6 +7,8 @@ export interface StoredFile {
   readonly size: number;
   /** Milliseconds since 1970. */
   readonly modifiedAt: number;
+  /** When its bytes, name or attributes changed last, which no program can set: on the local disk only. */
+  readonly changedAt?: number;
 }
 
 /**
