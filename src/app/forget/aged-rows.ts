@@ -6,6 +6,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
 import { localFile, defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
+import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
 import type { Lake } from '../../lake/lake.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
@@ -133,9 +134,14 @@ async function agedFiles(
       found.files.push({ add, derived, rows, kept: age === 'new' ? rows : 0 });
       continue;
     }
-    const counts = await database.rows(
-      `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staysCondition(rule, before)}) AS kept ` +
-        `FROM ${readParquet([await fetchFile(lake, table.pathOf(add), newPath)])} GROUP BY load_key`,
+    const path = table.pathOf(add);
+    const source = readParquet([await fetchFile(lake, path, newPath)]);
+    const counts = await namingFile(
+      database.rows(
+        `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staysCondition(rule, before)}) AS kept ` +
+          `FROM ${source} GROUP BY load_key`,
+      ),
+      ...([lake, path, add] as const),
     );
     for (const { load_key, kept } of counts) (kept === 0n ? found.emptied : found.filled).add(String(load_key));
     found.files.push({ add, derived, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
@@ -200,7 +206,10 @@ async function rewriteBundle(
     table: table.schema,
     write: async (metadata: ReadonlyMap<string, string>) => {
       const source = await fetchFile(lake, path, workspace.newPath);
-      const local = await writeFiltered(workspace, table.schema, [source], staysCondition(rule, before), metadata);
+      const local = await namingFile(
+        writeFiltered(workspace, table.schema, [source], staysCondition(rule, before), metadata),
+        ...([lake, path, old] as const),
+      );
       // The source is deleted for good, so the rows are counted first; those of the main file have been counted.
       const rows = table === main ? kept : await countRows(workspace.database, source, staysCondition(rule, before));
       checkRowCount(table.schema, rows, local.rows);
@@ -219,6 +228,21 @@ async function fetchFile({ store }: Lake, path: string, newPath: () => string): 
     'LAKE_STORE',
     `expected the file ${path} in ${store.location}, which the log names, got none; \`ledgerlake verify\` lists what else is missing`,
   );
+}
+
+/** Names the lake's file and its slice in an error of DuckDB, which may know only the path of a copy. */
+async function namingFile<T>(reading: Promise<T>, { store }: Lake, path: string, add: Add): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') throw error;
+    const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
+    throw new LedgerlakeError(
+      'SQL',
+      `expected rows in ${store.address(path)} (${slice}), it can't be read (${error.message}); \`ledgerlake verify\` names what else is wrong`,
+      { cause: error },
+    );
+  }
 }
 
 /** In SQL: whether a row stays. */

@@ -304,6 +304,18 @@ describe('rows before a date', () => {
     await expectLogsToNameTheFiles(lake);
   });
 
+  test('that can not be read are named by the file of the lake and its slice', async () => {
+    const { lake } = await shops.copy();
+    const [path = ''] = [...(await fileHashes(lake)).keys()].filter((one) =>
+      /^group_events\/account=shop-a\/.*\.parquet$/.test(one),
+    );
+    await writeFile(join(lake, path), 'no Parquet at all');
+    const error = await failure(forgot({ lake, before }));
+    expect(error.code).toBe('SQL');
+    expect(error.message).toMatch(/ \(group\/GROUP-A\d+( and \d+ more)?\), it can't be read \(/);
+    expect(error.message).toContain(`expected rows in ${join(lake, path)} (`);
+  });
+
   test('are gone from every byte, and no order and no settlement of theirs is named', async () => {
     const { lake } = await shops.copy();
     await forgot({ lake, before });
