@@ -118,8 +118,8 @@ export async function checkPages(file: Blob, columns: readonly string[] | 'all')
 
 /** The column of a chunk: the first name of its path. */
 function columnOf(metadata: ThriftStruct): string {
-  const path = metadata.get(3);
-  const [name] = Array.isArray(path) ? path : [];
+  const path: unknown = metadata.get(3);
+  const name: unknown = Array.isArray(path) ? path[0] : undefined;
   return name instanceof Uint8Array ? Buffer.from(name).toString() : '';
 }
 
