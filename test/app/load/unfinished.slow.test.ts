@@ -51,6 +51,8 @@ async function shop(api: Api, location?: string): Promise<Shop> {
   const ledger = createSeller({ seed: 7, events: 600, days: 130, profile: 'plausible' }, clock);
   const service = await serving({ ledger, clock });
   const proxy = createServer((request, response) => {
+    // The clock of the machine is not that of the test.
+    response.sendDate = false;
     const url = new URL(request.url ?? '', service);
     const begins = Date.parse(beginnings.map((name) => url.searchParams.get(name)).find((text) => text !== null) ?? '');
     of.watch(begins);
