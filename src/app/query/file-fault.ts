@@ -59,7 +59,7 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
 }
 
 /**
- * Compares the lake's files with the log, but those in `checked`, to which it adds them: DuckDB reads a foreign Parquet file as rows of
+ * Compares the files of the lake's tables, or of those named, with the log, but those in `checked`, to which it adds them: DuckDB reads a foreign Parquet file as rows of
  * nulls. Compares sizes, and on the local disk columns and types, where the file has changed since the log was written.
  *
  * @throws LedgerlakeError SQL naming a file that differs, as `fileFault` does
@@ -68,8 +68,9 @@ export async function checkFiles(
   lake: Lake,
   scope: CommandScope & { lake: string },
   checked: Set<string>,
+  names: readonly string[] = lake.tables.map(({ schema }) => schema.name),
 ): Promise<void> {
-  const isNew = ({ table, add }: LakeFile) => !checked.has(table.pathOf(add));
+  const isNew = ({ table, add }: LakeFile) => names.includes(table.schema.name) && !checked.has(table.pathOf(add));
   const files = new Map(
     lake
       .committedAdds()

@@ -7,8 +7,11 @@ import type { Database, QueryResult } from '../../core/duckdb/connection.js';
 export interface LakeDatabaseOptions {
   readonly database: Database;
   readonly tables: readonly LakeTable[];
-  /** Returns the committed files of the newest version. Called again where a commit has replaced a file of a query. */
-  readonly lakeFiles: () => Promise<LakeFiles>;
+  /**
+   * Returns the committed files of the newest version, after a check of those of the named tables, or of all. Called again
+   * where a commit has replaced a file of a query.
+   */
+  readonly lakeFiles: (names?: readonly string[]) => Promise<LakeFiles>;
   /** As `fileFault`. */
   readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;

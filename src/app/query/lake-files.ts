@@ -61,9 +61,9 @@ export async function openLakeReader(
   const checked = new Set<string>();
   return {
     tables: views,
-    lakeFiles: async () => {
+    lakeFiles: async (names) => {
       await lake.refresh();
-      await checkFiles(lake, { ...scope, lake: location }, checked);
+      await checkFiles(lake, { ...scope, lake: location }, checked, names);
       return lake.committedFiles();
     },
     firstLoad,
