@@ -180,7 +180,7 @@ test('asks again where an answer is refused', async () => {
   const context = { print: () => undefined, log: (line: string) => logged.push(line) };
   await init({ file, account: undefined, region: undefined, ask }, context);
   expect(logged).toEqual([
-    expect.stringMatching(/^expected --account .*, got "my shop"$/),
+    expect.stringMatching(/^expected --account .*, got "my shop"; choose another name$/),
     expect.stringMatching(/^expected a region .*, got "uk"; did you mean eu\?$/),
   ]);
   expect(await readFile(file, 'utf8')).toBe(commentedConfiguration({ account: 'north', region: 'eu' }));
