@@ -212,7 +212,7 @@ describe('a file of metrics for several accounts', () => {
     );
     expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);
     // One that is named for this run is its own.
-    const named = ['sync', '--account', 'east', '--metrics-file', 'own.prom'];
+    const named = ['sync', '--account', 'east', '--metrics-file', 'own.prom', '--config', 'ledgerlake.config.json'];
     expect((await builtCommand(named, { folder })).err).toContain('NOT_SET_EAST');
     expect((await readdir(folder)).toSorted()).toEqual(['ledgerlake.config.json', 'own.prom']);
   });
