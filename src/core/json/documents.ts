@@ -1,13 +1,6 @@
-import { isSpace } from './text.js';
+import { quote, comma, bracket, backslash, bracketEnd, brace, braceEnd, isSpace } from './text.js';
 
 const newline = 0x0a;
-const quote = 0x22;
-const comma = 0x2c;
-const bracket = 0x5b;
-const backslash = 0x5c;
-const bracketEnd = 0x5d;
-const brace = 0x7b;
-const braceEnd = 0x7d;
 
 /** Bytes that show how a text is printed, at most. */
 export const mostPrettyBytes = 4096;

@@ -1,11 +1,6 @@
 import { valueEnd } from './scan.js';
 import { kind, Tape, type Hole } from './tape.js';
-import { valueStart } from './text.js';
-
-const comma = 0x2c;
-const bracket = 0x5b;
-const bracketEnd = 0x5d;
-const brace = 0x7b;
+import { comma, bracket, bracketEnd, brace, valueStart } from './text.js';
 
 /** Bytes that are read to find the elements of a hole, as a multiple of its length, and the cost of a failure in bytes. */
 const mostWork = 16;

@@ -1,8 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { escapeEnd, plainEnd } from './text.js';
-
-const quote = 0x22;
-const backslash = 0x5c;
+import { quote, backslash, escapeEnd, plainEnd } from './text.js';
 
 /** The escapes of control characters (RFC 8259, section 7). */
 const escapes = Array.from({ length: 0x20 }, (_, character) =>

@@ -2,15 +2,7 @@ import { recoveredElements, type CutText } from './recovered-elements.js';
 import { repairStrings } from './repair-strings.js';
 import { scan, structureFault, SyntaxFault } from './scan.js';
 import type { Tape } from './tape.js';
-import { isSpace, valueStart } from './text.js';
-
-const quote = 0x22;
-const comma = 0x2c;
-const bracket = 0x5b;
-const backslash = 0x5c;
-const bracketEnd = 0x5d;
-const brace = 0x7b;
-const braceEnd = 0x7d;
+import { quote, comma, bracket, backslash, bracketEnd, brace, braceEnd, isSpace, valueStart } from './text.js';
 
 /** The keys around the lists of a page, by which reading resumes behind a list that can't be read to its end. */
 export interface Envelope {

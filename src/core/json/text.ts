@@ -1,4 +1,11 @@
-const backslash = 0x5c;
+// The bytes of JSON's grammar (RFC 8259, section 2).
+export const quote = 0x22;
+export const comma = 0x2c;
+export const bracket = 0x5b;
+export const backslash = 0x5c;
+export const bracketEnd = 0x5d;
+export const brace = 0x7b;
+export const braceEnd = 0x7d;
 
 /** The byte of each one-letter escape, by its letter (RFC 8259, section 7); 0 for other letters. */
 const escapes = new Uint8Array(256);
