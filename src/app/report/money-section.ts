@@ -16,6 +16,8 @@ interface MonthFigures {
   readonly month: string;
   readonly amounts: CategoryAmounts;
   readonly net: string;
+  /** Number of amounts that no sum has. */
+  readonly inexact: number;
 }
 
 /** The net amounts of one currency by date. `currency`: the ISO 4217 code as received; empty where there is none. */
@@ -55,6 +57,7 @@ export async function readFigures(
       earned: earnedOf(amountsOf(sums)),
       months: [...groupBy(sums, ({ month }) => month)].map(([month, rows]) => ({
         ...{ month, amounts: amountsOf(rows), net: sumOf(rows.map(({ total }) => total)) },
+        inexact: rows.reduce((sum, { inexact }) => sum + inexact, 0),
       })),
       fees: fees.get(currency) ?? [],
       skus: skus.get(currency) ?? [],

@@ -27,13 +27,14 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
         text('month'),
         amount('earned'),
         ...categories.map(({ label }) => amount(columnName(label))),
+        count('unsummed'),
         amount('net_proceeds'),
       ],
       rows: figures.flatMap(({ account, currency, months }) =>
-        months.map(({ month, amounts, net }) => [
+        months.map(({ month, amounts, net, inexact }) => [
           ...[account, currency, month, earnedOf(amounts)],
           ...categories.map(({ id }) => amounts[id]),
-          net,
+          ...[inexact, net],
         ]),
       ),
     },

@@ -140,8 +140,8 @@ function statementsOf(scope: Scope) {
         'GROUP BY currency ORDER BY times DESC, currency',
     ),
     months: query(
-      { currency: 'text', month: 'text', category: 'text', total: 'decimal' },
-      'SELECT currency, month, category, sum(total) AS total FROM totals GROUP BY currency, month, category ORDER BY ALL',
+      { currency: 'text', month: 'text', category: 'text', total: 'decimal', inexact: 'count' },
+      'SELECT currency, month, category, sum(total) AS total, sum(unsummed) AS inexact FROM totals GROUP BY currency, month, category ORDER BY ALL',
     ),
     /** Fees by name: the largest ones, and the others as one line without a name. `list`: null for several. */
     fees: query(feeKinds, feesOf(mostFees)),

@@ -108,7 +108,8 @@ test('each difference between both APIs has its reason, and verify says which se
 
   const result = await verified({ root: lake, clock });
   expect(result.verdict).toBe('findings');
-  expect(found(result)).toEqual(['paid-totals finding', 'net-proceeds finding']);
+  // The amounts that are a cent off have the noise of floats, so that no sum has them.
+  expect(found(result)).toEqual(['amounts note', 'paid-totals finding', 'net-proceeds finding']);
   const groups = result.problems.filter(({ check }) => check === 'paid-totals').map(({ slice }) => slice);
   expect(groups.toSorted()).toEqual(settlements.map(({ id }) => `group/${String(id)}`).toSorted());
 });
