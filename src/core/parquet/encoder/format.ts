@@ -2,7 +2,16 @@
 
 export const physicalType = { boolean: 0, int32: 1, int64: 2, byteArray: 6 } as const;
 
-export const convertedType = { utf8: 0, map: 1, list: 3, decimal: 5, date: 6, timestampMicros: 10, int32: 17, int64: 18 } as const;
+export const convertedType = {
+  utf8: 0,
+  map: 1,
+  list: 3,
+  decimal: 5,
+  date: 6,
+  timestampMicros: 10,
+  int32: 17,
+  int64: 18,
+} as const;
 
 export const repetition = { required: 0, optional: 1, repeated: 2 } as const;
 
