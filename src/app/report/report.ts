@@ -12,7 +12,7 @@ import { chunksOf, csvText } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { workbook, workbookMark, type Sheet } from '../../core/text/workbook.js';
 import type { Lake } from '../../lake/lake.js';
-import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
+import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
@@ -71,6 +71,7 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   const result = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal });
   const bytes = await writeReport(path, format, result, output);
   const emit = plainLog(log);
+  for (const message of result.faults) emit({ event: 'message', message });
   for (const days of result.leftOut) {
     emit({ event: 'days-left-out', account: days.account, reason: leftOutText(days) });
   }
@@ -234,6 +235,8 @@ export interface Report {
   readonly differing: number;
   /** Loaded days that the figures leave out, by account. */
   readonly leftOut: readonly LeftOutDays[];
+  /** What is wrong with notes of forgotten rows. */
+  readonly faults: readonly string[];
 }
 
 /**
@@ -270,7 +273,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
         account: name,
         status: accountStatus({
           ...{ lake, location, account: name, range, lastRun, unfinishedRanges },
-          forgottenBefore: await readForgottenBefore(lake.store, name),
+          forgotten: await readForgottenNote(lake.store, name),
         }),
         basis: {
           ...(await readBasis(reader)),
@@ -295,6 +298,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
     settlements: settlements.length,
     differing: settlements.filter(({ verdict }) => verdict === 'differs').length,
     leftOut: accounts.flatMap(({ basis }) => basis.leftOut ?? []),
+    faults: accounts.flatMap(({ status: { forgotten } }) => (forgotten && noteFault(forgotten)) ?? []),
   };
 }
 
