@@ -29,6 +29,8 @@ export interface SliceCommit extends SliceLoads {
   readonly noted?: boolean | undefined;
   /** Whether new rows are expected, as of an open settlement. */
   readonly grows?: boolean | undefined;
+  /** Whether events of its pages could not be read: rows that it lacks may be these. */
+  readonly hasHoles?: boolean | undefined;
   /** Whether a slice without rows may replace imported rows. */
   readonly acceptsEmpty?: boolean | undefined;
 }
