@@ -4,7 +4,7 @@ import { newWarnings } from '../../sources/finances/model/slice-rows.js';
 import { groups } from '../../sources/finances/model/tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { SliceCommit } from '../../lake/transaction/slice-commit.js';
+import type { SliceCommit } from '../../lake/slice-commit.js';
 import { filesToSplit } from '../../lake/loads/load-keys.js';
 import { compare } from '../../core/compare.js';
 import type { Family } from '../../core/columns/table.js';
@@ -40,7 +40,7 @@ export async function addGroups(
     const { pipeline, main } = family;
     const { loadKeys } = stored;
     const slice: SliceCommit = { pipeline, account, name: '', loadKeys, tables: [main], files: [], refresh: true };
-    if (filesToSplit(lake.table(main.name).snapshot, slice).length > 0) {
+    if (filesToSplit(lake.snapshot, lake.table(main.name).snapshot, slice).length > 0) {
       await splitter(lake, clock, workspace.limits)(slice);
       continue;
     }

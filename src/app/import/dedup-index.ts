@@ -136,9 +136,9 @@ export class DedupIndex {
 
   /** Reads the stored files with imported rows of these days that haven't been read. */
   async #readFilesOf(days: readonly number[]): Promise<void> {
-    const { files } = this.#target.lake.table(this.#family.main.name).snapshot;
+    const { snapshot } = this.#target.lake.table(this.#family.main.name);
     // Another run has merged, replaced or deleted the file; the file that has its rows now is read as any other.
-    this.#removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
+    this.#removeIf(({ isCommitted, path = '' }) => isCommitted && snapshot.file(path) === undefined);
     for (const add of storedDays(this.#target, this.#family, days).files) {
       if (!this.#byPath.has(add.path)) await this.#readFile(add);
     }

@@ -51,11 +51,11 @@ export async function runImport(
 
   const began = clock.now();
   const summaries = new ImportSummaries();
-  const lease = await acquireLease(store, clock, { command: 'import', account: options.account, pipelines: [] });
+  const lease = await acquireLease(lake, clock, { command: 'import', account: options.account, pipelines: [] });
   try {
     // The lease keeps other runs from forgetting rows; the import must know what was forgotten before.
     await lake.refresh();
-    await lake.noteVersions();
+    await lake.publish();
     await lake.setRetention(options.retentionHours);
     emit({
       ...{ event: 'run-started', run: lease.id, command: 'import', account, lake: options.lake },

@@ -148,7 +148,7 @@ async function loadInto(
   refuseMixing(account, lake.accounts(), options.lake);
   request.opened?.(lake);
   const pipelines = withNeeds(job.pipelines).map(({ name }) => name);
-  const lease = await acquireLease(lake.store, clock, { command, account, pipelines });
+  const lease = await acquireLease(lake, clock, { command, account, pipelines });
   try {
     emitOtherRuns(lease, account, emit);
     await prepareLake(lake, target, options);
@@ -194,8 +194,8 @@ async function loadInto(
 async function prepareLake(lake: Lake, { requested, filled }: Target, { retentionHours }: LoadOptions): Promise<void> {
   // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
   await lake.refresh();
-  // Notes the commits of a run that was killed.
-  await lake.noteVersions();
+  // What a run committed that was killed.
+  await lake.publish();
   await lake.setRetention(retentionHours);
   await describeTables(lake.store, withLaterColumns(requested, filled));
 }

@@ -154,7 +154,7 @@ export async function maintain(
 
   command.opened?.({ lake, families, account });
   const limits = options.limits ?? command.limits;
-  const lease = await acquireLease(lake.store, clock, { command: command.command, account, pipelines });
+  const lease = await acquireLease(lake, clock, { command: command.command, account, pipelines });
   try {
     const run = { lake, families, clock, signal, emit, account, limits, summarize };
     await runUnderLease(run, lease, options, context, command);
@@ -177,16 +177,9 @@ async function runUnderLease(
 ): Promise<void> {
   const { lake, account, clock, emit } = run;
   emitOtherRuns(lease, account, emit);
-  for (const table of lake.tables) {
-    for (const path of await table.dropWrongCheckpoints()) {
-      const message = `removed ${path}, which contradicted its commits; a new one replaces it`;
-      emit({ event: 'message', message });
-    }
-  }
   await lake.setRetention(options.retentionHours);
   let unexported: LedgerlakeError | undefined;
   try {
-    // Completes the interrupted swaps of killed runs, which would block the replacement of their files.
     await vacuumLake(lake, lease, { clock, emit });
     await command.run(run);
     await vacuumLake(lake, lease, { clock, emit });

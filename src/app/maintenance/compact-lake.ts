@@ -1,7 +1,5 @@
 import { count } from '../../core/count.js';
-import { commitTransaction } from '../../lake/transaction/transaction.js';
 import { historyFamily } from '../reconcile/event-history.js';
-import { unpinAppended } from '../../lake/transaction/references.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
@@ -13,7 +11,8 @@ import { mayShareFile, isRewritten } from '../../lake/files/new-file.js';
 import { leadingColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { accountOf, columnStatistics, importSpansOf, loadKeysOf, removal } from '../../lake/delta/file-tags.js';
+import { accountOf, columnStatistics, importSpansOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { removedFile } from '../../lake/catalog/change.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { damageOf } from '../../lake/files/checked-file.js';
 
@@ -50,7 +49,6 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
     run: async (run) => {
       const { lake, families, limits } = run;
       if (isDropping) await dropDamagedHistory(run);
-      if (families.some(({ main }) => main.appendOnly)) await unpinAppended(lake, context.clock.now());
       await withWorkspace(limits, lake.store, async (workspace) => {
         for (const family of families) await compactFamily(run, workspace, family, targetBytes);
       });
@@ -64,11 +62,11 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
  *
  * @throws LedgerlakeError as the store and the log do, STOPPED
  */
-async function dropDamagedHistory({ lake, account, clock, signal, emit }: MaintenanceRun): Promise<void> {
+async function dropDamagedHistory({ lake, account, signal, emit }: MaintenanceRun): Promise<void> {
   for (const table of lake.tables) {
     if (table.schema.appendOnly !== true) continue;
     const damaged = new Map<string, { readonly add: Add; readonly reason: string }>();
-    for (const add of [...table.snapshot.files.values()]) {
+    for (const add of [...table.snapshot.files()]) {
       signal.throwIfAborted();
       if (account !== undefined && accountOf(add) !== account) continue;
       const reason = await damageOf(lake.store, table, add);
@@ -76,13 +74,13 @@ async function dropDamagedHistory({ lake, account, clock, signal, emit }: Mainte
     }
     if (damaged.size === 0) continue;
     let removed: Add[] = [];
-    await table.commit('DELETE', ({ files }) => {
-      // Another run may have merged or repaired a file meanwhile.
-      removed = [...damaged.values()].flatMap(({ add }) => {
-        const found = files.get(add.path);
-        return found !== undefined && found.tags?.['sha256'] === add.tags?.['sha256'] ? [found] : [];
-      });
-      return removed.length === 0 ? undefined : removed.map((add) => removal(add, clock.now()));
+    const { name } = table.schema;
+    await lake.commitChange('DELETE', (snapshot) => {
+      // Another run may have merged a file meanwhile.
+      removed = [...damaged.values()].flatMap(({ add }) => snapshot.file(name, add.path) ?? []);
+      return removed.length === 0
+        ? undefined
+        : { tables: { [name]: { remove: removed.map((add) => removedFile(add)) } } };
     });
     for (const add of removed) {
       const rows = Number(add.tags?.['rows'] ?? 0);
@@ -90,7 +88,6 @@ async function dropDamagedHistory({ lake, account, clock, signal, emit }: Mainte
       const { reason = '' } = damaged.get(add.path) ?? {};
       emit({ event: 'history-dropped', file: table.pathOf(add), slice, rows, reason });
     }
-    await lake.removeFiles(removed.map((add) => table.pathOf(add)));
   }
 }
 
@@ -133,12 +130,12 @@ async function commitMerge(
   // A missing file may have been replaced, which is no failure.
   const files = await whileLive(lake, family, bundles, merge);
   if (files === undefined) return false;
-  const { isCommitted, ...written } = await commitTransaction(lake, clock, {
+  const decide = replacing(family, bundles);
+  const { isCommitted, ...written } = await lake.commitFiles({
     operation: 'OPTIMIZE',
     main: family.main,
     files,
-    swaps: true,
-    decide: replacing(bundles),
+    decide,
   });
   if (!isCommitted) return false;
   summary.slices++;
@@ -164,7 +161,7 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
 /** The merges of one partition's bundles, in the order of their first rows. Bundles that couldn't be split again are left out. */
 function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: number): Bundle[][] {
   const items = bundles
-    .filter(({ main, isWhole }) => isWhole && canSplitRows(family.main, family.derived, loadKeysOf(main)))
+    .filter(({ main }) => canSplitRows(family.main, family.derived, loadKeysOf(main)))
     .map((bundle) => ({
       bundle,
       // The target applies to the largest file of a merge.

@@ -3,15 +3,15 @@ import { type Table, familiesOf, type Family } from '../../core/columns/table.js
 import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
+import type { NewFile } from '../../lake/commit-files.js';
 import { loadKeysOf, DamagedFile, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
-import { filesToSplit, touchedFiles, loadTxns } from '../../lake/loads/load-keys.js';
+import { TableSnapshot } from '../../lake/lake-table.js';
+import { filesToSplit, touchedFiles, keyChange } from '../../lake/loads/load-keys.js';
 import {
   bundlesOf,
   fetchFiles,
   replacing,
-  restoredBundles,
   tablesOf,
   fileTargetOf,
   writeBundle,
@@ -34,13 +34,11 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
     const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
     if (family === undefined) return;
     await withWorkspace(limits, lake.store, (workspace) => moveUndated({ lake, clock, workspace, family }, slice));
-    const mixed = filesToSplit(lake.table(family.main.name).snapshot, slice);
+    const mixed = filesToSplit(lake.snapshot, lake.table(family.main.name).snapshot, slice);
     const unsplittable = mixed.find((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
     if (unsplittable !== undefined) throw unsplittableFailure(lake, family, unsplittable);
     const paths = new Set(mixed.map(({ path }) => path));
-    const bundles = await restoredBundles({ lake, clock }, () =>
-      bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path)),
-    );
+    const bundles = bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path));
     if (bundles.length === 0) return;
     const damaged = await withWorkspace(limits, lake.store, async (workspace) => {
       const rewriting = { lake, clock, workspace, family };
@@ -69,7 +67,6 @@ async function splitBundles(rewriting: Rewriting, slice: SliceCommit, bundles: r
   let damaged: DamagedFile | undefined;
   for (const bundle of bundles) {
     try {
-      if (!bundle.isWhole) throw incompleteBundle(rewriting, bundle);
       const result = await splitBundle(rewriting, slice, bundle);
       files.push(...result.files);
       for (const piece of result.pieces) pieces.add(piece);
@@ -92,18 +89,18 @@ async function commitSplits(
 ): Promise<void> {
   const cut = new Set(bundles.flatMap(({ main }) => loadKeysOf(main).filter((loadKey) => isCut(slice, loadKey))));
   const renamed = { ...slice, loadKeys: [...pieces], retires: [...cut], splits: undefined };
-  const unchanged = replacing(bundles);
-  await commitTransaction(lake, clock, {
+  const unchanged = replacing(family, bundles);
+  await lake.commitFiles({
     operation: 'SPLIT',
     main: family.main,
     files,
-    swaps: true,
     decide: (snapshot) => {
       const decision = unchanged(snapshot);
       // A load key is cut in all of its files at once.
-      const touched = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] });
+      const main = new TableSnapshot(snapshot, family.main.name);
+      const touched = touchedFiles(main, { ...slice, loadKeys: [...cut], retires: [] });
       if (decision === undefined || touched.some(({ path }) => !paths.has(path))) return undefined;
-      return { ...decision, actions: loadTxns(snapshot, renamed, clock.now()) };
+      return { ...decision, keys: keyChange(snapshot, renamed, clock.now(), 'import') };
     },
   });
 }
@@ -120,12 +117,6 @@ function unsplittableFailure(lake: Lake, { main }: Family, add: Add): Ledgerlake
     `expected to split ${file}, which contains more than what is read again, but its rows can't be told apart; ` +
       'run `ledgerlake verify`, nothing was replaced',
   );
-}
-
-/** The failure of a bundle whose derived files the log lacks. */
-function incompleteBundle({ lake, family }: Rewriting, { main }: Bundle): DamagedFile {
-  const file = lake.store.address(lake.table(family.main.name).pathOf(main));
-  return new DamagedFile(file, 'a log lacks what belongs to it', 'run the command that `ledgerlake verify` names');
 }
 
 /**

@@ -1,5 +1,5 @@
 import { plainLog } from '../../observe/log/plain-log.js';
-import { emitDamagedCheckpoints } from '../context.js';
+import { emitDamage } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -44,7 +44,7 @@ interface LakeReader extends Required<Omit<LakeDatabaseOptions, 'database' | 'si
  */
 export async function openExistingLake(location: string, clock: Clock, log: (line: string) => void): Promise<Lake> {
   const lake = await existingLake(location, tables, clock);
-  emitDamagedCheckpoints(lake, plainLog(log));
+  emitDamage(lake, plainLog(log));
   return lake;
 }
 

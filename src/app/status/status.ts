@@ -165,7 +165,7 @@ async function unsyncedRanges(
   const range = { start: readInstantOption('from', syncedFrom), end: latestBound(now, marginMinutes) };
   const synced = accounts.filter((account) => configured.length === 0 || configured.includes(account));
   const ranges = synced.map((account) => {
-    const begun = mainTablesOf(lake).filter(({ pipeline, table }) => lake.loadKeys(pipeline, table, account).size > 0);
+    const begun = mainTablesOf(lake).filter(({ pipeline }) => lake.loadKeys(pipeline, account).size > 0);
     return configuredRanges(
       lake,
       account,
@@ -199,7 +199,6 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
     overviewText(statuses),
     ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${loadText(of)}`),
     runsLines,
-    notedText(lake, options),
     ...damagedNotes.map(
       ({ path }) => `${wrapWords(printable(`${path}: ${damagedNote}`), defaultWidth).join('\n')}\n\n`,
     ),
@@ -290,14 +289,6 @@ function overviewText(statuses: readonly AccountStatus[]): string {
     return `${printable(account).padEnd(width)}  ${upTo}, ${gaps}\n`;
   });
   return `${lines.join('')}\n`;
-}
-
-/** A warning that the loss of commits may go unnoticed. */
-function notedText({ hasVersionNote }: Lake, { lake, config }: StatusOptions): string {
-  if (hasVersionNote) return '';
-  const text =
-    '_versions.json is missing or damaged: commits that are lost at the end of a log are not detected; this command names the remedy:';
-  return `${wrapWords(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n\n`;
 }
 
 /** A warning that the folders hold files beside those of the tables. */

@@ -10,7 +10,7 @@ type Repair =
   | 'reread'
   /** Derive the derived tables again, which costs no quota. */
   | 'rebuild'
-  /** Rebuild the log from the files. */
+  /** Restore the catalog, and take damaged files out. */
   | 'log'
   /** Move the file out of the table's folders. */
   | 'move';
@@ -47,27 +47,18 @@ export function repairCommand(
   const isHistory = historyFamily.tables.some(({ name }) => name === table);
   const repair = repairs[check];
   if (repair === undefined) return undefined;
-  if (
-    filled?.tables.some(({ name }) => repaired.cutOff?.has(name)) &&
-    (check === 'file-bytes' || check === 'derived-files')
-  ) {
-    return lakeCommand(location, 'rebuild', filled.name, '--log');
-  }
   const customPipeline = repaired.lake.tables.find(({ schema }) => schema.name === table)?.schema.customPipeline;
   switch (repair) {
     case 'rebuild':
       // `rebuild` would need the pipeline's definition.
       if (customPipeline !== undefined) return rereadCommand({ table, file, slice }, repaired);
-      if (!(isDerived && check === 'net-sums')) return lakeCommand(location, 'rebuild');
-      return lakeCommand(location, 'rebuild', filled.name, '--log');
+      return lakeCommand(location, 'rebuild');
     case 'reread':
       if (isHistory) return lakeCommand(location, 'compact', '--drop-damaged-history');
       return isDerived ? lakeCommand(location, 'rebuild') : rereadCommand({ table, file, slice }, repaired);
-    case 'log': {
+    case 'log':
       if (isDerived && check === 'unique-ids') return lakeCommand(location, 'rebuild');
-      const pipeline = isHistory ? historyFamily.name : (filled?.name ?? customPipeline);
-      return pipeline === undefined ? undefined : lakeCommand(location, 'rebuild', pipeline, '--log');
-    }
+      return lakeCommand(location, 'repair');
     case 'move':
       return moveCommand(location, file);
   }

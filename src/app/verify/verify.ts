@@ -88,10 +88,8 @@ async function problemsWithCommands(
   options: VerifyOptions,
 ): Promise<readonly ProblemWithCommand[]> {
   const { config } = options;
-  const unnamed = certificate.problems().filter(({ check, kind }) => check === 'unnamed-files' && kind === 'note');
-  const cutOff = new Set(lake.hasVersionNote ? [] : unnamed.map(({ table }) => table));
   const lastRun = await readLastRun(lake.store);
-  const repaired = { lake, location: options.lake, lastRun, config, cutOff };
+  const repaired = { lake, location: options.lake, lastRun, config };
   const scopeOf = (account: string | undefined) => ({
     lake: options.lake,
     config,

@@ -81,7 +81,7 @@ export async function loadSlices<Upstream>(
 function isReread<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }: Pass<Upstream>): boolean {
   const main = pipeline.tables.at(-1);
   if (!job.refresh || main === undefined) return false;
-  const loaded = job.lake.table(main.name).snapshot.loadKeysOf(job.account, pipeline.name);
+  const loaded = job.lake.loadKeys(pipeline.name, job.account);
   return [...loadKeys, ...retires].some((loadKey) => loaded.has(loadKey));
 }
 

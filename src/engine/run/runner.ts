@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { MissingLoads } from '../../lake/transaction/slice-commit.js';
+import type { MissingLoads } from '../../lake/slice-commit.js';
 import { failureKindOf, loadSlices, type PipelineRunOptions } from './load-slices.js';
 import { addWarnings, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
 import type { Job, Pipeline } from './pipeline.js';

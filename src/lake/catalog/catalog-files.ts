@@ -26,6 +26,16 @@ export function publishedPath(table: string, version: number): string {
   return `${table}/_delta_log/${padded(version)}.json`;
 }
 
+/** The path of a table's published checkpoint (Delta protocol, "Checkpoints"). */
+export function checkpointPath(table: string, version: number): string {
+  return `${table}/_delta_log/${padded(version)}.checkpoint.parquet`;
+}
+
+/** The path of the hint to a table's newest published checkpoint (Delta protocol, "Last Checkpoint File"). */
+export function checkpointHintPath(table: string): string {
+  return `${table}/_delta_log/_last_checkpoint`;
+}
+
 function padded(version: number): string {
   return String(version).padStart(20, '0');
 }
@@ -96,8 +106,8 @@ export class CatalogFiles {
   }
 
   /** Claims a version: whether this commit has it. Throws LAKE_UNCLEAR where that is unknown. */
-  async create({ value, bytes }: SealedCommit): Promise<boolean> {
-    return this.#store.create(commitPath(value.version), bytes);
+  async create({ value: { version }, bytes }: SealedCommit): Promise<boolean> {
+    return this.#store.create(commitPath(version), bytes, version > 0 ? commitPath(version - 1) : undefined);
   }
 
   /** Overwrites a commit by its stub, so that its name stays taken. One that is erased already stays. */
@@ -108,6 +118,10 @@ export class CatalogFiles {
     } catch (error) {
       if (!(error instanceof ErasedCommit)) throw error;
     }
+  }
+
+  async hasCommit(version: number): Promise<boolean> {
+    return (await this.#store.readRange(commitPath(version), 0, 1)) !== undefined;
   }
 
   /** Whether a version of a table is published. */
@@ -167,6 +181,10 @@ export class CatalogFiles {
     await this.#store.write(path, bytes);
     await this.#store.write(hintPath, seal({ path }).bytes);
     return path;
+  }
+
+  async removeCheckpoints(paths: readonly string[]): Promise<void> {
+    for (const path of paths) await this.#store.remove(path);
   }
 
   async #removeOlder(version: number, kept: number): Promise<void> {

@@ -49,7 +49,7 @@ export class Catalog {
   readonly #zstd: Zstd;
   readonly #recent: Map<number, SealedCommit>;
   readonly #waiting: CommitGroup[] = [];
-  readonly #skipped: readonly string[];
+  #skipped: readonly string[];
   #turns: Promise<void> | undefined;
   #snapshot: Snapshot;
   #checkpoint: OpenedSnapshot['checkpoint'];
@@ -112,6 +112,12 @@ export class Catalog {
       this.#advance(base, found);
       if (missing >= 0) return this.#snapshot;
     }
+  }
+
+  /** Whether the newest commit that was read is still there. */
+  async isPresent(): Promise<boolean> {
+    const { version } = this.#snapshot;
+    return version < 0 || (await this.#files.hasCommit(version));
   }
 
   /** Applies commits; where another call has gone on meanwhile, that one's snapshot stays. */
@@ -279,6 +285,14 @@ export class Catalog {
     const encoded = encodeCheckpoint(this.#snapshot, this.#zstd);
     await this.#files.writeCheckpoint(version, encoded);
     this.#checkpoint = { version, size: encoded.bytes.length };
+  }
+
+  /** Writes a checkpoint in place of the damaged ones that were skipped at opening. */
+  async replaceSkippedCheckpoints(): Promise<void> {
+    if (this.#skipped.length === 0) return;
+    await this.writeCheckpoint();
+    await this.#files.removeCheckpoints(this.#skipped);
+    this.#skipped = [];
   }
 
   /**

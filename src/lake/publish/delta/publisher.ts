@@ -3,13 +3,18 @@ import { Mutex } from '../../../core/mutex.js';
 import { version as programVersion } from '../../../core/version.js';
 import type { Catalog } from '../../catalog/catalog.js';
 import { ErasedCommit } from '../../catalog/catalog-errors.js';
-import { publishedPath } from '../../catalog/catalog-files.js';
+import { checkpointHintPath, checkpointPath, publishedPath } from '../../catalog/catalog-files.js';
 import type { SealedCommit } from '../../catalog/commit.js';
-import type { Store } from '../../store/store.js';
+import { parseNote, type Store } from '../../store/store.js';
+import { encodeDeltaCheckpoint } from './delta-checkpoint.js';
 import { deltaCommit, publishedHash } from './delta-commit.js';
 
 /** Attempts at a version whose outcome is unclear. */
 const attempts = 4;
+
+/** A checkpoint is due after this many versions, plus one for this many files that it will have. */
+const minVersionsPerCheckpoint = 20;
+const checkpointFilesPerExtraVersion = 200;
 
 /** A version that is to be published. */
 interface Missing {
@@ -27,6 +32,8 @@ export class DeltaPublisher {
   readonly #engine: string;
   /** The newest version of each table that is known to be published, with all before it. */
   readonly #published = new Map<string, number>();
+  /** The version of each table's newest checkpoint that is known. */
+  readonly #checkpointed = new Map<string, number>();
   readonly #mutex = new Mutex();
 
   constructor(store: Store, catalog: Catalog, engine = `ledgerlake/${programVersion}`) {
@@ -51,8 +58,72 @@ export class DeltaPublisher {
     await Promise.all(
       [...missing].map(async ([table, versions]) => {
         for (const one of versions.toReversed()) await this.#publishOne(table, one);
+        await this.#writeDueCheckpoint(table);
       }),
     );
+  }
+
+  /** Writes a checkpoint of a table's newest version where one is due. */
+  async #writeDueCheckpoint(table: string): Promise<void> {
+    const newest = this.#newestOf(table);
+    if (newest === undefined || newest < minVersionsPerCheckpoint) return;
+    const known = this.#checkpointed.get(table) ?? (await this.#hintedCheckpoint(table));
+    this.#checkpointed.set(table, known);
+    if (newest - known < minVersionsPerCheckpoint) return;
+    const files = [...this.#catalog.snapshot.files(table)].length;
+    if (newest - known >= minVersionsPerCheckpoint + files / checkpointFilesPerExtraVersion) {
+      await this.#writeCheckpoint(table, newest);
+    }
+  }
+
+  /** The version of a table that the newest snapshot has, where it is published. */
+  #newestOf(table: string): number | undefined {
+    const newest = (this.#catalog.snapshot.tables.get(table)?.versions ?? 0) - 1;
+    return newest >= 0 && this.#published.get(table) === newest ? newest : undefined;
+  }
+
+  async #hintedCheckpoint(table: string): Promise<number> {
+    const hint = parseNote(
+      await this.#store.read(checkpointHintPath(table)),
+      (value) => value as { version?: unknown },
+    );
+    return typeof hint?.version === 'number' ? hint.version : -1;
+  }
+
+  async #writeCheckpoint(table: string, version: number): Promise<void> {
+    const { snapshot } = this.#catalog;
+    const metaData = snapshot.tables.get(table)?.metaData;
+    if (metaData === undefined) return;
+    const prefix = `${table}/`;
+    const removed = [...snapshot.retired()].filter(([path]) => path.startsWith(prefix));
+    const { bytes, actions } = await encodeDeltaCheckpoint({
+      metaData,
+      files: snapshot.files(table),
+      removed: removed.map(([path, at]) => [path.slice(prefix.length), at]),
+    });
+    await this.#store.write(checkpointPath(table, version), bytes);
+    const hint = { version, size: actions, sizeInBytes: bytes.length };
+    await this.#store.write(checkpointHintPath(table), Buffer.from(JSON.stringify(hint)));
+    this.#checkpointed.set(table, version);
+  }
+
+  /**
+   * Makes each table's log begin at a checkpoint of its newest version, and removes what is older. No other run may be active on the
+   * lake.
+   */
+  async eraseOlder(): Promise<void> {
+    await this.#mutex.run(async () => {
+      for (const table of this.#catalog.snapshot.tables.keys()) {
+        const newest = this.#newestOf(table);
+        if (newest === undefined) continue;
+        await this.#writeCheckpoint(table, newest);
+        const kept = [publishedPath(table, newest), checkpointPath(table, newest), checkpointHintPath(table)];
+        const older: string[] = [];
+        for await (const { path } of this.#store.list(`${table}/_delta_log`))
+          if (!kept.includes(path)) older.push(path);
+        for (const path of older) await this.#store.remove(path);
+      }
+    });
   }
 
   /** The versions of each table that may not be published, the newest first. */

@@ -1,9 +1,10 @@
-import type { Table } from '../../core/columns/table.js';
-import type { Add } from '../delta/actions.js';
-import { addOf, contentOf, loadKeysOf, type DamagedFile } from '../delta/file-tags.js';
-import { type SliceLoads, filesToReplace, filesToSplit, replacedKeys } from '../loads/load-keys.js';
-import type { Snapshot } from '../delta/snapshot.js';
-import type { LakeTables } from './transaction.js';
+import type { Table } from '../core/columns/table.js';
+import type { Add } from './delta/actions.js';
+import { addOf, contentOf, loadKeysOf, type DamagedFile } from './delta/file-tags.js';
+import { type SliceLoads, filesToReplace, filesToSplit, replacedKeys } from './loads/load-keys.js';
+import type { Snapshot } from './catalog/snapshot.js';
+import type { LakeTable } from './lake-table.js';
+import type { Store } from './store/store.js';
 
 /** One file of a slice, not yet in the lake. */
 export interface SliceFile {
@@ -33,16 +34,15 @@ export interface SliceCommit extends SliceLoads {
   readonly acceptsEmpty?: boolean | undefined;
 }
 
-/** The log entry of a slice's file, whose name has the content's hash. `now`: milliseconds since 1970. */
+/** The log entry of a slice's file, without the end of its name (`NewFile.add`). `now`: milliseconds since 1970. */
 export function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
-  const content = contentOf(file.bytes);
   const { account } = slice;
   return addOf(
     {
-      path: `account=${account}/month=${file.month}/${slice.name}-${content.sha256.slice(0, 16)}.parquet`,
+      path: `account=${account}/month=${file.month}/${slice.name}`,
       partitionValues: { account, month: file.month },
       dataChange: true,
-      content,
+      content: contentOf(file.bytes),
       rows: file.rows,
       stats: file.stats,
       tags: { pipeline: slice.pipeline, ...file.tags, account, units: JSON.stringify(slice.loadKeys) },
@@ -52,7 +52,10 @@ export function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add 
 }
 
 /** A lake for comparing re-read slices. */
-export interface ComparedLake extends LakeTables {
+export interface ComparedLake {
+  readonly store: Store;
+  readonly snapshot: Snapshot;
+  table(name: string): LakeTable;
   /** Reads newer commits. */
   refresh(): Promise<void>;
 }
@@ -70,10 +73,10 @@ export interface RevisionToCommit {
   readonly verdict: 'changed';
   /** The files with the differences; their tags name the pipeline. */
   readonly files: readonly SliceFile[];
-  /** Prefix of the files' names, unique to this commit of the main table. */
+  /** Prefix of the files' names. */
   readonly name: string;
   /** Whether the lake still has the compared rows; their files may have been merged or split since. */
-  isCurrent(main: Snapshot): boolean;
+  isCurrent(snapshot: Snapshot): boolean;
   /** Called after the commit. */
   committed(): void;
 }
@@ -110,18 +113,20 @@ export class WaitingSlices {
   #waiting: readonly WaitingSlice[] = [];
 
   /** The slices to commit now, including this one; undefined where it waits for others. */
-  with(snapshot: Snapshot, one: WaitingSlice): readonly ComparedSlice[] | undefined {
+  with(lake: ComparedLake, one: WaitingSlice): readonly ComparedSlice[] | undefined {
+    const { snapshot } = lake;
+    const table = lake.table(one.main.name).snapshot;
     const others = this.#of(one.slice.pipeline, one.slice.account);
     let chosen: readonly WaitingSlice[] = [one];
     // The transitive closure of slices that share a file.
     for (let count = 0; count < chosen.length;) {
       count = chosen.length;
-      const replaced = new Set(filesToReplace(snapshot, combineSlices(chosen)).map(({ path }) => path));
+      const replaced = new Set(filesToReplace(snapshot, table, combineSlices(chosen)).map(({ path }) => path));
       const shares = ({ slice }: WaitingSlice) =>
-        filesToReplace(snapshot, slice).some(({ path }) => replaced.has(path));
+        filesToReplace(snapshot, table, slice).some(({ path }) => replaced.has(path));
       chosen = [one, ...others.filter((other) => chosen.includes(other) || shares(other))];
     }
-    if (filesToSplit(snapshot, combineSlices(chosen)).length > 0) {
+    if (filesToSplit(snapshot, table, combineSlices(chosen)).length > 0) {
       this.#waiting = [...this.#waiting, one];
       return undefined;
     }
@@ -130,13 +135,13 @@ export class WaitingSlices {
   }
 
   /** The load keys that the waiting slices of a pipeline and account lack; undefined where none waits. */
-  missing(snapshot: (main: Table) => Snapshot, pipeline: string, account: string): MissingLoads | undefined {
+  missing(lake: ComparedLake, pipeline: string, account: string): MissingLoads | undefined {
     const waiting = this.#of(pipeline, account);
     const [first] = waiting;
     if (first === undefined) return undefined;
     const all = combineSlices(waiting);
     const read = new Set(replacedKeys(all));
-    const loadKeys = filesToSplit(snapshot(first.main), all).flatMap(loadKeysOf);
+    const loadKeys = filesToSplit(lake.snapshot, lake.table(first.main.name).snapshot, all).flatMap(loadKeysOf);
     return { loadKeys: [...new Set(loadKeys)].filter((loadKey) => !read.has(loadKey)), damaged: first.damaged };
   }
 
