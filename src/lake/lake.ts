@@ -20,7 +20,7 @@ import {
   type TableFile,
 } from './commit-files.js';
 import type { Add } from './delta/actions.js';
-import { importSpansOf, DamagedFile, rowsInLog, type ImportSpan } from './delta/file-tags.js';
+import { importSpansOf, rowsInLog, type ImportSpan } from './delta/file-tags.js';
 import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
 import { LakeTable, TableSnapshot } from './lake-table.js';
@@ -36,12 +36,10 @@ import {
 } from './loads/load-keys.js';
 import { DeltaPublisher } from './publish/delta/publisher.js';
 import {
-  type Revisions,
-  WaitingSlices,
-  combineSlices,
-  type ComparedSlice,
-  type MissingLoads,
   sliceAdd,
+  type Remainder,
+  type RevisionToCommit,
+  type Revisions,
   type SliceCommit,
   type SliceFile,
 } from './slice-commit.js';
@@ -51,11 +49,12 @@ import { describedTables } from './table-descriptions.js';
 export type { SliceCommit, SliceFile } from './slice-commit.js';
 
 /**
- * Splits files of the slice's main table that have load keys of the slice and others, so that afterwards each has only
- * the one or the other. The rows stay the same, except that undated imported events move to other days. Concurrent
- * commits may leave some files unsplit.
+ * Writes what stays of the files of the slice's main table that have load keys of the slice and others, and calls `use` with it:
+ * undefined where no file has others. Undated imported events move to other days before, in a commit of their own.
+ *
+ * @throws DamagedFile for a file that can't be read; what `use` throws
  */
-export type Split = (slice: SliceCommit) => Promise<void>;
+export type Split = <T>(slice: SliceCommit, use: (remainder: Remainder | undefined) => Promise<T>) => Promise<T>;
 
 /** The tables of a lake in one store, and the catalog that says what they have. */
 export class Lake {
@@ -63,7 +62,6 @@ export class Lake {
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, LakeTable>;
   readonly #revisions: Revisions | undefined;
-  readonly #waiting = new WaitingSlices();
   readonly #splitting = new Mutex();
   readonly #displacing = new Mutex();
   #catalog: Catalog;
@@ -329,15 +327,14 @@ export class Lake {
   /**
    * Writes and commits a slice's files: readers see either the whole slice or nothing of it.
    *
-   * A file that also holds other load keys is never replaced: `split` parts it first. Where it is damaged and can't be split
-   * the slice waits until all that the file holds was read again: see `missingLoads`.
+   * Of a file that also holds other load keys `split` writes what stays, for the same commit.
    *
    * Differences from the stored rows are added to an append-only table (see `Revisions`) in the same commit. Of two writers that
    * compared the same rows the first wins, and the other compares again.
    *
    * @returns what changed; nothing where another run has committed conflicting load keys, or `Revisions` refused the slice
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
-   * LAKE_CONFLICT where a file that it replaces has other load keys and can't be split
+   * LAKE_CONFLICT where a file that it replaces has other load keys and can't be split; DamagedFile where such a file can't be read
    */
   async commit(slice: SliceCommit, split?: Split): Promise<CommitResult> {
     const main = slice.tables.at(-1);
@@ -352,27 +349,28 @@ export class Lake {
       const replaces = slice.refresh || (slice.retires ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
       if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
-      if (revision?.verdict === 'refused') return { isCommitted: false, files: 0, bytes: 0 };
-      const displaces = this.#displaces(slice, main);
-      const damaged =
-        (replaces || displaces) && split !== undefined ? await this.#split(slice, main, split) : undefined;
-      if (damaged !== undefined && !slice.refresh) throw damaged;
-      const displacedPaths = this.#displacedPaths(this.snapshot, slice, main);
-      const one = { slice, revision };
-      const slices = damaged === undefined ? [one] : this.#waiting.with(this, { ...one, main, damaged });
-      if (slices === undefined) return { isCommitted: true, files: 0, bytes: 0 };
-      this.#refuseEmptying(combineSlices(slices), main);
-      try {
+      if (revision?.verdict === 'refused') return notCommitted;
+      this.#refuseEmptying(slice, main);
+      const mayBeMixed = split !== undefined && (replaces || this.#displaces(slice, main));
+      const commit = async (): Promise<CommitResult & { isStale: boolean }> => {
+        const displacedPaths = this.#displacedPaths(this.snapshot, slice, main);
         const isCurrent = (snapshot: Snapshot) =>
           split === undefined || this.#displacedPaths(snapshot, slice, main) === displacedPaths;
-        const { isStale, ...committed } = await this.#commit(slices, main, isCurrent);
-        if (committed.isCommitted) for (const each of slices) each.revision?.committed();
-        if (!isStale || attempt === mostSplits) return committed;
-      } catch (error) {
-        // Another run has merged files since they were split.
-        if (!(error instanceof MixedFile) || split === undefined || attempt === mostSplits) throw error;
-      }
+        const one = { slice, main, revision, isCurrent };
+        if (!mayBeMixed) return this.#commitOne(one, undefined);
+        return split({ ...slice, loadKeys: replacedKeys(slice) }, (remainder) => this.#commitOne(one, remainder));
+      };
+      // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
+      const isMixed = mayBeMixed && this.#isMixed(slice, main);
+      const { isStale, ...committed } = await (isMixed ? this.#splitting.run(commit) : commit());
+      if (committed.isCommitted) revision?.committed();
+      if (!isStale || attempt === mostSplits) return committed;
     }
+  }
+
+  #isMixed(slice: SliceCommit, main: Table): boolean {
+    const mixed = filesToSplit(this.snapshot, this.table(main.name).snapshot, slice);
+    return mixed.length > 0 || undatedFiles(this.snapshot, slice, main).length > 0;
   }
 
   /** Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two years. */
@@ -388,33 +386,6 @@ export class Lake {
     );
   }
 
-  /**
-   * The load keys that a pipeline must re-read as well, before the waiting slices can replace a damaged file; undefined
-   * where no slice waits. Waiting slices aren't committed.
-   */
-  missingLoads(pipeline: string, account: string): MissingLoads | undefined {
-    return this.#waiting.missing(this, pipeline, account);
-  }
-
-  /**
-   * Splits files for one slice at a time, because several slices of one file would all read it, all but one in vain.
-   *
-   * @returns the error of a damaged file, which can't be split; undefined on success
-   */
-  async #split(slice: SliceCommit, main: Table, split: Split): Promise<DamagedFile | undefined> {
-    try {
-      await this.#splitting.run(async () => {
-        const mixed = filesToSplit(this.snapshot, this.table(main.name).snapshot, slice);
-        if (mixed.length > 0 || undatedFiles(this.snapshot, slice, main).length > 0)
-          await split({ ...slice, loadKeys: replacedKeys(slice) });
-      });
-      return undefined;
-    } catch (error) {
-      if (error instanceof DamagedFile) return error;
-      throw error;
-    }
-  }
-
   /** Whether the slice replaces imported rows, or may do so. */
   #displaces(slice: SliceCommit, main: Table): boolean {
     return displacedKeys(this.snapshot, slice).length > 0 || undatedFiles(this.snapshot, slice, main).length > 0;
@@ -428,45 +399,37 @@ export class Lake {
     return [...new Set([...displaced, ...undatedFiles(snapshot, slice, main)])].map(({ path }) => path).join();
   }
 
-  /** Commits slices as one version. */
-  async #commit(
-    slices: readonly ComparedSlice[],
-    main: Table,
-    isCurrent: (snapshot: Snapshot) => boolean,
+  async #commitOne(
+    { slice, main, revision, isCurrent }: OneCommit,
+    remainder: Remainder | undefined,
   ): Promise<CommitResult & { isStale: boolean }> {
     const now = this.#clock.now();
-    const all = combineSlices(slices);
     let isStale = false;
-    const newFile = (slice: SliceCommit, file: SliceFile, name: string) => ({
+    const newFile = (file: SliceFile, name: string) => ({
       table: file.table,
       add: sliceAdd({ ...slice, name }, file, now),
       read: () => Promise.resolve(file.bytes),
-      // With several slices each main file has its own entries.
-      ...(slices.length > 1 && { bundle: `${slice.name} ${file.month}` }),
     });
     const committed = await this.commitFiles({
       operation: 'WRITE',
       main,
-      files: slices.flatMap(({ slice, revision }) => [
-        ...slice.files.map((file) => newFile(slice, file, slice.name)),
-        ...(revision?.files ?? []).map((file) => newFile(slice, file, revision?.name ?? slice.name)),
-      ]),
+      files: [
+        ...slice.files.map((file) => newFile(file, slice.name)),
+        ...(revision?.files ?? []).map((file) => newFile(file, revision?.name ?? slice.name)),
+        ...(remainder?.files ?? []),
+      ],
       decide: (snapshot) => {
-        isStale = !isCurrent(snapshot) || slices.some(({ revision }) => revision?.isCurrent(snapshot) === false);
-        return isStale || hasConflict(snapshot, all)
-          ? undefined
-          : { replaced: this.#replacedBy(snapshot, all, main), keys: keyChange(snapshot, all, now) };
+        const table = new TableSnapshot(snapshot, main.name);
+        const copied = new Set(remainder?.mains.map(({ path }) => path));
+        const [mixed] = filesToSplit(snapshot, table, slice).filter(({ path }) => !copied.has(path));
+        const isWhole = mixed === undefined && [...copied].every((path) => table.file(path) !== undefined);
+        isStale = !isCurrent(snapshot) || !isWhole || revision?.isCurrent(snapshot) === false;
+        if (isStale || hasConflict(snapshot, slice)) return undefined;
+        const keys = keyChange(snapshot, slice, now, { pieces: remainder?.pieces });
+        return { replaced: filesToReplace(snapshot, table, slice), keys };
       },
     });
     return { ...committed, isStale };
-  }
-
-  /** The files with any of a slice's load keys; they have no others. */
-  #replacedBy(snapshot: Snapshot, slice: SliceCommit, main: Table): Add[] {
-    const table = new TableSnapshot(snapshot, main.name);
-    const [mixed] = filesToSplit(snapshot, table, slice);
-    if (mixed === undefined) return filesToReplace(snapshot, table, slice);
-    throw new MixedFile(`${this.store.location}/${lakePathOf(main.name, mixed)}`, slice);
   }
 
   /** Removes files that no version has. */
@@ -496,16 +459,13 @@ function undatedFiles(snapshot: Snapshot, { pipeline, account, splits }: SliceCo
   return files.filter((add) => importSpansOf(add).some(mayBelong));
 }
 
+interface OneCommit {
+  readonly slice: SliceCommit;
+  readonly main: Table;
+  readonly revision: RevisionToCommit | undefined;
+  /** Whether the imported rows that the slice displaces are still the same. */
+  readonly isCurrent: (snapshot: Snapshot) => boolean;
+}
+
 /** Maximum number of attempts at a commit while other runs merge files. */
 const mostSplits = 5;
-
-/** The error for a file that can't be replaced as a whole. */
-class MixedFile extends LedgerlakeError {
-  constructor(file: string, { loadKeys }: SliceCommit) {
-    super(
-      'LAKE_CONFLICT',
-      `expected ${file} to contain only what is read again (${loadKeys.join(', ').slice(0, 200)}), got more; ` +
-        'another run has merged files meanwhile, run the same command again',
-    );
-  }
-}

@@ -1,7 +1,8 @@
 import type { Table } from '../core/columns/table.js';
 import type { Add } from './delta/actions.js';
-import { addOf, contentOf, loadKeysOf, type DamagedFile } from './delta/file-tags.js';
-import { type SliceLoads, filesToReplace, filesToSplit, replacedKeys } from './loads/load-keys.js';
+import type { NewFile } from './commit-files.js';
+import { addOf, contentOf } from './delta/file-tags.js';
+import type { SliceLoads } from './loads/load-keys.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import type { LakeTable } from './lake-table.js';
 import type { Store } from './store/store.js';
@@ -87,82 +88,12 @@ export interface Revisions {
   compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision>;
 }
 
-/** A slice to commit, with the result of its comparison. */
-export interface ComparedSlice {
-  readonly slice: SliceCommit;
-  readonly revision: RevisionToCommit | undefined;
-}
-
-interface WaitingSlice extends ComparedSlice {
-  readonly main: Table;
-  readonly damaged: DamagedFile;
-}
-
-/** The load keys that must be re-read as well, before slices can replace a damaged file. */
-export interface MissingLoads {
-  /** Empty where the file has been replaced meanwhile. */
-  readonly loadKeys: readonly string[];
-  readonly damaged: DamagedFile;
-}
-
-/**
- * Re-read slices that share a damaged file with other load keys. The file can't be split, and the other rows must not
- * be lost: the slices wait until all load keys of the file were re-read, and replace it together.
- */
-export class WaitingSlices {
-  #waiting: readonly WaitingSlice[] = [];
-
-  /** The slices to commit now, including this one; undefined where it waits for others. */
-  with(lake: ComparedLake, one: WaitingSlice): readonly ComparedSlice[] | undefined {
-    const { snapshot } = lake;
-    const table = lake.table(one.main.name).snapshot;
-    const others = this.#of(one.slice.pipeline, one.slice.account);
-    let chosen: readonly WaitingSlice[] = [one];
-    // The transitive closure of slices that share a file.
-    for (let count = 0; count < chosen.length;) {
-      count = chosen.length;
-      const replaced = new Set(filesToReplace(snapshot, table, combineSlices(chosen)).map(({ path }) => path));
-      const shares = ({ slice }: WaitingSlice) =>
-        filesToReplace(snapshot, table, slice).some(({ path }) => replaced.has(path));
-      chosen = [one, ...others.filter((other) => chosen.includes(other) || shares(other))];
-    }
-    if (filesToSplit(snapshot, table, combineSlices(chosen)).length > 0) {
-      this.#waiting = [...this.#waiting, one];
-      return undefined;
-    }
-    this.#waiting = this.#waiting.filter((other) => !chosen.includes(other));
-    return chosen;
-  }
-
-  /** The load keys that the waiting slices of a pipeline and account lack; undefined where none waits. */
-  missing(lake: ComparedLake, pipeline: string, account: string): MissingLoads | undefined {
-    const waiting = this.#of(pipeline, account);
-    const [first] = waiting;
-    if (first === undefined) return undefined;
-    const all = combineSlices(waiting);
-    const read = new Set(replacedKeys(all));
-    const loadKeys = filesToSplit(lake.snapshot, lake.table(first.main.name).snapshot, all).flatMap(loadKeysOf);
-    return { loadKeys: [...new Set(loadKeys)].filter((loadKey) => !read.has(loadKey)), damaged: first.damaged };
-  }
-
-  #of(pipeline: string, account: string): readonly WaitingSlice[] {
-    return this.#waiting.filter(({ slice }) => slice.pipeline === pipeline && slice.account === account);
-  }
-}
-
-/** Combines slices of one pipeline and account into one. */
-export function combineSlices(compared: readonly ComparedSlice[]): SliceCommit {
-  const slices = compared.map(({ slice }) => slice);
-  const [first] = slices;
-  if (first === undefined) throw new Error('expected a slice, got none');
-  if (slices.length === 1) return first;
-  return {
-    ...first,
-    loadKeys: slices.flatMap(({ loadKeys }) => loadKeys),
-    retires: slices.flatMap(({ retires = [] }) => retires),
-    excludes: (loadKey) => slices.some(({ excludes }) => excludes?.(loadKey) === true),
-    splits: (loadKey) => slices.map(({ splits }) => splits?.(loadKey)).find((cut) => cut !== undefined),
-    files: slices.flatMap(({ files }) => files),
-    acceptsEmpty: slices.every(({ acceptsEmpty }) => acceptsEmpty === true),
-  };
+/** What stays of merged files whose other rows a slice replaces, to be committed with the slice. */
+export interface Remainder {
+  /** Files with the rows that stay. */
+  readonly files: readonly NewFile[];
+  /** The files of the main table that they are made from. */
+  readonly mains: readonly Add[];
+  /** Load keys of rows that stay where only a part of one is replaced, each with the one that it is a part of. */
+  readonly pieces: ReadonlyMap<string, string>;
 }

@@ -90,7 +90,7 @@ export async function commitDays(
       const isThere = ({ path }: Add) => snapshot.file(main.name, path) !== undefined;
       if (!stored.isCurrent(snapshot) || !replaced.every(isThere)) return undefined;
       const days = { pipeline, account, loadKeys: stored.loadKeys, refresh: true };
-      return { replaced, keys: keyChange(snapshot, days, clock.now(), 'import') };
+      return { replaced, keys: keyChange(snapshot, days, clock.now(), { origin: 'import' }) };
     },
   });
   if (!committed.isCommitted) await lake.refresh();

@@ -96,7 +96,7 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<voi
       },
       judge: (lake, serviceNow) => lagFailure(covered(lake), maxLagMs, serviceNow),
       present: async (loaded) => {
-        if (inTurns !== undefined) await noteReadSlices(inTurns, committed, loaded.lake, account);
+        if (inTurns !== undefined) await noteReadSlices(inTurns, committed);
         await presentSync(loaded, { planned, covered: covered(loaded.lake), maxLagMs }, context);
       },
     },
@@ -223,15 +223,9 @@ function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<s
 }
 
 /** Reports the slices that a run has read to the sync that it belongs to. */
-async function noteReadSlices(
-  inTurns: SyncInTurns,
-  committed: ReadonlyMap<string, readonly string[]>,
-  lake: Lake,
-  account: string,
-): Promise<void> {
+async function noteReadSlices(inTurns: SyncInTurns, committed: ReadonlyMap<string, readonly string[]>): Promise<void> {
   for (const [pipeline, slices] of committed) {
-    // Slices of a damaged merged file wait for its other load keys: all are read again.
-    if (lake.missingLoads(pipeline, account) === undefined) await inTurns.read(pipeline, slices);
+    await inTurns.read(pipeline, slices);
   }
 }
 

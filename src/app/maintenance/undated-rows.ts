@@ -95,7 +95,7 @@ async function tryMove(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
     decide: (snapshot) => {
       const decision = state(snapshot) === before ? unchanged(snapshot) : undefined;
       const target = { pipeline: slice.pipeline, account: slice.account, loadKeys: keysOf(moves), refresh: true };
-      return decision && { ...decision, keys: keyChange(snapshot, target, clock.now(), 'import') };
+      return decision && { ...decision, keys: keyChange(snapshot, target, clock.now(), { origin: 'import' }) };
     },
   });
   return moved.isCommitted;

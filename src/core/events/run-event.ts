@@ -31,7 +31,6 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'slice-committed': 'info',
   'slice-failed': 'warn',
   'slice-conflict': 'info',
-  'refresh-widened': 'warn',
   'request-sent': 'debug',
   'answer-slow': 'warn',
   'request-answered': 'debug',
@@ -201,13 +200,6 @@ interface RunEvents {
   };
   /** Another run has loaded the slice meanwhile: the pages read are dropped. */
   'slice-conflict': SliceEvent;
-  /** More slices are re-read than requested, because a damaged file contains them as well. */
-  'refresh-widened': {
-    readonly pipeline: string;
-    /** Number of additional slices. */
-    readonly slices: number;
-    readonly reason: string;
-  };
   /** A long wait for the service has begun; reported once a minute at most. */
   /** This machine's clock differs from the API's. `seconds`: to add to ours. */
   'clock-differs': { readonly seconds: number };

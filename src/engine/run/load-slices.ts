@@ -5,6 +5,7 @@ import { count } from '../../core/count.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
+import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
@@ -304,6 +305,8 @@ function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>,
   const { pipeline, queue, signal, judge } = pass;
   if (error instanceof OversizedSlice) return 'split';
   if (signal.aborted) return 'abort';
+  // A merged file that can't be read keeps one slice from being replaced, and no other.
+  if (error instanceof DamagedFile) return 'skip';
   const verdict = pipeline.judge?.(error) ?? judge(error);
   if (verdict === 'abort' || verdict === 'known' || verdict === 'unknown') return verdict;
   if (isFruitless(pass)) return 'abort';

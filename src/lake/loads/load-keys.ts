@@ -83,12 +83,19 @@ export interface KeyChange {
   readonly delete: readonly LoadKeyId[];
 }
 
+interface KeyOptions {
+  /** Of the slice's load keys; left out: `api`. */
+  readonly origin?: LoadKey['origin'];
+  /** Load keys that are left of displaced ones, each with the one that it is a part of. */
+  readonly pieces?: ReadonlyMap<string, string> | undefined;
+}
+
 /** The slice's load keys as loaded at an instant, and the retired and displaced ones deleted. `now`: milliseconds since 1970. */
 export function keyChange(
   snapshot: Snapshot,
   slice: SliceLoads,
   now: number,
-  origin: LoadKey['origin'] = 'api',
+  { origin = 'api', pieces = new Map() }: KeyOptions = {},
 ): KeyChange {
   const { pipeline, account } = slice;
   const stored = snapshot.keysOf(account, pipeline);
@@ -97,12 +104,19 @@ export function keyChange(
     const found = wanted.has(key) ? undefined : stored.get(key);
     return found === undefined ? [] : [found];
   });
+  const left = [...pieces].flatMap(([key, whole]): LoadKey[] => {
+    const found = stored.get(whole);
+    const window = windowOfKey(key);
+    if (found === undefined) return [];
+    const { version: _version, ...rest } = found;
+    return [{ ...rest, key, ...(window && { window }) }];
+  });
   const set = slice.loadKeys.map((key): LoadKey => {
     const window = windowOfKey(key);
     const since = stored.get(key)?.since ?? sinceOf(window, gone, now);
     return { account, pipeline, key, ...(window && { window }), readAt: now, since, origin };
   });
-  return { set, delete: gone.map(({ key }) => ({ account, pipeline, key })) };
+  return { set: [...set, ...left], delete: gone.map(({ key }) => ({ account, pipeline, key })) };
 }
 
 /** The window of a load key such as `window/START/END`; undefined for one that has none. */

@@ -120,8 +120,6 @@ const lines: Handlers<string | undefined> = {
     const text = isSplit && reason.length > mostReason ? `${truncateText(reason, mostReason)}…` : reason;
     return `${pipeline}: ${slice} ${failureTexts[verdict]}: ${text}`;
   },
-  'refresh-widened': ({ pipeline, slices, reason }) =>
-    `${pipeline}: ${formatCount(slices, 'slice')} more read again, because a damaged file contains them too: ${reason}`,
   'clock-differs': ({ seconds }) =>
     `WARNING: this machine's clock is ${formatSpan(Math.abs(seconds) * 1000)} ${seconds > 0 ? 'behind' : 'ahead of'} the clock of the API; ` +
     'ranges without --to end by this clock: correct it',
