@@ -1,6 +1,5 @@
 import { groupBy } from '../core/group-by.js';
 import type { Table } from '../core/columns/table.js';
-import { LedgerlakeError } from '../core/errors.js';
 import { lakePathOf, removedFile, type Change, type RemovedFile, type TableChange } from './catalog/change.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { dataFilePath } from './data-files.js';
@@ -59,12 +58,10 @@ export interface CommitResult {
 export const notCommitted: CommitResult = { isCommitted: false, files: 0, bytes: 0 };
 
 /** The files of a commit under their final names. */
-export interface NamedFiles {
-  readonly files: readonly (TableFile & { readonly schema: Table; readonly read: NewFile['read'] })[];
-}
+export type NamedFiles = readonly (TableFile & { readonly schema: Table; readonly read: NewFile['read'] })[];
 
 /** Names the files of a commit, and the main file of each derived one. `nextNumber`: another one at each call. */
-export function namedFiles({ main, files }: FileCommit, run: string, nextNumber: () => number): NamedFiles['files'] {
+export function namedFiles({ main, files }: FileCommit, run: string, nextNumber: () => number): NamedFiles {
   const paths = new Map(files.map((file) => [file, dataFilePath(file.add.path, run, nextNumber())]));
   const mains = files.filter(({ table }) => table.name === main.name);
   return files.map((file) => {
@@ -105,7 +102,7 @@ export function replacedFiles(snapshot: Snapshot, main: string, { replaced, othe
 /** The change that adds files and removes others. `now`: milliseconds since 1970. */
 export function changeOf(
   snapshot: Snapshot,
-  added: NamedFiles['files'],
+  added: NamedFiles,
   removed: readonly TableFile[],
   keys: KeyChange | undefined,
   now: number,
@@ -128,13 +125,4 @@ export function grownMetaData(snapshot: Snapshot, table: Table, now: number): Ta
   const stored = snapshot.tables.get(table.name)?.metaData;
   if (stored === undefined) return newMetaData(table, now, snapshot.config.retentionMs);
   return widenedMetaData(stored, table);
-}
-
-/** @throws LedgerlakeError LAKE_CONFLICT where a file is gone that a decision replaces: a fault of the caller */
-export function checkReplaced(snapshot: Snapshot, files: readonly TableFile[]): void {
-  for (const { table, add } of files) {
-    if (snapshot.file(table, add.path) !== undefined) continue;
-    const path = lakePathOf(table, add);
-    throw new LedgerlakeError('LAKE_CONFLICT', `expected ${path} in the lake, another run has replaced it; run again`);
-  }
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { codeOf, LedgerlakeError } from '../core/errors.js';
-import { Mutex } from '../core/mutex.js';
 import { hourMs } from '../core/windows.js';
 import { Catalog } from './catalog/catalog.js';
 import { ErasedCommit } from './catalog/catalog-errors.js';
@@ -17,53 +16,29 @@ import {
   replacedFiles,
   type CommitResult,
   type FileCommit,
+  type NamedFiles,
   type TableFile,
 } from './commit-files.js';
 import type { Add } from './delta/actions.js';
-import { importSpansOf, rowsInLog, type ImportSpan } from './delta/file-tags.js';
 import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
-import { LakeTable, TableSnapshot } from './lake-table.js';
-import { importedKey } from './loads/imported-days.js';
-import {
-  displacedKeys,
-  filesOf,
-  filesToReplace,
-  filesToSplit,
-  hasConflict,
-  keyChange,
-  replacedKeys,
-} from './loads/load-keys.js';
+import { LakeTable } from './lake-table.js';
+import { filesOf } from './loads/load-keys.js';
 import { DeltaPublisher } from './publish/delta/publisher.js';
-import {
-  sliceAdd,
-  type Remainder,
-  type RevisionToCommit,
-  type Revisions,
-  type SliceCommit,
-  type SliceFile,
-} from './slice-commit.js';
+import type { Revisions, SliceCommit } from './slice-commit.js';
+import { SliceWriter, type Split } from './slice-writer.js';
 import type { Store } from './store/store.js';
 import { describedTables } from './table-descriptions.js';
 
 export type { SliceCommit, SliceFile } from './slice-commit.js';
-
-/**
- * Writes what stays of the files of the slice's main table that have load keys of the slice and others, and calls `use` with it:
- * undefined where no file has others. Undated imported events move to other days before, in a commit of their own.
- *
- * @throws DamagedFile for a file that can't be read; what `use` throws
- */
-export type Split = <T>(slice: SliceCommit, use: (remainder: Remainder | undefined) => Promise<T>) => Promise<T>;
+export type { Split } from './slice-writer.js';
 
 /** The tables of a lake in one store, and the catalog that says what they have. */
 export class Lake {
   readonly store: Store;
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, LakeTable>;
-  readonly #revisions: Revisions | undefined;
-  readonly #splitting = new Mutex();
-  readonly #displacing = new Mutex();
+  readonly #slices: SliceWriter;
   #catalog: Catalog;
   #publisher: DeltaPublisher;
   #files = 0;
@@ -80,7 +55,7 @@ export class Lake {
     this.#catalog = catalog;
     this.#publisher = new DeltaPublisher(store, catalog);
     this.#clock = clock;
-    this.#revisions = revisions;
+    this.#slices = new SliceWriter(this, clock, revisions);
     const newest = () => this.snapshot;
     this.#tables = new Map(tables.map((table) => [table.name, new LakeTable(table, store, newest)]));
   }
@@ -236,7 +211,7 @@ export class Lake {
     const files = namedFiles(commit, this.run, () => this.#files++);
     const own = files.map(({ table, add }) => lakePathOf(table, add));
     try {
-      for (const { table, add, read } of files) await this.store.write(lakePathOf(table, add), await read());
+      await this.#write(files);
       const isCommitted = await this.commitChange(commit.operation, (snapshot) => {
         const decision = commit.decide(snapshot);
         if (decision === undefined) return undefined;
@@ -253,6 +228,16 @@ export class Lake {
       throw error;
     }
     return { isCommitted: true, files: files.length, bytes: files.reduce((sum, { add }) => sum + add.size, 0) };
+  }
+
+  /** Writes files, small ones at once: a store may take long for each. */
+  async #write(files: NamedFiles): Promise<void> {
+    const write = async ({ table, add, read }: NamedFiles[number]) =>
+      this.store.write(lakePathOf(table, add), await read());
+    const isSmall = ({ add: { size } }: NamedFiles[number]) => size * files.length <= mostBytesAtOnce;
+    const written = await Promise.allSettled(files.filter(isSmall).map(write));
+    for (const one of written) if (one.status === 'rejected') throw one.reason;
+    for (const file of files) if (!isSmall(file)) await write(file);
   }
 
   /**
@@ -336,100 +321,8 @@ export class Lake {
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
    * LAKE_CONFLICT where a file that it replaces has other load keys and can't be split; DamagedFile where such a file can't be read
    */
-  async commit(slice: SliceCommit, split?: Split): Promise<CommitResult> {
-    const main = slice.tables.at(-1);
-    if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
-    if (split === undefined || !this.#displaces(slice, main)) return this.#commitWhole(slice, main, split);
-    // Which day undated imported events move to depends on the loaded windows.
-    return this.#displacing.run(() => this.#commitWhole(slice, main, split));
-  }
-
-  async #commitWhole(slice: SliceCommit, main: Table, split: Split | undefined): Promise<CommitResult> {
-    for (let attempt = 1; ; attempt++) {
-      const replaces = slice.refresh || (slice.retires ?? []).length > 0;
-      const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
-      if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
-      if (revision?.verdict === 'refused') return notCommitted;
-      this.#refuseEmptying(slice, main);
-      const mayBeMixed = split !== undefined && (replaces || this.#displaces(slice, main));
-      const commit = async (): Promise<CommitResult & { isStale: boolean }> => {
-        const displacedPaths = this.#displacedPaths(this.snapshot, slice, main);
-        const isCurrent = (snapshot: Snapshot) =>
-          split === undefined || this.#displacedPaths(snapshot, slice, main) === displacedPaths;
-        const one = { slice, main, revision, isCurrent };
-        if (!mayBeMixed) return this.#commitOne(one, undefined);
-        return split({ ...slice, loadKeys: replacedKeys(slice) }, (remainder) => this.#commitOne(one, remainder));
-      };
-      // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
-      const isMixed = mayBeMixed && this.#isMixed(slice, main);
-      const { isStale, ...committed } = await (isMixed ? this.#splitting.run(commit) : commit());
-      if (committed.isCommitted) revision?.committed();
-      if (!isStale || attempt === mostSplits) return committed;
-    }
-  }
-
-  #isMixed(slice: SliceCommit, main: Table): boolean {
-    const mixed = filesToSplit(this.snapshot, this.table(main.name).snapshot, slice);
-    return mixed.length > 0 || undatedFiles(this.snapshot, slice, main).length > 0;
-  }
-
-  /** Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two years. */
-  #refuseEmptying(slice: SliceCommit, main: Table): void {
-    if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
-    const keys = displacedKeys(this.snapshot, slice);
-    const rows = rowsInLog(this.table(main.name).snapshot.filesWith(slice.account, slice.pipeline, keys));
-    if (rows === 0) return;
-    throw new LedgerlakeError(
-      'UPSTREAM_EMPTY',
-      `expected results of ${slice.loadKeys.join(', ')}, for which imports stored up to ${rows} rows, got ` +
-        'none from the service; the imported rows stay, --accept-empty removes them',
-    );
-  }
-
-  /** Whether the slice replaces imported rows, or may do so. */
-  #displaces(slice: SliceCommit, main: Table): boolean {
-    return displacedKeys(this.snapshot, slice).length > 0 || undatedFiles(this.snapshot, slice, main).length > 0;
-  }
-
-  /** The files with imported rows that the slice replaces, or may replace, as one text. */
-  #displacedPaths(snapshot: Snapshot, slice: SliceCommit, main: Table): string {
-    if (slice.splits === undefined) return '';
-    const table = new TableSnapshot(snapshot, main.name);
-    const displaced = table.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
-    return [...new Set([...displaced, ...undatedFiles(snapshot, slice, main)])].map(({ path }) => path).join();
-  }
-
-  async #commitOne(
-    { slice, main, revision, isCurrent }: OneCommit,
-    remainder: Remainder | undefined,
-  ): Promise<CommitResult & { isStale: boolean }> {
-    const now = this.#clock.now();
-    let isStale = false;
-    const newFile = (file: SliceFile, name: string) => ({
-      table: file.table,
-      add: sliceAdd({ ...slice, name }, file, now),
-      read: () => Promise.resolve(file.bytes),
-    });
-    const committed = await this.commitFiles({
-      operation: 'WRITE',
-      main,
-      files: [
-        ...slice.files.map((file) => newFile(file, slice.name)),
-        ...(revision?.files ?? []).map((file) => newFile(file, revision?.name ?? slice.name)),
-        ...(remainder?.files ?? []),
-      ],
-      decide: (snapshot) => {
-        const table = new TableSnapshot(snapshot, main.name);
-        const copied = new Set(remainder?.mains.map(({ path }) => path));
-        const [mixed] = filesToSplit(snapshot, table, slice).filter(({ path }) => !copied.has(path));
-        const isWhole = mixed === undefined && [...copied].every((path) => table.file(path) !== undefined);
-        isStale = !isCurrent(snapshot) || !isWhole || revision?.isCurrent(snapshot) === false;
-        if (isStale || hasConflict(snapshot, slice)) return undefined;
-        const keys = keyChange(snapshot, slice, now, { pieces: remainder?.pieces });
-        return { replaced: filesToReplace(snapshot, table, slice), keys };
-      },
-    });
-    return { ...committed, isStale };
+  commit(slice: SliceCommit, split?: Split): Promise<CommitResult> {
+    return this.#slices.commit(slice, split);
   }
 
   /** Removes files that no version has. */
@@ -451,21 +344,5 @@ function catalogMissing(store: Store, file: string): LedgerlakeError {
   );
 }
 
-/** Files with undated imported events that may belong to the slice. */
-function undatedFiles(snapshot: Snapshot, { pipeline, account, splits }: SliceCommit, main: Table): readonly Add[] {
-  if (splits === undefined) return [];
-  const mayBelong = ({ first, last }: ImportSpan) => splits(importedKey({ start: first, end: last + 1 })) !== undefined;
-  const files = filesOf(new TableSnapshot(snapshot, main.name), pipeline, account);
-  return files.filter((add) => importSpansOf(add).some(mayBelong));
-}
-
-interface OneCommit {
-  readonly slice: SliceCommit;
-  readonly main: Table;
-  readonly revision: RevisionToCommit | undefined;
-  /** Whether the imported rows that the slice displaces are still the same. */
-  readonly isCurrent: (snapshot: Snapshot) => boolean;
-}
-
-/** Maximum number of attempts at a commit while other runs merge files. */
-const mostSplits = 5;
+/** Bytes of files that are in memory at once because they are written concurrently. */
+const mostBytesAtOnce = 32_000_000;
