@@ -83,7 +83,7 @@ function indexOf(files: Iterable<Add>): FileIndex {
   for (const add of files) {
     const pipeline = add.tags?.['pipeline'] ?? '';
     let keys = byLoadKey.get(pipeline);
-    if (keys === undefined) byLoadKey.set(pipeline, (keys = new Map()));
+    if (keys === undefined) byLoadKey.set(pipeline, (keys = new Map<string, Add[]>()));
     for (const loadKey of loadKeysOf(add)) append(keys, loadKey, add);
     const main = mainOf(add);
     if (main !== undefined) append(byMain, main, add);

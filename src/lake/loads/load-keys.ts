@@ -108,8 +108,8 @@ export function keyChange(
     const found = stored.get(whole);
     const window = windowOfKey(key);
     if (found === undefined) return [];
-    const { version: _version, ...rest } = found;
-    return [{ ...rest, key, ...(window && { window }) }];
+    const { readAt, since, origin, holes } = found;
+    return [{ account, pipeline, key, ...(window && { window }), readAt, since, origin, ...(holes && { holes }) }];
   });
   const set = slice.loadKeys.map((key): LoadKey => {
     const window = windowOfKey(key);
