@@ -121,7 +121,7 @@ export async function database(lake: string, clock: Clock, query?: string): Prom
   });
   const { tables, lakeFiles, firstLoad } = await openLakeReader(lake, clock);
   const named = tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
-  await createViews(opened, named, await lakeFiles(named.map(({ name }) => name)));
+  await createViews(opened, named, await lakeFiles());
   if (query !== undefined) return opened;
   for (const macro of [...asKnownMacros(firstLoad), ...viewStatements(tables)]) await opened.execute(macro);
   return opened;

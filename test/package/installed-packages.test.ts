@@ -32,7 +32,8 @@ function install(folder: string): { readonly status: number | null; readonly out
 
 test.skipIf(!hasMake)('make installs nothing where the packages are those of the lock file', async () => {
   const folder = await checkout();
-  expect(install(folder)).toEqual({ status: 0, out: '' });
+  // Some versions of make say that there is nothing to do.
+  expect(install(folder)).toEqual({ status: 0, out: expect.not.stringContaining('Installing') as string });
   await expect(readFile(join(folder, 'npm-calls'))).rejects.toThrow('ENOENT');
 });
 

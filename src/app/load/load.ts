@@ -22,7 +22,7 @@ import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import { damagedNote, readForgottenNote } from '../../lake/upkeep/erasure.js';
+import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
@@ -153,7 +153,8 @@ async function loadInto(
     emitOtherRuns(lease, account, emit);
     await prepareLake(lake, target, options);
     const forgotten = await readForgottenNote(lake.store, account);
-    if (forgotten.isDamaged) emit({ event: 'message', message: `${forgotten.path}: ${damagedNote}` });
+    const fault = noteFault(forgotten);
+    if (fault !== undefined) emit({ event: 'message', message: fault });
     tuneForComputation();
     const startedAt = clock.now();
     const started = await startRun(lake, lease, request, context);

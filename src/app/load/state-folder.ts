@@ -85,13 +85,11 @@ export async function eraseState(location: StateLocation, account: string, all: 
   }
   refuseLinks(resolve(location.journal), account);
   if (all) await eraseFiles(folder, (name) => keptFile.test(name) || isTemporaryName(name));
-  await eraseFiles(join(folder, pagesFolder), (name) => pageFile.test(name) || isTemporaryName(name), true);
+  await eraseFiles(join(folder, pagesFolder), (name) => name.endsWith('.page') || isTemporaryName(name), true);
   await rmdir(folder).catch(() => undefined);
 }
 
-// A version before 1.0 named temporary files after the process.
-const keptFile = /^(?:quota|large-groups)-[^/]+\.json(?:\.\d+\.part)?$/;
-const pageFile = /\.page(?:\.\d+\.part)?$/;
+const keptFile = /^(?:quota|large-groups)-[^/]+\.json$/;
 
 /** Deletes a folder's state files; with `deep` those of its subfolders too, and the folders that are empty then. */
 async function eraseFiles(folder: string, isStateFile: (name: string) => boolean, deep = false): Promise<void> {

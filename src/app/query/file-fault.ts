@@ -21,6 +21,9 @@ interface FileFault {
   readonly fault: string;
 }
 
+/** Errors that name a file which can't be read, by table. */
+export type TableFaults = ReadonlyMap<string, LedgerlakeError>;
+
 /** DuckDB's messages about a file whose bytes it didn't get. */
 const unreachable = /^(?:HTTP|IO) Error: /;
 /** DuckDB's messages about bytes that are no Parquet, beside errors of its own without a class. */
@@ -59,17 +62,18 @@ export async function fileFault(error: unknown, lake: Lake, scope: CommandScope 
 }
 
 /**
- * Compares the files of the lake's tables, or of those named, with the log, but those in `checked`, to which it adds them: DuckDB reads a foreign Parquet file as rows of
- * nulls. Compares sizes, and on the local disk columns and types, where the file has changed since the log was written.
+ * Compares the files of the named tables with the log, but those in `checked`, to which it adds the ones without a fault: DuckDB
+ * reads a foreign Parquet file as rows of nulls. Compares sizes, and on the local disk columns and types, where the file has
+ * changed since the log was written. A file that is missing is left to DuckDB, because a commit may have replaced it.
  *
- * @throws LedgerlakeError SQL naming a file that differs, as `fileFault` does
+ * @returns for each table with such a file the error SQL that names it, as `fileFault` does
  */
 export async function checkFiles(
   lake: Lake,
   scope: CommandScope & { lake: string },
   checked: Set<string>,
-  names: readonly string[] = lake.tables.map(({ schema }) => schema.name),
-): Promise<void> {
+  names: readonly string[],
+): Promise<TableFaults> {
   const isNew = ({ table, add }: LakeFile) => names.includes(table.schema.name) && !checked.has(table.pathOf(add));
   const files = new Map(
     lake
@@ -78,6 +82,7 @@ export async function checkFiles(
       .map((file) => [file.table.pathOf(file.add), file]),
   );
   const folders = new Set(Array.from(files.values(), ({ table }) => table.schema.name));
+  const faults = new Map<string, LedgerlakeError>();
   await Promise.all(
     Array.from(folders, async (folder) => {
       for await (const { path, size, changedAt = 0 } of lake.store.list(folder)) {
@@ -86,11 +91,15 @@ export async function checkFiles(
         const fault =
           sizeFault(file.add, size) ??
           (changedAt > file.add.modificationTime ? await columnFault(file, lake) : undefined);
-        if (fault !== undefined) throw new LedgerlakeError('SQL', await damageText({ file, fault }, lake, scope));
+        if (fault === undefined) checked.add(path);
+        else {
+          faults.set(folder, new LedgerlakeError('SQL', await damageText({ file, fault }, lake, scope)));
+          return;
+        }
       }
     }),
   );
-  for (const path of files.keys()) checked.add(path);
+  return faults;
 }
 
 /** What is wrong with the columns of a local file. DuckDB finds one that is no Parquet, or is gone by then. */

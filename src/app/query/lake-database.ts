@@ -1,17 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { ResultCell, ResultRows } from '../../core/text/rows.js';
-import { createViews, isFileMissing, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
+import {
+  createFaultView,
+  createViews,
+  isFileMissing,
+  type LakeFiles,
+  type LakeTable,
+} from '../../core/duckdb/views.js';
 import type { Database, QueryResult } from '../../core/duckdb/connection.js';
+import type { TableFaults } from './file-fault.js';
 
 export interface LakeDatabaseOptions {
   readonly database: Database;
   readonly tables: readonly LakeTable[];
-  /**
-   * Returns the committed files of the newest version, after a check of those of the named tables, or of all. Called again
-   * where a commit has replaced a file of a query.
-   */
-  readonly lakeFiles: (names?: readonly string[]) => Promise<LakeFiles>;
+  /** Returns the committed files of the newest version. Called again where a commit has replaced a file of a query. */
+  readonly lakeFiles: () => Promise<LakeFiles>;
+  /** Returns the tables with faulty files among those that a statement names. */
+  readonly faultsFor?: ((statement: string) => Promise<TableFaults>) | undefined;
   /** As `fileFault`. */
   readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -24,36 +30,50 @@ export class LakeDatabase {
   readonly #options: LakeDatabaseOptions;
   /** The files that the views read. */
   #files: LakeFiles | undefined;
+  /** The tables with faulty files: a statement that reads one of their views throws the error. */
+  readonly #faults = new Map<string, LedgerlakeError>();
 
   constructor(options: LakeDatabaseOptions) {
     this.#options = options;
   }
 
-  /** Creates the views over the lake's newest version, and returns its files. */
+  /**
+   * Creates the views over the lake's newest version, and returns its files. A table of which a file is missing fails the
+   * statements that read it only.
+   */
   async refresh(signal = this.#options.signal): Promise<LakeFiles> {
     const { database, tables, lakeFiles, macros = [] } = this.#options;
+    this.#faults.clear();
     for (let attempt = 1; ; attempt++) {
       const files = await lakeFiles();
       try {
-        await createViews(database, tables, files, signal);
+        const readable = tables.filter(({ name }) => !this.#faults.has(name));
+        await createViews(database, readable, files, signal);
         for (const macro of macros) await database.execute(macro, { signal });
         this.#files = files;
         return files;
       } catch (error) {
-        if (attempt === 3 || !isFileMissing(error)) throw await this.#faultOf(error);
+        if (!isFileMissing(error)) throw await this.faultOf(error);
+        if (attempt < mostAttempts) continue;
+        const fault = await this.faultOf(error);
+        const table = [...files].find(([, list]) => list.some((file) => messageOf(error).includes(file)))?.[0];
+        if (table === undefined || this.#faults.has(table) || !(fault instanceof LedgerlakeError)) throw fault;
+        await this.#addFaults(new Map([[table, fault]]), signal);
       }
     }
   }
 
-  /** Refreshes only where a commit has changed the files since. */
+  /** Refreshes only where a commit has changed the files since, or a faulty file may be restored. */
   async update(signal = this.#options.signal): Promise<void> {
-    if (!isDeepStrictEqual(await this.#options.lakeFiles(), this.#files)) await this.refresh(signal);
+    if (this.#faults.size > 0 || !isDeepStrictEqual(await this.#options.lakeFiles(), this.#files))
+      await this.refresh(signal);
   }
 
   /**
    * Runs one statement and returns the value of `use` for its result.
    *
-   * @throws LedgerlakeError SQL with DuckDB's message, or STOPPED; the reason of `signal` where it aborts
+   * @throws LedgerlakeError SQL with DuckDB's message, or naming a faulty file of a table that the statement reads; STOPPED; the
+   * reason of `signal` where it aborts
    */
   async run<T>(
     statement: string,
@@ -63,26 +83,51 @@ export class LakeDatabase {
     try {
       return await use(await this.#query(statement, { signal, ...(parameters && { parameters }) }));
     } catch (error) {
-      throw readOnlyFault(await this.#faultOf(error));
+      throw readOnlyFault(await this.faultOf(error));
     }
   }
 
-  #faultOf(error: unknown): Promise<unknown> {
-    return this.#options.faultOf === undefined ? Promise.resolve(error) : this.#options.faultOf(error);
+  /** Replaces an error of DuckDB with the fault of a table's file that it is about, as `fileFault` does for others. */
+  async faultOf(error: unknown): Promise<unknown> {
+    const text = messageOf(error);
+    const known = [...this.#faults.values()].find(({ message }) => text.includes(message));
+    return known ?? (await this.#options.faultOf?.(error)) ?? error;
+  }
+
+  /** Checks the files of the tables that a statement names: one that reads a table with a faulty file throws an error that names it. */
+  async check(statement: string, signal = this.#options.signal): Promise<void> {
+    const faults = await this.#options.faultsFor?.(statement);
+    if (faults !== undefined) await this.#addFaults(faults, signal);
+  }
+
+  async #addFaults(faults: TableFaults, signal: AbortSignal | undefined): Promise<void> {
+    const { database, tables } = this.#options;
+    for (const table of tables) {
+      const fault = faults.get(table.name);
+      if (fault === undefined) continue;
+      this.#faults.set(table.name, fault);
+      await createFaultView(database, table, fault.message, signal);
+    }
   }
 
   /** Runs a query up to its first rows. Where a file is missing by then, repeats it over the lake's newest version. */
   async #query(statement: string, options: RunOptions): Promise<QueryResult> {
-    const { database } = this.#options;
+    const start = async (): Promise<QueryResult> => {
+      await this.check(statement, options.signal);
+      return started(await this.#options.database.query(statement, options));
+    };
     try {
-      return await started(await database.query(statement, options));
+      return await start();
     } catch (error) {
       if (!isFileMissing(error)) throw error;
       await this.refresh(options.signal);
-      return started(await database.query(statement, options));
+      return start();
     }
   }
 }
+
+/** Largest number of attempts to create the views while runs replace files. */
+const mostAttempts = 3;
 
 /** DuckDB's message about a statement that would change a view. */
 const changesView =

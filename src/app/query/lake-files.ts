@@ -1,4 +1,5 @@
 import { plainLog } from '../../observe/log/plain-log.js';
+import { NamedTables } from './named-tables.js';
 import { emitDamage } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
@@ -59,15 +60,20 @@ export async function openLakeReader(
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
+  const macros = [...asKnownMacros(firstLoad), ...viewStatements(views)];
+  const named = new NamedTables(
+    views.map(({ name }) => name),
+    macros,
+  );
   return {
     tables: views,
-    lakeFiles: async (names) => {
+    lakeFiles: async () => {
       await lake.refresh();
-      await checkFiles(lake, { ...scope, lake: location }, checked, names);
       return lake.committedFiles();
     },
+    faultsFor: (statement) => checkFiles(lake, { ...scope, lake: location }, checked, named.in(statement)),
     firstLoad,
-    macros: [...asKnownMacros(firstLoad), ...viewStatements(views)],
+    macros,
     notesOn: (statement) =>
       [
         knownTooEarly(statement, firstLoad),

@@ -1,4 +1,5 @@
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
+import { noteFault } from '../../lake/upkeep/erasure.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { shortIsoInstant } from '../command-text.js';
@@ -26,7 +27,8 @@ const stateTexts: Readonly<Record<DayState, string>> = {
 
 /** The loaded days of each pipeline, and the command that loads the gaps. */
 export function coverageSection(status: AccountStatus, basis: BasisFigures, lastRun: LastRun | undefined): Html {
-  const { pipelines, range, command, account, unused } = status;
+  const { pipelines, range, command, account, unused, forgotten } = status;
+  const fault = forgotten && noteFault(forgotten);
   const dated = pipelines.filter(({ days }) => days.length > 0);
   if (dated.length === 0) return html`<p class="none">No data of this account was loaded by date.</p>`;
   const states = (Object.keys(stateTexts) as DayState[]).filter((state) =>
@@ -37,6 +39,7 @@ export function coverageSection(status: AccountStatus, basis: BasisFigures, last
   );
   const hint = needsEndpoint(account, lastRun) ? ' beside the --endpoint that serves the account' : '';
   return html`<p>UTC days from ${shortIsoInstant(range.start)} to ${shortIsoInstant(range.end)}, the end excluded.</p>
+    ${fault !== undefined && html`<p>${fault}.</p>`}
     <ul class="keys">
       ${legend}
     </ul>

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
-import { createViews, isFileMissing } from '../../core/duckdb/views.js';
+import { isFileMissing } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { isFolder, openToRead } from '../../core/io/files.js';
 import { replaceFile } from '../../core/io/write-file.js';
@@ -12,11 +12,12 @@ import { chunksOf, csvText } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { workbook, workbookMark, type Sheet } from '../../core/text/workbook.js';
 import type { Lake } from '../../lake/lake.js';
-import { readForgottenBefore } from '../../lake/upkeep/erasure.js';
+import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { checkFiles, fileFault } from '../query/file-fault.js';
+import { LakeDatabase } from '../query/lake-database.js';
 import { lakeTables, openExistingLake } from '../query/lake-files.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
@@ -70,6 +71,7 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   const result = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal });
   const bytes = await writeReport(path, format, result, output);
   const emit = plainLog(log);
+  for (const message of result.faults) emit({ event: 'message', message });
   for (const days of result.leftOut) {
     emit({ event: 'days-left-out', account: days.account, reason: leftOutText(days) });
   }
@@ -233,6 +235,8 @@ export interface Report {
   readonly differing: number;
   /** Loaded days that the figures leave out, by account. */
   readonly leftOut: readonly LeftOutDays[];
+  /** What is wrong with notes of forgotten rows. */
+  readonly faults: readonly string[];
 }
 
 /**
@@ -269,7 +273,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
         account: name,
         status: accountStatus({
           ...{ lake, location, account: name, range, lastRun, unfinishedRanges },
-          forgottenBefore: await readForgottenBefore(lake.store, name),
+          forgotten: await readForgottenNote(lake.store, name),
         }),
         basis: {
           ...(await readBasis(reader)),
@@ -294,6 +298,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
     settlements: settlements.length,
     differing: settlements.filter(({ verdict }) => verdict === 'differs').length,
     leftOut: accounts.flatMap(({ basis }) => basis.leftOut ?? []),
+    faults: accounts.flatMap(({ status: { forgotten } }) => (forgotten && noteFault(forgotten)) ?? []),
   };
 }
 
@@ -315,17 +320,29 @@ async function withViews<T>(
   read: (database: Database) => Promise<T>,
 ): Promise<T> {
   const checked = new Set<string>();
+  const names = lakeTables.map(({ name }) => name);
+  let isRead = false;
   for (let attempt = 1; ; attempt++) {
-    await checkFiles(lake, { lake: location }, checked);
     const folders = [lake.store.address('')];
     const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
+    const views = new LakeDatabase({
+      ...{ database, signal, tables: lakeTables, macros: viewStatements(lakeTables) },
+      lakeFiles: async () => {
+        if (isRead) await lake.refresh();
+        isRead = true;
+        return lake.committedFiles();
+      },
+      faultsFor: () => checkFiles(lake, { lake: location }, checked, names),
+      faultOf: (error) => fileFault(error, lake, { lake: location }),
+    });
     try {
-      await createViews(database, lakeTables, lake.committedFiles(), signal);
-      for (const statement of viewStatements(lakeTables)) await database.execute(statement, { signal });
-      return await read(database);
-    } catch (error) {
-      if (attempt === mostAttempts || !isFileMissing(error)) throw await fileFault(error, lake, { lake: location });
-      await lake.refresh();
+      await views.refresh();
+      await views.check('');
+      try {
+        return await read(database);
+      } catch (error) {
+        if (attempt === mostAttempts || !isFileMissing(error)) throw await views.faultOf(error);
+      }
     } finally {
       database.close();
     }

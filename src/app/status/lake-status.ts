@@ -1,3 +1,4 @@
+import type { ForgottenNote } from '../../lake/upkeep/erasure.js';
 import { defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { defaultPipelines, pipelineNamed, pipelines as allPipelines } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
@@ -45,8 +46,8 @@ export interface TableStatus {
 export interface AccountStatus {
   readonly account: string;
   readonly range: Window;
-  /** Rows before this instant were forgotten: milliseconds since 1970; undefined where none were. */
-  readonly forgottenBefore: number | undefined;
+  /** What the lake has noted of forgotten rows. */
+  readonly forgotten: ForgottenNote | undefined;
   /** The pipelines that have loaded something, and those of the default set that have not. */
   readonly pipelines: readonly PipelineStatus[];
   readonly unused: readonly string[];
@@ -86,8 +87,8 @@ export interface StatusQuestion {
   readonly lastRun: LastRun | undefined;
   /** The ranges of any account that runs were asked for and have not loaded. */
   readonly unfinishedRanges?: readonly UnfinishedRange[];
-  /** Rows of the account before this instant were forgotten: milliseconds since 1970. */
-  readonly forgottenBefore?: number | undefined;
+  /** What the lake has noted of forgotten rows of the account. */
+  readonly forgotten?: ForgottenNote | undefined;
   /** Runs that died. */
   readonly died?: readonly Lease[];
   /** The folder of custom pipelines, if the command line names one. */
@@ -148,7 +149,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   return {
     account,
     range,
-    forgottenBefore: question.forgottenBefore,
+    forgotten: question.forgotten,
     pipelines,
     // A lake that has custom pipelines alone is not expected to have the default ones.
     unused: used.every(({ isCustom }) => isCustom)
@@ -244,12 +245,12 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
 }
 
 function pipelineStatus(main: PipelineTable, question: StatusQuestion): PipelineStatus {
-  const { lake, account, range, forgottenBefore = -Infinity } = question;
+  const { lake, account, range, forgotten } = question;
   const { pipeline, loadKey } = main;
   const imported = importedWindows(lake.snapshot, pipeline, account);
   const loaded = lake.loadKeys(pipeline, account).size - imported.length;
   const { days, gaps } = main.coverage?.(lake, account, range) ?? { days: [], gaps: [] };
-  const isForgotten = ({ start, state }: Day) => state === 'empty' && start < forgottenBefore;
+  const isForgotten = ({ start, state }: Day) => state === 'empty' && start < (forgotten?.before ?? -Infinity);
   return {
     pipeline,
     loadKey,

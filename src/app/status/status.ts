@@ -8,7 +8,7 @@ import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lake } from '../../lake/lake.js';
-import { damagedNote, readForgottenNote, type ForgottenNote } from '../../lake/upkeep/erasure.js';
+import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-holes.js';
 import { demoAccount, refuseUnknownAccount } from '../configuration/account.js';
@@ -111,7 +111,6 @@ interface StatusReport {
   readonly unloaded: readonly (Suggestion & { readonly account: string })[];
   /** The command that loads into an empty lake, by the notes of earlier runs; undefined without a note. */
   readonly known: Suggestion | undefined;
-  readonly damagedNotes: readonly ForgottenNote[];
   readonly suggestionContext: SuggestionContext;
 }
 
@@ -141,7 +140,7 @@ async function readReport(
   const forgotten = await Promise.all(accounts.map((account) => readForgottenNote(lake.store, account)));
   const statuses = accounts.map((account, at) => {
     const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
-    const known = { died: runs.died, forgottenBefore: forgotten[at]?.before };
+    const known = { died: runs.died, forgotten: forgotten[at] };
     return accountStatus({ ...common, ...known, lake, location, account, range });
   });
   const suggestionContext = { ...common, lake: location, configured };
@@ -150,8 +149,7 @@ async function readReport(
     ...firstSync(account, suggestionContext),
   }));
   const known = firstLoad(options.account, [...runs.active, ...runs.died], suggestionContext);
-  const damagedNotes = forgotten.filter(({ isDamaged }) => isDamaged);
-  return { lake, now, lastRun, runs, statuses, unloaded, known, damagedNotes, suggestionContext };
+  return { lake, now, lastRun, runs, statuses, unloaded, known, suggestionContext };
 }
 
 /** What the configured accounts lack of the range that their syncs load. */
@@ -183,7 +181,7 @@ function firstCommand({ statuses, known }: StatusReport, options: StatusOptions)
 
 /** The report for people. */
 function reportTexts(report: StatusReport, options: StatusOptions, width: number): readonly string[] {
-  const { lake, now, lastRun, runs, statuses, unloaded, damagedNotes } = report;
+  const { lake, now, lastRun, runs, statuses, unloaded } = report;
   const style = { width, color: options.color };
   const text = (of: AccountStatus) => {
     const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
@@ -199,9 +197,9 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
     overviewText(statuses),
     ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${loadText(of)}`),
     runsLines,
-    ...damagedNotes.map(
-      ({ path }) => `${wrapWords(printable(`${path}: ${damagedNote}`), defaultWidth).join('\n')}\n\n`,
-    ),
+    ...statuses
+      .flatMap(({ forgotten }) => (forgotten && noteFault(forgotten)) ?? [])
+      .map((fault) => `${wrapWords(printable(fault), defaultWidth).join('\n')}\n\n`),
     retentionText(lake),
     // A dead run without a note is shown instead of the last run.
     lastRun === undefined && runs.died.length > 0
@@ -362,7 +360,8 @@ function accountObject(of: AccountStatus, now: number): unknown {
     from: isoInstant(of.range.start),
     to: isoInstant(of.range.end),
     command: of.command ?? null,
-    forgotten_before: of.forgottenBefore === undefined ? null : isoInstant(of.forgottenBefore),
+    forgotten_before: of.forgotten?.before === undefined ? null : isoInstant(of.forgotten.before),
+    forgotten_fault: (of.forgotten && noteFault(of.forgotten)) ?? null,
     pipelines: of.pipelines.map(({ pipeline, loadKey, loaded, days, gaps }) => ({
       pipeline,
       unit: loadKey,

@@ -1,6 +1,6 @@
 import { request as httpRequest, Agent as HttpAgent, type ClientRequestArgs } from 'node:http';
 import { request as httpsRequest, Agent as HttpsAgent } from 'node:https';
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { Agent, buildConnector } from 'undici';
 import type { Environment } from '../environment.js';
 import { messageOf } from '../errors.js';
@@ -12,6 +12,8 @@ export interface ConnectorOptions {
   readonly timeoutMs: number;
   /** Has the variables of proxies; left out: the process's. */
   readonly environment?: Environment | undefined;
+  /** Finds the addresses of a host; left out: the system. */
+  readonly lookup?: LookupFunction;
 }
 
 /**
@@ -25,8 +27,12 @@ const families = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 3000 
  *
  * @throws LedgerlakeError USAGE for an invalid proxy
  */
-function createConnector({ timeoutMs, environment = process.env }: ConnectorOptions): buildConnector.connector {
-  const direct = buildConnector({ timeout: timeoutMs, ...families });
+function createConnector({
+  timeoutMs,
+  environment = process.env,
+  ...lookup
+}: ConnectorOptions): buildConnector.connector {
+  const direct = buildConnector({ timeout: timeoutMs, ...families, ...lookup });
   const proxyOf = readProxies(environment);
   return (options, callback) => {
     const isSecure = options.protocol === 'https:';

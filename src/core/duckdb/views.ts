@@ -33,9 +33,40 @@ export async function createViews(
 ): Promise<void> {
   if ([...files.values()].flat().some((file) => file.startsWith('s3://'))) await loadHttpfs(database);
   for (const table of tables) {
-    const select = selectOf(table, files.get(table.name) ?? []);
-    await database.execute(`CREATE OR REPLACE VIEW ${identifier(table.name)} AS ${select}`, { signal });
+    await createView(database, table.name, selectOf(table, files.get(table.name) ?? []), signal);
   }
+}
+
+/** Creates or replaces a view with the columns of a table that throws an error SQL with this text in a statement that reads it. */
+export async function createFaultView(
+  database: Database,
+  table: LakeTable,
+  text: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  // In the condition as well: DuckDB doesn't compute a column that a statement leaves out. Were one constant, it would
+  // compute a condition on it instead of reading.
+  const fault = `error(${literal(text)})`;
+  const columns = columnsOf(table).map(({ name, type }) => `CAST(fault AS ${type}) AS ${identifier(name)}`);
+  const select = `SELECT ${columns.join(', ')} FROM (SELECT unnest([${fault}]) AS fault) WHERE ${fault} IS NULL`;
+  await createView(database, table.name, select, signal);
+}
+
+async function createView(
+  database: Database,
+  name: string,
+  select: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await database.execute(`CREATE OR REPLACE VIEW ${identifier(name)} AS ${select}`, { signal });
+}
+
+/** The columns of a view, with those that are folders. */
+function columnsOf({ columns }: LakeTable): readonly SqlColumn[] {
+  return [
+    ...columns.filter(({ name }) => !isPartition(name)),
+    ...partitions.map((name) => ({ name, type: 'VARCHAR' })),
+  ];
 }
 
 /** The number of files of all tables. */
@@ -44,13 +75,14 @@ export function fileCount(files: LakeFiles): number {
 }
 
 function selectOf(table: LakeTable, files: readonly string[]): string {
-  const declared = table.columns.filter(({ name }) => !isPartition(name));
   if (files.length === 0) {
-    const columns = [...declared, ...partitions.map((name) => ({ name, type: 'VARCHAR' }))];
-    return `SELECT ${columns.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`).join(', ')} WHERE false`;
+    return `SELECT ${columnsOf(table)
+      .map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`)
+      .join(', ')} WHERE false`;
   }
   // With a given schema DuckDB opens no file to find the columns; otherwise each query would open all of them. DuckDB
   // then has no partition columns, but it skips files by conditions on `filename`.
+  const declared = table.columns.filter(({ name }) => !isPartition(name));
   const wanted = declared.map(({ name, type }, at) => ({ name, type, alias: `${columnAlias}${at}` }));
   const schema = wanted.map(
     ({ name, type, alias }) =>

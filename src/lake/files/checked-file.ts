@@ -1,7 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import { openNewFile } from '../../core/io/write-file.js';
 import type { Add } from '../delta/actions.js';
-import { DamagedFile } from '../delta/file-tags.js';
+import { DamagedFile, loadKeysOf } from '../delta/file-tags.js';
+import { loadKeysText } from './load-key-rows.js';
 import type { LakeTable } from '../lake-table.js';
 import type { Store } from '../store/store.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
@@ -27,25 +28,30 @@ export async function checkedSource(
   store: Store,
   table: LakeTable,
   add: Add,
-  workspace: Pick<Workspace, 'newPath'>,
+  workspace: Pick<Workspace, 'newPath' | 'faults'>,
 ): Promise<ParquetSource> {
   return add.size > wholeBytes ? checkedFile(store, table, add, workspace) : checkedBytes(store, table, add);
 }
 
-/** The same as a local file: the lake's file, or a copy where the lake isn't on the local disk, or with `isCopied`. */
+/**
+ * The same as a local file: the lake's file, or a copy where the lake isn't on the local disk, or with `isCopied`. Where DuckDB can't
+ * read it, its error is a DamagedFile with the file's slice.
+ */
 export async function checkedFile(
   store: Store,
   table: LakeTable,
   add: Add,
-  { newPath }: Pick<Workspace, 'newPath'>,
+  { newPath, faults }: Pick<Workspace, 'newPath' | 'faults'>,
   { isCopied = false } = {},
 ): Promise<string> {
   const localPath = isCopied ? undefined : store.localPath(table.pathOf(add));
+  const path = localPath ?? newPath();
+  const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
+  faults.set(path, (text) => damagedFile(store, table, add, `it has ${slice} and can't be read (${text})`));
   if (localPath !== undefined) {
     await eachChecked(store, table, add);
     return localPath;
   }
-  const path = newPath();
   const copy = await openNewFile(path, 0o600);
   try {
     await eachChecked(store, table, add, (piece) => copy.writeFile(piece));

@@ -3,7 +3,8 @@ import { lstat, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeNewFile } from '../../core/io/write-file.js';
-import type { Database } from '../../core/duckdb/connection.js';
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import type { Database, QueryResult } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
 import { threadLimits, threadLimitsOf, type ThreadLimits } from '../../core/worker-thread.js';
 
@@ -39,6 +40,8 @@ export interface Workspace {
   readonly writeLocal: (bytes: Uint8Array) => Promise<string>;
   /** A new path for a file or folder. */
   readonly newPath: () => string;
+  /** By a file's path: the error that replaces DuckDB's about it, whose first line is `text`. */
+  readonly faults: Map<string, (text: string) => LedgerlakeError>;
   /** Removes all files. */
   readonly clear: () => Promise<void>;
 }
@@ -59,13 +62,15 @@ export async function withWorkspace<T>(
   const files = join(folder, 'files');
   let count = 0;
   const newPath = () => join(files, `${count++}.parquet`);
+  const faults: Workspace['faults'] = new Map();
   const clear = async () => {
+    faults.clear();
     await rm(files, { recursive: true, force: true });
     await mkdir(files, { mode: 0o700 });
   };
   try {
     await clear();
-    const database = lazyDatabase(async () => {
+    const database = lazyDatabase(faults, async () => {
       const { openDatabase } = await import('../../core/duckdb/connection.js');
       return openDatabase({
         folders: [folder, store.localPath('') ?? folder],
@@ -80,7 +85,7 @@ export async function withWorkspace<T>(
       });
     });
     try {
-      return await use({ database, limits, writeLocal: localWriter(newPath), newPath, clear });
+      return await use({ database, limits, writeLocal: localWriter(newPath), newPath, faults, clear });
     } finally {
       database.close();
     }
@@ -131,21 +136,44 @@ export function subWorkspace(workspace: Workspace): Workspace {
     newPath,
     writeLocal: localWriter(newPath),
     clear: async () => {
-      for (const path of paths) await rm(path, { recursive: true, force: true });
+      for (const path of paths) {
+        await rm(path, { recursive: true, force: true });
+        workspace.faults.delete(path);
+      }
       paths.clear();
     },
   };
 }
 
-/** A database that the first query opens: loading DuckDB takes more time and memory than a small backfill or import. */
-function lazyDatabase(open: () => Promise<Database>): Database {
+/**
+ * A database that the first query opens: loading DuckDB takes more time and memory than a small backfill or import. Its errors
+ * about a file with a fault are those of `faults`.
+ */
+function lazyDatabase(faults: Workspace['faults'], open: () => Promise<Database>): Database {
   let opening: Promise<Database> | undefined;
   let opened: Database | undefined;
   const database = async () => (opened = await (opening ??= open()));
+  const fault = (error: unknown): never => {
+    for (const [path, faultOf] of error instanceof LedgerlakeError ? faults : []) {
+      const [text = ''] = messageOf(error).split('\n');
+      if (text.includes(path)) throw faultOf(text.replaceAll(path, 'it'));
+    }
+    throw error;
+  };
+  const rowsOf = async function* (chunks: QueryResult['chunks']): QueryResult['chunks'] {
+    try {
+      yield* chunks;
+    } catch (error) {
+      fault(error);
+    }
+  };
   return {
-    query: async (...query) => (await database()).query(...query),
-    execute: async (...query) => (await database()).execute(...query),
-    rows: async (...query) => (await database()).rows(...query),
+    query: async (...query) => {
+      const result = await (await database()).query(...query).catch(fault);
+      return { ...result, chunks: rowsOf(result.chunks) };
+    },
+    execute: async (...query) => (await database()).execute(...query).catch(fault),
+    rows: async (...query) => (await database()).rows(...query).catch(fault),
     openConnection: async () => (await database()).openConnection(),
     close: () => {
       opened?.close();

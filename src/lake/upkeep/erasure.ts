@@ -164,6 +164,11 @@ export async function readForgottenNote(store: Store, account: string): Promise<
   return { path, before, isDamaged: bytes !== undefined && before === undefined };
 }
 
+/** The path of a damaged note, what that means, and its remedy; undefined where the note is whole, or there is none. */
+export function noteFault({ path, isDamaged }: ForgottenNote): string | undefined {
+  return isDamaged ? `${path}: ${damagedNote}` : undefined;
+}
+
 /** What a damaged note means, and its remedy. */
 export const damagedNote =
   'expected the instant before which rows are forgotten, the file is damaged: days without rows may be forgotten ones; ' +

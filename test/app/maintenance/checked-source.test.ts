@@ -22,7 +22,7 @@ async function kept(store: Store, bytes: Buffer): Promise<{ add: Add; path: stri
 /** What a source holds, and whether it is a file. */
 async function read(store: Store, add: Add): Promise<{ bytes: Buffer; from: string }> {
   const copy = join(await temporaryFolder(), 'copy');
-  const source = await checkedSource(store, await opened(store), add, { newPath: () => copy });
+  const source = await checkedSource(store, await opened(store), add, { newPath: () => copy, faults: new Map() });
   if (typeof source !== 'string') return { bytes: Buffer.from(source), from: 'memory' };
   return { bytes: await readFile(source), from: source === copy ? 'a copy' : 'the lake' };
 }

@@ -1,8 +1,9 @@
-import { copyFile, stat, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
+import { builtCommand } from '../built-command.js';
 import { temporaryFolder } from '../lake-run.js';
 import { addOf, changeAdd, pathOf, sealed } from '../verify/damage.js';
 import { copied, rebuilt, steppingClock } from './kept-lake.js';
@@ -60,3 +61,27 @@ test('a file with other bytes that the log agrees with is named with its slice, 
     `it has ${window(1).label.replace(/^/, 'window/')} and is no Parquet file`,
   );
 });
+
+test.each([
+  ['rebuild', ['rebuild']],
+  ['compact', ['compact']],
+  ['sql', ['sql', 'SELECT count(DISTINCT COLUMNS(*)) FROM events']],
+])(
+  '%s names a file with damage within a page that the log agrees with, and its slice, and no copy',
+  async (_, words) => {
+    const lake = await copied(small.lake);
+    const add = addOf(lake, 'events');
+    const bytes = await readFile(pathOf(lake, 'events', add));
+    // Within the first page: its header and the footer stay.
+    bytes.fill(0x5a, 60, 200);
+    await writeFile(pathOf(lake, 'events', add), bytes);
+    changeAdd(lake, 'events', add.path, (old) => sealed(lake, 'events', old));
+    const folder = await temporaryFolder();
+    const { code, err } = await builtCommand([...words, '--lake', lake], { folder });
+    expect(code).toBe(1);
+    expect(err).toContain(pathOf(lake, 'events', add));
+    expect(err).toContain(`window/${window(1).label}`);
+    expect(err).toMatch(/ZSTD Decompression failure|Data corruption detected/);
+    expect(err).not.toContain('ledgerlake-files-');
+  },
+);

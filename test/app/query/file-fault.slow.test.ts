@@ -2,6 +2,7 @@ import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { fileFault } from '../../../src/app/query/file-fault.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
+import { openLake } from '../../../src/index.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
@@ -11,10 +12,11 @@ import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 
 let lake: LoadedLake;
 beforeEach(async () => {
-  lake = await loadedLake(undefined, [{ pipelines: ['financial-events'], from: '2025-03-01' }]);
+  const loaded = await loadedLake(undefined, [{ pipelines: ['financial-events'], from: '2025-03-01' }]);
   onTestFinished(() => {
-    lake.remove();
+    loaded.remove();
   });
+  lake = loaded;
 });
 
 /** The largest file of a table. */
@@ -116,4 +118,51 @@ test('a report names the damaged file and the command that mends it, too', async
   expect(err).toContain(`expected the file ${file} (window/`);
   expect(err).toContain(`it has 200 bytes instead of `);
   expect(err).toContain(`run \`ledgerlake rebuild --lake ${lake.root}\``);
+});
+
+test.each([
+  ['cut off', cut, 'it has 200 bytes instead of \\d+'],
+  ['gone', rmSync, 'it is missing'],
+])('a file of one table that is %s fails the statements that read this table only', async (_, damage, fault) => {
+  const orders = { text: '111-0000000-0000001\n', source: 'orders.txt' };
+  const both = await loadedLake(undefined, [{}, { pipelines: ['order-events'], orders }]);
+  onTestFinished(() => {
+    both.remove();
+  });
+  lake = both;
+  const file = await fileOf('order_entries');
+  const whole = readFileSync(file);
+  damage(file);
+  const line = new RegExp(`^(?:ledgerlake: SQL: )?expected the file ${file} \\(order/\\S+\\), ${fault}: .*\n?$`);
+
+  // Of a column, and of a name within a text.
+  const others = "SELECT count(*) > 0 AS order_entries FROM entries WHERE name <> 'order_entries'";
+  expect(await queried('', others)).toMatchObject({ code: 0, out: 'order_entries\ntrue\n', err: '' });
+  expect(await queried('', 'FROM order_entries')).toMatchObject({
+    code: 1,
+    out: '',
+    err: expect.stringMatching(line) as string,
+  });
+  const folder = await temporaryFolder();
+  expect(await builtCommand(['report', '--lake', lake.root], { folder })).toMatchObject({ code: 0, err: '' });
+
+  const library = await openLake(lake.root);
+  onTestFinished(() => library.close());
+  expect(await library.sql('SELECT count(*) > 0 AS n FROM events')).toEqual([{ n: true }]);
+  for (const reading of [
+    'FROM order_entries',
+    'SELECT count(*) FROM order_entries',
+    "SELECT sku FROM order_entries WHERE account = 'nobody'",
+    'CREATE OR REPLACE VIEW mine AS FROM order_entries; SELECT count(*) FROM mine',
+    "FROM query_table('order_' || 'entries')",
+    'SELECT 1 WHERE EXISTS (FROM order_entries)',
+  ]) {
+    await expect(library.sql(reading), reading).rejects.toMatchObject({
+      code: 'SQL',
+      message: expect.stringMatching(line) as string,
+    });
+  }
+  expect(await library.sql('SELECT count(*) > 0 AS n FROM groups')).toEqual([{ n: true }]);
+  writeFileSync(file, whole);
+  expect(await library.sql('SELECT count(*) > 0 AS n FROM order_entries')).toEqual([{ n: true }]);
 });

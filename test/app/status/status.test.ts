@@ -134,9 +134,11 @@ test('says where a note of forgotten rows is damaged', async () => {
   expect(await shown(extra)).not.toContain('_forgotten');
   mkdirSync(join(extra.root, '_forgotten'));
   writeFileSync(join(extra.root, '_forgotten', 'shop.json'), '{"account": "shop", "bef');
-  expect(await shown(extra)).toContain(
-    '\n_forgotten/shop.json: expected the instant before which rows are forgotten, ',
-  );
+  const fault = '_forgotten/shop.json: expected the instant before which rows are forgotten, ';
+  expect(await shown(extra)).toContain(`\n${fault}`);
+  expect(JSON.parse(await shown(extra, { format: 'json' }))).toMatchObject({
+    accounts: [{ account: 'shop', forgotten_before: null, forgotten_fault: expect.stringContaining(fault) as string }],
+  });
 });
 
 test('says which pipelines have loaded nothing yet', async () => {

@@ -59,7 +59,7 @@ test('the part of a page that a killed run was writing does not end what is know
   const first = await opened(path);
   for (let number = 0; number < 3; number++) await first.add(question, page(number));
   const [entry = ''] = await readdir(path);
-  await writeFile(join(path, entry, '00001.page.4711.part'), 'cut o');
+  await writeFile(join(path, entry, '.0b6f4ad2-6c2e-4f0c-8d7d-5a2f3e6b9c10.part'), 'cut o');
   await orphan(path);
   const second = await opened(path);
   expect(await second.takeOver(question)).toMatchObject([page(0), page(1), page(2)]);

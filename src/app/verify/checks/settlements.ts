@@ -98,7 +98,7 @@ export function loadedSettlements({ lake, settlements, damaged, obscure }: Compa
     const loaded = of?.loadKeys.get(slice);
     if (of === undefined || loaded === undefined || of.isObscure || of.damagedKeys.has(slice)) return false;
     // Events that were read while the group was open may be incomplete.
-    return isClosed && (loaded.readAt ?? Infinity) >= (end ?? 0);
+    return isClosed && loaded.readAt >= (end ?? 0);
   });
 }
 

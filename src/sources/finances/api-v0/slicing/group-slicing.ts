@@ -177,11 +177,11 @@ interface GroupSelection {
  */
 function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupSelection): GroupSlice[] {
   return listed.flatMap((slice): GroupSlice[] => {
-    const read = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((txn) => txn !== undefined);
+    const read = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
     if (read === undefined) return slice.opened >= from ? [slice] : [];
     if (isOpen(slice)) return [{ ...slice, grows: true }];
     const end = slice.group.end ?? 0;
-    if ((read.readAt ?? 0) < end + settlingMs) return [{ ...slice, noted: true, grows: true }];
+    if (read.readAt < end + settlingMs) return [{ ...slice, noted: true, grows: true }];
     return end >= lookBackFrom ? [slice] : [];
   });
 }

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { asKnownMacros } from '../../../src/app/query/as-known.js';
+import { lakeTables } from '../../../src/app/query/lake-files.js';
+import { NamedTables } from '../../../src/app/query/named-tables.js';
+import { viewStatements } from '../../../src/app/query/transaction-views.js';
+
+const tables = lakeTables.map(({ name }) => name);
+const named = () => new NamedTables(tables, [...asKnownMacros(0), ...viewStatements(lakeTables)]);
+
+test.each([
+  ['SELECT 1', []],
+  ['FROM Groups', ['groups']],
+  ['SELECT count(*) FROM "ENTRIES" JOIN groups USING (group_id)', ['entries', 'groups']],
+  ['FROM payout_lines', ['group_entries', 'groups']],
+  ["FROM entries_as_known('2026-01-01')", ['entries', 'events', 'event_history']],
+  ['FROM ledger', ['entries', 'transactions', 'transaction_entries']],
+  ["FROM query_table('ent' || 'ries')", tables],
+  ["FROM query('FROM ent' || 'ries')", tables],
+])('%s can read its tables and those of its views', (statement, expected) => {
+  expect(named().in(statement).toSorted()).toEqual(expected.toSorted());
+});
+
+test('a statement can read what earlier ones named, as by a view or a prepared statement of theirs', () => {
+  const session = named();
+  expect(session.in('CREATE VIEW mine AS FROM groups')).toEqual(['groups']);
+  expect(session.in('FROM mine')).toEqual(['groups']);
+});
