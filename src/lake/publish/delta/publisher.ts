@@ -5,6 +5,7 @@ import type { Catalog } from '../../catalog/catalog.js';
 import { ErasedCommit } from '../../catalog/catalog-errors.js';
 import { checkpointHintPath, checkpointPath, publishedPath } from '../../catalog/catalog-files.js';
 import type { SealedCommit } from '../../catalog/commit.js';
+import type { Snapshot } from '../../catalog/snapshot.js';
 import { parseNote, type Store } from '../../store/store.js';
 import { encodeDeltaCheckpoint } from './delta-checkpoint.js';
 import { deltaCommit, publishedHash } from './delta-commit.js';
@@ -54,31 +55,33 @@ export class DeltaPublisher {
   }
 
   async #publish(): Promise<void> {
-    const missing = await this.#missing();
+    // A checkpoint is of the versions that are published here, whatever is committed meanwhile.
+    const { snapshot } = this.#catalog;
+    const missing = await this.#missing(snapshot);
     await Promise.all(
       [...missing].map(async ([table, versions]) => {
         for (const one of versions.toReversed()) await this.#publishOne(table, one);
-        await this.#writeDueCheckpoint(table);
+        await this.#writeDueCheckpoint(table, snapshot);
       }),
     );
   }
 
   /** Writes a checkpoint of a table's newest version where one is due. */
-  async #writeDueCheckpoint(table: string): Promise<void> {
-    const newest = this.#newestOf(table);
+  async #writeDueCheckpoint(table: string, snapshot: Snapshot): Promise<void> {
+    const newest = this.#newestOf(table, snapshot);
     if (newest === undefined || newest < minVersionsPerCheckpoint) return;
     const known = this.#checkpointed.get(table) ?? (await this.#hintedCheckpoint(table));
     this.#checkpointed.set(table, known);
     if (newest - known < minVersionsPerCheckpoint) return;
-    const files = [...this.#catalog.snapshot.files(table)].length;
+    const files = [...snapshot.files(table)].length;
     if (newest - known >= minVersionsPerCheckpoint + files / checkpointFilesPerExtraVersion) {
-      await this.#writeCheckpoint(table, newest);
+      await this.#writeCheckpoint(table, newest, snapshot);
     }
   }
 
-  /** The version of a table that the newest snapshot has, where it is published. */
-  #newestOf(table: string): number | undefined {
-    const newest = (this.#catalog.snapshot.tables.get(table)?.versions ?? 0) - 1;
+  /** The version of a table that a snapshot has, where it is published as the newest. */
+  #newestOf(table: string, snapshot: Snapshot): number | undefined {
+    const newest = (snapshot.tables.get(table)?.versions ?? 0) - 1;
     return newest >= 0 && this.#published.get(table) === newest ? newest : undefined;
   }
 
@@ -90,8 +93,7 @@ export class DeltaPublisher {
     return typeof hint?.version === 'number' ? hint.version : -1;
   }
 
-  async #writeCheckpoint(table: string, version: number): Promise<void> {
-    const { snapshot } = this.#catalog;
+  async #writeCheckpoint(table: string, version: number, snapshot: Snapshot): Promise<void> {
     const metaData = snapshot.tables.get(table)?.metaData;
     if (metaData === undefined) return;
     const prefix = `${table}/`;
@@ -113,10 +115,11 @@ export class DeltaPublisher {
    */
   async eraseOlder(): Promise<void> {
     await this.#mutex.run(async () => {
-      for (const table of this.#catalog.snapshot.tables.keys()) {
-        const newest = this.#newestOf(table);
+      const { snapshot } = this.#catalog;
+      for (const table of snapshot.tables.keys()) {
+        const newest = this.#newestOf(table, snapshot);
         if (newest === undefined) continue;
-        await this.#writeCheckpoint(table, newest);
+        await this.#writeCheckpoint(table, newest, snapshot);
         const kept = [publishedPath(table, newest), checkpointPath(table, newest), checkpointHintPath(table)];
         const older: string[] = [];
         for await (const { path } of this.#store.list(`${table}/_delta_log`))
@@ -126,9 +129,8 @@ export class DeltaPublisher {
     });
   }
 
-  /** The versions of each table that may not be published, the newest first. */
-  async #missing(): Promise<ReadonlyMap<string, readonly Missing[]>> {
-    const { tables, version: newest } = this.#catalog.snapshot;
+  /** The versions of each table in a snapshot that may not be published, the newest first. */
+  async #missing({ tables, version: newest }: Snapshot): Promise<ReadonlyMap<string, readonly Missing[]>> {
     const missing = new Map<string, Missing[]>();
     /** The version of each table that the next older commit which touches it has. */
     const next = new Map<string, number>();
