@@ -6,9 +6,10 @@ import type { EncodedCheckpoint } from './checkpoint.js';
 import { readCommit, sealStub, type SealedCommit } from './commit.js';
 import { seal, unseal } from './seal.js';
 
-const folder = '_catalog';
-const checkpoints = `${folder}/_checkpoints`;
-const hintPath = `${folder}/_last-checkpoint`;
+/** The folder of a lake with its catalog. */
+export const catalogFolder = '_catalog';
+const checkpoints = `${catalogFolder}/_checkpoints`;
+const hintPath = `${catalogFolder}/_last-checkpoint`;
 
 /** Commits that are read concurrently when the catalog is opened. */
 const readAhead = 32;
@@ -18,7 +19,7 @@ const keptCheckpoints = 2;
 
 /** The path of a commit. Directly in its folder no other name ends in `.json`. */
 export function commitPath(version: number): string {
-  return `${folder}/${padded(version)}.json`;
+  return `${catalogFolder}/${padded(version)}.json`;
 }
 
 /** The path of a table's published version (Delta protocol, "Delta Log Entries"). */
@@ -63,7 +64,7 @@ export class CatalogFiles {
 
   /** `LAKE/_catalog`, for messages. */
   get location(): string {
-    return `${this.#store.location}/${folder}`;
+    return `${this.#store.location}/${catalogFolder}`;
   }
 
   /** A file for messages. */
@@ -97,7 +98,7 @@ export class CatalogFiles {
   async newestListed(version: number): Promise<number> {
     let newest = version;
     // The digits of commits are before all other names.
-    for await (const { path } of this.#store.list(folder, version < 0 ? undefined : commitPath(version))) {
+    for await (const { path } of this.#store.list(catalogFolder, version < 0 ? undefined : commitPath(version))) {
       const [, digits] = /^_catalog\/(\d{20})\.json$/.exec(path) ?? [];
       if (digits === undefined) break;
       newest = Number(digits);

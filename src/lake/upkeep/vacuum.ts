@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { count } from '../../core/count.js';
 import type { Emit } from '../../core/events/run-event.js';
+import { catalogFolder } from '../catalog/catalog-files.js';
 import { firstVersionOf } from '../catalog/run-name.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { isDataFile, runOfDataFile, symlinkFolder } from '../data-files.js';
@@ -141,8 +142,9 @@ export async function filesAboutAccount(
   const quoted = Buffer.from(JSON.stringify(account));
   for await (const file of store.list('')) {
     const { path } = file;
-    if (!path.startsWith('_') || spare.has(path)) continue;
     const names = path.split('/');
+    // The catalog has nothing of the account any more, and its own words are names of accounts too.
+    if (!path.startsWith('_') || names[0] === catalogFolder || spare.has(path)) continue;
     // Iceberg metadata is of all accounts, and the next export writes it again.
     const isIceberg = names[0] === icebergFolder;
     const accountNames = [account, `${account}.json`, `account=${account}`];
