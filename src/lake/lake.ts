@@ -6,7 +6,9 @@ import { hourMs } from '../core/windows.js';
 import { Catalog } from './catalog/catalog.js';
 import { ErasedCommit } from './catalog/catalog-errors.js';
 import { lakePathOf, type Change } from './catalog/change.js';
+import type { SealedCommit } from './catalog/commit.js';
 import type { StoredLoadKey } from './catalog/load-key.js';
+import { firstVersionOf } from './catalog/run-name.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import {
   changeOf,
@@ -17,7 +19,6 @@ import {
   type CommitResult,
   type FileCommit,
   type NamedFiles,
-  type TableFile,
 } from './commit-files.js';
 import type { Add } from './delta/actions.js';
 import { withRetention } from './delta/table-metadata.js';
@@ -121,11 +122,9 @@ export class Lake {
     } catch (error) {
       if (!(error instanceof ErasedCommit)) throw error;
       // Old commits were erased meanwhile: a checkpoint has what they came to.
-      this.#catalog = await openCatalog(
-        this.store,
-        this.tables.map(({ schema }) => schema),
-        this.#clock,
-      );
+      // As the same run: its lease and its files have the name, and a fence of it counts.
+      const tables = this.tables.map(({ schema }) => schema);
+      this.#catalog = await openCatalog(this.store, tables, this.#clock, this.run);
       this.#publisher = new DeltaPublisher(this.store, this.#catalog);
     }
   }
@@ -210,23 +209,29 @@ export class Lake {
     await this.#createTables([commit.main, ...commit.files.map(({ table }) => table)]);
     const files = namedFiles(commit, this.run, () => this.#files++);
     const own = files.map(({ table, add }) => lakePathOf(table, add));
+    let claimed: ClaimedChange | undefined;
     try {
       await this.#write(files);
-      const isCommitted = await this.commitChange(commit.operation, (snapshot) => {
+      claimed = await this.#claim(commit.operation, (snapshot) => {
         const decision = commit.decide(snapshot);
         if (decision === undefined) return undefined;
         const removed = replacedFiles(snapshot, commit.main.name, decision);
         const { tables, ...rest } = changeOf(snapshot, files, removed, decision.keys, this.#clock.now());
         return { ...rest, tables: { [commit.main.name]: {}, ...tables } };
       });
-      if (!isCommitted) {
-        await this.removeFiles(own);
-        return notCommitted;
-      }
     } catch (error) {
-      if (!this.#isUnclear) await this.removeFiles(own);
+      // What can't be deleted now a vacuum deletes.
+      if (!this.#isUnclear) await this.removeFiles(own).catch(() => undefined);
       throw error;
     }
+    if (claimed === undefined) {
+      await this.removeFiles(own);
+      return notCommitted;
+    }
+    // From here on the files are the lake's, whatever fails.
+    await this.#finish(claimed);
+    const added = addedPaths(claimed.commit.value);
+    await this.removeFiles(own.filter((path) => !added.has(path)));
     return { isCommitted: true, files: files.length, bytes: files.reduce((sum, { add }) => sum + add.size, 0) };
   }
 
@@ -249,28 +254,36 @@ export class Lake {
    * @throws as `commitFiles`
    */
   async commitChange(operation: string, decide: (snapshot: Snapshot) => Change | undefined): Promise<boolean> {
-    let removed: TableFile[] = [];
-    const commit = await this.#catalog
-      .commit(operation, (snapshot) => {
+    const claimed = await this.#claim(operation, decide);
+    if (claimed !== undefined) await this.#finish(claimed);
+    return claimed !== undefined;
+  }
+
+  /** Commits a change, and notes which files it leaves without a use. */
+  async #claim(
+    operation: string,
+    decide: (snapshot: Snapshot) => Change | undefined,
+  ): Promise<ClaimedChange | undefined> {
+    let unused: string[] = [];
+    try {
+      const commit = await this.#catalog.commit(operation, (snapshot) => {
         const change = decide(snapshot);
-        removed = Object.entries(change?.tables ?? {}).flatMap(([table, { remove = [] }]) =>
-          remove.flatMap(({ path }) => {
-            const add = snapshot.file(table, path);
-            return add === undefined ? [] : [{ table, add }];
-          }),
-        );
+        const removed = snapshot.config.retentionMs > 0 ? [] : Object.entries(change?.tables ?? {});
+        unused = removed.flatMap(([table, { remove = [] }]) => remove.map((file) => lakePathOf(table, file)));
         return change;
-      })
-      .catch((error: unknown) => {
-        this.#isUnclear ||= codeOf(error) === 'LAKE_UNCLEAR';
-        throw error;
       });
-    if (commit === undefined) return false;
+      return commit && { commit, unused };
+    } catch (error) {
+      this.#isUnclear ||= codeOf(error) === 'LAKE_UNCLEAR';
+      throw error;
+    }
+  }
+
+  async #finish({ unused }: ClaimedChange): Promise<void> {
     await this.publish();
     // Published logs must not name files that are gone.
-    if (this.retentionMs === 0) await this.removeFiles(removed.map(({ table, add }) => lakePathOf(table, add)));
+    await this.removeFiles(unused);
     await this.#catalog.writeDueCheckpoint();
-    return true;
   }
 
   /** Writes a checkpoint in place of damaged ones. */
@@ -300,12 +313,15 @@ export class Lake {
   }
 
   /**
-   * Overwrites all older commits by stubs, and makes the published logs begin anew. No other run may be active on the lake.
+   * Overwrites all older commits by stubs, and makes the published logs begin anew. No other run may be active on the lake: all
+   * that began at an earlier version are fenced.
    *
+   * @param runs others that are fenced, by name
    * @throws LedgerlakeError LAKE_LOG where the checkpoint that replaces the commits can't be read back; then none is erased
    */
-  async erase(operation: string): Promise<void> {
-    await this.#catalog.erase(operation, () => this.publish());
+  async erase(operation: string, runs: readonly string[] = []): Promise<void> {
+    const fence = { before: firstVersionOf(this.run), runs };
+    await this.#catalog.erase(operation, () => this.publish(), fence);
     await this.#publisher.eraseOlder();
   }
 
@@ -331,9 +347,23 @@ export class Lake {
   }
 }
 
-function openCatalog(store: Store, tables: readonly Table[], clock: Clock): Promise<Catalog> {
+function openCatalog(store: Store, tables: readonly Table[], clock: Clock, run?: string): Promise<Catalog> {
   const random = () => randomBytes(8).toString('hex');
-  return Catalog.open(store, { clock, random, knownTables: tables.map(({ name }) => name) });
+  return Catalog.open(store, { clock, random, knownTables: tables.map(({ name }) => name), ...(run && { run }) });
+}
+
+/** A change that is committed. */
+interface ClaimedChange {
+  readonly commit: SealedCommit;
+  /** Replaced files that aren't retained, as paths within the lake. */
+  readonly unused: readonly string[];
+}
+
+function addedPaths({ tables }: Change): ReadonlySet<string> {
+  const paths = Object.entries(tables ?? {}).flatMap(([table, { add = [] }]) =>
+    add.map((file) => lakePathOf(table, file)),
+  );
+  return new Set(paths);
 }
 
 function catalogMissing(store: Store, file: string): LedgerlakeError {

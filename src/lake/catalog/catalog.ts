@@ -4,7 +4,7 @@ import { zstd, type Zstd } from '../../core/parquet/encoder/zstd.js';
 import type { Store } from '../store/store.js';
 import { catalogError, FencedRun, newerProgram } from './catalog-errors.js';
 import { CatalogFiles } from './catalog-files.js';
-import type { Change } from './change.js';
+import type { Change, Fence } from './change.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { supported, type SealedCommit } from './commit.js';
 import { CommitGroup, type Decide } from './commit-group.js';
@@ -32,6 +32,8 @@ export interface CatalogOptions {
   readonly random: () => string;
   /** Tables that may be published without that the catalog knows them, as where its first commits are lost. */
   readonly knownTables: readonly string[];
+  /** The name of the run, where it opens the catalog again; left out: a new one. */
+  readonly run?: string;
   /** Left out but in tests. */
   readonly rules?: CommitRules;
 }
@@ -69,7 +71,7 @@ export class Catalog {
     this.#checkpoint = opened.checkpoint;
     this.#skipped = opened.skipped;
     this.#recent = recent;
-    this.run = runName(opened.snapshot.version, options.random());
+    this.run = options.run ?? runName(opened.snapshot.version, options.random());
   }
 
   /**
@@ -301,12 +303,14 @@ export class Catalog {
    *
    * @param operation of the commit that is the oldest one left
    * @param publish publishes all commits: what is erased can't be published any more
+   * @param fence the runs that may commit no more
    * @throws LedgerlakeError LAKE_LOG where the checkpoint that replaces the commits can't be read back; then none is erased
    */
-  async erase(operation: string, publish: () => Promise<void>): Promise<void> {
+  async erase(operation: string, publish: () => Promise<void>, fence: Fence = {}): Promise<void> {
     // It touches every table, so that each one's publication has a version that names nothing.
     await this.commit(operation, ({ tables }) => ({
       tables: Object.fromEntries([...tables.keys()].map((name) => [name, {}])),
+      fence,
     }));
     await publish();
     const snapshot = this.#snapshot;

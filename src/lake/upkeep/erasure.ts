@@ -1,6 +1,7 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { accountOfPath, removedFile } from '../catalog/change.js';
 import type { LoadKeyId } from '../catalog/load-key.js';
+import { runOfDataFile } from '../data-files.js';
 import type { Add } from '../delta/actions.js';
 import type { Lake } from '../lake.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
@@ -73,9 +74,13 @@ export async function eraseTraces(lake: Lake, account: string, spare: ReadonlySe
     const deleted = [...snapshot.retired()].flatMap(([path]) => (accountOfPath(path) === account ? path : []));
     return deleted.length === 0 ? undefined : { deleted };
   });
-  // Every version that a sleeping run could claim is taken afterwards, so that none can commit these files.
-  await lake.erase('ERASE');
-  const files = [...(await orphanFiles(lake, account)), ...(await filesAboutAccount(lake.store, account, spare))];
+  const orphans = await orphanFiles(lake, account);
+  const runs = new Set(orphans.flatMap(({ path }) => runOfDataFile(path) ?? []));
+  runs.delete(lake.run);
+  // Before a file is deleted: a sleeping run that has written it must not commit it.
+  await lake.erase('ERASE', [...runs]);
+  const unused = orphans.filter(({ path }) => !lake.snapshot.has(path));
+  const files = [...unused, ...(await filesAboutAccount(lake.store, account, spare))];
   await lake.removeFiles(files.map(({ path }) => path));
   const partial = await lake.store.removeUnfinished(true);
   return { files, partial };
