@@ -7,7 +7,7 @@ import type { Add } from './delta/actions.js';
 import { accountOf } from './delta/file-tags.js';
 import { newMetaData, widenedMetaData } from './delta/table-metadata.js';
 import type { KeyChange } from './loads/load-keys.js';
-import { TableSnapshot } from './lake-table.js';
+import { TableSnapshot } from './catalog/table-snapshot.js';
 
 /** A file to be added to a table. */
 export interface NewFile {

@@ -6,7 +6,7 @@ import type { Snapshot } from './catalog/snapshot.js';
 import { notCommitted, type CommitResult, type FileCommit } from './commit-files.js';
 import type { Add } from './delta/actions.js';
 import { importSpansOf, rowsInLog, type ImportSpan } from './delta/file-tags.js';
-import { TableSnapshot } from './lake-table.js';
+import { TableSnapshot } from './catalog/table-snapshot.js';
 import { importedKey } from './loads/imported-days.js';
 import {
   displacedKeys,

@@ -8,7 +8,7 @@ import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { FileCommit, NewFile } from '../../lake/commit-files.js';
 import { accountOf, loadKeysOf } from '../../lake/delta/file-tags.js';
-import { TableSnapshot } from '../../lake/lake-table.js';
+import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import { checkedFile, damagedFile } from '../../lake/files/checked-file.js';

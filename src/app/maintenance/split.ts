@@ -7,7 +7,7 @@ import type { NewFile } from '../../lake/commit-files.js';
 import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { Lake, Split } from '../../lake/lake.js';
 import type { Remainder, SliceCommit } from '../../lake/slice-commit.js';
-import { TableSnapshot } from '../../lake/lake-table.js';
+import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { filesToSplit } from '../../lake/loads/load-keys.js';
 import {
   bundlesOf,

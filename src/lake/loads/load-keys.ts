@@ -2,7 +2,7 @@ import type { LoadKey, LoadKeyId, LoadedSpan, StoredLoadKey } from '../catalog/l
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { Add } from '../delta/actions.js';
 import { loadKeysOf } from '../delta/file-tags.js';
-import type { TableSnapshot } from '../lake-table.js';
+import type { TableSnapshot } from '../catalog/table-snapshot.js';
 import { overlap, uncovered, type Window } from '../../core/windows.js';
 
 /** How a slice splits a load key that it replaces without having read it. */
