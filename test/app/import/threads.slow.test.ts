@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { threadLimitsOf } from '../../../src/core/worker-thread.js';
 import { builtCommand } from '../built-command.js';
-import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
+import { clockAt, database, fileContents, fileHashes, temporaryFolder } from '../lake-run.js';
 import { builtChunkThread, scripted } from '../../core/built-thread.js';
 import { shipment } from '../load/ledger-items.js';
 import { found, verified } from '../verify/verified.js';
@@ -46,9 +46,9 @@ test.each([[1], [2], [3]])(
     const first = await imported(one, [file], inline);
     const second = await imported(two, [file], threaded(builtChunkThread, threads));
     expect(first.summary.pipelines['financial-events']).toMatchObject({ events: 800 });
-    const files = await fileHashes(one.root);
-    expect(files.size).toBeGreaterThan(10);
-    expect(await fileHashes(two.root)).toEqual(files);
+    const files = await fileContents(one.root);
+    expect(files.length).toBeGreaterThan(10);
+    expect(await fileContents(two.root)).toEqual(files);
     expect(second.summary.pipelines['financial-events']).toEqual(first.summary.pipelines['financial-events']);
     const opened = await database(two.root, clock);
     // Four equal events a day, in several parts.

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
-import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
+import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
+import { LakeTable } from '../../../src/lake/lake-table.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
@@ -36,7 +37,7 @@ async function damagedLake(table: string, damage: (file: string) => Promise<void
   const contents = await contentsOf(lake, clock);
   const files = (await dataFiles(lake, table)).filter((file) => file.includes('compact-'));
   const path = files.find((file) => file.includes('month=2026-02')) ?? '';
-  const add = (await Lake.open(openStore(lake), tables, clock)).table(table).snapshot.files.get(path);
+  const add = (await Lake.open(openStore(lake), tables, clock)).table(table).snapshot.file(path);
   await damage(join(lake, table, path));
   return { lake, contents, loadKeys: add === undefined ? [] : loadKeysOf(add) };
 }
@@ -94,7 +95,9 @@ describe('a merged file that is damaged', () => {
     expect(history?.name).toBe('event_history');
     const add = { path: 'x.parquet', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true };
     const messageOf = (table: (typeof tables)[number]) =>
-      checkedBytes(memoryStore(), new DeltaTable(table, memoryStore(), clock), add).catch((error: unknown) => error);
+      checkedBytes(memoryStore(), new LakeTable(table, memoryStore(), () => Snapshot.empty), add).catch(
+        (error: unknown) => error,
+      );
     return Promise.all(
       tables.map(async (table) => {
         const message = String(await messageOf(table));

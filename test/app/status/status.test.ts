@@ -122,13 +122,6 @@ test('of several accounts each has a line of its own at the end', async () => {
   );
 });
 
-test('says where commits may be lost unnoticed', async () => {
-  extra = gaps.copy();
-  expect(await shown(extra)).not.toContain('_versions.json');
-  rmSync(join(extra.root, '_versions.json'));
-  expect(await shown(extra)).toContain('\n_versions.json is missing or damaged: ');
-});
-
 test('says where a note of forgotten rows is damaged', async () => {
   extra = gaps.copy();
   expect(await shown(extra)).not.toContain('_forgotten');
@@ -273,9 +266,9 @@ describe('runs', () => {
   test('that are at work, or died, are shown; one that has ended is not', async () => {
     extra = gaps.copy();
     const store = diskStore(extra.root);
-    const running = await acquireLease(store, extra.clock, purpose);
+    const running = await acquireLease({ store, run: '1-active' }, extra.clock, purpose);
     const died = { ...purpose, account: 'other' };
-    const ended = await acquireLease(store, extra.clock, died);
+    const ended = await acquireLease({ store, run: '1-died' }, extra.clock, died);
     const path = join(extra.root, leasePath(ended.id));
     const lease = JSON.parse(readFileSync(path, 'utf8')) as object;
     await ended.release();
@@ -314,7 +307,7 @@ describe('runs', () => {
     expect(text).toMatch(/^ {2}ledgerlake backfill financial-event-groups group-events --lake .* --from 2025-02-20 /m);
     // A run that was killed leaves no word but its lease.
     writeFileSync(path, JSON.stringify(run));
-    const lease = await acquireLease(diskStore(extra.root), extra.clock, purpose);
+    const lease = await acquireLease({ store: diskStore(extra.root), run: '1-died' }, extra.clock, purpose);
     await lease.release();
     const killed = { host: 'h', machine: 'm', pid: 1, start: '0', startedAt: 0, renewedAt: 0, purpose };
     writeFileSync(join(extra.root, leasePath(lease.id)), JSON.stringify(killed));
@@ -334,7 +327,7 @@ describe('a lake whose first run came to nothing', () => {
   const both = ['financial-event-groups', 'financial-events', 'group-events', 'transactions'];
 
   async function die(purpose: RunPurpose): Promise<void> {
-    const lease = await acquireLease(diskStore(lake.root), lake.clock, purpose);
+    const lease = await acquireLease({ store: diskStore(lake.root), run: '1-died' }, lake.clock, purpose);
     await lease.release();
     const killed = { host: 'h', machine: 'm', pid: 1, start: '0', startedAt: 0, renewedAt: 0, purpose };
     writeFileSync(join(lake.root, leasePath(lease.id)), JSON.stringify(killed));
@@ -511,7 +504,7 @@ test('--max-lag fails where a run was asked for settlements that are not loaded,
     account: 'shop',
     pipelines: ['financial-events', 'group-events', 'order-events'],
   };
-  const lease = await acquireLease(diskStore(extra.root), extra.clock, purpose);
+  const lease = await acquireLease({ store: diskStore(extra.root), run: '1-died' }, extra.clock, purpose);
   await lease.release();
   const killed = { host: 'h', machine: 'm', pid: 1, start: '0', startedAt: 0, renewedAt: 0, purpose };
   writeFileSync(join(extra.root, leasePath(lease.id)), JSON.stringify(killed));
