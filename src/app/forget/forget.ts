@@ -1,6 +1,7 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { emitDamage, type CommandContext } from '../context.js';
+import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
@@ -95,7 +96,8 @@ export async function forgetIn(
     const unexported = await exportAfterRun(lake, options, { clock, signal, emit });
     print(forgottenText(forgotten));
     const status = unexported === undefined ? 'done' : 'failed';
-    printJson({ status, ...forgotten, before: before === undefined ? null : isoInstant(before) });
+    const instant = before === undefined ? null : isoInstant(before);
+    printJson({ status, ...forgotten, before: instant, catalog: catalogVersion(lake) });
     if (unexported !== undefined) throw unexported;
   } finally {
     await lease.release();

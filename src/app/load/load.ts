@@ -23,6 +23,7 @@ import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
+import { catalogVersion } from '../catalog-version.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
@@ -178,7 +179,7 @@ async function loadInto(
     const isIdle = ran.summaries.every(({ slices }) => slices === 0);
     const forgottenBefore = isIdle ? forgotten.before : undefined;
     const of = { account, run: lease.id, range, lake: options.lake, forgottenBefore };
-    const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure };
+    const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure, catalog: catalogVersion(lake) };
     const { endpoint, isEndpointConfigured } = options;
     const note = { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked: pipelines, clockOffsetSeconds };
     await noteRun(lake.store, report, note, emit);

@@ -1,5 +1,6 @@
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
+import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -125,7 +126,12 @@ export async function maintain(
   const { account } = options;
   const began = clock.now();
   const secondsSince = (): number => (clock.now() - began) / 1000;
-  context.setProvisionalSummary?.(() => ({ lake: options.lake, seconds: secondsSince(), pipelines: {} }));
+  context.setProvisionalSummary?.(() => ({
+    lake: options.lake,
+    seconds: secondsSince(),
+    pipelines: {},
+    catalog: null,
+  }));
   const lake = await openExisting(options, tables, context);
   const accounts = lake.accounts();
   const known = [...command.pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
@@ -145,7 +151,8 @@ export async function maintain(
   });
   emitDamage(lake, emit, true);
   const end = (status: 'done' | 'failed'): void => {
-    reportEnd(status, { lake: options.lake, seconds: secondsSince(), summaries }, command, context);
+    const ended = { lake: options.lake, seconds: secondsSince(), summaries, catalog: catalogVersion(lake) };
+    reportEnd(status, ended, command, context);
   };
   if (accounts.size === 0) {
     end('done');
@@ -190,10 +197,17 @@ async function runUnderLease(
   if (unexported !== undefined) throw unexported;
 }
 
+interface EndedMaintenance {
+  readonly lake: string;
+  readonly seconds: number;
+  readonly summaries: readonly FamilySummary[];
+  readonly catalog: ReturnType<typeof catalogVersion>;
+}
+
 /** Reports the end of a run, and prints its summary. */
 function reportEnd(
   status: 'done' | 'failed',
-  { lake, seconds, summaries }: { lake: string; seconds: number; summaries: readonly FamilySummary[] },
+  { lake, seconds, summaries, catalog }: EndedMaintenance,
   { title, nothing, slices }: MaintenanceCommand,
   { emit, print, printJson }: RunContext,
 ): void {
@@ -207,7 +221,7 @@ function reportEnd(
         : `Not done: ${printable(lake)}; what is listed here is in the lake and stays`;
     print(['', heading, '', ...summaryGrid(written, slices), ''].join('\n'));
   }
-  printJson({ status, lake, seconds, pipelines: summaryObject(summaries) });
+  printJson({ status, lake, seconds, pipelines: summaryObject(summaries), catalog });
 }
 
 function chosenFamilies(

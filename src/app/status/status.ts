@@ -20,6 +20,7 @@ import { mainTablesOf } from '../verify/checks/main-tables.js';
 import { configuredRanges, readUnfinished, type UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { unsummedText } from '../unsummed-amounts.js';
+import { catalogLine, catalogVersion } from '../catalog-version.js';
 import { commandIn, shortIsoInstant } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import {
@@ -192,6 +193,7 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
     of.command === undefined ? `${suggestionText(of)}.\n\n` : `Load it with\n  ${suggestionText(of)}\n\n`;
   const first = firstCommand(report, options);
   const runsLines = runsText(runs);
+  const catalog = catalogVersion(lake);
   return [
     ...(first === undefined ? statuses.map(text) : [`${printable(emptyLake)} ${loadText(first)}`]),
     overviewText(statuses),
@@ -201,6 +203,7 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
       .flatMap(({ forgotten }) => (forgotten && noteFault(forgotten)) ?? [])
       .map((fault) => `${wrapWords(printable(fault), defaultWidth).join('\n')}\n\n`),
     retentionText(lake),
+    catalog === null ? '' : catalogLine(catalog),
     // A dead run without a note is shown instead of the last run.
     lastRun === undefined && runs.died.length > 0
       ? ''
@@ -216,6 +219,7 @@ function reportObject(report: StatusReport, options: StatusOptions): unknown {
     at: isoInstant(now),
     runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
     last_run: lastRun ?? null,
+    catalog: catalogVersion(lake),
     retention_hours: lake.retentionMs / 3_600_000,
     command: firstCommand(report, options)?.command ?? null,
     accounts: statuses.map((of) => {

@@ -8,6 +8,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { readRuns } from '../../lake/upkeep/leases.js';
+import { checkCatalog, type ExpectedVersion } from './checks/catalog-chain.js';
 import { Certificate, type CheckContext } from './checks/certificate.js';
 import { checkEvents } from './checks/event-entries.js';
 import { checkContents, checkNetSums, type ReadableFile } from './checks/file-contents.js';
@@ -33,6 +34,8 @@ export interface VerifyLakeOptions {
   readonly lake: Lake;
   /** Undefined: every account. */
   readonly account: string | undefined;
+  /** A version that the catalog must have. */
+  readonly expected?: ExpectedVersion | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;
@@ -51,13 +54,13 @@ const progressMs = 5000;
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, STOPPED when the signal aborts
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<Certificate> {
-  const { lake, account, clock, signal, log } = options;
+  const { lake, account, expected, clock, signal, log } = options;
   const certificate = new Certificate();
   const runs = await readRuns(lake.store, clock);
   const isRunning = runs.active.length > 0;
   const { files, obscure } = logFiles(lake, account, certificate);
   const accounts = account === undefined ? [...lake.accounts()] : [account];
-  checkCheckpoints(lake, certificate);
+  await checkCatalog(lake, runs, expected, certificate);
   checkWindows(lake, accounts, files, certificate);
   const unfinished = await readUnfinished(lake, plainLog(log));
   const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
@@ -98,19 +101,6 @@ function progressLog(total: number, { clock, log }: VerifyLakeOptions): (done: n
     reportedAt = clock.now();
     log(`verify: ${done} of ${total} files read`);
   };
-}
-
-/** Checks the checkpoints beside the commits. */
-function checkCheckpoints({ damagedCheckpoints }: Lake, certificate: Certificate): void {
-  for (const file of damagedCheckpoints) {
-    const location = { table: '', file, slice: '', command: 'ledgerlake compact' };
-    certificate.add(
-      'log-tags',
-      'lake',
-      location,
-      'expected the file as it was written, its bytes have changed; the commits are valid',
-    );
-  }
 }
 
 /** Reads all bundles, and collects what is compared across them. */

@@ -3,7 +3,7 @@ import { isObject } from '../delta/actions.js';
 import type { Store } from '../store/store.js';
 import { catalogError, ErasedCommit } from './catalog-errors.js';
 import type { EncodedCheckpoint } from './checkpoint.js';
-import { readCommit, sealStub, type SealedCommit } from './commit.js';
+import { readCommit, sealStub, type ErasedStub, type SealedCommit } from './commit.js';
 import { seal, unseal } from './seal.js';
 
 /** The folder of a lake with its catalog. */
@@ -41,6 +41,14 @@ function padded(version: number): string {
   return String(version).padStart(20, '0');
 }
 
+/** A damaged or missing file of the catalog or of a published log. */
+export interface CatalogFault {
+  /** Within the lake. */
+  readonly path: string;
+  /** What is wrong with it, in words. */
+  readonly fault: string;
+}
+
 /** The name of a checkpoint, with what it says. */
 export interface CheckpointName {
   readonly path: string;
@@ -52,6 +60,13 @@ export interface CheckpointName {
 function parseName(path: string): CheckpointName | undefined {
   const [, version, sha256] = /^_catalog\/_checkpoints\/(\d{20})-([0-9a-f]{64})\.checkpoint$/.exec(path) ?? [];
   return version === undefined || sha256 === undefined ? undefined : { path, version: Number(version), sha256 };
+}
+
+/** The checkpoint that a hint names; undefined where the hint is damaged. */
+function hintedName(bytes: Uint8Array): CheckpointName | undefined {
+  const hint = unseal(bytes)?.value;
+  const path = isObject(hint) ? hint['path'] : undefined;
+  return typeof path === 'string' ? parseName(path) : undefined;
 }
 
 /** The files of the catalog in a store. */
@@ -78,12 +93,16 @@ export class CatalogFiles {
    * @throws LedgerlakeError LAKE_LOG where it is damaged; ErasedCommit where only its stub is left
    */
   async commit(version: number): Promise<SealedCommit | undefined> {
+    const found = await this.stored(version);
+    if (found !== undefined && 'erased' in found) throw new ErasedCommit(version, this.fileName(commitPath(version)));
+    return found;
+  }
+
+  /** The same; the stub where the commit was erased. */
+  async stored(version: number): Promise<SealedCommit | ErasedStub | undefined> {
     const path = commitPath(version);
     const bytes = await this.#store.read(path);
-    if (bytes === undefined) return undefined;
-    const found = readCommit(bytes, version, this.fileName(path));
-    if ('erased' in found) throw new ErasedCommit(version, this.fileName(path));
-    return found;
+    return bytes && readCommit(bytes, version, this.fileName(path));
   }
 
   /** The commits up to a version, in order; undefined for one that is missing. */
@@ -133,9 +152,14 @@ export class CatalogFiles {
   /** The checkpoint that the hint names; undefined where the hint is missing or damaged. It may be wrong. */
   async hintedCheckpoint(): Promise<CheckpointName | undefined> {
     const bytes = await this.#store.read(hintPath);
-    const hint = bytes && unseal(bytes)?.value;
-    const path = isObject(hint) ? hint['path'] : undefined;
-    return typeof path === 'string' ? parseName(path) : undefined;
+    return bytes && hintedName(bytes);
+  }
+
+  /** What is wrong with the hint; undefined where it is well, or missing: it is written after the checkpoint. */
+  async hintFault(): Promise<CatalogFault | undefined> {
+    const bytes = await this.#store.read(hintPath);
+    if (bytes === undefined || hintedName(bytes) !== undefined) return undefined;
+    return { path: hintPath, fault: 'its bytes have changed' };
   }
 
   /** All checkpoints by their names, the newest first. */

@@ -69,7 +69,8 @@ export function canonicalCommit(header: CommitHeader, change: Change): Commit {
   };
 }
 
-function canonicalTable({ metaData, description, remove, add }: TableChange): TableChange {
+/** The same of one table. */
+export function canonicalTable({ metaData, description, remove, add }: TableChange): TableChange {
   return filled({ metaData, description, remove, add });
 }
 

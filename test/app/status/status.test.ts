@@ -42,7 +42,8 @@ test('tells coverage, gaps, groups, tables and the last run, and how to load the
     text
       .replaceAll(gaps.root, 'LAKE')
       .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
-      .replaceAll(/ +\d+\.\d kB/g, ' SIZE'),
+      .replaceAll(/ +\d+\.\d kB/g, ' SIZE')
+      .replace(/\d+:[0-9a-f]{64}/, 'VERSION:HASH'),
   ).toBe(
     [
       'shop, 2025-02-20 to 2025-03-08',
@@ -77,6 +78,7 @@ test('tells coverage, gaps, groups, tables and the last run, and how to load the
       'To load the gaps:',
       '  ledgerlake backfill --lake LAKE --account shop --endpoint http://HOST --from 2025-02-25 --to 2025-03-08',
       '',
+      'Catalog: VERSION:HASH',
       'Last run: backfill of 2025-02-27T06:00:00Z to 2025-03-08 for shop',
       '  done at 2025-03-08T00:05:00Z after 0.0 s',
       '  financial-events: 2 slices, 2 requests, 4 files, SIZE',
@@ -118,7 +120,7 @@ test('of several accounts each has a line of its own at the end', async () => {
   extra = await loadedLake(smallLedger(), [{ account: 'other' }, { to: '2025-02-25' }, { from: '2025-02-27' }]);
   expect(await shown(extra)).toContain(
     'other  loaded up to 2025-03-08, no gap\n' +
-      'shop   loaded up to 2025-02-25, gaps in financial-event-groups, financial-events, group-events\n\nLast run: ',
+      'shop   loaded up to 2025-02-25, gaps in financial-event-groups, financial-events, group-events\n\nCatalog: ',
   );
 });
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { LedgerlakeError } from '../../../core/errors.js';
 import { Mutex } from '../../../core/mutex.js';
 import { version as programVersion } from '../../../core/version.js';
@@ -104,7 +105,7 @@ export class DeltaPublisher {
       removed: removed.map(([path, at]) => [path.slice(prefix.length), at]),
     });
     await this.#store.write(checkpointPath(table, version), bytes);
-    const hint = { version, size: actions, sizeInBytes: bytes.length };
+    const hint = { version, size: actions, sizeInBytes: bytes.length, tags: { sha256: hash('sha256', bytes) } };
     await this.#store.write(checkpointHintPath(table), Buffer.from(JSON.stringify(hint)));
     this.#checkpointed.set(table, version);
   }
