@@ -277,7 +277,7 @@ describe('runs', () => {
     expect(await shown(extra)).not.toContain('Died');
     writeFileSync(path, JSON.stringify({ ...lease, pid: 0x7fff_fff0 }));
     const text = await shown(extra);
-    expect(text).toMatch(/^Died: .*\n\nLast run: /m);
+    expect(text).toMatch(/^Died: .*\nCatalog: .*\n\nLast run: /m);
     expect(text).toContain(`Active: backfill of shop, process ${process.pid} on ${hostname()}, since 2025-03-08T`);
     expect(text).toContain('\nTo load the gaps, if the active run leaves any:\n  ledgerlake backfill --lake ');
     expect(text).toMatch(
