@@ -3,7 +3,7 @@ import { historyFamily } from '../reconcile/event-history.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { addSize, bundlesOf, bundleBytes, replacing, tablesOf, whileLive, type Bundle } from './file-bundles.js';
+import { addSize, bundlesOf, bundleBytes, rewriteBundles, tablesOf, type Bundle } from './file-bundles.js';
 import type { Family } from '../../core/columns/table.js';
 import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
@@ -108,10 +108,7 @@ async function compactFamily(run: MaintenanceRun, workspace: Workspace, family: 
       signal.throwIfAborted();
       if (await commitMerge(run, workspace, family, merge, summary)) {
         emit({ event: 'files-merged', pipeline, partition, files: merge.length, bytes: bundleBytes(merge) });
-      } else {
-        conflicts++;
-        await lake.refresh();
-      }
+      } else conflicts++;
       await workspace.clear();
     }
   }
@@ -126,24 +123,17 @@ async function commitMerge(
   bundles: readonly Bundle[],
   summary: FamilySummary,
 ): Promise<boolean> {
-  const merge = () => mergedFiles({ lake, clock, workspace, family }, bundles, signal);
-  // A missing file may have been replaced, which is no failure.
-  const files = await whileLive(lake, family, bundles, merge);
-  if (files === undefined) return false;
-  const decide = replacing(family, bundles);
-  const { isCommitted, ...written } = await lake.commitFiles({
-    operation: 'OPTIMIZE',
-    main: family.main,
-    files,
-    decide,
-  });
-  if (!isCommitted) return false;
+  const rewriting = { lake, clock, workspace, family };
+  const merge = () => mergedFiles(rewriting, bundles, signal);
+  const result = await rewriteBundles(rewriting, 'OPTIMIZE', bundles, merge);
+  if (result.outcome !== 'done') return false;
+  const { written, added } = result;
   summary.slices++;
   summary.files += written.files;
   summary.bytes += written.bytes;
   summary.replacedFiles += bundles.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
   summary.replacedBytes += bundleBytes(bundles);
-  for (const { table, add } of files) {
+  for (const { table, add } of added) {
     count(summary.rows, table.name, Number(add.tags?.['rows'] ?? 0));
   }
   return true;

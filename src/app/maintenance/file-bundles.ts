@@ -6,7 +6,7 @@ import type { Table, Family } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { lakePathOf } from '../../lake/catalog/change.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
-import type { FileCommit, NewFile } from '../../lake/commit-files.js';
+import type { CommitResult, FileCommit, NewFile } from '../../lake/commit-files.js';
 import { accountOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
@@ -96,6 +96,33 @@ export function areLive(snapshot: Snapshot, family: Family, bundles: readonly Bu
       main !== undefined && bundleKey({ main, derived: derivedFiles(snapshot, family, main) }) === bundleKey(bundle)
     );
   });
+}
+
+/** What came of a rewrite; `gone` where another run has replaced one of the bundles meanwhile: choose again. */
+export type Rewritten =
+  | { readonly outcome: 'gone' | 'unchanged' }
+  | { readonly outcome: 'done'; readonly written: CommitResult; readonly added: readonly NewFile[] };
+
+/**
+ * Replaces bundles by what `transform` writes from them, in one commit.
+ *
+ * @param transform undefined: they stay as they are
+ */
+export async function rewriteBundles(
+  { lake, family }: Pick<Rewriting, 'lake' | 'family'>,
+  operation: string,
+  bundles: readonly Bundle[],
+  transform: () => Promise<readonly NewFile[] | undefined>,
+): Promise<Rewritten> {
+  // A missing file may have been replaced, which is no failure.
+  const made = await whileLive(lake, family, bundles, async () => ({ files: await transform() }));
+  if (made === undefined) return { outcome: 'gone' };
+  if (made.files === undefined) return { outcome: 'unchanged' };
+  const commit = { operation, main: family.main, files: made.files, decide: replacing(family, bundles) };
+  const written = await lake.commitFiles(commit);
+  if (written.isCommitted) return { outcome: 'done', written, added: made.files };
+  await lake.refresh();
+  return { outcome: 'gone' };
 }
 
 /** The decision of a commit that replaces bundles, as long as all of them are unchanged. */

@@ -23,10 +23,9 @@ import {
   bundlesOf,
   bundleBytes,
   fetchFiles,
-  replacing,
+  rewriteBundles,
   tablesOf,
   fileTargetOf,
-  whileLive,
   type Bundle,
   type Rewriting,
 } from './file-bundles.js';
@@ -83,22 +82,19 @@ export async function rebuildCustom(
     const { main: old } = bundle;
     seen.add(bundleKey(bundle));
     const found = bundle;
-    const files = await whileLive(lake, family, [bundle], () => rederivedFiles(run, workspace, family, found, loaded));
-    if (files === undefined) continue;
-    const changed = files.length > 0;
+    const result = await rewriteBundles({ lake, family }, 'REBUILD', [bundle], () =>
+      rederivedFiles(run, workspace, family, found, loaded),
+    );
+    if (result.outcome === 'gone') continue;
+    const changed = result.outcome === 'done';
     if (changed) {
-      const decide = replacing(family, [bundle]);
-      const { isCommitted, ...written } = await lake.commitFiles({ operation: 'REBUILD', main, files, decide });
-      if (!isCommitted) {
-        await lake.refresh();
-        continue;
-      }
+      const { written, added } = result;
       summary.files += written.files;
       summary.bytes += written.bytes;
       summary.replacedFiles += 1 + bundle.derived.length;
       summary.replacedBytes += bundleBytes([bundle]);
       for (const live of bundlesOf(lake, family, account)) {
-        if (files.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256'])) seen.add(bundleKey(live));
+        if (added.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256'])) seen.add(bundleKey(live));
       }
     }
     summary.slices++;
@@ -109,14 +105,14 @@ export async function rebuildCustom(
   summary.seconds = (clock.now() - began) / 1000;
 }
 
-/** Writes the files that replace a bundle's, with rows that are derived again; none where the rows are unchanged. */
+/** Writes the files that replace a bundle's, with rows that are derived again; undefined where the rows are unchanged. */
 async function rederivedFiles(
   { lake, clock, signal }: MaintenanceRun,
   workspace: Workspace,
   family: Family,
   bundle: Bundle,
   loaded: LoadedDefinition,
-): Promise<NewFile[]> {
+): Promise<NewFile[] | undefined> {
   const rewriting = { lake, clock, workspace, family };
   const { stored, damaged } = await fetchStored(rewriting, bundle);
   const target = fileTargetOf(family, bundle.main, loadKeysOf(bundle.main));
@@ -129,7 +125,7 @@ async function rederivedFiles(
       derived.set(name, [...(derived.get(name) ?? []), await workspace.writeLocal(bytes)]);
     }
   }
-  if (damaged.length === 0 && (await hasSameRows(rewriting, target.month, stored, derived))) return [];
+  if (damaged.length === 0 && (await hasSameRows(rewriting, target.month, stored, derived))) return undefined;
   const files: NewFile[] = [];
   for (const table of [...family.derived, family.main]) {
     const paths = derived.get(table.name) ?? [];
