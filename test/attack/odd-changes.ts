@@ -1,4 +1,6 @@
-import type { Action } from '../../../src/lake/delta/actions.js';
+import type { Change, TableChange } from '../../src/lake/catalog/change.js';
+import type { LoadKey } from '../../src/lake/catalog/load-key.js';
+import type { Add } from '../../src/lake/delta/actions.js';
 
 /** Values of a file's entry that no writer has: each in the place of one, and each member of an object that stands for all. */
 const oddAdds: Readonly<Record<string, object>> = {
@@ -23,7 +25,7 @@ const oddAdds: Readonly<Record<string, object>> = {
 const oddTags: Readonly<Record<string, object>> = {
   'rows that are words': { rows: 'many' },
   'rows that no number holds': { rows: '9'.repeat(400) },
-  'tags that are numbers': { rows: 5, sha256: 7, units: {}, derived: 3 },
+  'tags that are numbers': { rows: 5, sha256: 7, units: {}, main: 3 },
   'load keys that are no list': { units: '{"a":1}' },
   'load keys that are none': { units: '[1,null,{}]' },
   'sums that are no JSON': { net: '{', groups: '[' },
@@ -60,21 +62,59 @@ const metaData = {
   createdTime: 1,
 };
 
-/** Changes to the actions of a commit, each to what no writer writes: whoever may write to a lake can. */
-export const oddActions: readonly { readonly name: string; readonly change: (action: Action) => Action[] }[] = [
-  ...Object.entries(oddAdds).map(([name, odd]) => ({
-    name,
-    change: (action: Action) => ['add' in action ? { add: { ...action.add, ...odd } } : action],
-  })),
+const oddKeys: Readonly<Record<string, object>> = {
+  'loaded since no time': { since: 'x' },
+  'loaded since spans of nothing': { since: [{ start: 5 }, null] },
+  'loaded from nowhere': { origin: '../..' },
+  'key that is a path': { key: '../../../outside' },
+  'window that ends before it begins': { window: { start: 9e15, end: -9e15 } },
+  'holes that are words': { holes: ['x'] },
+};
+
+const oddSettings: Readonly<Record<string, object>> = {
+  'retention of ages': { config: { retentionMs: 8e18 } },
+  'retention below zero': { config: { retentionMs: -1 } },
+  'fences that are numbers': { fence: { runs: [7], before: 'x' } },
+  'a fence of all runs': { fence: { before: Number.MAX_SAFE_INTEGER } },
+  'deleted files outside': { deleted: ['../outside/canary.txt', '/etc/passwd'] },
+};
+
+/** Changes to a commit, each to what no writer writes: whoever may write to a lake can. */
+export const oddChanges: readonly {
+  readonly name: string;
+  readonly change: (commit: Change, table: string) => Change;
+}[] = [
+  ...Object.entries(oddAdds).map(([name, odd]) => ({ name, change: changingAdds((add) => ({ ...add, ...odd })) })),
   ...Object.entries(oddTags).map(([name, odd]) => ({
     name,
-    change: (action: Action) => [
-      'add' in action ? { add: { ...action.add, tags: { ...action.add.tags, ...odd } } } : action,
-    ],
+    change: changingAdds((add) => ({ ...add, tags: { ...add.tags, ...odd } })),
   })),
   // A table's description comes again with each column that is new.
   ...Object.entries(oddMetaData).map(([name, odd]) => ({
     name,
-    change: (action: Action) => ('add' in action ? [{ metaData: { ...metaData, ...odd } }, action] : [action]),
+    change: changingTable((change) => ({ ...change, metaData: { ...metaData, ...odd } })),
+  })),
+  ...Object.entries(oddKeys).map(([name, odd]) => ({
+    name,
+    change: ({ keys = {}, ...commit }: Change): Change => ({
+      ...commit,
+      keys: { ...keys, set: (keys.set ?? []).map((key): LoadKey => ({ ...key, ...odd })) },
+    }),
+  })),
+  ...Object.entries(oddSettings).map(([name, odd]) => ({
+    name,
+    change: (commit: Change): Change => ({ ...commit, ...odd }),
   })),
 ];
+
+/** Changes what a commit says of one table. */
+export function changingTable(change: (table: TableChange) => TableChange): (commit: Change, table: string) => Change {
+  return ({ tables = {}, ...commit }, table) => ({
+    ...commit,
+    tables: { ...tables, [table]: change(tables[table] ?? {}) },
+  });
+}
+
+function changingAdds(change: (add: Add) => Add) {
+  return changingTable(({ add = [], ...table }) => ({ ...table, add: add.map(change) }));
+}
