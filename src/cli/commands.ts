@@ -8,6 +8,7 @@ import { forgetCommand } from './commands/forget-command.js';
 import { importCommand } from './commands/import-command.js';
 import { initCommand } from './commands/init-command.js';
 import { compactCommand, rebuildCommand } from './commands/maintenance-commands.js';
+import { repairCommand } from './commands/repair-command.js';
 import { reportCommand } from './commands/report-command.js';
 import { serveCommand } from './commands/serve-command.js';
 import { sqlCommand } from './commands/sql-command.js';
@@ -27,6 +28,7 @@ export const commands: readonly CommandDefinition[] = [
   reportCommand,
   compactCommand,
   rebuildCommand,
+  repairCommand,
   exportCommand,
   forgetCommand,
   accountsCommand,

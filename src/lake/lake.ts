@@ -291,6 +291,16 @@ export class Lake {
     await this.#catalog.replaceSkippedCheckpoints();
   }
 
+  /** Writes a checkpoint of the catalog, and the hint to it. */
+  async writeCheckpoint(): Promise<void> {
+    await this.#catalog.writeCheckpoint();
+  }
+
+  /** Writes the published checkpoint of a table, and the hint to it. */
+  async writePublishedCheckpoint(table: string): Promise<void> {
+    await this.#publisher.writeCheckpoint(table);
+  }
+
   /** Publishes every commit that was read. */
   async publish(): Promise<void> {
     await this.#publisher.publish();

@@ -32,7 +32,7 @@ test.each([
   [['sql', 'SELECT count(*) AS n FROM events']],
   [['compact']],
   [['rebuild']],
-  [['rebuild', '--log', '--yes']],
+  [['repair', '--yes']],
   [['export', 'iceberg']],
   [['report', '-o', '-']],
   [['serve', '--port', '0']],

@@ -138,9 +138,8 @@ export async function maintain(
   const families = chosenFamilies(options.pipelines, known, accounts);
   refuseUnknownAccount(account, accounts, options.lake);
   const summaries: FamilySummary[] = [];
-  const summarize = ({ pipeline }: Family): FamilySummary => {
-    const none = { slices: 0, files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };
-    const summary = { pipeline, ...none, rows: new Map<string, number>() };
+  const summarize = (family: Family): FamilySummary => {
+    const summary = newSummary(family);
     summaries.push(summary);
     return summary;
   };
@@ -172,6 +171,12 @@ export async function maintain(
     await lease.release();
   }
   end('done');
+}
+
+/** The counts of a pipeline whose tables were not touched yet. */
+export function newSummary({ pipeline }: Family): FamilySummary {
+  const none = { slices: 0, files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };
+  return { pipeline, ...none, rows: new Map<string, number>() };
 }
 
 /** Runs a command, and vacuums the lake before and after it. */

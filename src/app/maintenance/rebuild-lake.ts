@@ -1,6 +1,6 @@
 import { count } from '../../core/count.js';
 import { readFile } from 'node:fs/promises';
-import type { Table, Family } from '../../core/columns/table.js';
+import { familiesOf, type Table, type Family } from '../../core/columns/table.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
@@ -16,6 +16,7 @@ import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, accountOf, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import { checkedSource, damagedFile } from '../../lake/files/checked-file.js';
+import type { Lake } from '../../lake/lake.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { isRewritten, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
@@ -31,6 +32,7 @@ import {
 import {
   existingStore,
   maintain,
+  newSummary,
   type FamilySummary,
   type MaintenanceOptions,
   type MaintenanceRun,
@@ -115,6 +117,26 @@ async function rebuildFamilies(
       await threads.close();
     }
   });
+}
+
+/**
+ * Derives the entries of every file of events again, in a lake that the caller has leased.
+ *
+ * @throws LedgerlakeError LAKE_STORE where files of events could not be read, once all others are derived; STOPPED
+ */
+export async function rederiveEntries(
+  lake: Lake,
+  { clock, signal, emit }: Pick<RunContext, 'clock' | 'signal' | 'emit'>,
+  limits: Limits = rebuildLimits,
+): Promise<void> {
+  const families = derivable(familiesOf(pipelines));
+  const threads = new RederivingThreads(limits.thread, signal);
+  threads.expect(
+    families.flatMap((family) => bundlesOf(lake, family, undefined)).map(({ main }) => estimatedRawBytes(main)),
+  );
+  const run = { lake, families, clock, signal, emit, account: undefined, limits, summarize: newSummary };
+  const options = { lake: lake.store.location, pipelines: [], account: undefined };
+  await rebuildFamilies(run, threads, options, undefined).finally(() => threads.close());
 }
 
 function derivable(families: readonly Family[]): readonly Family[] {

@@ -55,7 +55,6 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'history-dropped': 'warn',
   'orphan-deleted': 'debug',
   'orphans-deleted': 'info',
-  'orphans-set-aside': 'error',
   'orphans-left': 'warn',
   'lake-exported': 'info',
   'export-failed': 'warn',
@@ -283,13 +282,6 @@ interface RunEvents {
   };
   /** The number of deleted orphans of a table. */
   'orphans-deleted': { readonly table: string; readonly files: number };
-  /** Files of a table that no commit references were moved: without `_versions.json` their commits may be missing. */
-  'orphans-set-aside': {
-    readonly table: string;
-    readonly files: number;
-    /** Within the lake. */
-    readonly folder: string;
-  };
   /** Orphans are kept, because a log names missing files: it may be an older copy. */
   'orphans-left': object;
   /** The export for other engines is up to date with the tables. */

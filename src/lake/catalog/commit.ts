@@ -99,7 +99,7 @@ export function sealCommit(value: Commit): SealedCommit {
   return { value, ...seal(value) };
 }
 
-export function sealStub({ value, hash }: Sealed<Commit>): Uint8Array {
+export function sealStub({ value, hash }: Sealed<Pick<Commit, 'version' | 'previous' | 'at'>>): Uint8Array {
   const { version, previous, at } = value;
   const stub: ErasedStub = { format: supported.format, version, previous, at, erased: hash };
   return seal(stub).bytes;

@@ -152,8 +152,6 @@ const lines: Handlers<string | undefined> = {
     `removed ${file} (${reason}): ${formatCount(rows, 'row')} of the history of ${slice} ${rows === 1 ? 'is' : 'are'} lost`,
   'orphans-deleted': ({ table, files }) =>
     `${table}: deleted ${formatCount(files, 'file')} that no commit references, left by a run that did not finish`,
-  'orphans-set-aside': ({ table, files, folder }) =>
-    `${table}: moved ${formatCount(files, 'file')} that no commit references to ${folder}, because _versions.json was missing or damaged`,
   'orphans-left': () =>
     'files that no commit references are not deleted, because a log names files that are missing; `ledgerlake verify` names the remedy',
   'lake-exported': ({ format, tables, changed, bytes }) =>

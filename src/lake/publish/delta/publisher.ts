@@ -110,6 +110,14 @@ export class DeltaPublisher {
     this.#checkpointed.set(table, version);
   }
 
+  /** Writes the checkpoint of a table's newest version, and the hint to it. */
+  async writeCheckpoint(table: string): Promise<void> {
+    await this.publish();
+    const { snapshot } = this.#catalog;
+    const newest = this.#newestOf(table, snapshot);
+    if (newest !== undefined) await this.#writeCheckpoint(table, newest, snapshot);
+  }
+
   /**
    * Makes each table's log begin at a checkpoint of its newest version, and removes what is older. No other run may be active on the
    * lake.
