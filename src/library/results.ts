@@ -79,7 +79,7 @@ export interface PipelineChanges extends Pick<
   readonly units: readonly ChangedSlices[];
 }
 
-/** Slices with rows in the lake and an empty answer. */
+/** Slices with rows in the lake and an answer that is empty, or lacks some and has parts that can't be read. */
 export interface EmptiedSlices {
   /** Name of the pipeline. */
   readonly pipeline: string;
@@ -91,6 +91,8 @@ export interface EmptiedSlices {
   readonly lacking: number;
   /** Rows of the answer that the lake lacks, where the answer lacks all others; left out: none. */
   readonly others?: number;
+  /** Set where parts of the answer are no JSON, so that it may have what it seems to lack. */
+  readonly holes?: true;
   /** Whether the answer replaced the rows, by `acceptEmpty`. */
   readonly accepted: boolean;
 }

@@ -6,7 +6,7 @@ test('a first run loads a synthetic seller, prints a summary and what to try nex
   const folder = await temporaryFolder();
   const ran = await builtCommand(['backfill'], { folder });
   expect(ran.code).toBe(0);
-  const told = /^loading the synthetic seller demo, whose data is not real; .*--endpoint/m;
+  const told = /^\[demo [0-9a-f-]+\] loading the synthetic seller demo, whose data is not real; .*--endpoint/m;
   expect(ran.err).toMatch(told);
   const synced = await builtCommand(['sync', '--look-back', '0'], { folder });
   expect(synced.err).toMatch(told);

@@ -70,7 +70,10 @@ async function checkRedis(redis: RedisCommands, shown: string): Promise<readonly
     );
   }
   if (fieldOf(await redis.info('cluster'), 'cluster_enabled') === '1') {
-    const size = fieldOf(await redis.cluster('INFO'), 'cluster_size');
+    const cluster = await redis.cluster('INFO');
+    // A server that has just started counts itself as a shard, without any slot too.
+    const hasSlots = fieldOf(cluster, 'cluster_slots_assigned') !== '0';
+    const size = hasSlots ? fieldOf(cluster, 'cluster_size') : '0';
     if (size !== '1') {
       throw new LedgerlakeError(
         'QUEUE_UNFIT',

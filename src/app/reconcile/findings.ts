@@ -40,8 +40,8 @@ export interface Change {
 }
 
 /**
- * Load keys with stored rows whose answer is empty, or a listing that lacks stored settlements, which don't vanish. The lake
- * keeps the rows unless the answer is accepted.
+ * Load keys with stored rows whose answer is empty, a listing that lacks stored settlements, which don't vanish, or pages that lack
+ * stored events and have some that can't be read. The lake keeps the rows unless the answer is accepted.
  */
 export interface Emptied {
   readonly pipeline: string;
@@ -52,6 +52,8 @@ export interface Emptied {
   readonly lacking: number;
   /** How many other rows an answer has that lacks all; left out: none. */
   readonly others?: number;
+  /** Parts of the answer are no JSON, so that it may have what it seems to lack. */
+  readonly holes?: true;
   readonly accepted: boolean;
   /** `rows` is an upper bound: the file is damaged, and has rows of other load keys too. */
   readonly atMost?: true;
@@ -157,9 +159,11 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
 }
 
 /** What an answer lacks; undefined where it is empty. */
-function lackText({ rows, lacking, others }: Emptied): string | undefined {
-  if (others !== undefined) return `without any of them, and with ${formatCount(others, 'other')}`;
-  return lacking < rows ? `without ${formatCount(lacking)} of them` : undefined;
+function lackText({ rows, lacking, others, holes }: Emptied): string | undefined {
+  const unread = holes === true ? ', and parts of it are no JSON' : '';
+  if (others !== undefined) return `without any of them, and with ${formatCount(others, 'other')}${unread}`;
+  if (lacking < rows) return `without ${formatCount(lacking)} of them${unread}`;
+  return holes === true ? `without any of them${unread}` : undefined;
 }
 
 /** Whether a run failed because its answers seem to be another account's. */

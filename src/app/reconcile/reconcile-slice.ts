@@ -54,8 +54,8 @@ const mostAttempts = 5;
 /**
  * Compares slices that are read again with the lake, event by event, and keeps the differences in `event_history`.
  *
- * It refuses an empty answer for load keys with stored rows, so that an upstream without data doesn't empty the lake, and a
- * listing that lacks stored settlements. An answer with other orders than the lake's ends the run. Where nothing differs,
+ * It refuses an empty answer for load keys with stored rows, so that an upstream without data doesn't empty the lake, a listing
+ * that lacks stored settlements, and pages with holes that lack stored events. An answer with other orders than the lake's ends the run. Where nothing differs,
  * nothing is written. A damaged file of the lake can't be compared: it is replaced.
  */
 export class EventRevisions implements Revisions {
@@ -173,7 +173,8 @@ export class EventRevisions implements Revisions {
     const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === main);
     const refuse = (lacking: number, appeared = 0): Revision => {
       const others = lacking === storedRows && appeared > 0 ? { others: appeared } : {};
-      this.#findings.emptied.push({ ...answer, lacking, ...others, accepted: false });
+      const holes = slice.hasHoles === true && { holes: true as const };
+      this.#findings.emptied.push({ ...answer, lacking, ...others, ...holes, accepted: false });
       return { verdict: 'refused' };
     };
     if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
@@ -182,9 +183,10 @@ export class EventRevisions implements Revisions {
     if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, mainStates));
     const isKnown = knownRowsCondition(main, slice, known);
     const found = await findDiffering(database, { ...mainStates, isKnown, grows: slice.grows === true });
-    // The service omits settlements from a listing, different ones each time, and the history doesn't keep them.
-    if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty)
-      return refuse(found.vanished, found.appeared);
+    // The service omits settlements from a listing, different ones each time, and the history doesn't keep them. An event that
+    // can't be read now is in the service still.
+    const isDoubtful = slice.hasHoles === true || !keepsHistory(main);
+    if (found.vanished > 0 && isDoubtful && !this.#options.acceptEmpty) return refuse(found.vanished, found.appeared);
     const isChanged = found.rows + found.released + found.grown > 0;
     if (!isChanged && (await maySkip())) return { verdict: 'same' };
     const entries = derived.find(({ table }) => hasColumn(table, 'entry'));

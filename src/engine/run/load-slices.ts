@@ -229,26 +229,26 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
   const { name, loadKeys, excludes, splits, retires, noted, grows } = slice;
+  const warnings = withSlice(collector.warnings, slice.label);
+  const holes = [...(warnings['holes']?.keys() ?? [])];
   try {
     const committed = await job.lake.commit(
       {
         ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
         ...{ name, loadKeys, excludes, splits, retires, noted, grows, acceptsEmpty },
+        hasHoles: holes.length > 0,
         refresh: job.refresh || slice.isReread === true,
       },
       split,
     );
     for (const then of afterwards) await then();
+    for (const place of holes) pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
     if (!committed.isCommitted) {
       summary.conflicts++;
       pass.emit({ event: 'slice-conflict', ...eventLabels(slice, pass) });
       return 'conflict';
     }
     const counts = { files: committed.files, bytes: committed.bytes };
-    const warnings = withSlice(collector.warnings, slice.label);
-    for (const place of warnings['holes']?.keys() ?? []) {
-      pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
-    }
     addSlice(summary, { ...counts, rows, warnings }, counted.get(name));
     counted.set(name, { rows, warnings });
     const committedRows = { rows: Object.fromEntries(rows), ...counts, left: queue.left };

@@ -11,14 +11,14 @@ import type { ColumnDefinition, PipelineDefinition, TableDefinition } from './de
 
 const types: Readonly<Record<string, ColumnType>> = { varchar: 'text', timestamp: 'instant' };
 
-/** Consecutive numbers are close to each other; texts and amounts repeat. */
+/** Those that every reader of Parquet has; a dictionary that saves nothing becomes plain. */
 const encodings: Readonly<Record<ColumnType, Encoding>> = {
   text: 'dictionary',
-  instant: 'delta',
-  date: 'delta',
+  instant: 'dictionary',
+  date: 'dictionary',
   decimal: 'dictionary',
-  bigint: 'delta',
-  integer: 'delta',
+  bigint: 'dictionary',
+  integer: 'dictionary',
   boolean: 'plain',
 };
 
@@ -64,11 +64,11 @@ function common(name: string, type: ColumnType, encoding: Encoding, about: strin
 const commonColumns: readonly Column[] = [
   { ...common('window_start', 'instant', 'dictionary', 'Start of the window that was read.'), filtered: true },
   common('window_end', 'instant', 'dictionary', 'End of the window, exclusive.'),
-  common('position', 'bigint', 'delta', 'Order of receipt within the window, from 0.'),
+  common('position', 'bigint', 'plain', 'Order of receipt within the window, from 0.'),
 ];
 
 const rawColumns: readonly Column[] = [
-  common('content_hash', 'text', 'delta-length', 'The first 128 bits of the SHA-256 of `raw`, in hex.'),
+  common('content_hash', 'text', 'plain', 'The first 128 bits of the SHA-256 of `raw`, in hex.'),
   common('raw', 'text', 'plain', "The record's JSON exactly as received, byte for byte."),
 ];
 

@@ -124,6 +124,54 @@ test('the note of a run counts repaired events and holes', async () => {
   expect(Object.values(warnings['holes'] ?? {})).toEqual([1]);
 });
 
+test('a refresh that cannot read an event keeps the rows of the lake, and replaces them where it lacks none', async () => {
+  const clock = wakingClock();
+  const whole = adjustment('D', 'Lamp 5 wide');
+  let events: readonly string[] = [good, whole];
+  const { endpoint } = await answering(() => Buffer.from(eventsPage(events)));
+  const lake = join(await temporaryFolder(), 'lake');
+  const range = { from: '2025-03-04', to: '2025-03-05' };
+  const options = { lake, endpoint, account: 'shop', pipelines: ['financial-events'], ...range };
+  const refreshed = async (more: Parameters<typeof ran>[0] = {}) => {
+    const logged: string[] = [];
+    const failure: unknown = await ran({ ...options, refresh: true, ...more }, { clock, logged }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    return { failure, logged };
+  };
+  await ran(options, { clock });
+
+  // Another event came late, and the second one can't be read now.
+  const late = adjustment('F', 'late');
+  events = [good, hole, late];
+  const refused = await refreshed();
+  expect(refused.failure).toMatchObject({ code: 'UPSTREAM_EMPTY', exitCode: 1 });
+  expect(messageOf(refused.failure)).toMatch(
+    /where the lake has 2 rows, got an answer without 1 of them, and parts of it are no JSON; the lake keeps its rows/,
+  );
+  expect(refused.logged).toContainEqual(
+    expect.stringMatching(/left out what is no JSON: 2025-\S+, page 1, AdjustmentEventList/),
+  );
+  expect(await raws(lake, clock, 'events')).toEqual([good, whole]);
+  expect(await value(await database(lake, clock), 'SELECT count(*) FROM event_history')).toBe('0');
+
+  // The service has corrected it.
+  events = [good, whole, late];
+  expect((await refreshed()).failure).toBeUndefined();
+  expect(await raws(lake, clock, 'events')).toEqual([good, whole, late]);
+
+  // A hole beside all that the lake has.
+  const later = adjustment('H', 'later');
+  events = [good, whole, hole, late, later];
+  expect((await refreshed()).failure).toMatchObject({ code: 'HOLES' });
+  expect(await raws(lake, clock, 'events')).toEqual([good, whole, late, later]);
+
+  events = [good, hole, late];
+  expect((await refreshed({ acceptEmpty: true })).failure).toMatchObject({ code: 'HOLES' });
+  expect(await raws(lake, clock, 'events')).toEqual([good, late]);
+});
+
 const transaction = (id: string, description: string) =>
   `{"transactionId":"${id}","transactionType":"Shipment","transactionStatus":"RELEASED","postedDate":"2025-03-04T05:06:07Z","description":"${description}","totalAmount":{"currencyCode":"USD","currencyAmount":12.5}}`;
 

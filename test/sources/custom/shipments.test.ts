@@ -56,6 +56,14 @@ test('an API of one’s own is loaded end to end, exactly, and not asked again',
   const duckdb = await database(lake, systemClock, 'SELECT * FROM shipments');
   const rows = await duckdb.rows('SELECT raw FROM shipments ORDER BY shipment_id');
   expect(rows.map(({ raw }) => raw)).toEqual(expected.map(({ json }) => json));
+  const used = await duckdb.rows(
+    `SELECT DISTINCT unnest(string_split(encodings, ', ')) AS encoding FROM parquet_metadata('${lake}/shipments/**/*.parquet') ORDER BY ALL`,
+  );
+  // All that readers of Parquet's first version have.
+  expect(['PLAIN', 'PLAIN_DICTIONARY', 'RLE', 'RLE_DICTIONARY']).toEqual(
+    expect.arrayContaining(used.map(({ encoding }) => encoding)),
+  );
+  expect(used).not.toEqual([]);
   const [sums] = await duckdb.rows(
     `SELECT count(*) AS n, sum(cost) AS cost, max(tracking_number) AS tracking, sum(parcels) AS parcels,
       count(*) FILTER (carrier IS NULL) AS without, count(*) FILTER (is_insured) AS insured,
