@@ -301,8 +301,13 @@ export class Lake {
     await this.#publisher.writeCheckpoint(table);
   }
 
-  /** Publishes every commit that was read. */
+  /**
+   * Publishes every commit that was read.
+   *
+   * @throws LedgerlakeError LAKE_LOG where only a newer program may write to the lake; LAKE_STORE, LAKE_UNCLEAR
+   */
   async publish(): Promise<void> {
+    this.#catalog.checkWriter();
     await this.#publisher.publish();
   }
 

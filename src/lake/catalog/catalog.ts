@@ -207,11 +207,16 @@ export class Catalog {
     return true;
   }
 
-  #checkMayCommit(snapshot: Snapshot): void {
-    const { minWriterVersion } = snapshot.state;
+  /** @throws LedgerlakeError LAKE_LOG where only a newer program may write to the lake */
+  checkWriter({ state }: Snapshot = this.#snapshot): void {
+    const { minWriterVersion } = state;
     if (minWriterVersion > supported.minWriterVersion) {
       throw newerProgram(this.#files.location, 'catalog writer version', minWriterVersion, supported.minWriterVersion);
     }
+  }
+
+  #checkMayCommit(snapshot: Snapshot): void {
+    this.checkWriter(snapshot);
     if (snapshot.isFenced(this.run)) throw new FencedRun(this.run, this.#files.location);
   }
 

@@ -54,6 +54,11 @@ test.each([
   expect(await readFile(lake, 'utf8')).toBe('a file');
 });
 
+/** The hash of each file, but of leases: one that has ended stays where a run ends early. */
+async function keptIn(lake: string) {
+  return hashesOf(new Map([...(await filesOf(lake))].filter(([path]) => !path.startsWith('_runs/'))));
+}
+
 /** The newest commit of the catalog, as a path within the lake. */
 function newestCommit(files: ReadonlyMap<string, Uint8Array>): string {
   const commits = [...files.keys()].filter((path) => /^_catalog\/\d+\.json$/.test(path));
@@ -69,16 +74,16 @@ test.each([
   await cp(whole.lake, lake, { recursive: true });
   const commit = newestCommit(await filesOf(lake));
   await truncate(join(lake, commit), keep(await readFile(join(lake, commit))));
-  const before = hashesOf(await filesOf(lake));
+  const before = await keptIn(lake);
   expect(await failure(lake, upstream, '--refresh')).toContain(commit);
   expect(upstream.asked).toEqual([]);
-  expect(hashesOf(await filesOf(lake))).toEqual(before);
+  expect(await keptIn(lake)).toEqual(before);
 });
 
 test.each([
-  ['format', { format: 2 }, /catalog format 2/],
-  ['reader version', { minReaderVersion: 2 }, /catalog reader version 2/],
-  ['writer version', { minWriterVersion: 2 }, /catalog writer version 2/],
+  ['format', { format: 2 }, /catalog format 1 at most in .*, got 2/],
+  ['reader version', { minReaderVersion: 2 }, /catalog reader version 1 at most in .*, got 2/],
+  ['writer version', { minWriterVersion: 2 }, /catalog writer version 1 at most in .*, got 2/],
 ])('a catalog of a newer %s says which one it wants, and nothing is touched', async (_what, newer, message) => {
   const { lake, upstream } = await place();
   await cp(whole.lake, lake, { recursive: true });
@@ -90,10 +95,10 @@ test.each([
   const next = { ...commit, ...newer, version: commit.version + 1, previous, keys: {}, tables: { groups: {} } };
   const path = newest.replace(/\d{20}/, String(next.version).padStart(20, '0'));
   await writeFile(join(lake, path), seal(next).bytes);
-  const before = hashesOf(await filesOf(lake));
+  const before = await keptIn(lake);
   expect(await failure(lake, upstream, '--refresh')).toMatch(message);
   expect(upstream.asked).toEqual([]);
-  expect(hashesOf(await filesOf(lake))).toEqual(before);
+  expect(await keptIn(lake)).toEqual(before);
 });
 
 /** Mounts a file system of its own on the lake's folder; false, with the reason printed, where that isn't allowed. */
