@@ -3,6 +3,7 @@ import type { Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { Mutex } from '../core/mutex.js';
 import type { Snapshot } from './catalog/snapshot.js';
+import { lakePathOf } from './catalog/change.js';
 import { notCommitted, type CommitResult, type FileCommit } from './commit-files.js';
 import type { Add } from './delta/actions.js';
 import { importSpansOf, rowsInLog, type ImportSpan } from './delta/file-tags.js';
@@ -70,7 +71,7 @@ export class SliceWriter {
       if (revision?.verdict === 'refused') return notCommitted;
       this.#refuseEmptying(slice, main);
       const mayBeMixed = split !== undefined && (replaces || this.#displaces(slice, main));
-      const commit = async (): Promise<CommitResult & { isStale: boolean }> => {
+      const commit = async (): Promise<SliceResult> => {
         const displacedPaths = this.#displacedPaths(this.#lake.snapshot, slice, main);
         const isCurrent = (snapshot: Snapshot) =>
           split === undefined || this.#displacedPaths(snapshot, slice, main) === displacedPaths;
@@ -80,9 +81,12 @@ export class SliceWriter {
       };
       // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
       const isMixed = mayBeMixed && this.#isMixed(slice, main);
-      const { isStale, ...committed } = await (isMixed ? this.#splitting.run(commit) : commit());
+      const { isStale, mixed, ...committed } = await (isMixed ? this.#splitting.run(commit) : commit());
       if (committed.isCommitted) revision?.committed();
-      if (!isStale || attempt === mostSplits) return committed;
+      if (!isStale) return committed;
+      if (attempt < mostSplits) continue;
+      if (mixed !== undefined) throw mixedFailure(this.#lake.store.address(lakePathOf(main.name, mixed)), slice);
+      return committed;
     }
   }
 
@@ -122,9 +126,10 @@ export class SliceWriter {
   async #commitOne(
     { slice, main, revision, isCurrent }: OneCommit,
     remainder: Remainder | undefined,
-  ): Promise<CommitResult & { isStale: boolean }> {
+  ): Promise<SliceResult> {
     const now = this.#clock.now();
     let isStale = false;
+    let mixed: Add | undefined;
     const newFile = (file: SliceFile, name: string) => ({
       table: file.table,
       add: sliceAdd({ ...slice, name }, file, now),
@@ -141,7 +146,7 @@ export class SliceWriter {
       decide: (snapshot) => {
         const table = new TableSnapshot(snapshot, main.name);
         const copied = new Set(remainder?.mains.map(({ path }) => path));
-        const [mixed] = filesToSplit(snapshot, table, slice).filter(({ path }) => !copied.has(path));
+        mixed = filesToSplit(snapshot, table, slice).find(({ path }) => !copied.has(path));
         const isWhole = mixed === undefined && [...copied].every((path) => table.file(path) !== undefined);
         isStale = !isCurrent(snapshot) || !isWhole || revision?.isCurrent(snapshot) === false;
         if (isStale || hasConflict(snapshot, slice)) return undefined;
@@ -149,7 +154,7 @@ export class SliceWriter {
         return { replaced: filesToReplace(snapshot, table, slice), keys };
       },
     });
-    return { ...committed, isStale };
+    return { ...committed, isStale, mixed };
   }
 }
 
@@ -169,5 +174,20 @@ interface OneCommit {
   readonly isCurrent: (snapshot: Snapshot) => boolean;
 }
 
+interface SliceResult extends CommitResult {
+  /** Whether nothing was committed because other runs have changed files since. */
+  readonly isStale: boolean;
+  /** A file that the slice would replace, and whose other rows it lacks. */
+  readonly mixed: Add | undefined;
+}
+
 /** Maximum number of attempts at a commit while other runs merge files. */
 const mostSplits = 5;
+
+function mixedFailure(file: string, { loadKeys }: SliceCommit): LedgerlakeError {
+  return new LedgerlakeError(
+    'LAKE_CONFLICT',
+    `expected ${file} to contain only what is read again (${loadKeys.join(', ').slice(0, 200)}), got more; ` +
+      'another run has merged files meanwhile, run the same command again',
+  );
+}
