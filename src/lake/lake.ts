@@ -3,7 +3,10 @@ import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { codeOf, LedgerlakeError } from '../core/errors.js';
 import { hourMs } from '../core/windows.js';
+import { zstd } from '../core/parquet/encoder/zstd.js';
 import { Catalog } from './catalog/catalog.js';
+import { CatalogFiles } from './catalog/catalog-files.js';
+import { pastSnapshot, type PastVersion } from './catalog/past-snapshot.js';
 import { ErasedCommit } from './catalog/catalog-errors.js';
 import { lakePathOf, type Change } from './catalog/change.js';
 import type { SealedCommit } from './catalog/commit.js';
@@ -44,6 +47,7 @@ export class Lake {
   #publisher: DeltaPublisher;
   #files = 0;
   #isUnclear = false;
+  #past: Snapshot | undefined;
 
   private constructor(
     store: Store,
@@ -90,9 +94,18 @@ export class Lake {
     return lake;
   }
 
-  /** The newest version read; `refresh` reads newer ones. */
+  /** The newest version read, which `refresh` makes a newer one, or that of `goTo`. */
   get snapshot(): Snapshot {
-    return this.#catalog.snapshot;
+    return this.#past ?? this.#catalog.snapshot;
+  }
+
+  /**
+   * Shows an earlier version from now on, to readers.
+   *
+   * @throws LedgerlakeError as `pastSnapshot`
+   */
+  async goTo(version: PastVersion): Promise<void> {
+    this.#past = await pastSnapshot(new CatalogFiles(this.store), await zstd(), this.#catalog.snapshot, version);
   }
 
   /** Whether nothing was ever committed. */
