@@ -13,6 +13,8 @@ import type { PipelineSummary } from '../../../src/engine/run/pipeline-summary.j
 
 const run = '0b8f1c2e-5d0c-4e9f-8a52-6a1e2f7b9c30';
 
+const catalog = { version: 7, hash: 'a'.repeat(64) };
+
 const summary: PipelineSummary = {
   ...{ pipeline: 'group-events', slices: 2, conflicts: 0, requests: 9, retries: 3, throttled: 1, pages: 6 },
   ...{ files: 4, bytes: 1234, seconds: 1.5 },
@@ -26,12 +28,12 @@ const summary: PipelineSummary = {
 
 test('the summary for programs has all that the contract names, and says which slices were left open', () => {
   const object = summaryObject({
-    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, summaries: [summary] },
+    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, summaries: [summary] },
     range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     failure: new LedgerlakeError('INCOMPLETE', 'left open'),
   });
   expect(object).toMatchObject({
-    ...{ status: 'failed', account: 'shop', run },
+    ...{ status: 'failed', account: 'shop', run, catalog },
     pipelines: {
       'group-events': {
         ...{ slices: 2, requests: 9, retries: 3, throttled: 1, pages: 6, events: 7, entries: 70 },
@@ -68,7 +70,7 @@ test.each([
   'a run that loads nothing says what its %i requests came to, %i slices of another run',
   (requests, conflicts, text) => {
     const report = {
-      ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, failure: undefined },
+      ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, failure: undefined },
       summaries: [{ ...summary, slices: 0, requests, conflicts }],
       range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     };
@@ -80,7 +82,7 @@ test.each([
 
 test('a run that loads nothing says which rows of its range were forgotten', () => {
   const report = {
-    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, failure: undefined },
+    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, failure: undefined },
     summaries: [{ ...summary, slices: 0, requests: 0, conflicts: 0 }],
     range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
   };
@@ -123,7 +125,7 @@ test('transactions are counted, and what to try next reads what was loaded', () 
   ]);
   const of = { ...summary, pipeline: 'transactions', rows };
   const range = { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) };
-  const report = { account: 'shop', run, lake: 'data/lake', seconds: 2, range, failure: undefined };
+  const report = { account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, range, failure: undefined };
   expect(summaryGrid([of])[1]).toMatch(/transactions +2 +9 +98,765 +998,765 /);
   expect(summaryObject({ ...report, summaries: [of] })).toMatchObject({
     pipelines: { transactions: { events: 98_765, entries: 998_765 } },
