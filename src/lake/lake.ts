@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { codeOf, LedgerlakeError } from '../core/errors.js';
-import { hourMs } from '../core/windows.js';
+import { dayMs, hourMs } from '../core/windows.js';
 import { zstd } from '../core/parquet/encoder/zstd.js';
 import { Catalog } from './catalog/catalog.js';
 import { CatalogFiles } from './catalog/catalog-files.js';
@@ -299,9 +299,10 @@ export class Lake {
     await this.#catalog.writeDueCheckpoint();
   }
 
-  /** Writes a checkpoint in place of damaged ones. */
-  async replaceDamagedCheckpoints(): Promise<void> {
+  /** Writes a checkpoint in place of damaged ones, and removes those of the published logs that were superseded a day ago. */
+  async tidyCheckpoints(): Promise<void> {
     await this.#catalog.replaceSkippedCheckpoints();
+    await this.#publisher.removeSuperseded(this.#clock.now() - dayMs);
   }
 
   /** Writes a checkpoint of the catalog, and the hint to it. */

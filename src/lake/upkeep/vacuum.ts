@@ -21,7 +21,7 @@ interface VacuumOptions {
 
 /**
  * Deletes the remains of dead runs, data files (`isDataFile`) that no version has, and replaced files whose retention is over.
- * `emit` receives each file of a dead run, and their number for each table. Damaged checkpoints are replaced.
+ * `emit` receives each file of a dead run, and their number for each table. Damaged checkpoints are replaced, and superseded ones of the published logs removed.
  *
  * A dead run's last commit may still be on its way to the store. So its run is fenced before a file is deleted: whoever claims a
  * version has read the fence, and a fenced run commits nothing any more. Files of active runs are left alone.
@@ -62,7 +62,7 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   await lake.publish();
   await lake.removeFiles([...expired, ...deleted]);
   report(deleted, emit);
-  await lake.replaceDamagedCheckpoints();
+  await lake.tidyCheckpoints();
   if (!isDoubtful) for (const { path } of dead) await store.remove(path);
 }
 

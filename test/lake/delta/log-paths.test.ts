@@ -112,11 +112,11 @@ describe('a path of the log', () => {
     expect(check({ account: 'shop', month: '2025-07' })).toBeUndefined();
   });
 
-  test('is refused in a tag that names derived files of another account', () => {
+  test('is refused in a tag that names the main file of another account', () => {
     const check = (path: string, account: string, partitionValues: Add['partitionValues']) =>
       refusalOf(() => {
         checkLoggedPaths(
-          { add: { ...good, path: 'x', partitionValues, tags: { account, derived: JSON.stringify([path]) } } },
+          { add: { ...good, path: 'x', partitionValues, tags: { account, main: path } } },
           place,
         );
       });
@@ -129,9 +129,9 @@ describe('a path of the log', () => {
   });
 
   test.each(stray.filter((path) => !path.includes('%')))(
-    'is refused in a tag that names derived files as %j',
+    'is refused in a tag that names a main file as %j',
     (path) => {
-      const add = { ...good, tags: { derived: JSON.stringify([path]) } };
+      const add = { ...good, tags: { main: path } };
       expect(
         refusalOf(() => {
           checkLoggedPaths({ add }, place);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -159,8 +160,10 @@ test.each([0, 5])(
     // What is retained is for who reads older versions and cleans up.
     const retained = { path: file('f0').path, deletionTimestamp: standing.now(), dataChange: false };
     expect(remove).toMatchObject(retentionMs > 0 ? [retained] : []);
-    const bytes = store.files.get(checkpointPath('things', 20));
-    expect(hintOf(store)).toEqual({ version: 20, size: names.length + remove.length + 2, sizeInBytes: bytes?.length });
+    const bytes = store.files.get(checkpointPath('things', 20)) ?? new Uint8Array();
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const size = names.length + remove.length + 2;
+    expect(hintOf(store)).toEqual({ version: 20, size, sizeInBytes: bytes.length, tags: { sha256 } });
   },
 );
 
@@ -199,4 +202,37 @@ test('what is older is erased behind a checkpoint, and the log goes on from ther
   await publisher.publish();
   expect(log()).toContain(publishedPath('things', 31));
   expect(hintOf(store)).toMatchObject({ version: 30 });
+});
+
+test('checkpoints go when they were superseded long ago, and where readers begin at a newer one', async () => {
+  const memory = memoryStore();
+  const times = new Map<string, number>();
+  const store: Store = {
+    ...memory,
+    list: async function* (folder, after) {
+      for await (const one of memory.list(folder, after)) yield { ...one, modifiedAt: times.get(one.path) ?? 0 };
+    },
+  };
+  const catalog = await open(store);
+  const publisher = new DeltaPublisher(store, catalog);
+  const fill = async () => {
+    for (let at = 0; at < 21; at++) await add(catalog, `f${catalog.snapshot.version}`);
+    await publisher.publish();
+  };
+  const checkpoints = () =>
+    [...memory.files.keys()].flatMap((path) => /(\d+)\.checkpoint\.parquet$/.exec(path)?.[1] ?? []).map(Number);
+  for (const at of [10, 20, 30]) {
+    await fill();
+    times.set(checkpointPath('things', catalog.snapshot.version), at);
+  }
+  expect(checkpoints()).toEqual([20, 41, 62]);
+  const hint = memory.files.get(checkpointHintPath('things')) ?? new Uint8Array();
+  await memory.write(checkpointHintPath('things'), Buffer.from('{"version":20}'));
+  await publisher.removeSuperseded(25);
+  expect(checkpoints()).toEqual([20, 41, 62]);
+  await memory.write(checkpointHintPath('things'), hint);
+  await fill();
+  times.set(checkpointPath('things', 83), 40);
+  await publisher.removeSuperseded(25);
+  expect(checkpoints()).toEqual([41, 62, 83]);
 });

@@ -7,7 +7,7 @@ import { ErasedCommit } from '../../catalog/catalog-errors.js';
 import { checkpointHintPath, checkpointPath, publishedPath } from '../../catalog/catalog-files.js';
 import type { SealedCommit } from '../../catalog/commit.js';
 import type { Snapshot } from '../../catalog/snapshot.js';
-import { parseNote, type Store } from '../../store/store.js';
+import { parseNote, type Store, type StoredFile } from '../../store/store.js';
 import { encodeDeltaCheckpoint } from './delta-checkpoint.js';
 import { deltaCommit, publishedHash } from './delta-commit.js';
 
@@ -36,6 +36,8 @@ export class DeltaPublisher {
   readonly #published = new Map<string, number>();
   /** The version of each table's newest checkpoint that is known. */
   readonly #checkpointed = new Map<string, number>();
+  /** The versions of the checkpoints that this run has written, the newest by table. */
+  readonly #written = new Map<string, number>();
   readonly #mutex = new Mutex();
 
   constructor(store: Store, catalog: Catalog, engine = `ledgerlake/${programVersion}`) {
@@ -108,6 +110,27 @@ export class DeltaPublisher {
     const hint = { version, size: actions, sizeInBytes: bytes.length, tags: { sha256: hash('sha256', bytes) } };
     await this.#store.write(checkpointHintPath(table), Buffer.from(JSON.stringify(hint)));
     this.#checkpointed.set(table, version);
+    this.#written.set(table, version);
+  }
+
+  /**
+   * Removes the checkpoints that were superseded before an instant (milliseconds since 1970), each of which is a copy of the
+   * table's state: readers that have opened the log since began at a newer one. Only where readers begin at one that this run has
+   * written, so that the log is listed seldom, and they find it.
+   */
+  async removeSuperseded(before: number): Promise<void> {
+    await this.#mutex.run(async () => {
+      for (const [table, version] of this.#written) {
+        if ((await this.#hintedCheckpoint(table)) !== version) continue;
+        const found: StoredFile[] = [];
+        for await (const file of this.#store.list(`${table}/_delta_log`))
+          if (file.path.endsWith('.checkpoint.parquet') && file.path <= checkpointPath(table, version))
+            found.push(file);
+        const old = found.filter((_, at) => (found[at + 1]?.modifiedAt ?? Infinity) < before);
+        for (const { path } of old) await this.#store.remove(path);
+      }
+      this.#written.clear();
+    });
   }
 
   /** Writes the checkpoint of a table's newest version, and the hint to it. */
