@@ -69,7 +69,6 @@ export class SliceWriter {
       const revision = replaces ? await this.#revisions?.compare(this.#lake, slice) : undefined;
       if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return notCommitted;
-      this.#refuseEmptying(slice, main);
       const mayBeMixed = split !== undefined && (replaces || this.#displaces(slice, main));
       const commit = async (): Promise<SliceResult> => {
         const displacedPaths = this.#displacedPaths(this.#lake.snapshot, slice, main);
@@ -96,10 +95,12 @@ export class SliceWriter {
   }
 
   /** Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two years. */
-  #refuseEmptying(slice: SliceCommit, main: Table): void {
+  #refuseEmptying(slice: SliceCommit, main: Table, remainder: Remainder | undefined): void {
     if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
     const keys = displacedKeys(this.#lake.snapshot, slice);
-    const rows = rowsInLog(this.#lake.table(main.name).snapshot.filesWith(slice.account, slice.pipeline, keys));
+    const stored = this.#lake.table(main.name).snapshot.filesWith(slice.account, slice.pipeline, keys);
+    const kept = remainder?.files.filter(({ table }) => table === main).map(({ add }) => add) ?? [];
+    const rows = rowsInLog(stored) - rowsInLog(kept);
     if (rows === 0) return;
     throw new LedgerlakeError(
       'UPSTREAM_EMPTY',
@@ -127,6 +128,7 @@ export class SliceWriter {
     { slice, main, revision, isCurrent }: OneCommit,
     remainder: Remainder | undefined,
   ): Promise<SliceResult> {
+    this.#refuseEmptying(slice, main, remainder);
     const now = this.#clock.now();
     let isStale = false;
     let mixed: Add | undefined;
