@@ -80,18 +80,29 @@ export class Lake {
     revisions?: Revisions,
     described?: readonly Table[],
   ): Promise<Lake> {
-    const names = new Set(tables.map(({ name }) => name));
-    const custom = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
-    const all = [...tables, ...custom];
-    const lake = new Lake(store, await openCatalog(store, all, clock), all, clock, revisions);
+    const lake = await Lake.openLost(store, tables, clock, revisions, described);
     if (lake.isEmpty) {
       const { lostFile } = await inspectLocation(
         store,
-        all.map(({ name }) => name),
+        lake.tables.map(({ schema }) => schema.name),
       );
       if (lostFile !== undefined) throw catalogMissing(store, lostFile);
     }
     return lake;
+  }
+
+  /** The same where the catalog may be lost: the data files that it has named may still be there. */
+  static async openLost(
+    store: Store,
+    tables: readonly Table[],
+    clock: Clock,
+    revisions?: Revisions,
+    described?: readonly Table[],
+  ): Promise<Lake> {
+    const names = new Set(tables.map(({ name }) => name));
+    const custom = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
+    const all = [...tables, ...custom];
+    return new Lake(store, await openCatalog(store, all, clock), all, clock, revisions);
   }
 
   /** The newest version read, which `refresh` makes a newer one, or that of `goTo`. */

@@ -18,6 +18,7 @@ import { commandIn } from '../command-text.js';
 import type { CommandContext } from '../context.js';
 import { existingStore, type LakeAddress } from '../maintenance/command.js';
 import { rederiveEntries } from '../maintenance/rebuild-lake.js';
+import { adoptableFiles, adoptFiles, adoptionTexts, removeDerivedRemains, type Adoption } from './adopted-files.js';
 import { damagedFiles, fateText, takeOut, takeOutUnloaded, type DamagedData } from './damaged-files.js';
 
 export interface RepairOptions extends LakeAddress {
@@ -38,6 +39,8 @@ interface RepairPlan {
   readonly steps: readonly RepairStep[];
   readonly lost: readonly number[];
   readonly damaged: readonly DamagedData[];
+  /** Files of a lost catalog. */
+  readonly adoption: Adoption;
 }
 
 /**
@@ -57,7 +60,8 @@ export async function repair(options: RepairOptions, context: RepairContext): Pr
   try {
     const planned = plannedStore(store);
     const plan = await planOf(planned, context);
-    const changes = plan.steps.length + plan.damaged.length;
+    const { files, aside } = plan.adoption;
+    const changes = plan.steps.length + plan.damaged.length + files.length + aside.length;
     print(planText(options, plan));
     const isConfirmed = changes === 0 || options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
     if (!isConfirmed) {
@@ -86,28 +90,40 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
     return [];
   });
   const { lake, steps, lost } = await repairCatalog(store, [...tables, ...custom], clock);
-  const damaged = await withWorkspace(defaultLimits, store, (workspace) =>
-    damagedFiles(lake, { clock, signal }, workspace),
-  );
-  return { steps, lost, damaged };
+  return withWorkspace(defaultLimits, store, async (workspace) => {
+    const damaged = await damagedFiles(lake, { clock, signal }, workspace);
+    const isLost = lake.isEmpty || lost.length > 0;
+    const adoption = isLost ? await adoptableFiles(lake, workspace) : { files: [], aside: [] };
+    return { steps, lost, damaged, adoption };
+  });
 }
 
 /** Takes damaged files out of a lake whose catalog is whole, and derives entries again. */
-async function repairFiles(store: Store, { damaged, lost }: RepairPlan, context: RepairContext): Promise<Lake> {
+async function repairFiles(
+  store: Store,
+  { damaged, lost, adoption }: RepairPlan,
+  context: RepairContext,
+): Promise<Lake> {
   const { clock, signal, emit } = context;
-  const lake = await Lake.open(store, tables, clock);
-  if (damaged.length === 0 && lost.length === 0) return lake;
+  const lake = await Lake.openLost(store, tables, clock);
+  if (damaged.length + lost.length + adoption.files.length === 0) return lake;
   await withWorkspace(defaultLimits, store, async (workspace) => {
     const repaired = { lake, clock, workspace };
     await takeOut(repaired, damaged);
+    await adoptFiles(repaired, adoption);
     await rederiveEntries(lake, { clock, signal, emit });
     await takeOutUnloaded(repaired);
+    if (adoption.files.length > 0) await removeDerivedRemains(lake);
   });
   return lake;
 }
 
-function planText({ lake }: RepairOptions, { steps, damaged }: RepairPlan): string {
-  const lines = [...steps.map(({ path, text }) => `${path}: ${text}`), ...damaged.map(fateText)];
+function planText({ lake }: RepairOptions, { steps, damaged, adoption }: RepairPlan): string {
+  const lines = [
+    ...steps.map(({ path, text }) => `${path}: ${text}`),
+    ...damaged.map(fateText),
+    ...adoptionTexts(adoption),
+  ];
   if (lines.length === 0)
     return `Nothing to repair: the catalog of ${printable(lake)}, its published logs and its files are whole.\n`;
   const count = formatCount(lines.length, 'file');
@@ -116,9 +132,11 @@ function planText({ lake }: RepairOptions, { steps, damaged }: RepairPlan): stri
   );
 }
 
-function afterText({ lake, config }: RepairOptions, { damaged, lost }: RepairPlan): string {
+function afterText({ lake, config }: RepairOptions, { damaged, lost, adoption }: RepairPlan): string {
   const status = commandIn({ lake, config }, 'ledgerlake status');
-  const isGap = lost.length > 0 || damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0);
+  const isGap =
+    lost.length + adoption.files.length + adoption.aside.length > 0 ||
+    damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0);
   return isGap ? `\`${status}\` names the command that loads what was taken out` : 'nothing was taken out';
 }
 
@@ -134,6 +152,8 @@ function summaryOf(status: 'done' | 'failed', { lake }: RepairOptions, plan: Rep
     ...{ status, lake },
     restored: plan.steps.map(({ path }) => path),
     lost: plan.lost,
+    adopted: plan.adoption.files.map(({ path }) => path),
+    left_aside: plan.adoption.aside,
     files,
     catalog: repaired === undefined ? null : catalogVersion(repaired),
   };

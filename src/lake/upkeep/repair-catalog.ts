@@ -50,7 +50,7 @@ export async function repairCatalog(store: Store, tables: readonly Table[], cloc
   }
   const { snapshot } = await openSnapshot(files, codec, () => undefined);
   for (const name of names) steps.push(...(await removeForeign(store, name, snapshot)));
-  const lake = await Lake.open(store, tables, clock);
+  const lake = await Lake.openLost(store, tables, clock);
   if (lost.length > 0) {
     await lake.erase('REPAIR');
     return { lake, steps, lost };

@@ -10,7 +10,7 @@ import { database, ran } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 import { smallLedger } from '../verify/small-ledger.js';
 import { verified } from '../verify/verified.js';
-import { everyHash } from '../maintenance/kept-lake.js';
+import { compacted, everyHash } from '../maintenance/kept-lake.js';
 
 const orders = { text: '111-0000000-0000001\n111-0000000-0000014\n', source: 'orders.txt' };
 const range = { from: '2025-02-20', to: '2025-03-08', account: 'shop' };
@@ -122,6 +122,32 @@ test.each(trials)(
       await loadAgain(lake);
       expect(await rowsOf(lake), done.text).toEqual(await rowsOf(young));
       expect((await repaired(lake, false)).code).toBe(0);
+    } finally {
+      lake.remove();
+    }
+  },
+  60_000,
+);
+
+test.each(['young', 'old', 'compacted'])(
+  'a lake that is %s and has lost its catalog and logs adopts its files',
+  async (age) => {
+    const lake = (age === 'old' ? old : young).copy();
+    try {
+      if (age === 'compacted') await compacted({ lake: lake.root }, { clock: lake.clock });
+      const folders = readdirSync(lake.root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+      for (const lost of ['_catalog', ...folders.map(({ name }) => join(name, '_delta_log'))])
+        rmSync(join(lake.root, lost), { recursive: true, force: true });
+      await expect(verified(lake)).rejects.toThrow('repair');
+      expect(await repaired(lake, false)).toMatchObject({ code: 1 });
+      const done = await repaired(lake);
+      expect([done.code, done.summary['left_aside']]).toEqual([0, []]);
+      const result = await verified(lake);
+      expect([result.code, result.problems], done.text).toEqual([0, []]);
+      expect(await rowsOf(lake)).toEqual(await rowsOf(young));
+      await loadAgain(lake);
+      expect(await rowsOf(lake)).toEqual(await rowsOf(young));
+      expect(await verified(lake)).toMatchObject({ code: 0, problems: [] });
     } finally {
       lake.remove();
     }
