@@ -13,7 +13,7 @@ test.each([
   ['SELECT count(*) FROM "ENTRIES" JOIN groups USING (group_id)', ['entries', 'groups']],
   ['FROM payout_lines', ['group_entries', 'groups']],
   ["FROM entries_as_known('2026-01-01')", ['entries', 'events', 'event_history']],
-  ['FROM ledger', ['entries', 'transactions', 'transaction_entries']],
+  ['FROM ledger', ['entries', 'events', 'transactions', 'transaction_entries']],
   ["FROM query_table('ent' || 'ries')", tables],
   ["FROM query('FROM ent' || 'ries')", tables],
 ])('%s can read its tables and those of its views', (statement, expected) => {
