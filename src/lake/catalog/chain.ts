@@ -97,7 +97,8 @@ export async function readCheckpoints(
     if (bytes === undefined) continue;
     try {
       const snapshot = decodeCheckpoint(bytes, name.sha256, files.fileName(name.path), zstd);
-      for (const state of snapshot.accountStates().values()) void state.content;
+      // Decodes the block of each account.
+      for (const account of snapshot.accounts()) snapshot.filesOf('', account);
       checkpoints.push({ name, snapshot });
     } catch (error) {
       if (codeOf(error) !== 'LAKE_LOG') throw error;

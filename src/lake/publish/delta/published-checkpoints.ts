@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { writeNewFile } from '../../../core/io/write-file.js';
 import { openDatabase, type Database } from '../../../core/duckdb/connection.js';
 import { readParquet } from '../../../core/duckdb/literals.js';
 import { codeOf, messageOf } from '../../../core/errors.js';
@@ -152,7 +153,7 @@ async function readAll(store: Store, table: string, versions: readonly number[])
       const bytes = await store.read(checkpointPath(table, version));
       if (bytes === undefined) continue;
       const path = join(folder, `${version}.parquet`);
-      await writeFile(path, bytes, { mode: 0o600 });
+      await writeNewFile(path, bytes, { mode: 0o600 });
       read.set(version, { bytes, rows: await rowsOf(database, path) });
       await rm(path);
     }
