@@ -16,7 +16,7 @@ export function commitsOf(root: string): Commit[] {
 }
 
 /** Writes a whole catalog and its publications, with seals and hashes that hold. */
-function writeCommits(root: string, commits: readonly Commit[]): void {
+export function writeCommits(root: string, commits: readonly Commit[]): void {
   // What they came to before.
   for (const path of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
     if (/\.checkpoint(\.parquet)?$|_last.checkpoint$/.test(path)) rmSync(join(root, path));
