@@ -96,7 +96,8 @@ describe('--json prints one object and nothing else', () => {
     ] as const) {
       const { code, out } = await builtCommand([...command.split(' '), '--json', '--quiet'], { folder });
       const error = { code: 'LAKE_STORE', message: expect.any(String) as string };
-      const expected = { ...known, status: 'failed', lake: 'data/lake', pipelines: {}, error };
+      const none = { lake: 'data/lake', pipelines: {}, catalog: null };
+      const expected = { ...known, ...none, status: 'failed', error };
       expect([command, code, onlyObject(out)]).toEqual([command, 1, expected]);
     }
     const forgotten = await builtCommand(['forget', '--account', 'demo', '--yes', '--json'], { folder });

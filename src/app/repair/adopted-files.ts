@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import type { Clock } from '../../core/clock.js';
-import type { Family, Table } from '../../core/columns/table.js';
-import { identifier } from '../../core/duckdb/literals.js';
+import type { Family } from '../../core/columns/table.js';
 import { codeOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -10,15 +9,13 @@ import { isDataFile } from '../../lake/data-files.js';
 import type { LoadKey } from '../../lake/catalog/load-key.js';
 import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
-import { hasColumn } from '../../lake/files/sorted-file.js';
 import { localFile, type Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
 import { parseNote } from '../../lake/store/store.js';
-import { orderTransactions, settlementSummaries } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
-import { groupEvents, orderEvents } from '../../sources/finances/model/tables.js';
 import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { familiesIn, type RepairedFiles } from './damaged-files.js';
+import { keyExpression } from './row-keys.js';
 
 /** A data file that the catalog doesn't know, with what it says of itself. */
 export interface AdoptableFile {
@@ -38,14 +35,6 @@ export interface Adoption {
   /** Files that are left aside, within the lake: they can't be read, or another file claims the same load keys. */
   readonly aside: readonly string[];
 }
-
-/** The columns that name a load key, of tables whose load keys are no windows. */
-const keyColumns: ReadonlyMap<string, readonly [kind: string, column: string]> = new Map([
-  [groupEvents.name, ['group', 'group_id']],
-  [orderEvents.name, ['order', 'requested_order_id']],
-  [orderTransactions.name, ['order', 'requested_order_id']],
-  [settlementSummaries.name, ['settlement', 'settlement_id']],
-]);
 
 /**
  * Finds the main tables' files that the catalog doesn't know and that say by themselves what they have: the last resort where the
@@ -106,15 +95,6 @@ async function claimOf(
     if (codeOf(error) !== 'SQL') throw error;
     return undefined;
   }
-}
-
-/** In SQL: the load key of a row. */
-function keyExpression(main: Table): string {
-  const [kind, column] = keyColumns.get(main.name) ?? [];
-  if (kind !== undefined && column !== undefined) return `'${kind}/' || ${identifier(column)}`;
-  if (!hasColumn(main, 'window_start')) return 'NULL';
-  const text = (name: string) => `strftime(${name}, '%Y-%m-%dT%H:%M:%S.%gZ')`;
-  return `'window/' || ${text('window_start')} || '/' || ${text('window_end')}`;
 }
 
 /** Whether a window of one day was imported or loaded can't be told of a merged file: it counts as imported, so that it is loaded again. */

@@ -4,10 +4,12 @@ import { customPipelinesOf, familiesOf, type Family, type Table } from '../../co
 import { codeOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
-import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
+import { removedFile } from '../../lake/catalog/change.js';
+import type { LoadKeyId, StoredLoadKey } from '../../lake/catalog/load-key.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { accountOf, loadKeysOf, mainOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf, mainOf } from '../../lake/delta/file-tags.js';
 import { damageOf } from '../../lake/files/checked-file.js';
 import { loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -18,6 +20,10 @@ import { retentionDays } from '../../sources/finances/selling-partner/history-li
 import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { splitter } from '../maintenance/split.js';
 import { historyFamily } from '../reconcile/event-history.js';
+import type { CheckName } from '../verify/checks/certificate.js';
+import { verifyLake } from '../verify/verify-lake.js';
+import { parseNote } from '../../lake/store/store.js';
+import { keyExpression } from './row-keys.js';
 
 /** A damaged or missing data file, and what becomes of its rows. */
 export interface DamagedData {
@@ -53,7 +59,7 @@ export async function damagedFiles(
   const found: DamagedData[] = [];
   for (const family of familiesIn(lake)) {
     for (const schema of [...family.derived, family.main]) {
-      if (lake.tables.every((table) => table.schema !== schema)) continue;
+      if (!lake.snapshot.tables.has(schema.name)) continue;
       const table = lake.table(schema.name);
       for (const add of table.snapshot.files()) {
         if (add.tags?.['pipeline'] !== family.pipeline) continue;
@@ -74,12 +80,13 @@ async function fateOf(
   workspace: Workspace,
 ): Promise<DamagedData> {
   const { family, table, add } = file;
+  const account = add.partitionValues['account'] ?? '';
   const none = { ...file, gaps: [], lasting: [], readable: undefined };
   if (isRederived(family, table.schema)) return none;
   if (table.schema.appendOnly === true)
     return { ...none, readable: await readableRows(lake, table, add, 'true', workspace) };
-  const stored = lake.loadKeys(family.pipeline, accountOf(add) ?? '');
-  const keys = loadKeysOf(add).flatMap((key) => stored.get(key) ?? []);
+  const stored = lake.loadKeys(family.pipeline, account);
+  const keys = (await keysOf(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
   const isLasting = ({ origin, window }: StoredLoadKey) =>
     origin === 'import' || (window !== undefined && window.end < now - retentionDays * dayMs);
   const lasting = keys.filter(isLasting);
@@ -90,6 +97,58 @@ async function fateOf(
     gaps: keys.filter((key) => !isLasting(key)),
     readable: isKept ? await readableRows(lake, table, add, condition, workspace) : undefined,
   };
+}
+
+/** The load keys of a file, by its entry in the catalog, else by its rows. */
+async function keysOf(
+  { store }: Lake,
+  { family, table, add }: Pick<DamagedData, 'family' | 'table' | 'add'>,
+  { database, newPath }: Workspace,
+): Promise<readonly string[]> {
+  const tagged = parseNote(add.tags?.['units'], (value) => (Array.isArray(value) ? value.map(String) : undefined));
+  if (tagged !== undefined) return tagged;
+  const path = await localFile(store, table.pathOf(add), newPath);
+  if (path === undefined || table.schema !== family.main) return [];
+  const query = `SELECT DISTINCT ${keyExpression(family.main)} AS key FROM ${rowsIn([path])}`;
+  const rows = await database.rows(query).catch((error: unknown) => {
+    if (codeOf(error) !== 'SQL') throw error;
+    return [];
+  });
+  return rows.flatMap(({ key }) => (typeof key === 'string' ? key : []));
+}
+
+/** Checks whose problems of a file come from its entry in the catalog, or from two files with the same rows. */
+const entryChecks: ReadonlySet<CheckName> = new Set([
+  ...(['log-tags', 'derived-files', 'row-counts', 'statistics', 'unique-ids'] as const),
+]);
+
+/** Files that are as they were written, but that the catalog describes wrongly; and load keys that contradict each other. */
+export async function misdescribedFiles(
+  lake: Lake,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  workspace: Workspace,
+): Promise<{ readonly files: readonly DamagedData[]; readonly keys: readonly StoredLoadKey[] }> {
+  const certificate = await verifyLake({ lake, account: undefined, clock, signal, log: () => undefined });
+  const problems = certificate.problems().filter(({ kind }) => kind === 'lake');
+  const files = new Map<string, DamagedData>();
+  const keys = new Map<string, StoredLoadKey>();
+  for (const { check, table: name, file, slice, problem } of problems) {
+    const family = familiesIn(lake).find(({ main, derived }) =>
+      [...derived, main].some((table) => table.name === name),
+    );
+    if (family === undefined) continue;
+    const table = lake.table(name);
+    const add = table.fileAt(file);
+    if (entryChecks.has(check) && add !== undefined && !files.has(file)) {
+      files.set(file, await fateOf(lake, { family, table, add, reason: problem }, clock.now(), workspace));
+    }
+    if (check !== 'windows') continue;
+    for (const account of lake.accounts()) {
+      const key = lake.loadKeys(family.pipeline, account).get(slice);
+      if (key !== undefined) keys.set(`${account} ${slice}`, key);
+    }
+  }
+  return { files: [...files.values()], keys: [...keys.values()] };
 }
 
 /** Whether a table's rows follow from those of its main table without a request. */
@@ -166,21 +225,44 @@ export async function takeOut(repaired: RepairedFiles, damaged: readonly Damaged
     const files = readable === undefined ? [] : await readableFiles(repaired, data);
     const gone = readable === undefined ? [...gaps, ...lasting] : gaps;
     const isMain = table.schema === family.main;
+    if (files.length === 0) {
+      // Without a look at other files: their entries may be damaged as well. What is derived from it is taken out later.
+      await lake.commitChange('REPAIR', (snapshot) => {
+        if (snapshot.file(table.schema.name, add.path) === undefined) return undefined;
+        return {
+          tables: { [table.schema.name]: { remove: [removedFile(add)] } },
+          keys: { delete: storedIds(snapshot, gone) },
+        };
+      });
+      continue;
+    }
     await lake.commitFiles({
       operation: 'REPAIR',
       main: family.main,
       files,
       decide: (snapshot) => {
         if (snapshot.file(table.schema.name, add.path) === undefined) return undefined;
-        const keys = gone.filter((key) => snapshot.key(key) !== undefined);
         return {
           replaced: isMain ? [add] : [],
           others: isMain ? [] : [{ table: table.schema.name, add }],
-          keys: { set: [], delete: keys.map(({ account, pipeline, key }) => ({ account, pipeline, key })) },
+          keys: { set: [], delete: storedIds(snapshot, gone) },
         };
       },
     });
   }
+}
+
+/** Makes load keys gaps. */
+export async function takeOutKeys({ lake }: RepairedFiles, keys: readonly StoredLoadKey[]): Promise<void> {
+  await lake.commitChange('REPAIR', (snapshot) => {
+    const gone = storedIds(snapshot, keys);
+    return gone.length === 0 ? undefined : { keys: { delete: gone } };
+  });
+}
+
+function storedIds(snapshot: Snapshot, keys: readonly StoredLoadKey[]): LoadKeyId[] {
+  const stored = keys.filter((key) => snapshot.key(key) !== undefined);
+  return stored.map(({ account, pipeline, key }) => ({ account, pipeline, key }));
 }
 
 /** A file with the readable rows of a damaged one. */

@@ -4,6 +4,7 @@ import { codeOf } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { refuseOther } from '../../lake/existing-lake.js';
+import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import { runName } from '../../lake/catalog/run-name.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { Lake } from '../../lake/lake.js';
@@ -19,7 +20,15 @@ import type { CommandContext } from '../context.js';
 import { existingStore, type LakeAddress } from '../maintenance/command.js';
 import { rederiveEntries } from '../maintenance/rebuild-lake.js';
 import { adoptableFiles, adoptFiles, adoptionTexts, removeDerivedRemains, type Adoption } from './adopted-files.js';
-import { damagedFiles, fateText, takeOut, takeOutUnloaded, type DamagedData } from './damaged-files.js';
+import {
+  damagedFiles,
+  fateText,
+  misdescribedFiles,
+  takeOut,
+  takeOutKeys,
+  takeOutUnloaded,
+  type DamagedData,
+} from './damaged-files.js';
 
 export interface RepairOptions extends LakeAddress {
   /** The configuration file, for printed commands; undefined: they don't name it. */
@@ -39,6 +48,8 @@ interface RepairPlan {
   readonly steps: readonly RepairStep[];
   readonly lost: readonly number[];
   readonly damaged: readonly DamagedData[];
+  /** Load keys that contradict each other. */
+  readonly keys: readonly StoredLoadKey[];
   /** Files of a lost catalog. */
   readonly adoption: Adoption;
 }
@@ -61,7 +72,7 @@ export async function repair(options: RepairOptions, context: RepairContext): Pr
     const planned = plannedStore(store);
     const plan = await planOf(planned, context);
     const { files, aside } = plan.adoption;
-    const changes = plan.steps.length + plan.damaged.length + files.length + aside.length;
+    const changes = plan.steps.length + plan.damaged.length + plan.keys.length + files.length + aside.length;
     print(planText(options, plan));
     const isConfirmed = changes === 0 || options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
     if (!isConfirmed) {
@@ -94,22 +105,26 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
     const damaged = await damagedFiles(lake, { clock, signal }, workspace);
     const isLost = lake.isEmpty || lost.length > 0;
     const adoption = isLost ? await adoptableFiles(lake, workspace) : { files: [], aside: [] };
-    return { steps, lost, damaged, adoption };
+    // Where files or commits are damaged, what `verify` finds besides may follow from that.
+    const isWhole = damaged.length === 0 && !isLost;
+    const wrong = isWhole ? await misdescribedFiles(lake, { clock, signal }, workspace) : { files: [], keys: [] };
+    return { steps, lost, damaged: [...damaged, ...wrong.files], keys: wrong.keys, adoption };
   });
 }
 
 /** Takes damaged files out of a lake whose catalog is whole, and derives entries again. */
 async function repairFiles(
   store: Store,
-  { damaged, lost, adoption }: RepairPlan,
+  { damaged, lost, keys, adoption }: RepairPlan,
   context: RepairContext,
 ): Promise<Lake> {
   const { clock, signal, emit } = context;
   const lake = await Lake.openLost(store, tables, clock);
-  if (damaged.length + lost.length + adoption.files.length === 0) return lake;
+  if (damaged.length + lost.length + keys.length + adoption.files.length === 0) return lake;
   await withWorkspace(defaultLimits, store, async (workspace) => {
     const repaired = { lake, clock, workspace };
     await takeOut(repaired, damaged);
+    await takeOutKeys(repaired, keys);
     await adoptFiles(repaired, adoption);
     await rederiveEntries(lake, { clock, signal, emit });
     await takeOutUnloaded(repaired);
@@ -118,10 +133,14 @@ async function repairFiles(
   return lake;
 }
 
-function planText({ lake }: RepairOptions, { steps, damaged, adoption }: RepairPlan): string {
+function planText({ lake }: RepairOptions, { steps, damaged, keys, adoption }: RepairPlan): string {
   const lines = [
     ...steps.map(({ path, text }) => `${path}: ${text}`),
     ...damaged.map(fateText),
+    ...keys.map(
+      ({ account, key }) =>
+        `${key} of ${account}: contradicts another load; taken out, the next backfill loads it again`,
+    ),
     ...adoptionTexts(adoption),
   ];
   if (lines.length === 0)
@@ -132,10 +151,10 @@ function planText({ lake }: RepairOptions, { steps, damaged, adoption }: RepairP
   );
 }
 
-function afterText({ lake, config }: RepairOptions, { damaged, lost, adoption }: RepairPlan): string {
+function afterText({ lake, config }: RepairOptions, { damaged, lost, keys, adoption }: RepairPlan): string {
   const status = commandIn({ lake, config }, 'ledgerlake status');
   const isGap =
-    lost.length + adoption.files.length + adoption.aside.length > 0 ||
+    lost.length + keys.length + adoption.files.length + adoption.aside.length > 0 ||
     damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0);
   return isGap ? `\`${status}\` names the command that loads what was taken out` : 'nothing was taken out';
 }

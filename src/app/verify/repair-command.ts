@@ -20,7 +20,7 @@ const repairs: Readonly<Partial<Record<CheckName, Repair>>> = {
   'catalog-chain': 'log',
   'published-logs': 'log',
   'log-tags': 'log',
-  'derived-files': 'rebuild',
+  'derived-files': 'log',
   windows: 'log',
   'file-bytes': 'reread',
   'unnamed-files': 'move',
