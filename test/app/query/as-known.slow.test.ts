@@ -1,5 +1,4 @@
 import { cp, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { asKnownMacros, knownTooEarly } from '../../../src/app/query/as-known.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';

@@ -8,7 +8,6 @@ import { openDatabase, type Database } from '../../../core/duckdb/connection.js'
 import { readParquet } from '../../../core/duckdb/literals.js';
 import { codeOf, messageOf } from '../../../core/errors.js';
 import type { ResultCell } from '../../../core/text/rows.js';
-import { writeNewFile } from '../../../core/io/write-file.js';
 import { checkpointHintPath, checkpointPath } from '../../catalog/catalog-files.js';
 import type { TableChange } from '../../catalog/change.js';
 import type { Snapshot } from '../../catalog/snapshot.js';
