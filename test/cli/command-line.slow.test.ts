@@ -124,7 +124,7 @@ test('a command in an error can be pasted as it is, with the lake and the config
   for (const words of [['status'], ['verify'], ['sync', '--json'], ['sql', 'FROM events']]) {
     const { code, out, err } = await builtCommand([...words, ...given], { folder });
     expect(code).toBe(1);
-    expect(err).toContain(`run \`ledgerlake repair ${given.join(' ')}\`\n`);
+    expect(err).toContain(`run \`ledgerlake repair ${given.join(' ')}\`, or restore the file`);
     if (words.includes('--json')) expect(onlyObject(out).error?.message).toContain(`repair ${given.join(' ')}\``);
   }
   const files = await readdir(join(folder, 'data/lake/events'), { recursive: true });
