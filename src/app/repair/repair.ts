@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Emit } from '../../core/events/run-event.js';
 import { codeOf } from '../../core/errors.js';
+import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { refuseOther } from '../../lake/existing-lake.js';
-import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
+import type { LoadKey, StoredLoadKey } from '../../lake/catalog/load-key.js';
 import { runName } from '../../lake/catalog/run-name.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { Lake } from '../../lake/lake.js';
@@ -12,11 +13,13 @@ import { plannedStore } from '../../lake/store/planned-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
+import { noteRequestedRanges, readRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { catalogVersion } from '../catalog-version.js';
 import { commandIn } from '../command-text.js';
 import type { CommandContext } from '../context.js';
+import { monthRange } from '../reread-command.js';
 import { existingStore, type LakeAddress } from '../maintenance/command.js';
 import { rederiveEntries } from '../maintenance/rebuild-lake.js';
 import { adoptableFiles, adoptFiles, adoptionTexts, removeDerivedRemains, type Adoption } from './adopted-files.js';
@@ -47,6 +50,8 @@ export interface RepairContext extends CommandContext {
 interface RepairPlan {
   readonly steps: readonly RepairStep[];
   readonly lost: readonly number[];
+  /** Load keys of lost commits. */
+  readonly gaps: readonly LoadKey[];
   readonly damaged: readonly DamagedData[];
   /** Load keys that contradict each other. */
   readonly keys: readonly StoredLoadKey[];
@@ -82,6 +87,7 @@ export async function repair(options: RepairOptions, context: RepairContext): Pr
     let lake: Lake | undefined;
     if (changes > 0) {
       await planned.apply();
+      await noteGaps(store, plan, run, clock.now());
       lake = await repairFiles(store, plan, context);
       print(`Repaired ${printable(options.lake)}: ${afterText(options, plan)}\n`);
     }
@@ -100,7 +106,7 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
     if (codeOf(error) !== 'LAKE_LOG') throw error;
     return [];
   });
-  const { lake, steps, lost } = await repairCatalog(store, [...tables, ...custom], clock);
+  const { lake, steps, lost, gaps } = await repairCatalog(store, [...tables, ...custom], clock);
   return withWorkspace(defaultLimits, store, async (workspace) => {
     const damaged = await damagedFiles(lake, { clock, signal }, workspace);
     const isLost = lake.isEmpty || lost.length > 0;
@@ -108,8 +114,29 @@ async function planOf(store: Store, context: RepairContext): Promise<RepairPlan>
     // Where files or commits are damaged, what `verify` finds besides may follow from that.
     const isWhole = damaged.length === 0 && !isLost;
     const wrong = isWhole ? await misdescribedFiles(lake, { clock, signal }, workspace) : { files: [], keys: [] };
-    return { steps, lost, damaged: [...damaged, ...wrong.files], keys: wrong.keys, adoption };
+    return { steps, lost, gaps, damaged: [...damaged, ...wrong.files], keys: wrong.keys, adoption };
   });
+}
+
+/**
+ * Notes what is to be loaded again, as an interrupted run does: where all loads of a pipeline are taken out, nothing else says that it
+ * had begun.
+ */
+async function noteGaps(store: Store, { gaps, damaged, keys }: RepairPlan, run: string, now: number): Promise<void> {
+  const ranges = [
+    ...[...gaps, ...keys].map((key) => ({ ...key, window: key.window })),
+    ...damaged.flatMap(({ add, ...data }) =>
+      data.gaps.map((key) => ({ ...key, window: key.window ?? monthRange(add.partitionValues['month'] ?? '') })),
+    ),
+  ];
+  for (const [account, some] of groupBy(ranges, (range) => range.account)) {
+    const asked = some.flatMap(({ pipeline, window }) => {
+      if (window === undefined || window.start >= now) return [];
+      return [{ command: 'backfill' as const, pipeline, start: window.start, end: Math.min(window.end, now) }];
+    });
+    const notes = await readRequestedRanges(store, account, () => undefined);
+    if (asked.length > 0) await noteRequestedRanges(store, account, run, asked, notes);
+  }
 }
 
 /** Takes damaged files out of a lake whose catalog is whole, and derives entries again. */

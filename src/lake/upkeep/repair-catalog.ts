@@ -4,6 +4,7 @@ import { zstd } from '../../core/parquet/encoder/zstd.js';
 import { version as programVersion } from '../../core/version.js';
 import { CatalogFiles, commitPath, publishedPath } from '../catalog/catalog-files.js';
 import { chainDown, readCheckpoints } from '../catalog/chain.js';
+import type { LoadKey } from '../catalog/load-key.js';
 import { openSnapshot } from '../catalog/open-snapshot.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import { newMetaData } from '../delta/table-metadata.js';
@@ -25,6 +26,8 @@ export interface RepairedCatalog {
   readonly steps: readonly RepairStep[];
   /** Versions of the catalog that nothing has any more. */
   readonly lost: readonly number[];
+  /** Load keys that lost commits had set, as far as they are known. */
+  readonly gaps: readonly LoadKey[];
 }
 
 /**
@@ -42,7 +45,7 @@ export async function repairCatalog(store: Store, tables: readonly Table[], cloc
     return table === undefined ? undefined : newMetaData(table, clock.now(), 0);
   };
   const names = tables.map(({ name }) => name);
-  const { restored, lost } = await restoreCommits(store, names, codec, described);
+  const { restored, lost, gaps } = await restoreCommits(store, names, codec, described);
   for (const version of restored)
     steps.push({ path: commitPath(version), text: 'is restored from the published logs' });
   for (const version of lost) {
@@ -53,7 +56,7 @@ export async function repairCatalog(store: Store, tables: readonly Table[], cloc
   const lake = await Lake.openLost(store, tables, clock);
   if (lost.length > 0) {
     await lake.erase('REPAIR');
-    return { lake, steps, lost };
+    return { lake, steps, lost, gaps };
   }
   const { faults } = await readCheckpoints(files, codec);
   for (const { path } of faults) {
@@ -62,7 +65,7 @@ export async function repairCatalog(store: Store, tables: readonly Table[], cloc
   }
   if (faults.length > 0) await lake.writeCheckpoint();
   steps.push(...(await publishAgain(lake, files)));
-  return { lake, steps, lost };
+  return { lake, steps, lost, gaps };
 }
 
 /** Removes versions of a published log that the catalog doesn't know. */

@@ -14,6 +14,7 @@ import {
 import { Snapshot } from '../catalog/snapshot.js';
 import { codeOf } from '../../core/errors.js';
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
+import type { LoadKey } from '../catalog/load-key.js';
 import type { MetaData } from '../delta/actions.js';
 import { readPublished, type PublishedChange } from '../publish/delta/delta-commit.js';
 import type { Store } from '../store/store.js';
@@ -24,6 +25,8 @@ export interface RestoredCommits {
   readonly restored: readonly number[];
   /** Versions that nothing has any more. What they had changed isn't in the lake. */
   readonly lost: readonly number[];
+  /** Load keys that lost commits had set, as far as they are known. */
+  readonly gaps: readonly LoadKey[];
 }
 
 /** Where a commit is published. */
@@ -79,10 +82,16 @@ export async function restoreCommits(
     restored.push(version);
     expected = commit.value.previous;
   }
+  const gaps: LoadKey[] = [];
+  for (const { hash } of lost) {
+    const parts = published.get(hash ?? '');
+    const [part] = parts === undefined ? [] : await readParts(store, parts);
+    gaps.push(...(part?.header.keys?.set ?? []));
+  }
   if (lost.length > 0) {
     await replaceByCheckpoint(store, { files, newest, zstd, hashes, lost, published, described });
   }
-  return { restored, lost: lost.map(({ version }) => version) };
+  return { restored, lost: lost.map(({ version }) => version), gaps };
 }
 
 async function readable(files: CatalogFiles, version: number): Promise<SealedCommit | ErasedStub | undefined> {
