@@ -11,7 +11,7 @@ import {
 } from '../../../src/app/load/run-summary.js';
 import type { PipelineSummary } from '../../../src/engine/run/pipeline-summary.js';
 
-const run = '0b8f1c2e-5d0c-4e9f-8a52-6a1e2f7b9c30';
+const run = '20-0b8f1c2e5d0c4e9f';
 
 const catalog = { version: 7, hash: 'a'.repeat(64) };
 
@@ -75,7 +75,7 @@ test.each([
       range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     };
     expect(summaryText(report).trim()).toBe(
-      `${text} 2026-01-01T00:00:00Z to 2026-02-01T00:00:00Z for shop, run 0b8f1c2e. --refresh reads it again.`,
+      `${text} 2026-01-01T00:00:00Z to 2026-02-01T00:00:00Z for shop, run 20-0b8f1c2e. --refresh reads it again.`,
     );
   },
 );
@@ -88,7 +88,7 @@ test('a run that loads nothing says which rows of its range were forgotten', () 
   };
   const forgotten = (before: number) => summaryText({ ...report, forgottenBefore: before });
   expect(forgotten(Date.UTC(2026, 0, 15))).toContain(
-    ' for shop, run 0b8f1c2e, whose rows before 2026-01-15T00:00:00Z were forgotten. --refresh reads it again.',
+    ' for shop, run 20-0b8f1c2e, whose rows before 2026-01-15T00:00:00Z were forgotten. --refresh reads it again.',
   );
   expect(forgotten(Date.UTC(2026, 0, 1))).not.toContain('forgotten');
 });
