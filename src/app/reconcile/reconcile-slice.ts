@@ -55,8 +55,8 @@ const mostAttempts = 5;
  * Compares slices that are read again with the lake, event by event, and keeps the differences in `event_history`.
  *
  * It refuses an empty answer for load keys with stored rows, so that an upstream without data doesn't empty the lake, a listing
- * that lacks stored settlements, and pages with holes that lack stored events. An answer with other orders than the lake's ends the run. Where nothing differs,
- * nothing is written. A damaged file of the lake can't be compared: it is replaced.
+ * that lacks stored settlements, and pages with holes that lack stored events. An answer with other orders than the lake's ends
+ * the run. Where nothing differs, nothing is written. A damaged file of the lake can't be compared: it is replaced.
  */
 export class EventRevisions implements Revisions {
   readonly #workspace: Workspace;

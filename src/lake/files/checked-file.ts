@@ -46,8 +46,10 @@ export async function checkedFile(
 ): Promise<string> {
   const localPath = isCopied ? undefined : store.localPath(table.pathOf(add));
   const path = localPath ?? newPath();
-  const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
-  faults.set(path, (text) => damagedFile(store, table, add, `it has ${slice} and can't be read (${text})`));
+  faults.set(path, (text) => {
+    const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
+    return damagedFile(store, table, add, `it has ${slice} and can't be read (${text})`);
+  });
   if (localPath !== undefined) {
     await eachChecked(store, table, add);
     return localPath;
