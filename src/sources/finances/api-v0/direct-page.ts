@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { LedgerlakeError } from '../../../core/errors.js';
-import { FixedText, plainEnd, type JsonBytes } from '../../../core/json/text.js';
+import { quote, comma, bracketEnd, braceEnd, FixedText, plainEnd, type JsonBytes } from '../../../core/json/text.js';
 import { mostNodes } from '../../../core/json/tape.js';
 import type { Flattener } from '../model/flatten.js';
 import { none, type SliceRows } from '../model/slice-rows.js';
@@ -9,11 +9,6 @@ const pageStart = new FixedText('{"payload":{');
 const pageEnd = new FixedText('}}');
 const eventsStart = new FixedText('"FinancialEvents":{');
 const tokenStart = new FixedText('"NextToken":"');
-
-const quote = 0x22;
-const comma = 0x2c;
-const bracketEnd = 0x5d;
-const braceEnd = 0x7d;
 
 /** Objects and arrays around an event. */
 const outerDepth = 4;

@@ -1,6 +1,20 @@
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import { parseDigits, smallIntegers } from '../../../core/json/node-values.js';
-import { escapeEnd, FixedText, isDigit, plainEnd, unescapeUtf8, type JsonBytes } from '../../../core/json/text.js';
+import {
+  quote,
+  comma,
+  bracket,
+  backslash,
+  bracketEnd,
+  brace,
+  braceEnd,
+  escapeEnd,
+  FixedText,
+  isDigit,
+  plainEnd,
+  unescapeUtf8,
+  type JsonBytes,
+} from '../../../core/json/text.js';
 import { numberEnd, readDecimal, readInteger, type Int64Halves } from '../../../core/numeric/decimal.js';
 import { readInstantBytes } from '../../../core/numeric/instant.js';
 import { meaning, type ListPaths, type PathNode, type Slots } from './amount-paths.js';
@@ -13,16 +27,9 @@ export const level = { event: 0, item: 1, inner: 2 } as const;
 /** Maximal nesting of objects and arrays: the model has five levels. */
 const deepest = 32;
 
-const quote = 0x22;
-const comma = 0x2c;
 const minus = 0x2d;
 const point = 0x2e;
 const zero = 0x30;
-const bracket = 0x5b;
-const backslash = 0x5c;
-const bracketEnd = 0x5d;
-const brace = 0x7b;
-const braceEnd = 0x7d;
 
 const two32 = 0x1_0000_0000;
 /** Factors to millionths, by number of decimals. */
