@@ -137,7 +137,7 @@ bench-lake: $(INSTALLED) ## A lake of many accounts: its logs, its readers and a
 	npx tsc --noEmit false --outDir dist
 	node dist/bench/lake/run.js $(ACCOUNTS) $(ENTRIES) $(WORKERS) $(NIGHTLY)
 
-bench-catalog: $(INSTALLED) ## Time the catalog's opening and commits beside the Delta logs
+bench-catalog: $(INSTALLED) ## Time the opening of the catalog, and commits
 	npx tsc --noEmit false --outDir dist
 	node dist/bench/lake/catalog.js
 

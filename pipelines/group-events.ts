@@ -32,7 +32,7 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   // Settlements need no probes themselves: the density of events by date applies to them.
   probes: (job) => [
     ...listingProbes(financialEventGroups, job),
-    ...(hasLoadedGroups(job, name, groupEvents.name) ? [] : windowProbes(financialEvents, job)),
+    ...(hasLoadedGroups(job, name) ? [] : windowProbes(financialEvents, job)),
   ],
   pace: (upstream) => upstream.v0.pace(operation),
   judge: settlementVerdict,

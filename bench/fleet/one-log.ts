@@ -1,7 +1,6 @@
 import type { Store } from '../../src/lake/store/store.js';
-import { DeltaTable } from '../../src/lake/delta/delta-table.js';
 import { HandClock } from '../../test/core/clock.js';
-import { adding, things } from '../../test/lake/small-table.js';
+import { opened, sliceOf } from '../../test/lake/small-table.js';
 import { memoryStore } from '../../test/lake/memory-store.js';
 
 /** What so many writers of one log come to. */
@@ -37,19 +36,16 @@ export async function commitToOneLog(writers: number, callMs: number, commits: n
       yield* held.list(folder, after);
     },
   };
-  const first = new DeltaTable(things, held, clock);
-  await first.refresh();
-  await first.commit('WRITE', () => adding('first'));
+  await (await opened(held, clock)).commit(sliceOf('first'));
   let left = commits;
   let longest = 0;
   const began = clock.now();
   const write = async (writer: number): Promise<void> => {
-    const table = new DeltaTable(things, store, clock);
-    await table.refresh();
+    const lake = await opened(store, clock);
     for (let slice = 0; left > 0; slice++) {
       left--;
       const wished = clock.now();
-      await table.commit('WRITE', () => adding(`${writer}-${slice}`));
+      await lake.commit(sliceOf(`${writer}-${slice}`));
       longest = Math.max(longest, clock.now() - wished);
     }
   };

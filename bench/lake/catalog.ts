@@ -6,8 +6,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/core/clock.js';
 import { zstd } from '../../src/core/parquet/encoder/zstd.js';
-import type { Action } from '../../src/lake/delta/actions.js';
-import { DeltaTable } from '../../src/lake/delta/delta-table.js';
 import { Catalog } from '../../src/lake/catalog/catalog.js';
 import { DeltaPublisher } from '../../src/lake/publish/delta/publisher.js';
 import { Lake } from '../../src/lake/lake.js';
@@ -93,7 +91,7 @@ function delayedStore(files: Map<string, Uint8Array>, ms: number, time: VirtualT
 
 /** What each measurement does in a process of its own, in the folder of a lake; it returns what it says. */
 const steps: Readonly<Record<string, (folder: string, number: number) => Promise<string>>> = {
-  /** Fills both logs with a file and a load key for each of 100 days of each account, and writes a checkpoint of each. */
+  /** Fills the catalog with a file and a load key for each of 100 days of each account, and writes checkpoints. */
   fill: async (folder, accounts) => {
     const catalog = await open(diskStore(folder));
     for (let number = 0; number < accounts; number += 100) {
@@ -114,23 +112,6 @@ const steps: Readonly<Record<string, (folder: string, number: number) => Promise
     const cpu = `${((user + system) / 1e6).toFixed(2)} CPU s, where one account has changed ${((copied + written) / 1e6).toFixed(2)}`;
     return `checkpoint of ${accounts * days} files and load keys: ${cpu}`;
   },
-  'fill-delta': async (folder, accounts) => {
-    const table = new DeltaTable(events, diskStore(folder), systemClock);
-    for (let number = 0; number < accounts; number += 100) {
-      const actions = Array.from({ length: 100 * days }, (_, at): Action[] => {
-        const { file, key } = dayOf(accountOf(number + Math.floor(at / days)), at % days);
-        const appId = `ledgerlake/${key.pipeline}/${key.account}/${key.key}`;
-        return [
-          { add: { ...file, tags: { ...file.tags, derived: '[]' } } },
-          { txn: { appId, version: 1, lastUpdated: key.readAt } },
-        ];
-      });
-      await table.commit('WRITE', () => actions.flat());
-    }
-    // As often as it takes until one is due.
-    for (let version = 0; version < 1100; version++) await table.commit('WRITE', () => []);
-    return 'today: filled';
-  },
   'open-all': async (folder) => {
     const { snapshot } = await open(diskStore(folder));
     let found = 0;
@@ -141,16 +122,14 @@ const steps: Readonly<Record<string, (folder: string, number: number) => Promise
     const { snapshot } = await open(diskStore(folder));
     return `open, one account: ${snapshot.filesOf('events', accountOf(1)).size} files`;
   },
-  'open-delta': async (folder) => {
-    const { files, txns } = await new DeltaTable(events, diskStore(folder), systemClock).refresh();
-    return `today, one table: ${files.size} files, ${txns.size} transactions`;
-  },
   /** Writers of one process each commit slices, at 30 ms a call by a clock of its own; each publishes after its commit. */
   commits: async (_, writers) => claims(writers, 1),
   groups: async (_, writers) => claims(writers, 16),
-  'commits-delta': async (_, writers) => {
+  /** The same of whole lakes: with their files. */
+  slices: async (_, writers) => {
     const time = new VirtualTime();
-    return time.run(logClaims(time, writers));
+    await zstd();
+    return time.run(sliceCommits(time, writers));
   },
 };
 
@@ -195,8 +174,8 @@ async function claimsOf(time: VirtualTime, writers: number, together: number): P
   return `${writers} writers, ${together} slices at once: ${rate}, longest wait ${(longest / 1000).toFixed(1)} s`;
 }
 
-/** The same of today's logs, one for each table. */
-async function logClaims(time: VirtualTime, writers: number): Promise<string> {
+/** Slices of a file of two tables each, by the lake itself. */
+async function sliceCommits(time: VirtualTime, writers: number): Promise<string> {
   const store = delayedStore(new Map(), 30, time);
   const clock = { now: () => Math.round(time.now), sleep: (ms: number) => time.sleep(ms) };
   const lakes: Lake[] = [];
@@ -236,12 +215,11 @@ async function logClaims(time: VirtualTime, writers: number): Promise<string> {
     }),
   );
   const seconds = (time.now - began) / 1000;
-  return `today, ${writers} writers: ${(wanted / seconds).toFixed(1)} slices/s, longest wait ${(longest / 1000).toFixed(1)} s`;
+  return `whole lakes, ${writers} writers: ${(wanted / seconds).toFixed(1)} slices/s, longest wait ${(longest / 1000).toFixed(1)} s`;
 }
 
 /**
- * Measures the catalog: opening a lake of ACCOUNTS accounts with 100 files and load keys each, beside one table's Delta log of the
- * same, and commits of several writers at 30 ms a call. `node dist/bench/lake/catalog.js [ACCOUNTS]`.
+ * Measures the catalog: opening a lake of ACCOUNTS accounts with 100 files and load keys each, and commits of several writers at 30 ms a call. `node dist/bench/lake/catalog.js [ACCOUNTS]`.
  */
 async function run(accounts: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
@@ -249,16 +227,13 @@ async function run(accounts: number): Promise<void> {
     ['fill', accounts],
     ['open-all', 0],
     ['open-one', 0],
-    ['fill-delta', accounts],
-    ['open-delta', 0],
-    ...[1, 4, 16].map((writers) => ['commits-delta', writers] as const),
     ...[1, 4, 16].map((writers) => ['commits', writers] as const),
     ...[1, 4, 16].map((writers) => ['groups', writers] as const),
+    ...[1, 4, 16].map((writers) => ['slices', writers] as const),
   ];
   try {
     for (const [step, number] of all) {
-      const at = join(folder, step.endsWith('delta') ? 'delta' : 'catalog');
-      const words = [fileURLToPath(import.meta.url), step, at, String(number)];
+      const words = [fileURLToPath(import.meta.url), step, folder, String(number)];
       const child = spawn(process.execPath, words, { stdio: ['ignore', 'inherit', 'inherit'] });
       const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
       if (code !== 0) throw new Error(`${step} ended with ${code ?? 'a signal'}`);

@@ -8,7 +8,7 @@ import { openLakeReader } from '../../src/app/query/lake-files.js';
 import { createViews } from '../../src/core/duckdb/views.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { entries } from '../../src/sources/finances/model/tables.js';
-import { DeltaTable } from '../../src/lake/delta/delta-table.js';
+import { Lake } from '../../src/lake/lake.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import { bytesReadSoFar } from '../bytes-read.js';
 import { accountOf, compactAll, exportAll, fill, lakeOf, syncAll, type Fleet } from './fleet.js';
@@ -59,32 +59,27 @@ async function paced(run: (done: () => void) => Promise<void>): Promise<string[]
   return [`CPU ms an account: ${of(paces[0])} at first, ${of(paces.at(-1))} in the end`];
 }
 
-/** How long each table's log takes to open: as it is, and from its commits alone. */
+/** How long the lake takes to open, with every account: as it is, and from its commits alone. */
 async function openings(fleet: Fleet): Promise<string[]> {
   const bare = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
   try {
-    const lines: string[] = [];
-    for (const table of tables) {
-      const log = join(lakeOf(fleet), table.name, '_delta_log');
-      const names = await readdir(log).catch(() => []);
-      if (names.length === 0) continue;
-      const copy = join(bare, table.name, '_delta_log');
-      await cp(log, copy, { recursive: true, filter: (path) => !path.includes('checkpoint') });
-      const took = async (folder: string) => {
-        const opened = new DeltaTable(table, diskStore(folder), systemClock);
-        const began = performance.now();
-        await opened.refresh();
-        return { ms: performance.now() - began, of: opened.snapshot };
-      };
-      const { ms, of } = await took(lakeOf(fleet));
-      const again = await took(lakeOf(fleet));
-      const without = await took(bare);
-      lines.push(
-        `${table.name}: version ${of.version}, ${of.files.size} files, ${of.txns.size} transactions: ${ms.toFixed(0)} ms, ` +
-          `again ${again.ms.toFixed(0)} ms, without a checkpoint ${without.ms.toFixed(0)} ms`,
-      );
-    }
-    return lines;
+    const filter = (path: string) => !path.includes('checkpoint');
+    await cp(join(lakeOf(fleet), '_catalog'), join(bare, '_catalog'), { recursive: true, filter });
+    const took = async (folder: string) => {
+      const began = performance.now();
+      const { snapshot } = await Lake.open(diskStore(folder), tables, systemClock);
+      let files = 0;
+      for (const table of snapshot.tables.keys()) files += [...snapshot.files(table)].length;
+      return { ms: performance.now() - began, snapshot, files };
+    };
+    const { ms, snapshot, files } = await took(lakeOf(fleet));
+    const again = await took(lakeOf(fleet));
+    const without = await took(bare);
+    const accounts = [...snapshot.accounts()].length;
+    return [
+      `version ${snapshot.version}, ${files} files of ${accounts} accounts: ${ms.toFixed(0)} ms, again ${again.ms.toFixed(0)} ms, ` +
+        `without a checkpoint ${without.ms.toFixed(0)} ms`,
+    ];
   } finally {
     await rm(bare, { recursive: true, force: true });
   }

@@ -69,7 +69,9 @@ export interface CommandScope {
   readonly pipelines?: string | undefined;
 }
 
-const readCommands: ReadonlySet<string> = new Set(['status', 'verify', 'sql', 'report', 'compact', 'rebuild']);
+const readCommands: ReadonlySet<string> = new Set([
+  ...['status', 'verify', 'repair', 'log', 'sql', 'report', 'compact', 'rebuild'],
+]);
 const loadCommands: ReadonlySet<string> = new Set(['backfill', 'sync', 'plan']);
 
 /** The options of a scope that a command takes. */

@@ -41,19 +41,14 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
  *
  * @param rewritten whether the command writes new ones
  */
-export function emitDamagedCheckpoints({ tables }: Pick<Lake, 'tables'>, emit: Emit, rewritten = false): void {
-  for (const { path, fault = '' } of tables.flatMap(({ damagedCheckpoints }) => damagedCheckpoints)) {
-    emit({ event: 'checkpoint-damaged', file: path, reason: fault, rewritten });
+export function emitDamage(
+  { damagedCheckpoints }: Pick<Lake, 'damagedCheckpoints'>,
+  emit: Emit,
+  rewritten = false,
+): void {
+  for (const file of damagedCheckpoints) {
+    emit({ event: 'checkpoint-damaged', file, reason: 'its bytes have changed', rewritten });
   }
-}
-
-/** Reports damaged checkpoints and a damaged note of the tables' versions, which a command that writes to the lake replaces. */
-export function emitDamage(lake: Lake, emit: Emit, rewritten = false): void {
-  emitDamagedCheckpoints(lake, emit, rewritten);
-  if (lake.hasVersionNote) return;
-  const message =
-    '_versions.json was missing or damaged, and is written again; commits that were lost with it at the end of a log are not detected';
-  emit({ event: 'message', message });
 }
 
 /** Reports other active runs on the lake, except those of other accounts. */

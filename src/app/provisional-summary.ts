@@ -33,6 +33,7 @@ export function withProvisionalSummary(
     to: instantText(to),
     seconds: (clock.now() - began) / 1000,
     pipelines: {},
+    catalog: null,
     ...more(),
   }));
   const emit: Emit = (event) => {

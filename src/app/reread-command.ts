@@ -15,8 +15,6 @@ export interface RepairedLake {
   readonly lastRun: LastRun | undefined;
   /** The configuration file; undefined: commands don't name it. */
   readonly config?: string | undefined;
-  /** Tables whose log may lack its last commits: its newest version isn't noted, and the folder has unreferenced files. */
-  readonly cutOff?: ReadonlySet<string>;
 }
 
 /** Rows of a main table to read again. */

@@ -7,7 +7,9 @@ import { exportCommand } from './commands/export-command.js';
 import { forgetCommand } from './commands/forget-command.js';
 import { importCommand } from './commands/import-command.js';
 import { initCommand } from './commands/init-command.js';
+import { logCommand } from './commands/log-command.js';
 import { compactCommand, rebuildCommand } from './commands/maintenance-commands.js';
+import { repairCommand } from './commands/repair-command.js';
 import { reportCommand } from './commands/report-command.js';
 import { serveCommand } from './commands/serve-command.js';
 import { sqlCommand } from './commands/sql-command.js';
@@ -22,11 +24,13 @@ export const commands: readonly CommandDefinition[] = [
   planCommand,
   statusCommand,
   verifyCommand,
+  logCommand,
   importCommand,
   sqlCommand,
   reportCommand,
   compactCommand,
   rebuildCommand,
+  repairCommand,
   exportCommand,
   forgetCommand,
   accountsCommand,

@@ -29,9 +29,9 @@ export function printableColoured(text: string): string {
     .reduce((all, part, at) => all + (at % 2 === 1 ? part : printableLines(part)), '');
 }
 
-/** The id of a run for people: its beginning. */
+/** The id of a run for people: the version of the lake at which it began, and eight characters of what tells it from other runs. */
 export function shortRun(run: string): string {
-  return run.slice(0, 8);
+  return run.slice(0, run.indexOf('-') + 9);
 }
 
 /** Maximum characters of a message: some lines of a terminal. */

@@ -1,5 +1,18 @@
-/** The paths of tables' files. The name ends with a prefix of the content's hash. */
-const dataFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+-[0-9a-f]{16}(?:-\d+)?\.parquet$/;
+/**
+ * The paths of tables' files. A name ends with the run that wrote the file and a number, so that none is used twice: readers may
+ * cache a file by its name for ever.
+ */
+const dataFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+-(\d{1,15}-[0-9a-z]+)-\d+\.parquet$/;
+
+/** The path of a file that a run writes to a partition. `number`: another one for each file of the run. */
+export function dataFilePath(stem: string, run: string, number: number): string {
+  return `${stem}-${run}-${number}.parquet`;
+}
+
+/** The run that wrote a data file, by its path within the lake; undefined for any other file. */
+export function runOfDataFile(path: string): string | undefined {
+  return dataFile.exec(path)?.[1];
+}
 
 /** Whether a path within the lake is that of a data file that this program writes. No run deletes other files in the lake's folders. */
 export function isDataFile(path: string): boolean {

@@ -5,6 +5,7 @@ import { systemCode, usageError } from '../core/errors.js';
 import { Lake } from './lake.js';
 import { inspectLocation } from './inspect-location.js';
 import { lakeFolder, openStore, type StoreOptions } from './store/open-store.js';
+import type { Store } from './store/store.js';
 
 /**
  * Opens an existing lake, for commands that load nothing: a missing folder, or one with other content, is a mistyped location. An
@@ -23,11 +24,16 @@ export async function existingLake(
   await refuseWithoutFolder(location);
   const lake = await Lake.open(store, tables, clock);
   if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
+  await refuseOther(store, location, tables);
+  return lake;
+}
+
+/** @throws LedgerlakeError USAGE where a location has neither a lake nor nothing */
+export async function refuseOther(store: Store, location: string, tables: readonly Table[]): Promise<void> {
   const names = tables.map(({ name }) => name);
   const { isEmpty, hasRunTraces, lakeBelow } = await inspectLocation(store, names);
   if (isEmpty && lakeFolder(location) === undefined) throw missing(location);
-  if (isEmpty || hasRunTraces) return lake;
-  throw noLake(location, 'got something else', lakeBelow);
+  if (!isEmpty && !hasRunTraces) throw noLake(location, 'got something else', lakeBelow);
 }
 
 /** @throws LedgerlakeError USAGE where the lake's folder is a file */

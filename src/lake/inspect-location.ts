@@ -4,12 +4,14 @@ import { isDataFile } from './data-files.js';
 import { lakeFolder } from './store/open-store.js';
 import type { Store } from './store/store.js';
 
-/** Maximum number of files that are listed at a location without a log. */
+/** Maximum number of files that are listed at a location without a catalog. */
 const mostFiles = 1000;
 
-/** The state of a location without a table's log. */
+/** The state of a location without a catalog. */
 interface LocationState {
   readonly isEmpty: boolean;
+  /** A data file, by its path within the lake: its catalog was lost. */
+  readonly lostFile: string | undefined;
   /** Whether a run has started there, and has left a lease, pages or files. */
   readonly hasRunTraces: boolean;
   /** A lake in a subfolder, as users write it. */
@@ -17,7 +19,7 @@ interface LocationState {
 }
 
 /**
- * Inspects a location that has no table's log in the folders of a lake's tables.
+ * Inspects a location that has no catalog.
  *
  * @param tables names
  * @throws LedgerlakeError USAGE where it is the folder of a table
@@ -27,15 +29,18 @@ export async function inspectLocation(store: Store, tables: readonly string[]): 
   let files = 0;
   let hasRunTraces = false;
   let lakeBelow: string | undefined;
+  let lostFile: string | undefined;
   for await (const { path } of store.list('')) {
     const [first = ''] = path.split('/', 1);
     if (first === '_delta_log' || isDataFile(`table/${path}`)) throw tableFolder(store.location);
+    if (names.has(first) && isDataFile(path)) lostFile ??= path;
     hasRunTraces ||= first.startsWith('_') || names.has(first);
-    lakeBelow ??= /^(.+)\/[^/]+\/_delta_log\/[^/]+$/.exec(path)?.[1];
+    lakeBelow ??= /^(.+)\/_catalog\/[^/]+$/.exec(path)?.[1];
     if (++files === mostFiles) break;
   }
   return {
     isEmpty: files === 0,
+    lostFile,
     hasRunTraces,
     lakeBelow: lakeBelow && `${store.location.replace(/\/+$/, '')}/${lakeBelow}`,
   };

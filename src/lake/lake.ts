@@ -1,72 +1,76 @@
+import { randomBytes } from 'node:crypto';
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
-import { LedgerlakeError } from '../core/errors.js';
-import { Mutex } from '../core/mutex.js';
-import { hourMs } from '../core/windows.js';
-import type { Add, Txn } from './delta/actions.js';
-import { DeltaTable } from './delta/delta-table.js';
-import { fileAt, isReferenced, referencedFiles } from './transaction/references.js';
-import { commitTransaction, type TransactionResult } from './transaction/transaction.js';
-import { importSpansOf, isDerivedFile, DamagedFile, rowsInLog, type ImportSpan } from './delta/file-tags.js';
-import { describedTables } from './table-descriptions.js';
-import { checkDescribed, checkLogs, noteNewestVersions, noVersions, readNewestVersions } from './newest-versions.js';
+import { codeOf, LedgerlakeError } from '../core/errors.js';
+import { dayMs, hourMs } from '../core/windows.js';
+import { zstd } from '../core/parquet/encoder/zstd.js';
+import { Catalog } from './catalog/catalog.js';
+import { CatalogFiles } from './catalog/catalog-files.js';
+import { pastSnapshot, type PastVersion } from './catalog/past-snapshot.js';
+import { ErasedCommit } from './catalog/catalog-errors.js';
+import { lakePathOf, type Change } from './catalog/change.js';
+import type { SealedCommit } from './catalog/commit.js';
+import type { StoredLoadKey } from './catalog/load-key.js';
+import { firstVersionOf } from './catalog/run-name.js';
+import type { Snapshot } from './catalog/snapshot.js';
+import {
+  changeOf,
+  grownMetaData,
+  namedFiles,
+  notCommitted,
+  replacedFiles,
+  type CommitResult,
+  type FileCommit,
+  type NamedFiles,
+} from './commit-files.js';
+import type { Add } from './delta/actions.js';
+import { withRetention } from './delta/table-metadata.js';
 import { inspectLocation } from './inspect-location.js';
-import { importedKey } from './loads/imported-days.js';
-import {
-  type Revisions,
-  WaitingSlices,
-  combineSlices,
-  type ComparedSlice,
-  type MissingLoads,
-  sliceAdd,
-  type SliceCommit,
-  type SliceFile,
-} from './transaction/slice-commit.js';
-import type { Snapshot } from './delta/snapshot.js';
+import { LakeTable } from './lake-table.js';
+import { filesOf } from './loads/load-keys.js';
+import { DeltaPublisher } from './publish/delta/publisher.js';
+import type { Revisions, SliceCommit } from './slice-commit.js';
+import { SliceWriter, type Split } from './slice-writer.js';
 import type { Store } from './store/store.js';
-import {
-  displacedKeys,
-  filesOf,
-  filesToReplace,
-  filesToSplit,
-  replacedKeys,
-  hasConflict,
-  loadTxns,
-} from './loads/load-keys.js';
+import { describedTables } from './table-descriptions.js';
 
-export type { SliceCommit, SliceFile } from './transaction/slice-commit.js';
+export type { SliceCommit, SliceFile } from './slice-commit.js';
+export type { Split } from './slice-writer.js';
 
-/**
- * Splits files of the slice's main table that have load keys of the slice and others, so that afterwards each has only
- * the one or the other. The rows stay the same, except that undated imported events move to other days. Concurrent
- * commits may leave some files unsplit.
- */
-export type Split = (slice: SliceCommit) => Promise<void>;
-
-/** A set of Delta tables in one store. All slices are committed by `commit`. */
+/** The tables of a lake in one store, and the catalog that says what they have. */
 export class Lake {
   readonly store: Store;
   readonly #clock: Clock;
-  readonly #tables: ReadonlyMap<string, DeltaTable>;
-  readonly #revisions: Revisions | undefined;
-  #hasVersionNote = true;
-  readonly #waiting = new WaitingSlices();
-  readonly #splitting = new Mutex();
-  readonly #displacing = new Mutex();
+  readonly #tables: ReadonlyMap<string, LakeTable>;
+  readonly #slices: SliceWriter;
+  #catalog: Catalog;
+  #publisher: DeltaPublisher;
+  #files = 0;
+  #isUnclear = false;
+  #past: Snapshot | undefined;
 
-  private constructor(store: Store, tables: readonly Table[], clock: Clock, revisions: Revisions | undefined) {
+  private constructor(
+    store: Store,
+    catalog: Catalog,
+    tables: readonly Table[],
+    clock: Clock,
+    revisions: Revisions | undefined,
+  ) {
     this.store = store;
+    this.#catalog = catalog;
+    this.#publisher = new DeltaPublisher(store, catalog);
     this.#clock = clock;
-    this.#revisions = revisions;
-    this.#tables = new Map(tables.map((table) => [table.name, new DeltaTable(table, store, clock)]));
+    this.#slices = new SliceWriter(this, clock, revisions);
+    const newest = () => this.snapshot;
+    this.#tables = new Map(tables.map((table) => [table.name, new LakeTable(table, store, newest)]));
   }
 
   /**
-   * Opens a lake, or an empty location, at the newest version of each table: of the given ones, and of those that the
-   * lake describes, which are `described` where they were read already. `revisions` compares re-read slices with the
-   * stored ones; without it a refresh replaces the rows and keeps no history.
+   * Opens a lake, or an empty location, at its newest version, with the given tables and those that the lake describes, which are
+   * `described` where they were read already. `revisions` compares re-read slices with the stored ones; without it a refresh
+   * replaces the rows and keeps no history.
    *
-   * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its log can't, USAGE where it
+   * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its catalog can't, USAGE where it
    * is the folder of a lake's table
    */
   static async open(
@@ -76,83 +80,126 @@ export class Lake {
     revisions?: Revisions,
     described?: readonly Table[],
   ): Promise<Lake> {
-    const names = new Set(tables.map(({ name }) => name));
-    const custom = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
-    const lake = new Lake(store, [...tables, ...custom], clock, revisions);
-    const noted = await readNewestVersions(store);
-    const newest = noted ?? noVersions;
-    await lake.refresh();
-    lake.#hasVersionNote = noted !== undefined || lake.tables.every(({ snapshot }) => snapshot.version < 0);
-    checkDescribed(newest, lake.#tables, store.location);
-    await checkLogs(newest, lake.tables, store);
-    if (lake.tables.every(({ snapshot }) => snapshot.version < 0))
-      await inspectLocation(store, [...lake.#tables.keys()]);
+    const lake = await Lake.openLost(store, tables, clock, revisions, described);
+    if (lake.isEmpty) {
+      const { lostFile } = await inspectLocation(
+        store,
+        lake.tables.map(({ schema }) => schema.name),
+      );
+      if (lostFile !== undefined) throw catalogMissing(store, lostFile);
+    }
     return lake;
   }
 
-  /** Reads newer commits, until all files that main tables reference are in the derived tables. */
-  async refresh(): Promise<void> {
-    for (let before: string | undefined; ;) {
-      // Append-only tables first, so that their files aren't seen before the main table's commit that references them.
-      await Promise.all(this.tables.filter(({ schema }) => schema.appendOnly).map((table) => table.refresh()));
-      await Promise.all(this.tables.filter(({ schema }) => !schema.appendOnly).map((table) => table.refresh()));
-      const versions = this.tables.map(({ snapshot }) => snapshot.version).join();
-      // A derived table may have been read before the commit that another table's newer commit references. Where a
-      // further refresh finds nothing new, a log is damaged, and opening the missing file reports it.
-      if (versions === before || this.#hasAllReferences()) return;
-      before = versions;
-    }
+  /** The same where the catalog may be lost: the data files that it has named may still be there. */
+  static async openLost(
+    store: Store,
+    tables: readonly Table[],
+    clock: Clock,
+    revisions?: Revisions,
+    described?: readonly Table[],
+  ): Promise<Lake> {
+    const names = new Set(tables.map(({ name }) => name));
+    const custom = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
+    const all = [...tables, ...custom];
+    return new Lake(store, await openCatalog(store, all, clock), all, clock, revisions);
   }
 
-  #hasAllReferences(): boolean {
-    return this.tables.every(({ snapshot: { referenced, pinned } }) =>
-      [...referenced, ...pinned].every((path) => fileAt(this.tables, path) !== undefined),
-    );
-  }
-
-  /** Notes the newest versions of the tables, so that a commit that is lost later is detected. */
-  async noteVersions(): Promise<void> {
-    await noteNewestVersions(this.store, this.tables);
-  }
-
-  /** Sets the retention of replaced files of all tables, in hours; undefined: unchanged. */
-  async setRetention(hours: number | undefined): Promise<void> {
-    if (hours === undefined) return;
-    for (const table of this.tables) await table.setRetention(hours * hourMs);
-  }
-
-  /** The longest retention of any table, in milliseconds. */
-  get retentionMs(): number {
-    return Math.max(0, ...this.tables.map((table) => table.retentionMs));
+  /** The newest version read, which `refresh` makes a newer one, or that of `goTo`. */
+  get snapshot(): Snapshot {
+    return this.#past ?? this.#catalog.snapshot;
   }
 
   /**
-   * Whether the lake had the note of its tables' newest versions when it was opened. Without it commits may be missing
-   * undetected, and files that no log references may belong to them.
+   * Shows an earlier version from now on, to readers.
+   *
+   * @throws LedgerlakeError as `pastSnapshot`
    */
-  get hasVersionNote(): boolean {
-    return this.#hasVersionNote;
+  async goTo(version: PastVersion): Promise<void> {
+    this.#past = await pastSnapshot(new CatalogFiles(this.store), await zstd(), this.#catalog.snapshot, version);
   }
 
-  get tables(): readonly DeltaTable[] {
+  /** Whether nothing was ever committed. */
+  get isEmpty(): boolean {
+    return this.snapshot.version < 0;
+  }
+
+  /** The name of this run: in its commits, its lease and the names of its files. */
+  get run(): string {
+    return this.#catalog.run;
+  }
+
+  /** Damaged checkpoints that were skipped when the catalog was opened, as paths within the lake. */
+  get damagedCheckpoints(): readonly string[] {
+    return this.#catalog.skippedCheckpoints;
+  }
+
+  /** Whether the store didn't say whether a commit of this run exists: then none of its files may be deleted. */
+  get isUnclear(): boolean {
+    return this.#isUnclear;
+  }
+
+  /** Reads newer commits. */
+  async refresh(): Promise<void> {
+    try {
+      await this.#catalog.refresh();
+    } catch (error) {
+      if (!(error instanceof ErasedCommit)) throw error;
+      // Old commits were erased meanwhile: a checkpoint has what they came to.
+      // As the same run: its lease and its files have the name, and a fence of it counts.
+      const tables = this.tables.map(({ schema }) => schema);
+      this.#catalog = await openCatalog(this.store, tables, this.#clock, this.run);
+      this.#publisher = new DeltaPublisher(this.store, this.#catalog);
+    }
+  }
+
+  /** @throws LedgerlakeError LAKE_LOG where the newest commit that was read is gone: somebody has removed the lake */
+  async checkPresent(): Promise<void> {
+    if (!(await this.#catalog.isPresent())) {
+      const what = `expected version ${this.snapshot.version} of the catalog in ${this.store.location}/_catalog, got none`;
+      throw new LedgerlakeError(
+        'LAKE_LOG',
+        `${what}; run \`ledgerlake repair\`, or restore the file from a copy of the lake`,
+      );
+    }
+  }
+
+  /** Sets the retention of replaced files, in hours; undefined: unchanged. */
+  async setRetention(hours: number | undefined): Promise<void> {
+    if (hours === undefined) return;
+    const retentionMs = hours * hourMs;
+    await this.commitChange('SET TBLPROPERTIES', ({ config, tables }) => {
+      if (config.retentionMs === retentionMs) return undefined;
+      const described = [...tables].map(
+        ([name, { metaData }]) => [name, { metaData: withRetention(metaData, retentionMs) }] as const,
+      );
+      return { config: { retentionMs }, tables: Object.fromEntries(described) };
+    });
+  }
+
+  /** The retention of replaced files, in milliseconds. */
+  get retentionMs(): number {
+    return this.snapshot.config.retentionMs;
+  }
+
+  get tables(): readonly LakeTable[] {
     return [...this.#tables.values()];
   }
 
-  table(name: string): DeltaTable {
+  table(name: string): LakeTable {
     const table = this.#tables.get(name);
     if (table === undefined) throw new Error(`the lake has no table ${name}`);
     return table;
   }
 
-  /** Accounts with transactions. */
+  /** Accounts with files or load keys. */
   accounts(): ReadonlySet<string> {
-    return new Set(this.tables.flatMap(({ snapshot }) => [...snapshot.accounts()]));
+    return new Set(this.snapshot.accounts());
   }
 
-  /** The loaded load keys of a pipeline and account, with their transactions. */
-  loadKeys(pipeline: string, table: string, account: string): ReadonlyMap<string, Txn> {
-    // A copy, because the caller may iterate while commits are applied.
-    return new Map(this.table(table).snapshot.loadKeysOf(account, pipeline));
+  /** The loaded load keys of a pipeline and account. */
+  loadKeys(pipeline: string, account: string): ReadonlyMap<string, StoredLoadKey> {
+    return this.snapshot.keysOf(account, pipeline);
   }
 
   /** The files of a table, pipeline and account. */
@@ -160,207 +207,212 @@ export class Lake {
     return filesOf(this.table(table).snapshot, pipeline, account);
   }
 
-  /**
-   * The committed files by table, as addresses: those of main tables, and those of derived tables that a main table
-   * references, so that a slice's tables appear together.
-   */
+  /** The addresses of the files by table, of tables that have some. */
   committedFiles(): Map<string, string[]> {
-    const named = [...referencedFiles(this.tables)];
     const files = new Map<string, string[]>();
     for (const table of this.tables) {
-      const direct = [...table.snapshot.files.values()].filter((add) => !isDerivedFile(add));
-      const derived = named.filter((path) => path.startsWith(`${table.schema.name}/`));
-      const addresses = [...direct.map((add) => table.pathOf(add)), ...derived].map((path) => this.store.address(path));
+      const addresses = [...table.snapshot.files()].map((add) => this.store.address(table.pathOf(add)));
       if (addresses.length > 0) files.set(table.schema.name, addresses);
     }
     return files;
   }
 
   /** The same files, as log entries. */
-  committedAdds(): { table: DeltaTable; add: Add }[] {
-    return this.tables.flatMap((table) => this.committedAddsOf(table).map((add) => ({ table, add })));
-  }
-
-  /** The committed files of one table. */
-  committedAddsOf(table: DeltaTable): Add[] {
-    return [...table.snapshot.files.values()].filter(
-      (add) => !isDerivedFile(add) || isReferenced(this.tables, table.pathOf(add)),
-    );
+  committedAdds(): { table: LakeTable; add: Add }[] {
+    return this.tables.flatMap((table) => [...table.snapshot.files()].map((add) => ({ table, add })));
   }
 
   /**
-   * Writes and commits a slice's files: readers of Ledgerlake see either the whole slice or nothing of it.
+   * Writes files and commits them, with what they replace, as one version of the lake: readers see either all of it or nothing.
    *
-   * The names of files depend on the slice and their content, so that writing them is idempotent, and an unchanged file is
-   * neither written nor committed again. See `transaction` for concurrent writers.
-   *
-   * A file that also holds other load keys is never replaced: `split` parts it first. Where it is damaged and can't be split
-   * the slice waits until all that the file holds was read again: see `missingLoads`.
-   *
-   * Differences from the stored rows are added to an append-only table (see `Revisions`) in the same transaction: its files are
-   * committed before the main table's commit, which pins them, and count from that commit on. So they appear together with the
-   * replacement. Of two writers that compared the same rows the first wins, and the other compares again. Their names have the
-   * number of times that the load key was read, so that they are unique.
-   *
-   * @returns what changed; nothing where another run has committed conflicting load keys, or `Revisions` refused the slice
-   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
-   * LAKE_CONFLICT where a file that it replaces has other load keys and can't be split
+   * @returns what changed; nothing where `decide` says so
+   * @throws LedgerlakeError LAKE_STORE; LAKE_UNCLEAR where the commit may exist, now or later; LAKE_CONFLICT where this run is fenced
    */
-  async commit(slice: SliceCommit, split?: Split): Promise<TransactionResult> {
-    const main = slice.tables.at(-1);
-    if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
-    if (split === undefined || !this.#displaces(slice, main)) return this.#commitWhole(slice, main, split);
-    // Which day undated imported events move to depends on the loaded windows.
-    return this.#displacing.run(() => this.#commitWhole(slice, main, split));
-  }
-
-  async #commitWhole(slice: SliceCommit, main: Table, split: Split | undefined): Promise<TransactionResult> {
-    for (let attempt = 1; ; attempt++) {
-      const replaces = slice.refresh || (slice.retires ?? []).length > 0;
-      const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
-      if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
-      if (revision?.verdict === 'refused') return { isCommitted: false, files: 0, bytes: 0 };
-      const displaces = this.#displaces(slice, main);
-      const damaged =
-        (replaces || displaces) && split !== undefined ? await this.#split(slice, main, split) : undefined;
-      if (damaged !== undefined && !slice.refresh) throw damaged;
-      const displacedPaths = this.#displacedPaths(slice, main);
-      const one = { slice, revision };
-      const slices =
-        damaged === undefined ? [one] : this.#waiting.with(this.table(main.name).snapshot, { ...one, main, damaged });
-      if (slices === undefined) return { isCommitted: true, files: 0, bytes: 0 };
-      this.#refuseEmptying(combineSlices(slices), main);
-      try {
-        const isCurrent = () => split === undefined || this.#displacedPaths(slice, main) === displacedPaths;
-        const { isStale, ...committed } = await this.#commit(slices, main, isCurrent);
-        if (committed.isCommitted) for (const each of slices) each.revision?.committed();
-        if (!isStale || attempt === mostSplits) return committed;
-      } catch (error) {
-        // Another run has merged files since they were split.
-        if (!(error instanceof MixedFile) || split === undefined || attempt === mostSplits) throw error;
-      }
-    }
-  }
-
-  /** Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two years. */
-  #refuseEmptying(slice: SliceCommit, main: Table): void {
-    if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
-    const { snapshot } = this.table(main.name);
-    const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
-    const rows = rowsInLog(displaced);
-    if (rows === 0) return;
-    throw new LedgerlakeError(
-      'UPSTREAM_EMPTY',
-      `expected results of ${slice.loadKeys.join(', ')}, for which imports stored up to ${rows} rows, got ` +
-        'none from the service; the imported rows stay, --accept-empty removes them',
-    );
-  }
-
-  /**
-   * The load keys that a pipeline must re-read as well, before the waiting slices can replace a damaged file; undefined
-   * where no slice waits. Waiting slices aren't committed.
-   */
-  missingLoads(pipeline: string, account: string): MissingLoads | undefined {
-    return this.#waiting.missing((main) => this.table(main.name).snapshot, pipeline, account);
-  }
-
-  /**
-   * Splits files for one slice at a time, because several slices of one file would all read it, all but one in vain.
-   *
-   * @returns the error of a damaged file, which can't be split; undefined on success
-   */
-  async #split(slice: SliceCommit, main: Table, split: Split): Promise<DamagedFile | undefined> {
+  async commitFiles(commit: FileCommit): Promise<CommitResult> {
+    if (commit.decide(this.snapshot) === undefined) return notCommitted;
+    await this.#createTables([commit.main, ...commit.files.map(({ table }) => table)]);
+    const files = namedFiles(commit, this.run, () => this.#files++);
+    const own = files.map(({ table, add }) => lakePathOf(table, add));
+    let claimed: ClaimedChange | undefined;
     try {
-      await this.#splitting.run(async () => {
-        const mixed = filesToSplit(this.table(main.name).snapshot, slice);
-        if (mixed.length > 0 || this.#undatedFiles(slice, main).length > 0)
-          await split({ ...slice, loadKeys: replacedKeys(slice) });
+      await this.#write(files);
+      claimed = await this.#claim(commit.operation, (snapshot) => {
+        const decision = commit.decide(snapshot);
+        if (decision === undefined) return undefined;
+        const removed = replacedFiles(snapshot, commit.main.name, decision);
+        const { tables, ...rest } = changeOf(snapshot, files, removed, decision.keys, this.#clock.now());
+        return { ...rest, tables: { [commit.main.name]: {}, ...tables } };
       });
-      return undefined;
     } catch (error) {
-      if (error instanceof DamagedFile) return error;
+      // What can't be deleted now a vacuum deletes.
+      if (!this.#isUnclear) await this.removeFiles(own).catch(() => undefined);
+      throw error;
+    }
+    if (claimed === undefined) {
+      await this.removeFiles(own);
+      return notCommitted;
+    }
+    // From here on the files are the lake's, whatever fails.
+    await this.#finish(claimed);
+    const added = addedPaths(claimed.commit.value);
+    await this.removeFiles(own.filter((path) => !added.has(path)));
+    return { isCommitted: true, files: files.length, bytes: files.reduce((sum, { add }) => sum + add.size, 0) };
+  }
+
+  /** Writes files, small ones at once: a store may take long for each. */
+  async #write(files: NamedFiles): Promise<void> {
+    const write = async ({ table, add, read }: NamedFiles[number]) =>
+      this.store.write(lakePathOf(table, add), await read());
+    const isSmall = ({ add: { size } }: NamedFiles[number]) => size * files.length <= mostBytesAtOnce;
+    const written = await Promise.allSettled(files.filter(isSmall).map(write));
+    for (const one of written) if (one.status === 'rejected') throw one.reason;
+    for (const file of files) if (!isSmall(file)) await write(file);
+  }
+
+  /**
+   * Commits a change, publishes it, and deletes the files that it removes, unless they are retained. `decide` may be called several
+   * times, and must look at no other snapshot.
+   *
+   * @param decide undefined: there is nothing to do
+   * @returns whether it was committed
+   * @throws as `commitFiles`
+   */
+  async commitChange(operation: string, decide: (snapshot: Snapshot) => Change | undefined): Promise<boolean> {
+    const claimed = await this.#claim(operation, decide);
+    if (claimed !== undefined) await this.#finish(claimed);
+    return claimed !== undefined;
+  }
+
+  /** Commits a change, and notes which files it leaves without a use. */
+  async #claim(
+    operation: string,
+    decide: (snapshot: Snapshot) => Change | undefined,
+  ): Promise<ClaimedChange | undefined> {
+    let unused: string[] = [];
+    try {
+      const commit = await this.#catalog.commit(operation, (snapshot) => {
+        const change = decide(snapshot);
+        const removed = snapshot.config.retentionMs > 0 ? [] : Object.entries(change?.tables ?? {});
+        unused = removed.flatMap(([table, { remove = [] }]) => remove.map((file) => lakePathOf(table, file)));
+        return change;
+      });
+      return commit && { commit, unused };
+    } catch (error) {
+      this.#isUnclear ||= codeOf(error) === 'LAKE_UNCLEAR';
       throw error;
     }
   }
 
-  /** Whether the slice replaces imported rows, or may do so. */
-  #displaces(slice: SliceCommit, main: Table): boolean {
-    const { snapshot } = this.table(main.name);
-    return displacedKeys(snapshot, slice).length > 0 || this.#undatedFiles(slice, main).length > 0;
+  async #finish({ unused }: ClaimedChange): Promise<void> {
+    await this.publish();
+    // Published logs must not name files that are gone.
+    await this.removeFiles(unused);
+    await this.#catalog.writeDueCheckpoint();
   }
 
-  /** Files with undated imported events that may belong to the slice. */
-  #undatedFiles({ pipeline, account, splits }: SliceCommit, main: Table): readonly Add[] {
-    if (splits === undefined) return [];
-    const mayBelong = ({ first, last }: ImportSpan) =>
-      splits(importedKey({ start: first, end: last + 1 })) !== undefined;
-    return this.files(pipeline, main.name, account).filter((add) => importSpansOf(add).some(mayBelong));
+  /** Writes a checkpoint in place of damaged ones, and removes those of the published logs that were superseded a day ago. */
+  async tidyCheckpoints(): Promise<void> {
+    await this.#catalog.replaceSkippedCheckpoints();
+    await this.#publisher.removeSuperseded(this.#clock.now() - dayMs);
   }
 
-  /** The files with imported rows that the slice replaces, or may replace, as one text. */
-  #displacedPaths(slice: SliceCommit, main: Table): string {
-    if (slice.splits === undefined) return '';
-    const { snapshot } = this.table(main.name);
-    const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
-    return [...new Set([...displaced, ...this.#undatedFiles(slice, main)])].map(({ path }) => path).join();
+  /** Writes a checkpoint of the catalog, and the hint to it. */
+  async writeCheckpoint(): Promise<void> {
+    await this.#catalog.writeCheckpoint();
   }
 
-  /** Commits slices in one transaction. */
-  async #commit(
-    slices: readonly ComparedSlice[],
-    main: Table,
-    isCurrent: () => boolean,
-  ): Promise<TransactionResult & { isStale: boolean }> {
-    const now = this.#clock.now();
-    const all = combineSlices(slices);
-    let isStale = false;
-    const newFile = (slice: SliceCommit, file: SliceFile, name: string) => ({
-      table: file.table,
-      add: sliceAdd({ ...slice, name }, file, now),
-      read: () => Promise.resolve(file.bytes),
-      // With several slices each main file references its own entries.
-      ...(slices.length > 1 && { bundle: `${slice.name} ${file.month}` }),
+  /** Writes the published checkpoint of a table, and the hint to it. */
+  async writePublishedCheckpoint(table: string): Promise<void> {
+    await this.#publisher.writeCheckpoint(table);
+  }
+
+  /**
+   * Publishes every commit that was read.
+   *
+   * @throws LedgerlakeError LAKE_LOG where only a newer program may write to the lake; LAKE_STORE, LAKE_UNCLEAR
+   */
+  async publish(): Promise<void> {
+    this.#catalog.checkWriter();
+    await this.#publisher.publish();
+  }
+
+  /**
+   * Creates the tables that the lake lacks. Must be called before the first file is written, so that files without a catalog mean
+   * that it was lost.
+   */
+  async #createTables(tables: readonly Table[]): Promise<void> {
+    const missing = (snapshot: Snapshot) => tables.filter(({ name }) => !snapshot.tables.has(name));
+    if (missing(this.snapshot).length === 0) return;
+    await this.commitChange('CREATE TABLE', (snapshot) => {
+      const created = missing(snapshot).map((table) => {
+        const metaData = grownMetaData(snapshot, table, this.#clock.now());
+        return [table.name, metaData === undefined ? {} : { metaData }] as const;
+      });
+      return created.length === 0 ? undefined : { tables: Object.fromEntries(created) };
     });
-    const committed = await commitTransaction(this, this.#clock, {
-      operation: 'WRITE',
-      main,
-      files: slices.flatMap(({ slice, revision }) => [
-        ...slice.files.map((file) => newFile(slice, file, slice.name)),
-        ...(revision?.files ?? []).map((file) => newFile(slice, file, revision?.name ?? slice.name)),
-      ]),
-      decide: (snapshot) => {
-        isStale = !isCurrent() || slices.some(({ revision }) => revision?.isCurrent(snapshot) === false);
-        return isStale || hasConflict(snapshot, all)
-          ? undefined
-          : { replaced: this.#replacedBy(snapshot, all), actions: loadTxns(snapshot, all, now) };
-      },
-    });
-    return { ...committed, isStale };
   }
 
-  /** The files with any of a slice's load keys; they have no others. */
-  #replacedBy(snapshot: Snapshot, slice: SliceCommit): Add[] {
-    const [mixed] = filesToSplit(snapshot, slice);
-    if (mixed === undefined) return filesToReplace(snapshot, slice);
-    throw new MixedFile(`${this.store.location}/${slice.tables.at(-1)?.name ?? ''}/${mixed.path}`, slice);
+  /**
+   * Overwrites all older commits by stubs, and makes the published logs begin anew. No other run may be active on the lake: all
+   * that began at an earlier version are fenced.
+   *
+   * @param runs others that are fenced, by name
+   * @throws LedgerlakeError LAKE_LOG where the checkpoint that replaces the commits can't be read back; then none is erased
+   */
+  async erase(operation: string, runs: readonly string[] = []): Promise<void> {
+    const fence = { before: firstVersionOf(this.run), runs };
+    await this.#catalog.erase(operation, () => this.publish(), fence);
+    await this.#publisher.eraseOlder();
   }
 
-  /** Removes files that no version of the log references any more. */
+  /**
+   * Writes and commits a slice's files: readers see either the whole slice or nothing of it.
+   *
+   * Of a file that also holds other load keys `split` writes what stays, for the same commit.
+   *
+   * Differences from the stored rows are added to an append-only table (see `Revisions`) in the same commit. Of two writers that
+   * compared the same rows the first wins, and the other compares again.
+   *
+   * @returns what changed; nothing where another run has committed conflicting load keys, or `Revisions` refused the slice
+   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it has no rows and would replace imported ones;
+   * LAKE_CONFLICT where a file that it replaces has other load keys and can't be split; DamagedFile where such a file can't be read
+   */
+  commit(slice: SliceCommit, split?: Split): Promise<CommitResult> {
+    return this.#slices.commit(slice, split);
+  }
+
+  /** Removes files that no version has. */
   async removeFiles(paths: readonly string[]): Promise<void> {
     for (const path of new Set(paths)) await this.store.remove(path);
   }
 }
 
-/** Maximum number of attempts at a commit while other runs merge files. */
-const mostSplits = 5;
-
-/** The error for a file that can't be replaced as a whole. */
-class MixedFile extends LedgerlakeError {
-  constructor(file: string, { loadKeys }: SliceCommit) {
-    super(
-      'LAKE_CONFLICT',
-      `expected ${file} to contain only what is read again (${loadKeys.join(', ').slice(0, 200)}), got more; ` +
-        'another run has merged files meanwhile, run the same command again',
-    );
-  }
+function openCatalog(store: Store, tables: readonly Table[], clock: Clock, run?: string): Promise<Catalog> {
+  const random = () => randomBytes(8).toString('hex');
+  return Catalog.open(store, { clock, random, knownTables: tables.map(({ name }) => name), ...(run && { run }) });
 }
+
+/** A change that is committed. */
+interface ClaimedChange {
+  readonly commit: SealedCommit;
+  /** Replaced files that aren't retained, as paths within the lake. */
+  readonly unused: readonly string[];
+}
+
+function addedPaths({ tables }: Change): ReadonlySet<string> {
+  const paths = Object.entries(tables ?? {}).flatMap(([table, { add = [] }]) =>
+    add.map((file) => lakePathOf(table, file)),
+  );
+  return new Set(paths);
+}
+
+function catalogMissing(store: Store, file: string): LedgerlakeError {
+  return new LedgerlakeError(
+    'LAKE_LOG',
+    `expected the catalog of ${file} in ${store.location}/_catalog, got none; copy the folders whose names begin with \`_\` too, ` +
+      'or run `ledgerlake repair`',
+  );
+}
+
+/** Bytes of files that are in memory at once because they are written concurrently. */
+const mostBytesAtOnce = 32_000_000;

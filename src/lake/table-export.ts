@@ -1,4 +1,4 @@
-import type { DeltaTable } from './delta/delta-table.js';
+import type { LakeTable } from './lake-table.js';
 import type { Lake } from './lake.js';
 import type { Store } from './store/store.js';
 
@@ -18,7 +18,7 @@ export interface Exported {
  */
 export async function exportTables(
   lake: Lake,
-  exportTable: (table: DeltaTable) => Promise<number | undefined>,
+  exportTable: (table: LakeTable) => Promise<number | undefined>,
 ): Promise<Exported> {
   const result = { tables: 0, changed: 0, bytes: 0 };
   for (const table of lake.tables) {

@@ -107,6 +107,14 @@ export interface UncomparedSlices {
   readonly reason: string;
 }
 
+/** A version of a lake's catalog, which proves what the lake held. */
+export interface CatalogVersion {
+  /** Its number: 0 is the first. */
+  readonly version: number;
+  /** SHA-256 of its commit, which names that of the commit before it. */
+  readonly hash: string;
+}
+
 /** The summary of a run: the object that `--json` prints. Instants are ISO 8601 in UTC. */
 export interface RunSummary {
   /** `failed` only in {@link RunError}. */
@@ -125,6 +133,8 @@ export interface RunSummary {
   readonly seconds: number;
   /** By the pipeline's name. */
   readonly pipelines: Readonly<Record<string, PipelineSummary>>;
+  /** The newest version of the lake's catalog; null where the run failed before it had read it. */
+  readonly catalog: CatalogVersion | null;
   /** The changes by the name of the pipeline, if slices were read again. */
   readonly changes?: Readonly<Record<string, PipelineChanges>>;
   /** Slices with rows in the lake and an empty answer, if slices were read again. */
@@ -158,6 +168,8 @@ export interface LakeStatus {
   readonly runs: readonly RunStatus[];
   /** The note of the last run; null where no run has ended. */
   readonly last_run: Readonly<Record<string, unknown>> | null;
+  /** The newest version of the lake's catalog; null where nothing was ever committed. */
+  readonly catalog: CatalogVersion | null;
   /** The command that loads an empty lake; null where something is loaded. */
   readonly command: string | null;
   /** Sorted by name. */
@@ -288,6 +300,8 @@ export interface Certificate {
   readonly account: string | null;
   /** ISO 8601 in UTC. */
   readonly verified_at: string;
+  /** The version of the lake's catalog that was verified; null where nothing was ever committed. */
+  readonly catalog: CatalogVersion | null;
   /** `broken`: the lake has problems; `findings`: only the service contradicts itself. */
   readonly verdict: 'whole' | 'findings' | 'broken';
   /** All checks, also those without problems. */

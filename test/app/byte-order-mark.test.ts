@@ -55,7 +55,7 @@ test('merged files keep the byte order marks that texts begin with, in rows and 
   expect((await verified({ root, clock })).problems).toEqual([]);
   await compacted({ lake: root }, { clock });
   const entries = (await open(root, clock)).tables.find(({ schema }) => schema.name === 'entries');
-  const [merged, ...others] = [...(entries?.snapshot.files.values() ?? [])];
+  const [merged, ...others] = [...(entries?.snapshot.files() ?? [])];
   expect(others).toEqual([]);
   expect(columnStatistics(merged ?? {}, 'sku')).toMatchObject({ least: `${mark}SKU-1`, greatest: `${mark}SKU-1` });
   expect((await verified({ root, clock })).problems).toEqual([]);

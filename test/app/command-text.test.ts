@@ -38,8 +38,8 @@ test('commands within a text get what they lack of the place where the user work
   };
   const here = "--lake 'my lake'";
   const load = `${here} --account shop --endpoint http://127.0.0.1:9 --pipelines own --config c.json`;
-  expect(withCommandsIn(place, 'run `ledgerlake rebuild --log`, or `ledgerlake backfill --refresh`; no `verify`')).toBe(
-    `run \`ledgerlake rebuild --log ${here} --config c.json\`, or \`ledgerlake backfill --refresh ${load}\`; no \`verify\``,
+  expect(withCommandsIn(place, 'run `ledgerlake repair`, or `ledgerlake backfill --refresh`; no `verify`')).toBe(
+    `run \`ledgerlake repair ${here} --config c.json\`, or \`ledgerlake backfill --refresh ${load}\`; no \`verify\``,
   );
   expect(commandIn({ lake: 'a', config: 'c' }, 'ledgerlake compact --lake b')).toBe(
     'ledgerlake compact --lake b --config c',

@@ -1,10 +1,11 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { forget } from '../../src/app/forget/forget.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
 import { report } from '../../src/app/report/report.js';
 import { status } from '../../src/app/status/status.js';
+import { seal } from '../../src/lake/catalog/seal.js';
 import { openServedLake } from '../../src/cli/serve/serve-lake.js';
 import { arrayLedger } from '../serve/http/array-ledger.js';
 import { Kept } from '../core/text/streams.js';
@@ -20,10 +21,11 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
   });
   const { root, clock } = lake;
   const { signal } = new AbortController();
-  const file = `events/_delta_log/${'0'.repeat(20)}.checkpoint.parquet`;
+  const file = `_catalog/_checkpoints/${'0'.repeat(20)}-${'a'.repeat(64)}.checkpoint`;
   const damage = (): void => {
-    writeFileSync(join(root, file), 'PAR1 what is no checkpoint PAR1');
-    writeFileSync(join(root, 'events/_delta_log/_last_checkpoint'), '{"version":0,"size":1}');
+    mkdirSync(join(root, '_catalog/_checkpoints'), { recursive: true });
+    writeFileSync(join(root, file), 'what is no checkpoint');
+    writeFileSync(join(root, '_catalog/_last-checkpoint'), seal({ path: file }).bytes);
   };
   const commands: Record<string, (log: (line: string) => void) => Promise<unknown>> = {
     status: (log) =>

@@ -37,10 +37,14 @@ async function stateOf(store: MemoryStore): Promise<unknown> {
   for (const [table, files] of lake.committedFiles()) {
     for (const file of files) expect(store.files.has(file.slice('memory://'.length)), `${table}: ${file}`).toBe(true);
   }
+  // Of a name without its run and number.
+  const stem = (path: string) => path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, '');
   const adds = lake
     .committedAdds()
-    .map(({ table, add }) => [table.schema.name, add.path, add.tags?.['rows'], add.tags?.['units']]);
-  const units = lake.tables.map(({ snapshot }) => [...snapshot.txns.keys()].toSorted());
+    .map(({ table, add }) => [table.schema.name, stem(add.path), add.tags?.['rows'], add.tags?.['units']]);
+  const units = [...lake.accounts()].flatMap((account) =>
+    [...lake.snapshot.allKeysOf(account)].map(({ pipeline, key }) => `${account} ${pipeline} ${key}`).toSorted(),
+  );
   return { adds: adds.map((add) => add.join(' ')).toSorted(), units };
 }
 

@@ -113,6 +113,12 @@ export async function fileHashes(folder: string): Promise<Map<string, string>> {
   return hashes;
 }
 
+/** What `fileHashes` finds, without the run and number in the names of data files, to compare with another lake. */
+export async function fileContents(folder: string): Promise<string[]> {
+  const hashes = [...(await fileHashes(folder))];
+  return hashes.map(([path, hash]) => `${path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, '')} ${hash}`).toSorted();
+}
+
 /** DuckDB over the committed files of a lake, closed when the test ends; a query that is given needs only its own tables. */
 export async function database(lake: string, clock: Clock, query?: string): Promise<Database> {
   const opened = await openDatabase();

@@ -18,9 +18,9 @@ async function places(): Promise<string> {
   for (const name of ['one', 'lost']) {
     const month = join(folder, name, 'lake', 'events', 'account=shop', 'month=2026-03');
     await mkdir(month, { recursive: true });
-    await writeFile(join(month, '20260301T000000Z-20260308T000000Z-0123456789abcdef.parquet'), '');
+    await writeFile(join(month, '20260301T000000Z-20260308T000000Z-0-0123456789abcdef-0.parquet'), '');
   }
-  const log = join(folder, 'one', 'lake', 'events', '_delta_log');
+  const log = join(folder, 'one', 'lake', '_catalog');
   await mkdir(log);
   await writeFile(join(log, '00000000000000000000.json'), '');
   return folder;
@@ -32,7 +32,7 @@ test.each([
   [['sql', 'SELECT count(*) AS n FROM events']],
   [['compact']],
   [['rebuild']],
-  [['rebuild', '--log', '--yes']],
+  [['repair', '--yes']],
   [['export', 'iceberg']],
   [['report', '-o', '-']],
   [['serve', '--port', '0']],

@@ -1,13 +1,4 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Random } from './random.js';
 
@@ -15,23 +6,24 @@ export const damageKinds = ['flip', 'truncate', 'delete', 'swap', 'duplicate'] a
 export type DamageKind = (typeof damageKinds)[number];
 
 export const fileKinds = [
-  ...['commit', 'last checkpoint', 'checkpoint', 'checksum', 'note'],
+  ...['commit', 'checkpoint', 'hint', 'publication', 'published checkpoint', 'note'],
   ...['main file', 'derived file', 'history file', 'custom file', 'log'],
 ] as const;
 export type FileKind = (typeof fileKinds)[number];
 
 /** How often each kind of file is damaged, where the lake has any. */
 const weights: Readonly<Record<FileKind, number>> = {
-  commit: 4,
-  'last checkpoint': 1.5,
-  checkpoint: 4,
-  checksum: 2.5,
+  commit: 5,
+  checkpoint: 3,
+  hint: 1.5,
+  publication: 4,
+  'published checkpoint': 2,
   note: 2,
   'main file': 2.5,
   'derived file': 2,
   'history file': 1.5,
   'custom file': 2,
-  // A whole `_delta_log`.
+  // The whole catalog, or whole `_delta_log` folders.
   log: 2,
 };
 
@@ -46,12 +38,10 @@ export interface Damage {
 }
 
 export function kindOf(path: string): FileKind {
+  if (path.startsWith('_catalog/_checkpoints/')) return 'checkpoint';
+  if (path.startsWith('_catalog/')) return path.endsWith('.json') ? 'commit' : 'hint';
   if (path.startsWith('_')) return 'note';
-  if (path.includes('/_delta_log/')) {
-    if (path.endsWith('/_last_checkpoint')) return 'last checkpoint';
-    if (/\/\d{20}\.json$/.test(path)) return 'commit';
-    return path.endsWith('.checkpoint.parquet') ? 'checkpoint' : 'checksum';
-  }
+  if (path.includes('/_delta_log/')) return /\/\d{20}\.json$/.test(path) ? 'publication' : 'published checkpoint';
   const table = path.slice(0, path.indexOf('/'));
   if (table === 'event_history') return 'history file';
   if (table.endsWith('entries')) return 'derived file';
@@ -73,7 +63,7 @@ export function damageLake(lake: string, random: Random): Damage {
   for (const path of pathsOf(lake)) byKind.set(kindOf(path), [...(byKind.get(kindOf(path)) ?? []), path]);
   const kinds: readonly FileKind[] = [...byKind.keys(), 'log'];
   const file = random.weighted(kinds.map((kind) => [kind, weights[kind]] as const));
-  if (file === 'log') return damageLog(lake, random.of(logDamages), random);
+  if (file === 'log') return damageLog(lake, random.of(logDamages));
   const same = byKind.get(file) ?? [];
   const kind = random.of(damageKinds);
   const path = chosen(same, file, random);
@@ -84,31 +74,26 @@ export function damageLake(lake: string, random: Random): Damage {
 }
 
 export const logDamages = [
-  'gone',
-  'gone with the versions',
-  'gone of every table',
-  'swapped for that of another table',
+  'the catalog is gone',
+  'the end of the catalog is gone',
+  'the first half of the catalog is gone, with its checkpoints',
 ] as const;
 export type LogDamage = (typeof logDamages)[number];
 
-/** Takes whole logs of a lake away, of tables that have data files, or swaps two: no command may pass that by. */
-export function damageLog(lake: string, damage: LogDamage, random: Random): Damage {
-  const paths = pathsOf(lake);
-  const tables = [...new Set(paths.flatMap((path) => /^([^/]+)\/account=.*\.parquet$/.exec(path)?.[1] ?? []))];
-  const table = random.of(tables);
-  const lost = damage === 'gone of every table' ? tables : [table];
-  const text = `the log of ${table} ${damage}`;
-  const logOf = (of: string): string => join(lake, of, '_delta_log');
-  if (damage === 'swapped for that of another table') {
-    const other = random.of(tables.filter((each) => each !== table));
-    renameSync(logOf(table), `${logOf(table)}-away`);
-    renameSync(logOf(other), logOf(table));
-    renameSync(`${logOf(table)}-away`, logOf(other));
-    return { kind: 'swap', file: 'log', text: `${text} (${other})`, destroyed: new Set() };
-  }
-  for (const each of lost) rmSync(logOf(each), { recursive: true });
-  if (damage !== 'gone') rmSync(join(lake, '_versions.json'), { force: true });
-  return { kind: 'delete', file: 'log', text, destroyed: new Set() };
+/** Takes the catalog of a lake away, or a part of it: no command may pass that by. */
+export function damageLog(lake: string, damage: LogDamage): Damage {
+  const folder = join(lake, '_catalog');
+  const commits = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
+  const some = {
+    'the catalog is gone': ['.'],
+    'the end of the catalog is gone': [...commits.slice(-3), '_checkpoints', '_last-checkpoint'],
+    'the first half of the catalog is gone, with its checkpoints': [
+      ...commits.slice(0, commits.length / 2),
+      ...['_checkpoints', '_last-checkpoint'],
+    ],
+  }[damage];
+  for (const name of some) rmSync(join(folder, name), { recursive: true, force: true });
+  return { kind: 'delete', file: 'log', text: damage, destroyed: new Set() };
 }
 
 /** The newest commit is the one that nothing follows: it is taken more often than the others. Of notes each kind comes as often. */
@@ -117,9 +102,10 @@ function chosen(paths: readonly string[], kind: FileKind, random: Random): strin
     const first = random.of([...new Set(paths.map((path) => path.replace(/\/.*/, '')))]);
     return random.of(paths.filter((path) => path.replace(/\/.*/, '') === first));
   }
-  if (kind !== 'commit' || !random.chance(0.2)) return random.of(paths);
-  const table = random.of(paths).replace(/[^/]*$/, '');
-  return paths.filter((path) => path.startsWith(table)).at(-1) ?? random.of(paths);
+  const isOfChain = kind === 'commit' || kind === 'publication';
+  if (!isOfChain || !random.chance(0.2)) return random.of(paths);
+  const folder = random.of(paths).replace(/[^/]*$/, '');
+  return paths.filter((path) => path.startsWith(folder)).at(-1) ?? random.of(paths);
 }
 
 interface Target {
@@ -186,16 +172,16 @@ function beside({ lake, path, file, random }: Target): string {
   const version = (number: number): string => String(number).padStart(20, '0');
   const newest = (): number =>
     Math.max(...readdirSync(join(lake, folder)).map((name) => Number(/^\d{20}/.exec(name)?.[0] ?? 0)));
-  if (file === 'commit') {
+  if (file === 'commit' || file === 'publication') {
     const at = random.chance(0.7) ? newest() + 1 : random.below(newest() + 4);
     return `${folder}/${version(at)}.json`;
   }
-  if (file === 'checkpoint' || file === 'checksum') {
+  if (file === 'checkpoint' || file === 'published checkpoint') {
     return path.replace(/\d{20}(?=[^/]*$)/, version(random.below(newest() + 3)));
   }
-  if (file === 'last checkpoint' || file === 'note') {
+  if (file === 'hint' || file === 'note') {
     return random.chance(0.5) ? `${path}.copy` : path.replace(/[^/]+$/, (name) => `copy-${name}`);
   }
-  if (random.chance(0.5)) return path.replace(/(-\d)?\.parquet$/, '-2.parquet');
-  return path.replace(/[0-9a-f]{16}((?:-\d+)?\.parquet)$/, `0123456789abcdef$1`);
+  if (random.chance(0.5)) return path.replace(/\d+\.parquet$/, '9999.parquet');
+  return path.replace(/[0-9a-z]+(-\d+\.parquet)$/, `0123456789abcdef$1`);
 }

@@ -158,7 +158,7 @@ async function seeded(): Promise<Seed> {
       ['sync', ...upstream('shop'), '--api', 'both'],
       ['compact'],
       ['rebuild'],
-      ['rebuild', '--log', '--yes'],
+      ['repair', '--yes'],
       ['forget', '--account', 'shop', '--yes'],
     ],
     requests: [

@@ -12,8 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { decodeActions, encodeActions, type Action } from '../../src/lake/delta/actions.js';
-import { oddActions } from '../lake/delta/odd-actions.js';
+import type { Change } from '../../src/lake/catalog/change.js';
+import { seal } from '../../src/lake/catalog/seal.js';
+import { changingTable, oddChanges } from './odd-changes.js';
 
 /** Where an attack is made. */
 export interface Scene {
@@ -96,7 +97,7 @@ function descriptions(): Attack[] {
   );
 }
 
-/** A main table whose log is attacked, and the one that is derived from it. */
+/** A main table whose part of a commit is attacked, and the one that is derived from it. */
 const derivedTables = { events: 'entries', transactions: 'transaction_entries' } as const;
 
 export type MainTable = keyof typeof derivedTables;
@@ -124,10 +125,10 @@ const leading: Readonly<Record<string, (scene: Scene, main: MainTable) => string
   '* as a name': ({ month }) => `account=shop/month=${month}/*.parquet`,
 };
 
-type Target = 'add' | 'remove' | 'derived';
+type Target = 'add' | 'remove' | 'main';
 
 function paths(main: MainTable): Attack[] {
-  const targets: Target[] = ['add', 'remove', 'derived'];
+  const targets: Target[] = ['add', 'remove', 'main'];
   return Object.entries(leading).flatMap(([path, of], at) =>
     targets.map((target, place): Attack => {
       const isSealed = (at + place) % 2 === 0;
@@ -144,59 +145,58 @@ function paths(main: MainTable): Attack[] {
 
 function changeLog(scene: Scene, main: MainTable, path: string, target: Target, isSealed: boolean): void {
   const bytes = readFileSync(join(scene.outside, `${main}.parquet`));
-  changeCommit(scene, main, isSealed, (action) => {
-    if (!('add' in action)) return [action];
-    const { add } = action;
-    const tags = { ...add.tags, sha256: createHash('sha256').update(bytes).digest('hex') };
-    if (target === 'add') return [{ add: { ...add, path, size: bytes.length, tags } }];
-    const others = dirname(path).replace(/^.*account=other/, `${derivedTables[main]}/account=other`);
-    const derived = path.startsWith('account=other')
-      ? `${others}/${firstIn(join(scene.lake, others))}`
-      : `${derivedTables[main]}/${path}`;
-    if (target === 'derived')
-      return [{ add: { ...add, tags: { ...add.tags, derived: JSON.stringify([path, derived]) } } }];
-    const { partitionValues } = add;
-    // Long ago: nothing keeps what was removed then.
-    return [
-      action,
-      {
-        remove: {
-          path,
-          deletionTimestamp: 1,
-          dataChange: true,
-          extendedFileMetadata: true,
-          partitionValues,
-          size: bytes.length,
-        },
-      },
-    ];
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const change = changingTable(({ add: adds = [], remove = [], ...table }) => {
+    if (target === 'remove') {
+      const gone = adds.map(({ partitionValues }) => ({ path, partitionValues, size: bytes.length, dataChange: true }));
+      return { ...table, add: adds, remove: [...remove, ...gone] };
+    }
+    const changed = adds.map((add) =>
+      target === 'add'
+        ? { ...add, path, size: bytes.length, tags: { ...add.tags, sha256 } }
+        : { ...add, tags: { ...add.tags, main: `${derivedTables[main]}/${path}` } },
+    );
+    return { ...table, remove, add: changed };
   });
+  changeCommit(scene, main, isSealed, change);
 }
 
-/** Changes the actions of the last commit with a file of the account, and its seal with them, or takes all seals away. */
-function changeCommit(scene: Scene, main: MainTable, isSealed: boolean, change: (action: Action) => Action[]): void {
-  const log = join(scene.lake, main, '_delta_log');
-  const names = readdirSync(log).filter((name) => /^\d{20}\.json$/.test(name));
-  const at = names.findLastIndex((name) =>
-    readFileSync(join(log, name), 'utf8').includes('"add":{"path":"account=shop'),
-  );
-  const name = names[at] ?? '';
-  const id = { table: main, version: Number(name.slice(0, 20)) };
-  const actions = decodeActions(readFileSync(join(log, name)), name, id).flatMap(change);
-  if (isSealed) {
-    writeFileSync(join(log, name), encodeActions(actions, id));
-    return;
+/**
+ * Changes the last commit with a file of the account in a table, and seals it and the ones behind it again, or takes its seal away.
+ * Nothing is left that the catalog could be read from instead.
+ */
+function changeCommit(
+  { lake }: Scene,
+  main: MainTable,
+  isSealed: boolean,
+  change: (commit: Change, table: string) => Change,
+): void {
+  const folder = join(lake, '_catalog');
+  const names = readdirSync(folder).filter((name) => /^\d{20}\.json$/.test(name));
+  const commits = names.map((name) => {
+    const { sha256, ...commit } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Change & { sha256: string };
+    return { name, commit, sha256 };
+  });
+  const isIts = ({ commit }: (typeof commits)[number]) =>
+    commit.tables?.[main]?.add?.some(({ path }) => path.startsWith('account=shop')) === true;
+  const at = commits.findLastIndex(isIts);
+  let previous = commits[at - 1]?.sha256;
+  for (const [place, { name, commit }] of commits.slice(at).entries()) {
+    const changed = place === 0 ? change(commit, main) : commit;
+    const next = { ...changed, ...(previous !== undefined && { previous }) };
+    if (!isSealed) {
+      writeFileSync(join(folder, name), JSON.stringify(next));
+      break;
+    }
+    const { bytes, hash } = seal(next);
+    writeFileSync(join(folder, name), bytes);
+    previous = hash;
   }
-  const rest = actions.filter((action) => !('commitInfo' in action));
-  writeFileSync(join(log, name), encodeActions(rest, id));
-  for (const note of ['_versions.json']) rmSync(join(scene.lake, note), { force: true });
-  for (const other of readdirSync(log)) {
-    if (other.includes('checkpoint')) rmSync(join(log, other), { force: true });
-  }
+  for (const name of ['_checkpoints', '_last-checkpoint']) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
 function values(): Attack[] {
-  return oddActions.map(({ name, change }, at): Attack => ({
+  return oddChanges.map(({ name, change }, at): Attack => ({
     kind: 'value',
     name,
     make: (scene) => {
@@ -234,7 +234,11 @@ const places: Readonly<Record<string, (scene: Scene) => string[]>> = {
       const folder = join(table, 'account=shop', `month=${month}`);
       return existsSync(join(lake, folder)) ? readdirSync(join(lake, folder)).map((name) => join(folder, name)) : [];
     }),
-  _versions: () => ['_versions.json'],
+  _catalog: () => ['_catalog'],
+  'a commit': () => ['_catalog/00000000000000000001.json'],
+  'the next commit': ({ lake }) => [`_catalog/${nextIn(join(lake, '_catalog'))}`],
+  'the checkpoints': () => ['_catalog/_checkpoints'],
+  'the hint': () => ['_catalog/_last-checkpoint'],
   '_last-run': () => ['_last-run.json'],
   'a description': () => ['_pipelines/shipments.json'],
   'another description': () => ['_pipelines/more.json'],
@@ -254,8 +258,8 @@ function placesOfTable(main: MainTable): Readonly<Record<string, (scene: Scene) 
     [`the table ${derived}`]: () => [derived],
     [`_delta_log of ${main}`]: () => [`${main}/_delta_log`],
     [`_delta_log of ${derived}`]: () => [`${derived}/_delta_log`],
-    [`a commit of ${main}`]: () => [`${main}/_delta_log/00000000000000000001.json`],
-    [`the next commit of ${main}`]: ({ lake }) => [`${main}/_delta_log/${nextCommit(join(lake, main))}`],
+    [`a published version of ${main}`]: () => [`${main}/_delta_log/00000000000000000001.json`],
+    [`the next version of ${main}`]: ({ lake }) => [`${main}/_delta_log/${nextIn(join(lake, main, '_delta_log'))}`],
     [`_last_checkpoint of ${main}`]: () => [`${main}/_delta_log/_last_checkpoint`],
     [`a stray data file of ${main}`]: ({ month }) => [`${main}/account=shop/month=${month}/stray.parquet`],
   };
@@ -265,8 +269,8 @@ function tablesOf(lake: string): string[] {
   return readdirSync(lake).filter((name) => existsSync(join(lake, name, '_delta_log')));
 }
 
-function nextCommit(table: string): string {
-  const last = readdirSync(join(table, '_delta_log')).findLast((name) => /^\d{20}\.json$/.test(name)) ?? '';
+function nextIn(folder: string): string {
+  const last = readdirSync(folder).findLast((name) => /^\d{20}\.json$/.test(name)) ?? '';
   return `${String(Number(last.slice(0, 20)) + 1).padStart(20, '0')}.json`;
 }
 

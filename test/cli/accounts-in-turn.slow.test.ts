@@ -84,7 +84,7 @@ test('accounts that fail alike are told apart in the log, in the summary and in 
   const text = await run(folder, 'sync');
   expect(text.code).toBe(1);
   const failures = text.err.split('\n').filter((line) => line.startsWith('ledgerlake: '));
-  const sources = failures.map((line) => /\[(\w+)(?: ([0-9a-f]{8}))?\]$/.exec(line)?.slice(1) ?? []);
+  const sources = failures.map((line) => /\[(\w+)(?: (\d+-[0-9a-f]{8}))?\]$/.exec(line)?.slice(1) ?? []);
   expect(sources).toEqual([
     ['east', expect.stringMatching(/./)],
     ['lima', undefined],

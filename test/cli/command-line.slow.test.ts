@@ -71,7 +71,7 @@ describe('--json prints one object and nothing else', () => {
 
   test('also of a run that fails before it has read anything', async () => {
     const folder = await loadedFolder();
-    await writeFile(join(folder, 'data/lake/events/_delta_log/00000000000000000000.json'), 'damaged');
+    await writeFile(join(folder, 'data/lake/_catalog/00000000000000000000.json'), 'damaged');
     const stopped = await builtCommand(['sync', '--json'], { folder });
     expect(stopped.code).toBe(1);
     expect(onlyObject(stopped.out)).toMatchObject({
@@ -93,11 +93,11 @@ describe('--json prints one object and nothing else', () => {
       ['import pages.ndjson', { ...run, from: null, to: null }],
       ['compact', { seconds: run.seconds }],
       ['rebuild', { seconds: run.seconds }],
-      ['rebuild financial-events --log --yes', { seconds: run.seconds }],
     ] as const) {
       const { code, out } = await builtCommand([...command.split(' '), '--json', '--quiet'], { folder });
       const error = { code: 'LAKE_STORE', message: expect.any(String) as string };
-      const expected = { ...known, status: 'failed', lake: 'data/lake', pipelines: {}, error };
+      const none = { lake: 'data/lake', pipelines: {}, catalog: null };
+      const expected = { ...known, ...none, status: 'failed', error };
       expect([command, code, onlyObject(out)]).toEqual([command, 1, expected]);
     }
     const forgotten = await builtCommand(['forget', '--account', 'demo', '--yes', '--json'], { folder });
@@ -118,22 +118,24 @@ describe('--json prints one object and nothing else', () => {
 
 test('a command in an error can be pasted as it is, with the lake and the configuration that were given', async () => {
   const folder = await loadedFolder();
-  await writeFile(join(folder, 'data/lake/events/_delta_log/00000000000000000000.json'), 'damaged');
+  await writeFile(join(folder, 'data/lake/_catalog/00000000000000000000.json'), 'damaged');
   await writeFile(join(folder, 'c.json'), '{}');
   const given = ['--lake', 'data/lake', '--config', 'c.json'];
   for (const words of [['status'], ['verify'], ['sync', '--json'], ['sql', 'FROM events']]) {
     const { code, out, err } = await builtCommand([...words, ...given], { folder });
     expect(code).toBe(1);
-    expect(err).toContain(`run \`ledgerlake rebuild --log ${given.join(' ')}\`\n`);
-    if (words.includes('--json'))
-      expect(onlyObject(out).error?.message).toContain(`rebuild --log ${given.join(' ')}\``);
+    expect(err).toContain(`run \`ledgerlake repair ${given.join(' ')}\`, or restore the file`);
+    if (words.includes('--json')) expect(onlyObject(out).error?.message).toContain(`repair ${given.join(' ')}\``);
   }
   const files = await readdir(join(folder, 'data/lake/events'), { recursive: true });
   const [lost = ''] = files.filter((file) => file.endsWith('.parquet') && !file.startsWith('_')).sort();
   await rm(join(folder, 'data/lake/events', lost));
-  const rebuilt = await builtCommand(['rebuild', '--log', ...given, '--yes'], { folder });
-  expect(rebuilt.code).toBe(0);
-  const [, command = ''] = /Next, load what is not loaded:\n {2}ledgerlake (backfill .*)\n/.exec(rebuilt.out) ?? [];
+  expect(await builtCommand(['repair', ...given], { folder })).toMatchObject({ code: 1 });
+  const repaired = await builtCommand(['repair', ...given, '--yes'], { folder });
+  expect(repaired.code).toBe(0);
+  expect(repaired.out).toContain(`\`ledgerlake status ${given.join(' ')}\` names the command`);
+  const { out } = await builtCommand(['status', ...given], { folder });
+  const [, command = ''] = /^ {2}ledgerlake (backfill .*)$/m.exec(out) ?? [];
   expect(command).toContain(' --config c.json ');
   expect(await builtCommand(command.split(' '), { folder })).toMatchObject({ code: 0 });
 });

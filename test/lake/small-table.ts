@@ -1,23 +1,32 @@
-import type { Action, Add } from '../../src/lake/delta/actions.js';
 import type { Clock } from '../../src/core/clock.js';
 import type { Table } from '../../src/core/columns/table.js';
-import { DeltaTable } from '../../src/lake/delta/delta-table.js';
+import type { Add } from '../../src/lake/delta/actions.js';
+import { Lake, type SliceCommit, type SliceFile } from '../../src/lake/lake.js';
+import type { Revisions } from '../../src/lake/slice-commit.js';
 import type { Store } from '../../src/lake/store/store.js';
 
+const column = (name: string) =>
+  ({ name, type: 'text', nullable: false, encoding: 'plain', about: 'A name.' }) as const;
+
 /** A table of one column. */
-export const things: Table = {
-  name: 'things',
-  about: 'Things.',
-  columns: [{ name: 'id', type: 'text', nullable: false, encoding: 'plain', about: 'Which thing.' }],
+export const things: Table = { name: 'things', about: 'Things.', columns: [column('id')] };
+
+/** Its derived table. */
+export const parts: Table = { name: 'parts', about: 'Parts of things.', columns: [column('part')] };
+
+/** What has changed of it. */
+export const changes: Table = {
+  name: 'changes',
+  about: 'Changes of things.',
+  columns: [column('change')],
+  appendOnly: true,
 };
 
 export const standing: Clock = { now: () => 1_750_000_000_000, sleep: () => Promise.resolve() };
 
-/** The table as one more process would have it. */
-export async function opened(store: Store): Promise<DeltaTable> {
-  const table = new DeltaTable(things, store, standing);
-  await table.refresh();
-  return table;
+/** The lake of these tables as one more process would have it. */
+export function opened(store: Store, clock: Clock = standing, revisions?: Revisions): Promise<Lake> {
+  return Lake.open(store, [things, parts, changes], clock, revisions, []);
 }
 
 export function file(name: string): Add {
@@ -25,25 +34,22 @@ export function file(name: string): Add {
   return { path: `account=a/month=2025-06/${name}`, partitionValues, size: 1, modificationTime: 0, dataChange: true };
 }
 
-export function adding(name: string): readonly Action[] {
-  return [{ add: file(name) }, { txn: { appId: `ledgerlake/p/a/${name}`, version: 1 } }];
+/** A file of a slice; its bytes are its text. */
+export function sliceFile(table: Table, text: string, month = '2025-06'): SliceFile {
+  return { table, month, bytes: Buffer.from(text), rows: 1, stats: '{"numRecords":1}', tags: {} };
 }
 
-/** Names of the table's files and transactions, in order. */
-export function contents({ snapshot }: DeltaTable): { version: number; files: string[]; txns: string[] } {
+/** A slice with a file of each table for one load key. */
+export function sliceOf(loadKey: string, more: Partial<SliceCommit> = {}): SliceCommit {
   return {
-    version: snapshot.version,
-    files: [...snapshot.files.keys()].map((path) => path.replace(/.*\//, '')).toSorted(),
-    txns: [...snapshot.txns.keys()].map((id) => id.replace(/.*\//, '')).toSorted(),
+    ...{ pipeline: 'p', account: 'a', name: 'slice', loadKeys: [loadKey], refresh: false, tables: [parts, things] },
+    files: [sliceFile(parts, `parts of ${loadKey}`), sliceFile(things, loadKey)],
+    ...more,
   };
 }
 
-export function commitFile(version: number): string {
-  return `things/_delta_log/${String(version).padStart(20, '0')}.json`;
+/** The load key of days of June 2025. */
+export function window(start: number, end: number): string {
+  const day = (number: number) => new Date(Date.UTC(2025, 5, number)).toISOString();
+  return `window/${day(start)}/${day(end)}`;
 }
-
-export function checkpointFile(version: number): string {
-  return `things/_delta_log/${String(version).padStart(20, '0')}.checkpoint.parquet`;
-}
-
-export const hintFile = 'things/_delta_log/_last_checkpoint';

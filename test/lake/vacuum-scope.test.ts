@@ -23,7 +23,7 @@ async function lakeWithLeftover() {
   await load('one');
   const folder = join(lake, 'events', 'account=other', 'month=2026-03');
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, '20260301T000000Z-20260308T000000Z-0123456789abcdef.parquet'), 'half a file');
+  await writeFile(join(folder, '20260301T000000Z-20260308T000000Z-0-0123456789abcdef-0.parquet'), 'half a file');
   return { lake, load, emitted, left: () => readdir(folder), leases: () => readdir(join(lake, '_runs')) };
 }
 

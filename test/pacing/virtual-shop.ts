@@ -94,7 +94,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
         const revisions = new EventRevisions(workspace, { clock, acceptEmpty: false });
         const opened = await Lake.open(store, tables, clock, isCompared ? revisions : undefined);
         const end = latestBound(clock.now());
-        const loaded = loadedWindows(opened, 'transactions', 'transactions', 'shop');
+        const loaded = loadedWindows(opened, 'transactions', 'shop');
         const plan = {
           end,
           now: clock.now(),

@@ -50,7 +50,7 @@ export async function runExport(
     return;
   }
   const exporter = await exporters[format]();
-  const lease = await acquireLease(lake.store, clock, { command: 'export', pipelines: [] });
+  const lease = await acquireLease(lake, clock, { command: 'export', pipelines: [] });
   try {
     const { tables: count, changed, bytes } = await exporter(lake, clock);
     lease.cleared();

@@ -3,15 +3,15 @@ import type { Table } from '../../core/columns/table.js';
 import { readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
-import type { DeltaTable } from '../../lake/delta/delta-table.js';
-import { columnStatistics, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
+import type { LakeTable } from '../../lake/lake-table.js';
+import { columnStatistics, isDerivedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { localFile, defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { countRows, checkRowCount } from '../../lake/files/local-parquet.js';
+import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
-import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
-import { mainFiles, notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
-import { unpinAppended } from '../../lake/transaction/references.js';
+import type { NewFile } from '../../lake/commit-files.js';
+import { notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
 import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import {
   orderTransactions,
@@ -64,7 +64,6 @@ interface Retention {
 /** A main table's file, and the number of rows that stay. */
 interface AgedFile {
   readonly add: Add;
-  readonly derived: readonly string[];
   readonly rows: number;
   readonly kept: number;
 }
@@ -86,11 +85,10 @@ export async function removeAged(
   clock: Clock,
 ): Promise<(load: Load) => boolean> {
   const noted = new Set((await notedLoads(lake, account)).map(keyOf));
-  await unpinAppended(lake, clock.now());
   const remove = async (workspace: Workspace): Promise<(load: Load) => boolean> => {
     const retention: Retention = { lake, clock, workspace, account, before };
     const listed = listedGroups(lake.table(groups.name), retention);
-    const aged: { table: DeltaTable; rule: AgingRule; files: AgedFile[] }[] = [];
+    const aged: { table: LakeTable; rule: AgingRule; files: AgedFile[] }[] = [];
     const forgotten = new Map<string, Load>();
     for (const table of lake.tables) {
       const rule = ruleOf(table.schema);
@@ -98,8 +96,8 @@ export async function removeAged(
       const { files, emptied, filled } = await agedFiles(retention, table, rule);
       aged.push({ table, rule, files });
       if (rule.loadKey === undefined) continue;
-      for (const load of [...table.snapshot.txnsOf(account)].flatMap(({ appId }) => parseAppId(appId) ?? [])) {
-        const { loadKey } = load;
+      for (const { pipeline, key: loadKey } of pipelineKeys(lake, account, table)) {
+        const load = { pipeline, loadKey };
         if (filled.has(loadKey)) continue;
         const hadRows = emptied.has(loadKey) || noted.has(keyOf(load));
         const staysLoaded = loadKey.startsWith('group/') ? listed.has(loadKey) : !hadRows;
@@ -114,24 +112,31 @@ export async function removeAged(
   return withWorkspace(defaultLimits, lake.store, remove, () => makeLakeFolder(lake.store));
 }
 
+/** The load keys of the pipelines whose main table this is. */
+function pipelineKeys(lake: Lake, account: string, table: LakeTable): StoredLoadKey[] {
+  const pipelines = new Set([...table.snapshot.filesOf(account)].map(({ tags }) => tags?.['pipeline'] ?? ''));
+  return [...lake.snapshot.allKeysOf(account)].filter(({ pipeline }) => pipelines.has(pipeline));
+}
+
 /** Load keys of the groups that stay in the listing. */
-function listedGroups(table: DeltaTable, { account, before }: Retention): Set<string> {
-  const spans = mainFiles(table, account).flatMap(({ add }) => groupSpansOf(add));
+function listedGroups(table: LakeTable, { account, before }: Retention): Set<string> {
+  const spans = [...table.snapshot.filesOf(account)].flatMap(groupSpansOf);
   return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => `group/${id}`));
 }
 
 /** A table's files, and the load keys of their rows: `filled` with rows that stay, `emptied` without. */
 async function agedFiles(
   { workspace: { database, newPath, clear }, lake, account, before }: Retention,
-  table: DeltaTable,
+  table: LakeTable,
   rule: AgingRule,
 ): Promise<{ files: AgedFile[]; emptied: Set<string>; filled: Set<string> }> {
   const found = { files: new Array<AgedFile>(), emptied: new Set<string>(), filled: new Set<string>() };
-  for (const { add, derived } of mainFiles(table, account)) {
+  for (const add of table.snapshot.filesOf(account)) {
+    if (isDerivedFile(add)) continue;
     const rows = Number(add.tags?.['rows'] ?? 0);
     const age = rule.loadKey === undefined ? ageByStatistics(add, rule.instant, before) : undefined;
     if (age !== undefined) {
-      found.files.push({ add, derived, rows, kept: age === 'new' ? rows : 0 });
+      found.files.push({ add, rows, kept: age === 'new' ? rows : 0 });
       continue;
     }
     const path = table.pathOf(add);
@@ -144,7 +149,7 @@ async function agedFiles(
       ...([lake, path, add] as const),
     );
     for (const { load_key, kept } of counts) (kept === 0n ? found.emptied : found.filled).add(String(load_key));
-    found.files.push({ add, derived, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
+    found.files.push({ add, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
     await clear();
   }
   return found;
@@ -159,19 +164,19 @@ function ageByStatistics(add: Add, column: string, before: number): 'new' | 'old
 
 async function removeRows(
   retention: Retention,
-  table: DeltaTable,
+  table: LakeTable,
   rule: AgingRule,
   files: readonly AgedFile[],
   forgotten: ReadonlyMap<string, Load>,
 ): Promise<void> {
   const replace = async (old: readonly AgedFile[], by: readonly NewFile[]): Promise<void> => {
-    await commitTransaction(retention.lake, retention.clock, {
+    await retention.lake.commitFiles({
       operation: 'DELETE',
       main: table.schema,
       files: by.map((file) => ({ ...file, add: { ...file.add, dataChange: true } })),
       decide: (snapshot) => {
-        const replaced = old.map(({ add }) => add).filter(({ path }) => snapshot.files.has(path));
-        return replaced.length === 0 ? undefined : { replaced, actions: [] };
+        const replaced = old.flatMap(({ add }) => snapshot.file(table.schema.name, add.path) ?? []);
+        return replaced.length === 0 ? undefined : { replaced };
       },
     });
   };
@@ -190,16 +195,15 @@ async function removeRows(
 
 /** Rewrites a main table's file and its derived files without the forgotten rows. */
 async function rewriteBundle(
-  { lake, clock, workspace, before }: Retention,
-  main: DeltaTable,
+  { lake, clock, workspace, account, before }: Retention,
+  main: LakeTable,
   rule: AgingRule,
-  { add: old, derived, kept }: AgedFile,
+  { add: old, kept }: AgedFile,
   loadKeys: readonly string[],
 ): Promise<NewFile[]> {
-  const sources = derived.flatMap((path) => {
-    const table = lake.table(path.split('/')[0] ?? '');
-    return table.fileAt(path) === undefined ? [] : [{ table, path }];
-  });
+  const sources = lake.tables.flatMap((table) =>
+    table.snapshot.derivedFrom(account, main.pathOf(old)).map((add) => ({ table, path: table.pathOf(add) })),
+  );
   const pipeline = old.tags?.['pipeline'] ?? '';
   const family = { pipeline, main: main.schema, derived: sources.map(({ table }) => table.schema) };
   const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({

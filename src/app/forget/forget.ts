@@ -1,6 +1,7 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { emitDamage, type CommandContext } from '../context.js';
+import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
@@ -17,6 +18,7 @@ import {
   writeForgetNote,
   forgetNotePath,
   removeAccount,
+  removeLoadKeys,
   type Load,
 } from '../../lake/upkeep/erasure.js';
 import { existingLake } from '../../lake/existing-lake.js';
@@ -25,7 +27,6 @@ import type { Lake } from '../../lake/lake.js';
 import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
 import { rowsInLog } from '../../lake/delta/file-tags.js';
-import { restoreSwapped } from '../../lake/transaction/references.js';
 import type { S3Encryption } from '../../lake/store/s3-encryption.js';
 import type { Store } from '../../lake/store/store.js';
 import { removeAged } from './aged-rows.js';
@@ -89,13 +90,14 @@ export async function forgetIn(
   readAccountName(account);
   if (!yes) await ask(store, account, before, confirm);
 
-  const lease = await acquireExclusiveLease(store, clock, { command: 'forget', account, pipelines: [] });
+  const lease = await acquireExclusiveLease(lake, clock, { command: 'forget', account, pipelines: [] });
   try {
     const forgotten = await removeAccountRows(lake, before, options, lease, context);
     const unexported = await exportAfterRun(lake, options, { clock, signal, emit });
     print(forgottenText(forgotten));
     const status = unexported === undefined ? 'done' : 'failed';
-    printJson({ status, ...forgotten, before: before === undefined ? null : isoInstant(before) });
+    const instant = before === undefined ? null : isoInstant(before);
+    printJson({ status, ...forgotten, before: instant, catalog: catalogVersion(lake) });
     if (unexported !== undefined) throw unexported;
   } finally {
     await lease.release();
@@ -112,8 +114,6 @@ async function removeAccountRows(
 ): Promise<Forgotten> {
   const { store } = lake;
   await lake.refresh();
-  // Files of an interrupted swap still count, and must not be erased as untracked ones.
-  await restoreSwapped(lake.tables, Infinity, clock.now());
   const filesBefore = accountFiles(lake, account);
   const described = lake.tables.flatMap(({ schema: { customPipeline } }) => customPipeline ?? []).map(descriptionPath);
   const spared = new Set([forgetNotePath(account), leasePath(lease.id), ...described]);
@@ -121,12 +121,13 @@ async function removeAccountRows(
   // Before any row is removed: a kill must not leave forgotten days that look empty.
   if (before !== undefined) spared.add(await noteForgotten(store, account, before));
   const forgets =
-    before === undefined ? await forgetAll(lake, account, clock.now()) : await removeAged(lake, account, before, clock);
+    before === undefined ? await forgetAll(lake, account) : await removeAged(lake, account, before, clock);
+  await removeLoadKeys(lake, account, forgets);
   if (before !== undefined) for (const path of await forgetRequestedRanges(store, account, before)) spared.add(path);
   log(`${account}: removed from the tables; erasing the remaining files`);
   // Saved pages may be outside of the lake: those of a lake on S3 are on this machine.
   await eraseState({ lake: address, journal }, account, before === undefined);
-  const { files, partial } = await eraseTraces(lake, account, forgets, spared, clock.now());
+  const { files, partial } = await eraseTraces(lake, account, spared);
   const untracked = files.filter(({ path }) => !filesBefore.has(path));
   lease.cleared();
   // The leftovers of dead runs are erased, so their leases are no longer needed.
@@ -157,9 +158,9 @@ interface Forgotten {
   readonly leftovers: { readonly files: number; readonly bytes: number };
 }
 
-async function forgetAll(lake: Lake, account: string, now: number): Promise<(load: Load) => boolean> {
+async function forgetAll(lake: Lake, account: string): Promise<(load: Load) => boolean> {
   await writeForgetNote(lake, { account, loads: [] });
-  await removeAccount(lake, account, now);
+  await removeAccount(lake, account);
   return () => true;
 }
 

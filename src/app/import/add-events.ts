@@ -4,7 +4,7 @@ import { entries, events } from '../../sources/finances/model/tables.js';
 import type { CheckedFiles } from '../../lake/files/month-files.js';
 import { importSpansTag, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import type { NewFile } from '../../lake/transaction/transaction.js';
+import type { NewFile } from '../../lake/commit-files.js';
 import { imported, newFile, metadataOf, type FileTarget, addNets, netSumsIn } from '../../lake/files/new-file.js';
 import type { Family, Table } from '../../core/columns/table.js';
 import { rowsIn, copyRows, type LocalParquet, mostGroupRows } from '../../lake/files/local-parquet.js';
@@ -90,7 +90,9 @@ export async function addEvents(
 
 /** The stored days, which are also changed where events without a date were added that may equal the input's. */
 function withUndated(stored: StoredDays, staged: StagedMonth, undated: UndatedDedup): StoredDays {
-  return staged.undated === 0 ? stored : { ...stored, isCurrent: () => stored.isCurrent() && undated.isCurrent() };
+  return staged.undated === 0
+    ? stored
+    : { ...stored, isCurrent: (snapshot) => stored.isCurrent(snapshot) && undated.isCurrent() };
 }
 
 interface NewEvents extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {

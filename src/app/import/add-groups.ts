@@ -4,8 +4,7 @@ import { newWarnings } from '../../sources/finances/model/slice-rows.js';
 import { groups } from '../../sources/finances/model/tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { SliceCommit } from '../../lake/transaction/slice-commit.js';
-import { filesToSplit } from '../../lake/loads/load-keys.js';
+import type { SliceCommit } from '../../lake/slice-commit.js';
 import { compare } from '../../core/compare.js';
 import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -36,14 +35,10 @@ export async function addGroups(
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const stored = storedDays(target, family, [day]);
     if (stored.open.length === 0) return { ...nothing, leftOut: rows.length };
-    // A merged file, which has rows of other days too, is split first.
+    // Of a merged file the rows of other days stay.
     const { pipeline, main } = family;
     const { loadKeys } = stored;
     const slice: SliceCommit = { pipeline, account, name: '', loadKeys, tables: [main], files: [], refresh: true };
-    if (filesToSplit(lake.table(main.name).snapshot, slice).length > 0) {
-      await splitter(lake, clock, workspace.limits)(slice);
-      continue;
-    }
     const paths = (await localFiles.of(lake, groups, stored.files)).flatMap((month) => month.paths);
     const inLake = paths.length === 0 ? [] : await storedGroups(workspace.database, paths, day);
     const all = joinedGroups([...inLake, ...rows]);
@@ -57,7 +52,11 @@ export async function addGroups(
     const file = { path: await workspace.writeLocal(bytes), ...about };
     const tags = { pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
     const newGroups = await newFile(groups, fileTarget, file, tags, clock.now(), imported);
-    const { isCommitted, ...written } = await commitDays(target, family, stored, [newGroups], stored.files);
+    const { isCommitted, ...written } = await splitter(
+      lake,
+      clock,
+      workspace.limits,
+    )(slice, (remainder) => commitDays(target, family, stored, [newGroups, ...(remainder?.files ?? [])], stored.files));
     if (isCommitted) return { ...nothing, rows: { groups: added }, ...written, known };
   }
   throw conflictFailure(isoDate(day));

@@ -1,6 +1,6 @@
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, systemCode } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { checkedSource } from '../../lake/files/checked-file.js';
+import { checkedSource, damagedFile } from '../../lake/files/checked-file.js';
 import type { Family } from '../../core/columns/table.js';
 import { subWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { storedDays, type ImportTarget } from './imported-day-files.js';
@@ -136,9 +136,9 @@ export class DedupIndex {
 
   /** Reads the stored files with imported rows of these days that haven't been read. */
   async #readFilesOf(days: readonly number[]): Promise<void> {
-    const { files } = this.#target.lake.table(this.#family.main.name).snapshot;
+    const { snapshot } = this.#target.lake.table(this.#family.main.name);
     // Another run has merged, replaced or deleted the file; the file that has its rows now is read as any other.
-    this.#removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
+    this.#removeIf(({ isCommitted, path = '' }) => isCommitted && snapshot.file(path) === undefined);
     for (const add of storedDays(this.#target, this.#family, days).files) {
       if (!this.#byPath.has(add.path)) await this.#readFile(add);
     }
@@ -160,7 +160,11 @@ export class DedupIndex {
         fileIds.lists.push(await this.#log.add(words));
       }
     } catch (error) {
-      if (!(error instanceof LedgerlakeError)) throw error;
+      if (!(error instanceof LedgerlakeError)) {
+        if (!(error instanceof Error) || systemCode(error) !== undefined) throw error;
+        const fault = `it can't be read as a file of events (${error.message})`;
+        throw damagedFile(lake.store, lake.table(this.#family.main.name), add, fault);
+      }
       // Another run may have merged it. The commit then finds an unknown file and compares again, and fails if it is damaged.
       return;
     } finally {

@@ -141,7 +141,7 @@ export class EventStaging {
     this.#resources = resources;
     this.#family = family;
     this.#listener = listener;
-    this.#isLoaded = loadedDays(options, family);
+    this.#isLoaded = loadedDays(options.lake.snapshot, options.account, family.pipeline);
     this.#fullChunkBytes = evenChunkBytes(listener.input.bytes, options.limits.chunkBytes);
     this.undated = new UndatedEvents(resources.workspace.newPath());
   }

@@ -6,6 +6,7 @@ import type { ChunkThreads, ImportLimits } from './chunk-threads.js';
 import { importInputs } from './import-inputs.js';
 import type { Input } from './input-bytes.js';
 import { importedPipelines, ImportSummaries, importObject, importText } from './import-summary.js';
+import { catalogVersion } from '../catalog-version.js';
 import { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
@@ -51,11 +52,11 @@ export async function runImport(
 
   const began = clock.now();
   const summaries = new ImportSummaries();
-  const lease = await acquireLease(store, clock, { command: 'import', account: options.account, pipelines: [] });
+  const lease = await acquireLease(lake, clock, { command: 'import', account: options.account, pipelines: [] });
   try {
     // The lease keeps other runs from forgetting rows; the import must know what was forgotten before.
     await lake.refresh();
-    await lake.noteVersions();
+    await lake.publish();
     await lake.setRetention(options.retentionHours);
     emit({
       ...{ event: 'run-started', run: lease.id, command: 'import', account, lake: options.lake },
@@ -74,7 +75,7 @@ export async function runImport(
     }
     const unexported = await exportAfterRun(lake, options, context);
     failure ??= unexported ?? holesFailure(summaries.all);
-    await report(options, context, { run: lease.id, store, summaries, failure, began });
+    await report(options, context, { run: lease.id, lake, summaries, failure, began });
     if (failure !== undefined) throw failure instanceof Error ? failure : new Error('stopped');
   } finally {
     await lease.release();
@@ -91,7 +92,7 @@ function leftOutFailure(failures: ReadonlyMap<string, LedgerlakeError>, inputs: 
 }
 
 interface EndedImport extends Pick<RunReport, 'run' | 'failure'> {
-  readonly store: Store;
+  readonly lake: Lake;
   readonly summaries: ImportSummaries;
   /** Milliseconds since 1970. */
   readonly began: number;
@@ -99,17 +100,18 @@ interface EndedImport extends Pick<RunReport, 'run' | 'failure'> {
 
 /** Notes the run in the lake, and prints its summary. */
 async function report(
-  { account, lake }: ImportPagesOptions,
+  { account, lake: location }: ImportPagesOptions,
   { clock, print, printJson, emit }: RunContext,
-  { run, store, summaries, failure, began }: EndedImport,
+  { run, lake, summaries, failure, began }: EndedImport,
 ): Promise<void> {
   const ranges = summaries.all.flatMap(({ range }) => range ?? []);
   const endedAt = clock.now();
   const summary: RunReport = {
     account,
     run,
-    lake,
+    lake: location,
     failure,
+    catalog: catalogVersion(lake),
     seconds: (endedAt - began) / 1000,
     summaries: summaries.all,
     // An import without rows has the range of its own time.
@@ -119,11 +121,11 @@ async function report(
         : { start: Math.min(...ranges.map(({ start }) => start)), end: Math.max(...ranges.map(({ end }) => end)) },
   };
   // Keeps the account's endpoint of the note before.
-  const last = await readLastRun(store);
+  const last = await readLastRun(lake.store);
   const { endpoint, endpointConfigured: isEndpointConfigured } = last?.account === account ? last : {};
   const times = { startedAt: began, endedAt };
   const note = { command: 'import', ...times, endpoint: endpoint ?? undefined, isEndpointConfigured, asked: [] };
-  await noteRun(store, summary, note, emit);
+  await noteRun(lake.store, summary, note, emit);
   emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: summary.seconds });
   print(importText(summary, summaries));
   printJson(importObject(summary, summaries));

@@ -1,9 +1,10 @@
 import type { ImportLimits } from './chunk-threads.js';
 import type { Emit } from '../../core/events/run-event.js';
-import type { Add, Action } from '../../lake/delta/actions.js';
-import { commitTransaction, type TransactionResult, type NewFile } from '../../lake/transaction/transaction.js';
+import type { Add } from '../../lake/delta/actions.js';
+import type { CommitResult, NewFile } from '../../lake/commit-files.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { Lake } from '../../lake/lake.js';
-import { loadTxns, loadVersion } from '../../lake/loads/load-keys.js';
+import { keyChange, loadVersion } from '../../lake/loads/load-keys.js';
 import type { Clock } from '../../core/clock.js';
 import type { Family } from '../../core/columns/table.js';
 import { dayOf, importedKey, importedWindows } from '../../lake/loads/imported-days.js';
@@ -33,13 +34,13 @@ export interface StoredDays {
   readonly loadKeys: readonly string[];
   /** Files with imported rows of the open days. */
   readonly files: readonly Add[];
-  /** Whether the lake is unchanged in these days. */
-  readonly isCurrent: () => boolean;
+  /** Whether a snapshot is unchanged in these days. */
+  readonly isCurrent: (snapshot: Snapshot) => boolean;
 }
 
 /** Whether a loaded window overlaps a day, by the day's start. */
-export function loadedDays({ lake, account }: ImportTarget, { pipeline, main }: Family): (day: number) => boolean {
-  const loaded = loadedWindows(lake, pipeline, main.name, account);
+export function loadedDays(snapshot: Snapshot, account: string, pipeline: string): (day: number) => boolean {
+  const loaded = loadedWindows({ snapshot }, pipeline, account);
   const known = new Map<number, boolean>();
   return (day) => {
     const isLoaded = known.get(day) ?? loaded.some((window) => overlap(window, dayOf(day)));
@@ -52,21 +53,20 @@ export function loadedDays({ lake, account }: ImportTarget, { pipeline, main }: 
 export function storedDays(target: ImportTarget, family: Family, days: readonly number[]): StoredDays {
   const { lake, account } = target;
   const { pipeline, main } = family;
-  const readState = () => {
-    const isLoaded = loadedDays(target, family);
+  const readState = (snapshot: Snapshot) => {
+    const isLoaded = loadedDays(snapshot, account, pipeline);
     const open = days.filter((day) => !isLoaded(day));
-    const imported = importedWindows(lake.table(main.name).snapshot, pipeline, account);
+    const imported = importedWindows(snapshot, pipeline, account);
     const loadKeys = open.flatMap((day) => {
       const existing = imported.filter((window) => overlap(window, dayOf(day)));
       return (existing.length === 0 ? [dayOf(day)] : existing).map(importedKey);
     });
-    const { snapshot } = lake.table(main.name);
     const versions = loadKeys.map((key) => `${key} ${loadVersion(snapshot, pipeline, account, key)}`);
     return { open, loadKeys, state: versions.join() };
   };
-  const state = readState();
+  const state = readState(lake.snapshot);
   const files = lake.table(main.name).snapshot.filesWith(account, pipeline, state.loadKeys);
-  return { ...state, files, isCurrent: () => readState().state === state.state };
+  return { ...state, files, isCurrent: (snapshot) => readState(snapshot).state === state.state };
 }
 
 /**
@@ -81,19 +81,16 @@ export async function commitDays(
   stored: StoredDays,
   files: readonly NewFile[],
   replaced: readonly Add[] = [],
-): Promise<TransactionResult> {
-  const committed = await commitTransaction(lake, clock, {
+): Promise<CommitResult> {
+  const committed = await lake.commitFiles({
     operation: 'IMPORT',
     main,
     files,
     decide: (snapshot) => {
-      if (!stored.isCurrent() || !replaced.every(({ path }) => snapshot.files.has(path))) return undefined;
-      const actions: Action[] = loadTxns(
-        snapshot,
-        { pipeline, account, loadKeys: stored.loadKeys, refresh: true },
-        clock.now(),
-      );
-      return { replaced, actions };
+      const isThere = ({ path }: Add) => snapshot.file(main.name, path) !== undefined;
+      if (!stored.isCurrent(snapshot) || !replaced.every(isThere)) return undefined;
+      const days = { pipeline, account, loadKeys: stored.loadKeys, refresh: true };
+      return { replaced, keys: keyChange(snapshot, days, clock.now(), { origin: 'import' }) };
     },
   });
   if (!committed.isCommitted) await lake.refresh();

@@ -4,7 +4,6 @@ import { formatSpan } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
-import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { runText, type RunReport } from './run-summary.js';
@@ -59,7 +58,7 @@ export function lakeCoveredTo(
   end: number,
 ): number | undefined {
   const covered = pipelines.map((pipeline) => {
-    const loaded = loadedWindows(lake, pipeline.name, mainTable(pipeline).name, account);
+    const loaded = loadedWindows(lake, pipeline.name, account);
     return coveredTo(loaded, ranges.get(pipeline.name) ?? syncRange(loaded, end));
   });
   if (covered.length === 0 || covered.includes(undefined)) return undefined;
@@ -127,7 +126,7 @@ export function emittingWatermarks(
   const emitted = new Map<string, number>();
   const emitWatermark = (pipeline: PipelineTables): void => {
     const { name } = pipeline;
-    const loaded = loadedWindows(lake, name, mainTable(pipeline).name, account);
+    const loaded = loadedWindows(lake, name, account);
     const asked = unfinished.filter((range) => range.pipeline === name);
     const until = coveredTo(loaded, syncRange(loaded, end, asked));
     if (until === undefined || until === emitted.get(name)) return;

@@ -23,6 +23,7 @@ import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
+import { catalogVersion } from '../catalog-version.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
@@ -148,7 +149,7 @@ async function loadInto(
   refuseMixing(account, lake.accounts(), options.lake);
   request.opened?.(lake);
   const pipelines = withNeeds(job.pipelines).map(({ name }) => name);
-  const lease = await acquireLease(lake.store, clock, { command, account, pipelines });
+  const lease = await acquireLease(lake, clock, { command, account, pipelines });
   try {
     emitOtherRuns(lease, account, emit);
     await prepareLake(lake, target, options);
@@ -178,7 +179,7 @@ async function loadInto(
     const isIdle = ran.summaries.every(({ slices }) => slices === 0);
     const forgottenBefore = isIdle ? forgotten.before : undefined;
     const of = { account, run: lease.id, range, lake: options.lake, forgottenBefore };
-    const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure };
+    const report: RunReport = { ...of, seconds, summaries: ran.summaries, failure, catalog: catalogVersion(lake) };
     const { endpoint, isEndpointConfigured } = options;
     const note = { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked: pipelines, clockOffsetSeconds };
     await noteRun(lake.store, report, note, emit);
@@ -195,8 +196,8 @@ async function loadInto(
 async function prepareLake(lake: Lake, { requested, filled }: Target, { retentionHours }: LoadOptions): Promise<void> {
   // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
   await lake.refresh();
-  // Notes the commits of a run that was killed.
-  await lake.noteVersions();
+  // What a run committed that was killed.
+  await lake.publish();
   await lake.setRetention(retentionHours);
   await describeTables(lake.store, withLaterColumns(requested, filled));
 }

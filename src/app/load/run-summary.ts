@@ -1,4 +1,5 @@
 import { isAbsolute, relative } from 'node:path';
+import type { catalogVersion } from '../catalog-version.js';
 import { countsOf, hasOtherRows } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { count } from '../../core/count.js';
@@ -28,6 +29,8 @@ export interface RunReport {
   readonly seconds: number;
   readonly summaries: readonly PipelineSummary[];
   readonly failure: unknown;
+  /** The newest version of the lake's catalog that the run has read or written. */
+  readonly catalog: ReturnType<typeof catalogVersion>;
 }
 
 /** A run for people: its account, and its id as in the lines of its log. */
@@ -138,7 +141,7 @@ export function nextSteps(
 
 /** The summary for programs; the members of `more` follow those of every run. */
 export function summaryObject(
-  { account, run, range, lake, seconds, summaries, failure }: RunReport,
+  { account, run, range, lake, seconds, summaries, failure, catalog }: RunReport,
   more: Readonly<Record<string, unknown>> = {},
 ): Readonly<Record<string, unknown>> {
   return {
@@ -150,6 +153,7 @@ export function summaryObject(
     to: isoInstant(range.end),
     seconds,
     pipelines: Object.fromEntries(summaries.map((summary) => [summary.pipeline, pipelineObject(summary)])),
+    catalog,
     ...more,
   };
 }

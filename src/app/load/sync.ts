@@ -9,7 +9,6 @@ import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { shortIsoInstant } from '../command-text.js';
-import { mainTable } from '../../engine/slicing/slicing.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from './freshness.js';
 import type { LookBackRule } from '../configuration/configuration.js';
@@ -97,7 +96,7 @@ export async function sync(options: SyncOptions, given: RunContext): Promise<voi
       },
       judge: (lake, serviceNow) => lagFailure(covered(lake), maxLagMs, serviceNow),
       present: async (loaded) => {
-        if (inTurns !== undefined) await noteReadSlices(inTurns, committed, loaded.lake, account);
+        if (inTurns !== undefined) await noteReadSlices(inTurns, committed);
         await presentSync(loaded, { planned, covered: covered(loaded.lake), maxLagMs }, context);
       },
     },
@@ -141,7 +140,7 @@ async function planSync(
   let isRereading = false;
   for (const pipeline of windowed) {
     const { name } = pipeline;
-    const loaded = loadedWindows(lake, name, mainTable(pipeline).name, account);
+    const loaded = loadedWindows(lake, name, account);
     const asked = plan.unfinished.filter((range) => range.pipeline === name);
     const range = syncRange(loaded, plan.end, asked);
     const lookBack = pipelineLookBackDays(lake, account, pipeline, plan);
@@ -205,11 +204,8 @@ function initialRanges(
 ): RequestedRange[] {
   return withNeeds(chosen).flatMap((pipeline): RequestedRange[] => {
     const { name, loadKey, coverage } = pipeline;
-    const table = mainTable(pipeline).name;
     const isBegun =
-      loadKey === 'window'
-        ? loadedWindows(lake, name, table, account).length > 0
-        : lake.loadKeys(name, table, account).size > 0;
+      loadKey === 'window' ? loadedWindows(lake, name, account).length > 0 : lake.loadKeys(name, account).size > 0;
     if (coverage === undefined || isBegun) return [];
     const asked = unfinished.filter((range) => range.pipeline === name);
     return [{ command: 'sync', pipeline: name, ...(ranges.get(name) ?? syncRange([], end, asked)) }];
@@ -218,8 +214,7 @@ function initialRanges(
 
 /** Warns of loaded pipelines that this sync does not load, as they are not of its API. */
 function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<string>, emit: Emit): void {
-  const isLoaded = (pipeline: FinancesPipeline) =>
-    lake.loadKeys(pipeline.name, mainTable(pipeline).name, account).size > 0;
+  const isLoaded = (pipeline: FinancesPipeline) => lake.loadKeys(pipeline.name, account).size > 0;
   const loaded = defaultPipelines.both.filter(isLoaded);
   const unsynced = loaded.flatMap(({ name }) => (names.has(name) ? [] : [name]));
   const isOfV0 = loaded.some((pipeline) => !defaultPipelines['2024-06-19'].includes(pipeline));
@@ -228,15 +223,9 @@ function emitUnsyncedPipelines(lake: Lake, account: string, names: ReadonlySet<s
 }
 
 /** Reports the slices that a run has read to the sync that it belongs to. */
-async function noteReadSlices(
-  inTurns: SyncInTurns,
-  committed: ReadonlyMap<string, readonly string[]>,
-  lake: Lake,
-  account: string,
-): Promise<void> {
+async function noteReadSlices(inTurns: SyncInTurns, committed: ReadonlyMap<string, readonly string[]>): Promise<void> {
   for (const [pipeline, slices] of committed) {
-    // Slices of a damaged merged file wait for its other load keys: all are read again.
-    if (lake.missingLoads(pipeline, account) === undefined) await inTurns.read(pipeline, slices);
+    await inTurns.read(pipeline, slices);
   }
 }
 

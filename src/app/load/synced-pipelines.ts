@@ -1,7 +1,7 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { dayMs } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
-import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
+import type { SyncJob } from '../../engine/slicing/slicing.js';
 import type { Job, Reading } from '../../engine/run/pipeline.js';
 import type { Lake } from '../../lake/lake.js';
 import type { RequestedRange } from '../../lake/upkeep/requested-ranges.js';
@@ -77,16 +77,15 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
 export function pipelineLookBackDays(lake: Lake, account: string, pipeline: FinancesPipeline, plan: SyncPlan): number {
   if (plan.lookBack !== undefined) return plan.lookBack;
   const { name } = pipeline;
-  const table = mainTable(pipeline).name;
   const noted = plan.lookBacks.get(name);
-  const read = lake.loadKeys(name, table, account);
+  const read = lake.loadKeys(name, account);
   const longest = Math.max(...plan.rules.map((rule) => rule.days));
   const lastDone = (days: number): number | undefined => {
     // Where windows change without a re-read, recent changes prove none; windows older than the longest rule only change by one.
     const from = plan.end - (pipeline.prepareSync === undefined ? days : longest) * dayMs;
-    const times = loadedWindows(lake, name, table, account)
+    const times = loadedWindows(lake, name, account)
       .filter(({ end }) => end > from)
-      .map((window) => read.get(windowKey(window))?.lastUpdated ?? 0);
+      .map((window) => read.get(windowKey(window))?.readAt ?? 0);
     // The log has each window's last change: all windows were read since the oldest of these instants.
     const changed = times.length === 0 ? undefined : Math.min(...times);
     const recorded = noted?.get(days);

@@ -1,5 +1,6 @@
 import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
+import { catalogVersion } from '../catalog-version.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -125,16 +126,20 @@ export async function maintain(
   const { account } = options;
   const began = clock.now();
   const secondsSince = (): number => (clock.now() - began) / 1000;
-  context.setProvisionalSummary?.(() => ({ lake: options.lake, seconds: secondsSince(), pipelines: {} }));
+  context.setProvisionalSummary?.(() => ({
+    lake: options.lake,
+    seconds: secondsSince(),
+    pipelines: {},
+    catalog: null,
+  }));
   const lake = await openExisting(options, tables, context);
   const accounts = lake.accounts();
   const known = [...command.pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
   const families = chosenFamilies(options.pipelines, known, accounts);
   refuseUnknownAccount(account, accounts, options.lake);
   const summaries: FamilySummary[] = [];
-  const summarize = ({ pipeline }: Family): FamilySummary => {
-    const none = { slices: 0, files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };
-    const summary = { pipeline, ...none, rows: new Map<string, number>() };
+  const summarize = (family: Family): FamilySummary => {
+    const summary = newSummary(family);
     summaries.push(summary);
     return summary;
   };
@@ -145,7 +150,8 @@ export async function maintain(
   });
   emitDamage(lake, emit, true);
   const end = (status: 'done' | 'failed'): void => {
-    reportEnd(status, { lake: options.lake, seconds: secondsSince(), summaries }, command, context);
+    const ended = { lake: options.lake, seconds: secondsSince(), summaries, catalog: catalogVersion(lake) };
+    reportEnd(status, ended, command, context);
   };
   if (accounts.size === 0) {
     end('done');
@@ -154,7 +160,7 @@ export async function maintain(
 
   command.opened?.({ lake, families, account });
   const limits = options.limits ?? command.limits;
-  const lease = await acquireLease(lake.store, clock, { command: command.command, account, pipelines });
+  const lease = await acquireLease(lake, clock, { command: command.command, account, pipelines });
   try {
     const run = { lake, families, clock, signal, emit, account, limits, summarize };
     await runUnderLease(run, lease, options, context, command);
@@ -167,6 +173,12 @@ export async function maintain(
   end('done');
 }
 
+/** The counts of a pipeline whose tables were not touched yet. */
+export function newSummary({ pipeline }: Family): FamilySummary {
+  const none = { slices: 0, files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };
+  return { pipeline, ...none, rows: new Map<string, number>() };
+}
+
 /** Runs a command, and vacuums the lake before and after it. */
 async function runUnderLease(
   run: MaintenanceRun,
@@ -177,16 +189,9 @@ async function runUnderLease(
 ): Promise<void> {
   const { lake, account, clock, emit } = run;
   emitOtherRuns(lease, account, emit);
-  for (const table of lake.tables) {
-    for (const path of await table.dropWrongCheckpoints()) {
-      const message = `removed ${path}, which contradicted its commits; a new one replaces it`;
-      emit({ event: 'message', message });
-    }
-  }
   await lake.setRetention(options.retentionHours);
   let unexported: LedgerlakeError | undefined;
   try {
-    // Completes the interrupted swaps of killed runs, which would block the replacement of their files.
     await vacuumLake(lake, lease, { clock, emit });
     await command.run(run);
     await vacuumLake(lake, lease, { clock, emit });
@@ -197,10 +202,17 @@ async function runUnderLease(
   if (unexported !== undefined) throw unexported;
 }
 
+interface EndedMaintenance {
+  readonly lake: string;
+  readonly seconds: number;
+  readonly summaries: readonly FamilySummary[];
+  readonly catalog: ReturnType<typeof catalogVersion>;
+}
+
 /** Reports the end of a run, and prints its summary. */
 function reportEnd(
   status: 'done' | 'failed',
-  { lake, seconds, summaries }: { lake: string; seconds: number; summaries: readonly FamilySummary[] },
+  { lake, seconds, summaries, catalog }: EndedMaintenance,
   { title, nothing, slices }: MaintenanceCommand,
   { emit, print, printJson }: RunContext,
 ): void {
@@ -214,7 +226,7 @@ function reportEnd(
         : `Not done: ${printable(lake)}; what is listed here is in the lake and stays`;
     print(['', heading, '', ...summaryGrid(written, slices), ''].join('\n'));
   }
-  printJson({ status, lake, seconds, pipelines: summaryObject(summaries) });
+  printJson({ status, lake, seconds, pipelines: summaryObject(summaries), catalog });
 }
 
 function chosenFamilies(

@@ -1,11 +1,9 @@
 import { count } from '../../core/count.js';
-import { commitTransaction } from '../../lake/transaction/transaction.js';
 import { historyFamily } from '../reconcile/event-history.js';
-import { unpinAppended } from '../../lake/transaction/references.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
-import { addSize, bundlesOf, bundleBytes, replacing, tablesOf, whileLive, type Bundle } from './file-bundles.js';
+import { addSize, bundlesOf, bundleBytes, rewriteBundles, tablesOf, type Bundle } from './file-bundles.js';
 import type { Family } from '../../core/columns/table.js';
 import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
@@ -13,7 +11,8 @@ import { mayShareFile, isRewritten } from '../../lake/files/new-file.js';
 import { leadingColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { accountOf, columnStatistics, importSpansOf, loadKeysOf, removal } from '../../lake/delta/file-tags.js';
+import { accountOf, columnStatistics, importSpansOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { removedFile } from '../../lake/catalog/change.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { damageOf } from '../../lake/files/checked-file.js';
 
@@ -50,7 +49,6 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
     run: async (run) => {
       const { lake, families, limits } = run;
       if (isDropping) await dropDamagedHistory(run);
-      if (families.some(({ main }) => main.appendOnly)) await unpinAppended(lake, context.clock.now());
       await withWorkspace(limits, lake.store, async (workspace) => {
         for (const family of families) await compactFamily(run, workspace, family, targetBytes);
       });
@@ -64,11 +62,11 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
  *
  * @throws LedgerlakeError as the store and the log do, STOPPED
  */
-async function dropDamagedHistory({ lake, account, clock, signal, emit }: MaintenanceRun): Promise<void> {
+async function dropDamagedHistory({ lake, account, signal, emit }: MaintenanceRun): Promise<void> {
   for (const table of lake.tables) {
     if (table.schema.appendOnly !== true) continue;
     const damaged = new Map<string, { readonly add: Add; readonly reason: string }>();
-    for (const add of [...table.snapshot.files.values()]) {
+    for (const add of [...table.snapshot.files()]) {
       signal.throwIfAborted();
       if (account !== undefined && accountOf(add) !== account) continue;
       const reason = await damageOf(lake.store, table, add);
@@ -76,13 +74,13 @@ async function dropDamagedHistory({ lake, account, clock, signal, emit }: Mainte
     }
     if (damaged.size === 0) continue;
     let removed: Add[] = [];
-    await table.commit('DELETE', ({ files }) => {
-      // Another run may have merged or repaired a file meanwhile.
-      removed = [...damaged.values()].flatMap(({ add }) => {
-        const found = files.get(add.path);
-        return found !== undefined && found.tags?.['sha256'] === add.tags?.['sha256'] ? [found] : [];
-      });
-      return removed.length === 0 ? undefined : removed.map((add) => removal(add, clock.now()));
+    const { name } = table.schema;
+    await lake.commitChange('DELETE', (snapshot) => {
+      // Another run may have merged a file meanwhile.
+      removed = [...damaged.values()].flatMap(({ add }) => snapshot.file(name, add.path) ?? []);
+      return removed.length === 0
+        ? undefined
+        : { tables: { [name]: { remove: removed.map((add) => removedFile(add)) } } };
     });
     for (const add of removed) {
       const rows = Number(add.tags?.['rows'] ?? 0);
@@ -90,7 +88,6 @@ async function dropDamagedHistory({ lake, account, clock, signal, emit }: Mainte
       const { reason = '' } = damaged.get(add.path) ?? {};
       emit({ event: 'history-dropped', file: table.pathOf(add), slice, rows, reason });
     }
-    await lake.removeFiles(removed.map((add) => table.pathOf(add)));
   }
 }
 
@@ -111,10 +108,7 @@ async function compactFamily(run: MaintenanceRun, workspace: Workspace, family: 
       signal.throwIfAborted();
       if (await commitMerge(run, workspace, family, merge, summary)) {
         emit({ event: 'files-merged', pipeline, partition, files: merge.length, bytes: bundleBytes(merge) });
-      } else {
-        conflicts++;
-        await lake.refresh();
-      }
+      } else conflicts++;
       await workspace.clear();
     }
   }
@@ -129,24 +123,17 @@ async function commitMerge(
   bundles: readonly Bundle[],
   summary: FamilySummary,
 ): Promise<boolean> {
-  const merge = () => mergedFiles({ lake, clock, workspace, family }, bundles, signal);
-  // A missing file may have been replaced, which is no failure.
-  const files = await whileLive(lake, family, bundles, merge);
-  if (files === undefined) return false;
-  const { isCommitted, ...written } = await commitTransaction(lake, clock, {
-    operation: 'OPTIMIZE',
-    main: family.main,
-    files,
-    swaps: true,
-    decide: replacing(bundles),
-  });
-  if (!isCommitted) return false;
+  const rewriting = { lake, clock, workspace, family };
+  const merge = () => mergedFiles(rewriting, bundles, signal);
+  const result = await rewriteBundles(rewriting, 'OPTIMIZE', bundles, merge);
+  if (result.outcome !== 'done') return false;
+  const { written, added } = result;
   summary.slices++;
   summary.files += written.files;
   summary.bytes += written.bytes;
   summary.replacedFiles += bundles.reduce((sum, { derived }) => sum + 1 + derived.length, 0);
   summary.replacedBytes += bundleBytes(bundles);
-  for (const { table, add } of files) {
+  for (const { table, add } of added) {
     count(summary.rows, table.name, Number(add.tags?.['rows'] ?? 0));
   }
   return true;
@@ -164,7 +151,7 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
 /** The merges of one partition's bundles, in the order of their first rows. Bundles that couldn't be split again are left out. */
 function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: number): Bundle[][] {
   const items = bundles
-    .filter(({ main, isWhole }) => isWhole && canSplitRows(family.main, family.derived, loadKeysOf(main)))
+    .filter(({ main }) => canSplitRows(family.main, family.derived, loadKeysOf(main)))
     .map((bundle) => ({
       bundle,
       // The target applies to the largest file of a merge.

@@ -4,9 +4,12 @@ import { footerTexts } from '../../core/parquet/footer.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import type { Table, Family } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
-import type { Transaction, NewFile } from '../../lake/transaction/transaction.js';
-import { fileAt, restoreSwapped } from '../../lake/transaction/references.js';
-import { derivedOf, isDerivedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { lakePathOf } from '../../lake/catalog/change.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
+import type { CommitResult, FileCommit, NewFile } from '../../lake/commit-files.js';
+import { accountOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
+import { filesOf } from '../../lake/loads/load-keys.js';
 import type { Lake } from '../../lake/lake.js';
 import { checkedFile, damagedFile } from '../../lake/files/checked-file.js';
 import { columnList, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
@@ -22,12 +25,10 @@ import {
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 
-/** A committed file of a main table with the derived files that it references. */
+/** A committed file of a main table with the files that are derived from it. */
 export interface Bundle {
   readonly main: Add;
   readonly derived: readonly { readonly table: Table; readonly add: Add }[];
-  /** Whether the log has all derived files, and no other file references them. */
-  readonly isWhole: boolean;
 }
 
 /** The lake, workspace and family of a rewrite of bundles. */
@@ -38,40 +39,22 @@ export interface Rewriting {
   readonly family: Family;
 }
 
-/** The bundles of a family, sorted by path. Most bundles that aren't whole are being changed by another run. */
-export function bundlesOf(lake: Lake, family: Family, account: string | undefined): Bundle[] {
-  const accounts = account === undefined ? [...lake.accounts()].toSorted() : [account];
-  const adds = accounts
-    .flatMap((name) => lake.files(family.pipeline, family.main.name, name))
-    // A file of an append-only table that is still pinned by a main file.
-    .filter((add) => !isDerivedFile(add));
-  const { snapshot } = lake.table(family.main.name);
+/** The bundles of a family, sorted by path. */
+export function bundlesOf({ snapshot }: Pick<Lake, 'snapshot'>, family: Family, account: string | undefined): Bundle[] {
+  const accounts = account === undefined ? [...snapshot.accounts()].toSorted() : [account];
+  const table = new TableSnapshot(snapshot, family.main.name);
+  const adds = accounts.flatMap((name) => filesOf(table, family.pipeline, name));
   return adds
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
-    .map((main) => {
-      const paths = derivedOf(main) ?? [];
-      const derived = paths.flatMap((path) => {
-        const found = snapshot.referenceCount(path) === 1 ? fileAt(lake.tables, path) : undefined;
-        const table = family.derived.find(({ name }) => name === found?.table.schema.name);
-        return found === undefined || table === undefined ? [] : [{ table, add: found.add }];
-      });
-      return { main, derived, isWhole: derived.length === paths.length };
-    });
+    .map((main) => ({ main, derived: derivedFiles(snapshot, family, main) }));
 }
 
-/**
- * The chosen bundles. Where one of them isn't whole, the files that an interrupted swap removed are restored first; an active run
- * retries its commit.
- */
-export async function restoredBundles(
-  { lake, clock }: Pick<Rewriting, 'lake' | 'clock'>,
-  choose: () => Bundle[],
-): Promise<Bundle[]> {
-  if (!choose().every(({ isWhole }) => isWhole)) {
-    await lake.refresh();
-    await restoreSwapped(lake.tables, Infinity, clock.now());
-  }
-  return choose();
+function derivedFiles(snapshot: Snapshot, { main: { name }, derived }: Family, main: Add): Bundle['derived'] {
+  return derived.flatMap((table) =>
+    new TableSnapshot(snapshot, table.name)
+      .derivedFrom(accountOf(main) ?? '', lakePathOf(name, main))
+      .map((add) => ({ table, add })),
+  );
 }
 
 /** The target of new files with some load keys of a main file. */
@@ -91,9 +74,9 @@ export function tablesOf({ main, derived }: Family, bundles: readonly Bundle[]):
   );
 }
 
-/** A key of a main file and the files that it references. */
-export function bundleKey({ path, tags }: Add): string {
-  return `${path} ${tags?.['derived'] ?? ''}`;
+/** A key of a bundle's files: names are used once. */
+export function bundleKey({ main, derived }: Bundle): string {
+  return [main, ...derived.map(({ add }) => add)].map(({ path }) => path).join(' ');
 }
 
 /** The size of bundles' files in bytes. */
@@ -105,26 +88,46 @@ export function addSize(sum: number, { size }: Add): number {
   return sum + size;
 }
 
-/**
- * The present log entries of the bundles' main files; undefined where one of them has changed since it was read. Only unchanged
- * files may be replaced by files with the same rows.
- */
-function currentFiles(files: ReadonlyMap<string, Add>, bundles: readonly Bundle[]): Add[] | undefined {
-  const current = bundles.flatMap(({ main }) => {
-    const live = files.get(main.path);
-    const same = (tag: string) => live?.tags?.[tag] === main.tags?.[tag];
-    const isSame = live?.size === main.size && same('sha256') && same('derived') && same('units');
-    return isSame ? [live] : [];
+/** Whether a snapshot has exactly these files of the bundles. Only then may files with the same rows replace them. */
+export function areLive(snapshot: Snapshot, family: Family, bundles: readonly Bundle[]): boolean {
+  return bundles.every((bundle) => {
+    const main = snapshot.file(family.main.name, bundle.main.path);
+    return (
+      main !== undefined && bundleKey({ main, derived: derivedFiles(snapshot, family, main) }) === bundleKey(bundle)
+    );
   });
-  return current.length === bundles.length ? current : undefined;
 }
 
-/** The decision of a transaction that replaces bundles, as long as all of them are unchanged. */
-export function replacing(bundles: readonly Bundle[]): Transaction['decide'] {
-  return ({ files }) => {
-    const replaced = currentFiles(files, bundles);
-    return replaced && { replaced, actions: [] };
-  };
+/** What came of a rewrite; `gone` where another run has replaced one of the bundles meanwhile: choose again. */
+export type Rewritten =
+  | { readonly outcome: 'gone' | 'unchanged' }
+  | { readonly outcome: 'done'; readonly written: CommitResult; readonly added: readonly NewFile[] };
+
+/**
+ * Replaces bundles by what `transform` writes from them, in one commit.
+ *
+ * @param transform undefined: they stay as they are
+ */
+export async function rewriteBundles(
+  { lake, family }: Pick<Rewriting, 'lake' | 'family'>,
+  operation: string,
+  bundles: readonly Bundle[],
+  transform: () => Promise<readonly NewFile[] | undefined>,
+): Promise<Rewritten> {
+  // A missing file may have been replaced, which is no failure.
+  const made = await whileLive(lake, family, bundles, async () => ({ files: await transform() }));
+  if (made === undefined) return { outcome: 'gone' };
+  if (made.files === undefined) return { outcome: 'unchanged' };
+  const commit = { operation, main: family.main, files: made.files, decide: replacing(family, bundles) };
+  const written = await lake.commitFiles(commit);
+  if (written.isCommitted) return { outcome: 'done', written, added: made.files };
+  await lake.refresh();
+  return { outcome: 'gone' };
+}
+
+/** The decision of a commit that replaces bundles, as long as all of them are unchanged. */
+export function replacing(family: Family, bundles: readonly Bundle[]): FileCommit['decide'] {
+  return (snapshot) => (areLive(snapshot, family, bundles) ? { replaced: bundles.map(({ main }) => main) } : undefined);
 }
 
 /** Runs a step over bundles; returns undefined where it failed because another run has replaced one of them. */
@@ -138,7 +141,7 @@ export async function whileLive<T>(
     return await step();
   } catch (error) {
     await lake.refresh();
-    if (currentFiles(lake.table(family.main.name).snapshot.files, bundles) !== undefined) throw error;
+    if (areLive(lake.snapshot, family, bundles)) throw error;
     return undefined;
   }
 }

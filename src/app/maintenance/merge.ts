@@ -1,7 +1,7 @@
 import type { Table } from '../../core/columns/table.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
-import type { NewFile } from '../../lake/transaction/transaction.js';
+import type { NewFile } from '../../lake/commit-files.js';
 import { fetchFiles, tablesOf, type Bundle, type Rewriting } from './file-bundles.js';
 import { columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { mergedTags, metadataOf, newFile } from '../../lake/files/new-file.js';

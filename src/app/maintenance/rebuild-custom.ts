@@ -4,14 +4,13 @@ import type { Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { columnList, rowsIn } from '../../lake/files/local-parquet.js';
-import type { Lake } from '../../lake/lake.js';
 import { selectRows } from '../../lake/files/month-files.js';
 import { metadataOf, newFile, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { Store } from '../../lake/store/store.js';
 import { describedTables, describeTables } from '../../lake/table-descriptions.js';
-import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
+import type { NewFile } from '../../lake/commit-files.js';
 import { collectorOf, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
 import { scanned } from '../../sources/custom/json-node.js';
@@ -24,10 +23,9 @@ import {
   bundlesOf,
   bundleBytes,
   fetchFiles,
-  replacing,
+  rewriteBundles,
   tablesOf,
   fileTargetOf,
-  whileLive,
   type Bundle,
   type Rewriting,
 } from './file-bundles.js';
@@ -78,29 +76,25 @@ export async function rebuildCustom(
   emit({ event: 'files-planned', pipeline, files: planned.length, bytes });
   const seen = new Set<string>();
   // The bundles are listed again each time: another run may replace files with one that hasn't been derived again.
-  const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(bundleKey(bundle.main)));
+  const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(bundleKey(bundle)));
   for (let bundle = next(); bundle !== undefined; bundle = next()) {
     signal.throwIfAborted();
     const { main: old } = bundle;
-    seen.add(bundleKey(old));
+    seen.add(bundleKey(bundle));
     const found = bundle;
-    const files = await whileLive(lake, family, [bundle], () => rederivedFiles(run, workspace, family, found, loaded));
-    if (files === undefined) continue;
-    const changed = files.length > 0;
+    const result = await rewriteBundles({ lake, family }, 'REBUILD', [bundle], () =>
+      rederivedFiles(run, workspace, family, found, loaded),
+    );
+    if (result.outcome === 'gone') continue;
+    const changed = result.outcome === 'done';
     if (changed) {
-      const transaction = { operation: 'REBUILD', main, files, swaps: true, decide: replacing([bundle]) } as const;
-      const { isCommitted, ...written } = await commitTransaction(lake, clock, transaction);
-      if (!isCommitted) {
-        await lake.refresh();
-        continue;
-      }
+      const { written, added } = result;
       summary.files += written.files;
       summary.bytes += written.bytes;
       summary.replacedFiles += 1 + bundle.derived.length;
       summary.replacedBytes += bundleBytes([bundle]);
       for (const live of bundlesOf(lake, family, account)) {
-        if (files.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256']))
-          seen.add(bundleKey(live.main));
+        if (added.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256'])) seen.add(bundleKey(live));
       }
     }
     summary.slices++;
@@ -111,14 +105,14 @@ export async function rebuildCustom(
   summary.seconds = (clock.now() - began) / 1000;
 }
 
-/** Writes the files that replace a bundle's, with rows that are derived again; none where the rows are unchanged. */
+/** Writes the files that replace a bundle's, with rows that are derived again; undefined where the rows are unchanged. */
 async function rederivedFiles(
   { lake, clock, signal }: MaintenanceRun,
   workspace: Workspace,
   family: Family,
   bundle: Bundle,
   loaded: LoadedDefinition,
-): Promise<NewFile[]> {
+): Promise<NewFile[] | undefined> {
   const rewriting = { lake, clock, workspace, family };
   const { stored, damaged } = await fetchStored(rewriting, bundle);
   const target = fileTargetOf(family, bundle.main, loadKeysOf(bundle.main));
@@ -131,8 +125,7 @@ async function rederivedFiles(
       derived.set(name, [...(derived.get(name) ?? []), await workspace.writeLocal(bytes)]);
     }
   }
-  const isSound = bundle.isWhole && damaged.length === 0;
-  if (isSound && (await hasSameRows(rewriting, target.month, stored, derived))) return [];
+  if (damaged.length === 0 && (await hasSameRows(rewriting, target.month, stored, derived))) return undefined;
   const files: NewFile[] = [];
   for (const table of [...family.derived, family.main]) {
     const paths = derived.get(table.name) ?? [];
@@ -143,7 +136,6 @@ async function rederivedFiles(
     const local = await sortedFile(workspace, table, { paths, metadata, select }, { signal });
     const file = await newFile(table, target, local, sharedTags([bundle.main.tags ?? {}]), clock.now());
     files.push({ ...file, add: { ...file.add, dataChange: true } });
-    await repairDamaged(lake, file, damaged);
   }
   return files;
 }
@@ -183,13 +175,6 @@ async function hasSameRows(
     if (!(await sameRows(database, table, before, after))) return false;
   }
   return true;
-}
-
-/** Repairs a damaged file in place where the new file has the bytes that the log has for it. */
-async function repairDamaged(lake: Lake, { table, add, read }: NewFile, damaged: DamagedFiles): Promise<void> {
-  const sha256 = add.tags?.['sha256'];
-  const repaired = damaged.find((other) => other.table === table && other.add.tags?.['sha256'] === sha256);
-  if (repaired !== undefined) await lake.store.write(lake.table(table.name).pathOf(repaired.add), await read());
 }
 
 /** The stored records of a window: a text for each row. */

@@ -1,25 +1,22 @@
 import { count } from '../../core/count.js';
 import { readFile } from 'node:fs/promises';
-import type { Table, Family } from '../../core/columns/table.js';
+import { familiesOf, type Table, type Family } from '../../core/columns/table.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import { describedTables } from '../../lake/table-descriptions.js';
-import { acquireLease } from '../../lake/upkeep/leases.js';
-import { tables } from '../../sources/finances/lake-tables.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import { commandIn, type CommandScope } from '../command-text.js';
 import type { RunContext } from '../context.js';
-import { exportAfterRun } from '../export/export-after-run.js';
 import { rereadCommand, type RepairedLake } from '../reread-command.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
-import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
-import { checkedBytes, checkedSource, damagedFile } from '../../lake/files/checked-file.js';
+import { DamagedFile, accountOf, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import type { NewFile } from '../../lake/commit-files.js';
+import { checkedSource, damagedFile } from '../../lake/files/checked-file.js';
+import type { Lake } from '../../lake/lake.js';
 import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { isRewritten, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
@@ -35,14 +32,13 @@ import {
 import {
   existingStore,
   maintain,
-  openExisting,
+  newSummary,
   type FamilySummary,
   type MaintenanceOptions,
   type MaintenanceRun,
 } from './command.js';
-import { addSize, bundleKey, bundlesOf, bundleBytes, replacing, whileLive, type Bundle } from './file-bundles.js';
+import { addSize, areLive, bundleKey, bundlesOf, bundleBytes, whileLive, type Bundle } from './file-bundles.js';
 import type * as CustomRebuild from './rebuild-custom.js';
-import type { RebuildLogsOptions } from './rebuild-logs.js';
 import { derivedTableOf, estimatedRawBytes, type RederivedEntries, type StoredEntries } from './rederived-entries.js';
 import { RederivingThreads } from './rederiving-threads.js';
 
@@ -54,8 +50,6 @@ export interface RebuildOptions extends MaintenanceOptions {
   readonly threads?: number | undefined;
   /** Custom pipelines, whose rows are derived again too; left out: none. */
   readonly customPipelines?: readonly CustomPipeline[] | undefined;
-  /** Rebuilds damaged logs first, see `rebuildLogs`; left out: logs are not rebuilt. */
-  readonly log?: Pick<RebuildLogsOptions, 'confirm'> | undefined;
 }
 
 /**
@@ -67,39 +61,8 @@ export interface RebuildOptions extends MaintenanceOptions {
  *   damaged, STOPPED; the summary is printed before, and commits stay
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
-  if (options.log === undefined) {
-    await reportUndefined(options, context);
-    return rebuildEntries(options, context);
-  }
-  if (options.account !== undefined)
-    throw usageError('expected --log without --account, got both; a log contains all accounts');
-  const began = context.clock.now();
-  const provisional = () => ({ lake: options.lake, seconds: (context.clock.now() - began) / 1000, pipelines: {} });
-  context.setProvisionalSummary?.(provisional);
-  const { rebuildLogs } = await import('./rebuild-logs.js');
-  const logs = await rebuildLogs({ ...options, ...options.log }, context);
-  const printJson: RunContext['printJson'] = (summary) => {
-    context.printJson({ ...summary, logs });
-  };
-  // Where every log can be read, a killed run may have left entries to derive.
-  if (logs.tables.length === 0) await rebuildEntries(options, { ...context, printJson });
-  else if (logs.pipelines.length === 0) {
-    const unexported = await exportOnly(options, context);
-    printJson({ status: unexported === undefined ? 'done' : 'failed', ...provisional() });
-    if (unexported !== undefined) throw unexported;
-  } else await rebuildEntries({ ...options, pipelines: logs.pipelines }, { ...context, printJson });
-}
-
-/** Exports the lake where no entries are derived. */
-async function exportOnly(options: RebuildOptions, context: RunContext): Promise<LedgerlakeError | undefined> {
-  if (options.export === undefined || options.export.length === 0) return undefined;
-  const lake = await openExisting(options, tables, context);
-  const lease = await acquireLease(lake.store, context.clock, { command: 'rebuild', pipelines: [] });
-  try {
-    return await exportAfterRun(lake, options, context);
-  } finally {
-    await lease.release();
-  }
+  await reportUndefined(options, context);
+  return rebuildEntries(options, context);
 }
 
 async function rebuildEntries(options: RebuildOptions, context: RunContext): Promise<void> {
@@ -154,6 +117,26 @@ async function rebuildFamilies(
       await threads.close();
     }
   });
+}
+
+/**
+ * Derives the entries of every file of events again, in a lake that the caller has leased.
+ *
+ * @throws LedgerlakeError LAKE_STORE where files of events could not be read, once all others are derived; STOPPED
+ */
+export async function rederiveEntries(
+  lake: Lake,
+  { clock, signal, emit }: Pick<RunContext, 'clock' | 'signal' | 'emit'>,
+  limits: Limits = rebuildLimits,
+): Promise<void> {
+  const families = derivable(familiesOf(pipelines));
+  const threads = new RederivingThreads(limits.thread, signal);
+  threads.expect(
+    families.flatMap((family) => bundlesOf(lake, family, undefined)).map(({ main }) => estimatedRawBytes(main)),
+  );
+  const run = { lake, families, clock, signal, emit, account: undefined, limits, summarize: newSummary };
+  const options = { lake: lake.store.location, pipelines: [], account: undefined };
+  await rebuildFamilies(run, threads, options, undefined).finally(() => threads.close());
 }
 
 function derivable(families: readonly Family[]): readonly Family[] {
@@ -286,8 +269,8 @@ class FamilyRebuild {
   /** The next unseen bundle. Bundles are listed again each time: another run may replace files with one that isn't checked. */
   #next(): Bundle | undefined {
     const { run, family } = this.#context;
-    const bundle = bundlesOf(run.lake, family, run.account).find(({ main }) => !this.#seen.has(bundleKey(main)));
-    if (bundle !== undefined) this.#seen.add(bundleKey(bundle.main));
+    const bundle = bundlesOf(run.lake, family, run.account).find((found) => !this.#seen.has(bundleKey(found)));
+    if (bundle !== undefined) this.#seen.add(bundleKey(bundle));
     return bundle;
   }
 
@@ -318,8 +301,7 @@ class FamilyRebuild {
   }
 
   /** The stored files of a bundle's entries; undefined where one is missing or damaged. */
-  async #storedEntries({ main, derived, isWhole }: Bundle, workspace: Workspace): Promise<StoredEntries | undefined> {
-    if (!isWhole) return undefined;
+  async #storedEntries({ main, derived }: Bundle, workspace: Workspace): Promise<StoredEntries | undefined> {
     const { run } = this.#context;
     const table = this.#table;
     const adds = derived.filter((file) => file.table === table).map(({ add }) => add);
@@ -335,7 +317,8 @@ class FamilyRebuild {
     }
     const [only, ...others] = adds;
     const isOfSlice = others.length === 0 && !isRewritten(main) && !this.#hasOtherEncoding;
-    return { files, sha256: isOfSlice ? only?.tags?.['sha256'] : undefined };
+    const nets = adds.map(({ tags }) => tags?.['net'] ?? '{}');
+    return { files, nets, sha256: isOfSlice ? only?.tags?.['sha256'] : undefined };
   }
 
   /** Commits entries that differ, and removes the bundle's files from the workspace. */
@@ -353,8 +336,9 @@ class FamilyRebuild {
       count(summary.rows, family.main.name, entries.events);
       count(summary.rows, this.#table.name, entries.rows);
       const main = lake.table(family.main.name);
-      const live = main.snapshot.files.get(bundle.main.path);
-      // The new main file references the derived entries.
+      const live = bundlesOf(lake, family, accountOf(bundle.main)).find(
+        (found) => found.main.path === bundle.main.path,
+      );
       if (live !== undefined) this.#seen.add(bundleKey(live));
       emit({
         ...{ event: 'entries-checked', pipeline: family.pipeline, file: main.pathOf(bundle.main) },
@@ -379,13 +363,18 @@ class FamilyRebuild {
   /** Replaces the stored entries of a bundle; false where another run replaced the bundle meanwhile. */
   async #commit(bundle: Bundle, workspace: Workspace, rederived: RederivedEntries): Promise<boolean> {
     const { run, family, summary } = this.#context;
-    const { lake, clock } = run;
+    const { lake } = run;
     const local = await this.#joined(workspace, rederived);
-    const net = JSON.stringify(rederived.net);
-    const entries = local && (await this.#entriesFile(bundle, local, net));
-    const { isCommitted } = await commitTransaction(lake, clock, {
-      ...{ operation: 'REBUILD', main: family.main, swaps: true, decide: replacing([bundle]) },
-      files: [...(entries === undefined ? [] : [entries]), ...this.#keptFiles(bundle, net)],
+    const entries = local && (await this.#entriesFile(bundle, local, JSON.stringify(rederived.net)));
+    const others = bundle.derived.filter(({ table }) => table === this.#table);
+    const { isCommitted } = await lake.commitFiles({
+      operation: 'REBUILD',
+      main: family.main,
+      files: entries === undefined ? [] : [entries],
+      decide: (snapshot) =>
+        areLive(snapshot, family, [bundle])
+          ? { replaced: [], others: others.map(({ table, add }) => ({ table: table.name, add })) }
+          : undefined,
     });
     if (!isCommitted) return false;
     if (entries !== undefined) {
@@ -398,32 +387,18 @@ class FamilyRebuild {
   }
 
   /** The new file of a bundle's entries, with the name of the main file. */
-  async #entriesFile({ main, derived }: Bundle, local: LocalParquet, net: string): Promise<NewFile> {
-    const { lake, clock } = this.#context.run;
-    const table = this.#table;
-    const bytes = await readFile(local.path);
-    const content = contentOf(bytes);
-    const { sha256 } = content;
-    const stem = main.path.replace(/(-[0-9a-f]{16}(-\d+)?)?\.parquet$/, '');
-    const added = { path: `${stem}-${sha256.slice(0, 16)}.parquet`, partitionValues: main.partitionValues, content };
-    const tags = { ...sharedTags([main.tags ?? {}]), units: JSON.stringify(loadKeysOf(main)), net };
-    const add = addOf({ ...added, dataChange: true, rows: local.rows, stats: local.stats, tags }, clock.now());
-    // Repairs a damaged file in place where the derived bytes have the same hash.
-    const damaged = derived.find((file) => file.table === table && file.add.tags?.['sha256'] === sha256);
-    if (damaged !== undefined) await lake.store.write(lake.table(table.name).pathOf(damaged.add), bytes);
-    return { table, add, read: () => Promise.resolve(bytes) };
-  }
-
-  /** The other files of a bundle, which are not rewritten: only the references of the main file change. */
-  #keptFiles({ main, derived }: Bundle, net: string): NewFile[] {
+  async #entriesFile({ main }: Bundle, local: LocalParquet, net: string): Promise<NewFile> {
     const { run, family } = this.#context;
-    const { lake, clock } = run;
-    const read = (table: Table, add: Add) => () => checkedBytes(lake.store, lake.table(table.name), add);
-    const others = derived.filter(({ table }) => table !== this.#table);
-    const live = { ...main, dataChange: false, modificationTime: clock.now(), tags: { ...main.tags, net } };
-    return [
-      ...others.map(({ table, add }) => ({ table, add, read: read(table, add) })),
-      { table: family.main, add: live, read: read(family.main, main) },
-    ];
+    const bytes = await readFile(local.path);
+    const { partitionValues } = main;
+    const added = { path: main.path.replace(/(-\d+-[0-9a-z]+-\d+)?\.parquet$/, ''), partitionValues };
+    const tags = { ...sharedTags([main.tags ?? {}]), units: JSON.stringify(loadKeysOf(main)), net };
+    const described = { ...added, content: contentOf(bytes), rows: local.rows, stats: local.stats, tags };
+    return {
+      table: this.#table,
+      add: addOf({ ...described, dataChange: true }, run.clock.now()),
+      read: () => Promise.resolve(bytes),
+      main: run.lake.table(family.main.name).pathOf(main),
+    };
   }
 }

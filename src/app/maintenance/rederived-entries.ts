@@ -131,6 +131,8 @@ export interface StoredEvents {
 
 export interface StoredEntries {
   readonly files: readonly ParquetSource[];
+  /** The net sums of each, as the log has them. */
+  readonly nets: readonly string[];
   /** The hash of the only file, where its bytes are probably equal: comparing bytes takes half the time of comparing rows. */
   readonly sha256: string | undefined;
 }
@@ -180,7 +182,7 @@ export async function rederivedEntries(
 async function sameByBytes(
   derived: DerivedTable,
   events: StoredEvents,
-  { files: [stored], sha256 }: StoredEntries,
+  { files: [stored], nets, sha256 }: StoredEntries,
   signal: AbortSignal | undefined,
 ): Promise<RederivedEntries | undefined> {
   if (stored === undefined || sha256 === undefined) return undefined;
@@ -192,7 +194,7 @@ async function sameByBytes(
     const { bytes } = await encodeFile(rows, footer.metadata, footer.createdBy);
     hashes.push(contentOf(bytes).sha256);
   });
-  const isSame = hashes.length === 1 && hashes[0] === sha256 && hasNet(events.main, totals.net);
+  const isSame = hashes.length === 1 && hashes[0] === sha256 && hasNet(nets, totals.net);
   return isSame ? { ...totals, sameBy: 'bytes', files: [], metadata: footer.metadata } : undefined;
 }
 
@@ -200,14 +202,14 @@ async function sameByBytes(
 async function sameByRows(
   derived: DerivedTable,
   events: StoredEvents,
-  { files }: StoredEntries,
+  { files, nets }: StoredEntries,
   signal: AbortSignal | undefined,
 ): Promise<RederivedEntries | undefined> {
   const sums = new RowSums(derived.table);
   const totals = await eachBatch(derived, events, signal, ({ rows }) => {
     sums.add(rows.batch);
   });
-  if (!hasNet(events.main, totals.net)) return undefined;
+  if (!hasNet(nets, totals.net)) return undefined;
   const stored = await storedSums(derived.table, files).catch((error: unknown) => {
     if (error instanceof LedgerlakeError) throw error;
     return undefined;
@@ -241,9 +243,10 @@ async function eachBatch(
   return { events, rows, net: addNets(nets) };
 }
 
-/** Whether the log has these net sums for a main file. */
-function hasNet({ tags }: Add, net: NetSums): boolean {
-  return parseNote(tags?.['net'] ?? '{}', (logged) => netText(logged as NetSums)) === netText(net);
+/** Whether the stored files' entries in the log have these net sums. */
+function hasNet(nets: readonly string[], net: NetSums): boolean {
+  const stored = nets.map((text) => parseNote(text, (logged) => logged as NetSums));
+  return stored.every((one) => one !== undefined) && netText(addNets(stored)) === netText(net);
 }
 
 /** Net sums in a defined order, without zeros. */

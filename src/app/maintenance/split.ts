@@ -3,19 +3,19 @@ import { type Table, familiesOf, type Family } from '../../core/columns/table.js
 import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
-import { loadKeysOf, DamagedFile, rowsInLog } from '../../lake/delta/file-tags.js';
-import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
-import { filesToSplit, touchedFiles, loadTxns } from '../../lake/loads/load-keys.js';
+import type { NewFile } from '../../lake/commit-files.js';
+import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
+import type { Lake, Split } from '../../lake/lake.js';
+import type { Remainder, SliceCommit } from '../../lake/slice-commit.js';
+import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
+import { filesToSplit } from '../../lake/loads/load-keys.js';
 import {
   bundlesOf,
   fetchFiles,
-  replacing,
-  restoredBundles,
   tablesOf,
   fileTargetOf,
+  whileLive,
   writeBundle,
-  writeFiltered,
   type Bundle,
   type Rewriting,
 } from './file-bundles.js';
@@ -25,92 +25,47 @@ import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 
 /**
- * Splits files that have a slice's load keys beside others, as files that `compact` merged: each becomes one file with the slice's
- * load keys and one with the rest, in a separate commit that changes no row. A damaged file can't be split: it stays, and is thrown
- * as a `DamagedFile` once the others are split.
+ * Writes what stays of files that have a slice's load keys beside others, as files that `compact` merged: one with the rest for each.
+ * They are committed with the slice.
  */
 export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Split {
-  return async (slice) => {
+  return async (slice, use) => {
     const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
-    if (family === undefined) return;
+    if (family === undefined) return use(undefined);
     await withWorkspace(limits, lake.store, (workspace) => moveUndated({ lake, clock, workspace, family }, slice));
-    const mixed = filesToSplit(lake.table(family.main.name).snapshot, slice);
-    const unsplittable = mixed.find((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
-    if (unsplittable !== undefined) throw unsplittableFailure(lake, family, unsplittable);
-    const paths = new Set(mixed.map(({ path }) => path));
-    const bundles = await restoredBundles({ lake, clock }, () =>
-      bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path)),
-    );
-    if (bundles.length === 0) return;
-    const damaged = await withWorkspace(limits, lake.store, async (workspace) => {
-      const rewriting = { lake, clock, workspace, family };
-      const splits = await splitBundles(rewriting, slice, bundles);
-      if (splits.bundles.length > 0) await commitSplits(rewriting, slice, splits, paths);
-      return splits.damaged;
+    return withWorkspace(limits, lake.store, async (workspace) => {
+      for (;;) {
+        const bundles = mixedBundles(lake, family, slice);
+        if (bundles.length === 0) return use(undefined);
+        // A missing file may have been merged with others meanwhile.
+        const remainder = await whileLive(lake, family, bundles, () =>
+          remainderOf({ lake, clock, workspace, family }, slice, bundles),
+        );
+        if (remainder !== undefined) return use(remainder);
+      }
     });
-    if (damaged !== undefined) throw damaged;
   };
 }
 
-/** The files that replace bundles, ready to be committed. */
-interface Splits {
-  readonly files: readonly NewFile[];
-  readonly bundles: readonly Bundle[];
-  /** Load keys with rows that result from cutting others. */
-  readonly pieces: ReadonlySet<string>;
-  /** The first damaged file of a bundle that can't be split. */
-  readonly damaged: DamagedFile | undefined;
+/** The bundles with load keys of a slice and others. */
+function mixedBundles(lake: Lake, family: Family, slice: SliceCommit): Bundle[] {
+  const { snapshot } = lake;
+  const mixed = filesToSplit(snapshot, new TableSnapshot(snapshot, family.main.name), slice);
+  const unsplittable = mixed.find((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
+  if (unsplittable !== undefined) throw unsplittableFailure(lake, family, unsplittable);
+  const paths = new Set(mixed.map(({ path }) => path));
+  return bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path));
 }
 
-async function splitBundles(rewriting: Rewriting, slice: SliceCommit, bundles: readonly Bundle[]): Promise<Splits> {
+async function remainderOf(rewriting: Rewriting, slice: SliceCommit, bundles: readonly Bundle[]): Promise<Remainder> {
   const files: NewFile[] = [];
-  const pieces = new Set<string>();
-  const split: Bundle[] = [];
-  let damaged: DamagedFile | undefined;
+  const pieces = new Map<string, string>();
   for (const bundle of bundles) {
-    try {
-      if (!bundle.isWhole) throw incompleteBundle(rewriting, bundle);
-      const result = await splitBundle(rewriting, slice, bundle);
-      files.push(...result.files);
-      for (const piece of result.pieces) pieces.add(piece);
-      split.push(bundle);
-    } catch (error) {
-      if (!(error instanceof DamagedFile)) throw error;
-      // The other bundles are split nevertheless, so that only this one is left to repair.
-      damaged ??= error;
-    }
+    const kept = await keptFiles(rewriting, slice, bundle);
+    files.push(...kept.files);
+    for (const [piece, whole] of kept.pieces) pieces.set(piece, whole);
   }
-  return { files, bundles: split, pieces, damaged };
-}
-
-/** Commits splits. Where another run has replaced one of the files meanwhile, it changes nothing, and the caller tries again. */
-async function commitSplits(
-  { lake, clock, family }: Rewriting,
-  slice: SliceCommit,
-  { files, bundles, pieces }: Splits,
-  paths: ReadonlySet<string>,
-): Promise<void> {
-  const cut = new Set(bundles.flatMap(({ main }) => loadKeysOf(main).filter((loadKey) => isCut(slice, loadKey))));
-  const renamed = { ...slice, loadKeys: [...pieces], retires: [...cut], splits: undefined };
-  const unchanged = replacing(bundles);
-  await commitTransaction(lake, clock, {
-    operation: 'SPLIT',
-    main: family.main,
-    files,
-    swaps: true,
-    decide: (snapshot) => {
-      const decision = unchanged(snapshot);
-      // A load key is cut in all of its files at once.
-      const touched = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] });
-      if (decision === undefined || touched.some(({ path }) => !paths.has(path))) return undefined;
-      return { ...decision, actions: loadTxns(snapshot, renamed, clock.now()) };
-    },
-  });
-}
-
-/** Whether the slice replaces only a part of a load key's range. */
-function isCut({ splits }: SliceCommit, loadKey: string): boolean {
-  return (splits?.(loadKey)?.outside.length ?? 0) > 0;
+  return { files, mains: bundles.map(({ main }) => main), pieces };
 }
 
 function unsplittableFailure(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
@@ -122,99 +77,77 @@ function unsplittableFailure(lake: Lake, { main }: Family, add: Add): Ledgerlake
   );
 }
 
-/** The failure of a bundle whose derived files the log lacks. */
-function incompleteBundle({ lake, family }: Rewriting, { main }: Bundle): DamagedFile {
-  const file = lake.store.address(lake.table(family.main.name).pathOf(main));
-  return new DamagedFile(file, 'a log lacks what belongs to it', 'run the command that `ledgerlake verify` names');
-}
-
-/**
- * Writes the files that replace a bundle: those with the rows that the slice replaces, and those with the rest. `pieces` are the
- * load keys with rows that result from cutting others.
- */
-async function splitBundle(
+/** Writes the rows of a bundle that a slice doesn't replace. `pieces`: see `Remainder`. */
+async function keptFiles(
   rewriting: Rewriting,
   slice: SliceCommit,
   bundle: Bundle,
-): Promise<{ readonly files: readonly NewFile[]; readonly pieces: readonly string[] }> {
-  const { family } = rewriting;
+): Promise<{ readonly files: readonly NewFile[]; readonly pieces: ReadonlyMap<string, string> }> {
+  const { workspace, family, clock } = rewriting;
   const { main, derived } = family;
   const local = new Map<Table, readonly string[]>();
   const tables = tablesOf(family, [bundle]);
   for (const { table, adds } of tables) local.set(table, await fetchFiles(rewriting, table, adds));
   const mains = local.get(main) ?? [];
-  const loadKeys = await cutLoadKeys(rewriting, slice, bundle.main, mains[0] ?? '');
-  const sliceKeys = new Set(slice.loadKeys);
-  const isReplaced = (loadKey: string) => sliceKeys.has(loadKey) || slice.splits?.(loadKey) !== undefined;
-  const replaced = loadKeys.filter(isReplaced);
-  const kept = loadKeys.filter((loadKey) => !isReplaced(loadKey));
+  const { replaced, kept, pieces } = await splitLoadKeys(rewriting, slice, bundle.main, mains[0] ?? '');
   const condition = loadKeyCondition(replaced, instantColumn(main));
   const events = derived.some((table) => local.has(table) && table.linesOf === undefined)
     ? await chosenEvents(rewriting, mains, condition)
     : undefined;
-  const choice = { bundle, local, condition, events };
-  const files = [
-    ...(await writeHalf(rewriting, choice, replaced, true)),
-    ...(await writeHalf(rewriting, choice, kept, false)),
-  ];
-  for (const { table, adds } of tables) {
-    const written = files.filter((file) => file.table === table).map(({ add }) => add);
-    checkRowCount(table, rowsInLog(adds), rowsInLog(written));
-  }
-  const known = loadKeysOf(bundle.main);
-  return { files, pieces: loadKeys.filter((loadKey) => !known.includes(loadKey)) };
-}
-
-/** The rows of a bundle that a slice replaces. */
-interface ReplacedRows {
-  readonly bundle: Bundle;
-  /** Local paths of the bundle's files. */
-  readonly local: ReadonlyMap<Table, readonly string[]>;
-  /** In SQL: whether a row of the main table is replaced. */
-  readonly condition: string;
-  /** The replaced events; undefined where no derived table needs them. */
-  readonly events: ChosenEvents | undefined;
-}
-
-/** Writes the replaced rows of a bundle, or the others, with their load keys. */
-function writeHalf(
-  { workspace, family, clock }: Rewriting,
-  { bundle, local, condition, events }: ReplacedRows,
-  loadKeys: readonly string[],
-  isReplaced: boolean,
-): Promise<NewFile[]> {
-  const tables = [...local].map(([table, paths]) => ({
+  /** In SQL: rows of a table that the slice replaces, or those that stay. */
+  const rowsOf = (table: Table, columns: string, isReplaced: boolean, range: string): string => {
+    const paths = local.get(table) ?? [];
+    if (table !== main && events !== undefined) return derivedRows(table, columns, paths, events, isReplaced, range);
+    return (
+      `SELECT ${columns} FROM ${rowsIn(paths, ', file_row_number = true')} ` +
+      `WHERE ${isReplaced ? '' : 'NOT '}(${condition}) AND ${range} ORDER BY file_row_number`
+    );
+  };
+  const written = tables.map(({ table, adds }) => ({
     table,
     write: async (metadata: ReadonlyMap<string, string>) => {
-      if (table === family.main || events === undefined)
-        return writeFiltered(workspace, table, paths, isReplaced ? condition : `NOT ${condition}`, metadata);
+      const paths = local.get(table) ?? [];
       const columns = await columnList(workspace.database, table, paths);
-      const select = (range: string) => derivedRows(table, columns, paths, events, isReplaced, range);
-      return sortedFile(workspace, table, { paths, metadata, select }, {});
+      const select = (range: string) => rowsOf(table, columns, false, range);
+      const file = await sortedFile(workspace, table, { paths, metadata, select }, {});
+      const [counted] = await workspace.database.rows(
+        `SELECT count(*) AS rows FROM (${rowsOf(table, '1', true, 'true')})`,
+      );
+      // No row is both, and none is neither.
+      checkRowCount(table, rowsInLog(adds), file.rows + Number(counted?.['rows']));
+      return file;
     },
   }));
-  const target = fileTargetOf(family, bundle.main, loadKeys);
-  const key = `${bundle.main.path} ${isReplaced ? 'own' : 'others'}`;
-  return writeBundle(workspace, { target, key, tags: bundle.main.tags ?? {}, tables }, clock.now());
+  const target = fileTargetOf(family, bundle.main, kept);
+  const tags = bundle.main.tags ?? {};
+  const files = await writeBundle(workspace, { target, key: bundle.main.path, tags, tables: written }, clock.now());
+  return { files, pieces };
 }
 
-/** The load keys of a main file; a load key that the slice cuts is replaced by its pieces with rows. */
-async function cutLoadKeys(
+/** The load keys of a main file that a slice replaces, and those that stay; of one that it cuts the parts with rows. */
+async function splitLoadKeys(
   { workspace, family }: Rewriting,
   slice: SliceCommit,
   add: Add,
   path: string,
-): Promise<readonly string[]> {
-  const loadKeys: string[] = [];
+): Promise<{ readonly replaced: string[]; readonly kept: string[]; readonly pieces: Map<string, string> }> {
+  const own = new Set(slice.loadKeys);
+  const found = { replaced: new Array<string>(), kept: new Array<string>(), pieces: new Map<string, string>() };
   for (const loadKey of loadKeysOf(add)) {
-    const cut = isCut(slice, loadKey) ? slice.splits?.(loadKey) : undefined;
-    if (cut === undefined) loadKeys.push(loadKey);
-    for (const piece of cut === undefined ? [] : [cut.inside, ...cut.outside]) {
+    const cut = slice.splits?.(loadKey);
+    if (cut === undefined || own.has(loadKey)) {
+      found[own.has(loadKey) ? 'replaced' : 'kept'].push(loadKey);
+      continue;
+    }
+    found.replaced.push(cut.inside);
+    for (const piece of cut.outside) {
       const condition = loadKeyCondition([piece], instantColumn(family.main));
-      if ((await countRows(workspace.database, path, condition)) > 0) loadKeys.push(piece);
+      if ((await countRows(workspace.database, path, condition)) === 0) continue;
+      found.kept.push(piece);
+      found.pieces.set(piece, loadKey);
     }
   }
-  return loadKeys;
+  return found;
 }
 
 /** Events of a bundle that derived rows are chosen by. */

@@ -127,7 +127,7 @@ async function undatedRows(rewriting: Rewriting, bundles: readonly Bundle[]): Pr
 export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
 
 function movesOf(
-  { lake, family: { pipeline, main } }: Rewriting,
+  { lake, family: { pipeline } }: Rewriting,
   slice: SliceCommit,
   rows: readonly UndatedRow[],
   answer: ReadonlyMap<string, number>,
@@ -138,8 +138,8 @@ function movesOf(
   const isCovered = ({ span: { start, end } }: UndatedRow) =>
     split({ start: start - dayMs, end: start }) === undefined && split({ start: end, end: end + dayMs }) === undefined;
   const isInside = ({ effective }: UndatedRow) => split({ start: effective, end: effective + 1 }) !== undefined;
-  const loaded = loadedWindows(lake, pipeline, main.name, slice.account);
-  const imported = importedWindows(lake.table(main.name).snapshot, pipeline, slice.account);
+  const loaded = loadedWindows(lake, pipeline, slice.account);
+  const imported = importedWindows(lake.snapshot, pipeline, slice.account);
   const keyAt = (instant: number, open: Window): string => {
     const day = dayOf(instant);
     const existing = imported.find((window) => contains(window, instant));

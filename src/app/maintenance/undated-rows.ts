@@ -6,16 +6,16 @@ import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js'
 import type { Table } from '../../core/columns/table.js';
 import { DamagedFile, importSpansTag, loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import { columnList, checkRowCount, rowsIn, copyRows, mostGroupRows } from '../../lake/files/local-parquet.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import type { SliceCommit } from '../../lake/lake.js';
 import { importedKey, importedWindows } from '../../lake/loads/imported-days.js';
-import { loadTxns } from '../../lake/loads/load-keys.js';
-import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
+import { keyChange } from '../../lake/loads/load-keys.js';
+import type { NewFile } from '../../lake/commit-files.js';
 import {
   bundlesOf,
   fetchFiles,
   replacing,
-  restoredBundles,
   tablesOf,
   fileTargetOf,
   writeBundle,
@@ -38,16 +38,16 @@ import { mainPaths, numberInId, planMoves, reachesInto, type Move } from './unda
  * @throws DamagedFile where a file with such events is damaged
  */
 export async function moveUndated(rewriting: Rewriting, slice: SliceCommit): Promise<void> {
-  const { lake, family } = rewriting;
+  const { lake } = rewriting;
   const isDone = async (): Promise<boolean> => {
-    const { version } = lake.table(family.main.name).snapshot;
+    const { version } = lake.snapshot;
     try {
       return await tryMove(rewriting, slice);
     } catch (error) {
       if (!(error instanceof DamagedFile)) throw error;
       // Another run may have replaced the file since its path was read.
       await lake.refresh();
-      if (lake.table(family.main.name).snapshot.version === version) throw error;
+      if (lake.snapshot.version === version) throw error;
       return false;
     }
   };
@@ -71,13 +71,14 @@ async function tryMove(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
     return true;
   // An answer without events is refused, or accepted as an empty window.
   if (!slice.files.some(({ table }) => table === main)) return true;
-  const touched = () => bundlesOf(lake, family, slice.account).filter(({ main: add }) => reachesInto(slice, add));
-  const state = () => {
-    const loaded = loadedWindows(lake, family.pipeline, main.name, slice.account);
-    return JSON.stringify([loaded, touched().map(({ main: add }) => add.path)]);
+  const touched = (snapshot: Snapshot) =>
+    bundlesOf({ snapshot }, family, slice.account).filter(({ main: add }) => reachesInto(slice, add));
+  const state = (snapshot: Snapshot) => {
+    const loaded = loadedWindows({ snapshot }, family.pipeline, slice.account);
+    return JSON.stringify([loaded, touched(snapshot).map(({ main: add }) => add.path)]);
   };
-  const bundles = (await restoredBundles(rewriting, touched)).filter(({ isWhole }) => isWhole);
-  const before = state();
+  const bundles = touched(lake.snapshot);
+  const before = state(lake.snapshot);
   if (bundles.length === 0) return true;
   const moves = await planMoves(rewriting, slice, bundles);
   if (moves.length === 0) return true;
@@ -86,16 +87,15 @@ async function tryMove(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
   const files: NewFile[] = [];
   for (const bundle of moving) files.push(...(await remainingFiles(rewriting, bundle)));
   files.push(...(await movedFiles(rewriting, slice.account, moving, moves)));
-  const unchanged = replacing(moving);
-  const moved = await commitTransaction(lake, clock, {
+  const unchanged = replacing(family, moving);
+  const moved = await lake.commitFiles({
     operation: 'SPLIT',
     main,
     files: files.map((file) => ({ ...file, add: { ...file.add, dataChange: true } })),
-    swaps: true,
     decide: (snapshot) => {
-      const decision = state() === before ? unchanged(snapshot) : undefined;
+      const decision = state(snapshot) === before ? unchanged(snapshot) : undefined;
       const target = { pipeline: slice.pipeline, account: slice.account, loadKeys: keysOf(moves), refresh: true };
-      return decision && { ...decision, actions: loadTxns(snapshot, target, clock.now()) };
+      return decision && { ...decision, keys: keyChange(snapshot, target, clock.now(), { origin: 'import' }) };
     },
   });
   return moved.isCommitted;
@@ -109,10 +109,12 @@ async function createMovesTable(rewriting: Rewriting, slice: SliceCommit, moves:
   const { database } = workspace;
   const { snapshot } = lake.table(main.name);
   const days = [...new Set(moves.map(({ to }) => dayStart(to)))];
-  const ofDays = importedWindows(snapshot, pipeline, account).filter(({ start }) => days.includes(dayStart(start)));
+  const ofDays = importedWindows(lake.snapshot, pipeline, account).filter(({ start }) =>
+    days.includes(dayStart(start)),
+  );
   const stored = await fetchFiles(rewriting, main, snapshot.filesWith(account, pipeline, ofDays.map(importedKey)));
   // A window that starts with a day has ids of that day too.
-  const windows = loadedWindows(lake, pipeline, main.name, account).filter(({ start }) => days.includes(start));
+  const windows = loadedWindows(lake, pipeline, account).filter(({ start }) => days.includes(start));
   const loaded = await fetchFiles(rewriting, main, snapshot.filesWith(account, pipeline, windows.map(windowKey)));
   const columns = 'content_hash, posted_at, event_id, window_start';
   const present = [

@@ -15,7 +15,7 @@ import { refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
-import { emitDamagedCheckpoints, type ReadingContext } from '../context.js';
+import { emitDamage, type ReadingContext } from '../context.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
@@ -63,7 +63,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const { account, pipelines, custom, isCustomOnly, orders, marginMinutes } = loadJob;
   const range = readDateRange({ ...options, marginMinutes }, clock.now());
   const lake = await openPlannedLake(options, loadJob, clock);
-  emitDamagedCheckpoints(lake, emit);
+  emitDamage(lake, emit);
   refuseMixing(account, lake.accounts(), options.lake);
   const job: Job = { account, range, lake, refresh: options.refresh, orders };
   let probed = nothingProbed;

@@ -2,7 +2,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { MissingExtension } from '../../core/duckdb/views.js';
 import { truncateText } from '../../core/printable.js';
 import type { Add } from '../../lake/delta/actions.js';
-import type { DeltaTable } from '../../lake/delta/delta-table.js';
+import type { LakeTable } from '../../lake/lake-table.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { damageOf, sizeFault } from '../../lake/files/checked-file.js';
 import { footerFault } from '../../lake/files/footer-fault.js';
@@ -12,7 +12,7 @@ import { commandIn, type CommandScope } from '../command-text.js';
 import { repairCommand } from '../verify/repair-command.js';
 
 interface LakeFile {
-  readonly table: DeltaTable;
+  readonly table: LakeTable;
   readonly add: Add;
 }
 

@@ -1,6 +1,6 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import { NamedTables } from './named-tables.js';
-import { emitDamagedCheckpoints } from '../context.js';
+import { emitDamage } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -13,6 +13,7 @@ import { unsummedNote } from './unsummed-note.js';
 import { viewStatements } from './transaction-views.js';
 import { checkFiles, fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
+import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LakeTable } from '../../core/duckdb/views.js';
 import type { LakeDatabaseOptions } from './lake-database.js';
@@ -45,18 +46,25 @@ interface LakeReader extends Required<Omit<LakeDatabaseOptions, 'database' | 'si
  */
 export async function openExistingLake(location: string, clock: Clock, log: (line: string) => void): Promise<Lake> {
   const lake = await existingLake(location, tables, clock);
-  emitDamagedCheckpoints(lake, plainLog(log));
+  emitDamage(lake, plainLog(log));
   return lake;
 }
 
-/** Opens a lake for queries. Its tables are those of the built-in pipelines, and of custom ones that have rows. */
+/**
+ * Opens a lake for queries. Its tables are those of the built-in pipelines, and of custom ones that have rows.
+ *
+ * @param at the version that queries see; left out: the newest one each time
+ * @throws LedgerlakeError as `existingLake`, and as `pastSnapshot`
+ */
 export async function openLakeReader(
   location: string,
   clock: Clock,
   log: (line: string) => void = () => undefined,
   scope: CommandScope = {},
+  at?: PastVersion,
 ): Promise<LakeReader> {
   const lake = await openExistingLake(location, clock, log);
+  if (at !== undefined) await lake.goTo(at);
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();

@@ -44,9 +44,9 @@ export function transactionsSince(lake: Lake, account: string): number {
 }
 
 /** The windows that an account has loaded or imported in a main table, in order. */
-export function storedWindows(lake: Lake, { pipeline, table }: PipelineTable, account: string): Window[] {
-  const { snapshot } = lake.table(table);
-  return joined([...loadedWindows(lake, pipeline, table, account), ...importedWindows(snapshot, pipeline, account)]);
+export function storedWindows(lake: Lake, { pipeline }: PipelineTable, account: string): Window[] {
+  const { snapshot } = lake;
+  return joined([...loadedWindows(lake, pipeline, account), ...importedWindows(snapshot, pipeline, account)]);
 }
 
 /** A text about left-out windows, with the command that loads them. */

@@ -37,7 +37,7 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
   if (account === undefined) return undefined;
   const mains = mainTablesOf(lake);
   const isLoaded = ({ pipeline, table }: PipelineTable) =>
-    accounts.some((of) => lake.files(pipeline, table, of).length > 0 || lake.loadKeys(pipeline, table, of).size > 0);
+    accounts.some((of) => lake.files(pipeline, table, of).length > 0 || lake.loadKeys(pipeline, of).size > 0);
   for (const [, word = ''] of withoutTexts(statement).matchAll(/\b(?:from|join)\s+"?(\w+)/gi)) {
     const name = word.toLowerCase().replace(/_as_known$/, '');
     const of = emptyViews[name] ?? mains.find(({ table, entries }) => name === table || name === entries);
@@ -68,9 +68,7 @@ export function emptyNote(statement: string, lake: Lake): string | undefined {
 function closedSettlements(lake: Lake, account: string, { loaded }: { readonly loaded: boolean }): GroupSlice[] {
   const range = { start: -Infinity, end: Infinity };
   const question = { lake, account, range, refresh: loaded, orders: [] };
-  return groupSlices(question, byGroup.pipeline, byGroup.table, listing.pipeline).filter(
-    ({ group }) => group.end !== null,
-  );
+  return groupSlices(question, byGroup.pipeline, listing.pipeline).filter(({ group }) => group.end !== null);
 }
 
 /** A note on closed settlements that have no lines, as their events aren't loaded; undefined where there are none. */

@@ -11,7 +11,7 @@ import type {
   Revision,
   Revisions,
   RevisionToCommit,
-} from '../../lake/transaction/slice-commit.js';
+} from '../../lake/slice-commit.js';
 import { filesToSplit, replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
@@ -120,7 +120,7 @@ export class EventRevisions implements Revisions {
     // A load key without rows has no file.
     const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
     const rows = rowsInLog(mains);
-    const isShared = filesToSplit(lake.table(main.name).snapshot, slice).length > 0;
+    const isShared = filesToSplit(lake.snapshot, lake.table(main.name).snapshot, slice).length > 0;
     const emptied = { pipeline, units: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
     if (isEmptied && !this.#options.acceptEmpty) {
       this.#findings.emptied.push({ ...emptied, accepted: false });
@@ -136,14 +136,14 @@ export class EventRevisions implements Revisions {
 
   async #revisionOf(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<Revision> {
     const { pipeline, loadKeys } = slice;
-    const { snapshot } = lake.table(main.name);
-    const isKnown = (loadKey: string) => loadVersion(snapshot, pipeline, slice.account, loadKey) > 0;
+    const stored = lake.snapshot.keysOf(slice.account, pipeline);
+    const isKnown = (loadKey: string) => stored.has(loadKey);
     const known = replacedKeys(slice).filter(isKnown);
     const derived = slice.tables.filter((table) => table !== main);
     if (known.length === 0 || !canSplitRows(main, derived, known)) return revision(lake, main, slice);
 
     const mayStay = loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
-    const isMixed = filesToSplit(snapshot, slice).length > 0;
+    const isMixed = filesToSplit(lake.snapshot, lake.table(main.name).snapshot, slice).length > 0;
     if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
       const rows = rowsInLog(replacedAdds(lake, main, slice).mains);
       this.#addOrders(pipeline, { stored: rows, returned: rows });
@@ -287,17 +287,15 @@ function revision(
   files: readonly SliceFile[] = [],
   committed: () => void = () => undefined,
 ): RevisionToCommit {
-  const { pipeline, account, loadKeys } = slice;
-  const { snapshot } = lake.table(main.name);
+  const { pipeline, account } = slice;
+  const { snapshot } = lake;
   const versions = new Map(
     replacedKeys(slice).map((loadKey) => [loadKey, loadVersion(snapshot, pipeline, account, loadKey)] as const),
   );
-  // The sum grows with each commit of these load keys, so that each commit names its files differently.
-  const times = loadKeys.reduce((sum, loadKey) => sum + Math.abs(versions.get(loadKey) ?? 0), 0);
   return {
     verdict: 'changed',
     files,
-    name: `${main.name}-${slice.name}-r${times + 1}`,
+    name: `${main.name}-${slice.name}`,
     isCurrent: (newest) =>
       [...versions].every(([loadKey, version]) => loadVersion(newest, pipeline, account, loadKey) === version),
     committed,

@@ -93,7 +93,7 @@ export async function readSettlements(
   const comparable = { lake, settlements, damaged: [], obscure: [] };
   const byEvent = new Set(loadedSettlements(comparable));
   const windows = datedWindows(comparable, byTransaction, scope.account);
-  const read = lake.loadKeys(bySettlement.pipeline, bySettlement.table, scope.account);
+  const read = lake.loadKeys(bySettlement.pipeline, scope.account);
   // Events that v0 returned while the settlement was open are incomplete, and its transactions aren't read then.
   const isLoaded = (settlement: Settlement) =>
     byEvent.has(settlement) || (!read.has(settlement.slice) && isCovered(settlement, windows));

@@ -113,7 +113,7 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 export function accountStatus(question: StatusQuestion): AccountStatus {
   const { lake, location, account, range, lastRun, died = [] } = question;
   const askedRanges = unfinishedOf(question);
-  const used = mainTablesOf(lake).filter(({ pipeline, table }) => lake.loadKeys(pipeline, table, account).size > 0);
+  const used = mainTablesOf(lake).filter(({ pipeline }) => lake.loadKeys(pipeline, account).size > 0);
   const pipelines = used.map((main) => pipelineStatus(main, question));
   const withGaps = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = withGaps.flatMap((status) => status.gaps);
@@ -167,7 +167,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => contains(range, opened)).map(({ group }) => group) : [],
     holes: settlementBreaks(
       listed.map(({ group }) => group),
-      loadedWindows(lake, listing.pipeline, listing.table, account),
+      loadedWindows(lake, listing.pipeline, account),
     ).holes.filter(({ at }) => contains(range, at)),
     tables: tableStatuses(lake, account),
     command: spans.length === 0 ? undefined : backfillCommandLine(command),
@@ -188,8 +188,8 @@ function coveredBy(used: readonly PipelineTable[], question: StatusQuestion): nu
   const { lake, account, range } = question;
   const covered = used
     .filter(({ loadKey }) => loadKey === 'window')
-    .map(({ pipeline, table }) => {
-      const loaded = loadedWindows(lake, pipeline, table, account);
+    .map(({ pipeline }) => {
+      const loaded = loadedWindows(lake, pipeline, account);
       const asked = unfinishedOf(question).filter((of) => of.pipeline === pipeline);
       return coveredTo(loaded, syncRange(loaded, range.end, asked)) ?? -Infinity;
     });
@@ -213,10 +213,10 @@ export function loadedRange(
   unfinished: readonly UnfinishedRange[] = [],
 ): Window | undefined {
   const windowsOf = (mains: readonly PipelineTable[]): Window[] =>
-    mains.flatMap(({ pipeline, table }) => {
+    mains.flatMap(({ pipeline }) => {
       const windows: readonly Window[] = [
-        ...loadedWindows(lake, pipeline, table, account),
-        ...importedWindows(lake.table(table).snapshot, pipeline, account),
+        ...loadedWindows(lake, pipeline, account),
+        ...importedWindows(lake.snapshot, pipeline, account),
         ...unfinished.filter((range) => range.account === account && range.pipeline === pipeline),
       ];
       return windows.length === 0 ? [] : [spanOf(windows)];
@@ -246,9 +246,9 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
 
 function pipelineStatus(main: PipelineTable, question: StatusQuestion): PipelineStatus {
   const { lake, account, range, forgotten } = question;
-  const { pipeline, table, loadKey } = main;
-  const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
-  const loaded = lake.loadKeys(pipeline, table, account).size - imported.length;
+  const { pipeline, loadKey } = main;
+  const imported = importedWindows(lake.snapshot, pipeline, account);
+  const loaded = lake.loadKeys(pipeline, account).size - imported.length;
   const { days, gaps } = main.coverage?.(lake, account, range) ?? { days: [], gaps: [] };
   const isForgotten = ({ start, state }: Day) => state === 'empty' && start < (forgotten?.before ?? -Infinity);
   return {
@@ -264,7 +264,7 @@ function pipelineStatus(main: PipelineTable, question: StatusQuestion): Pipeline
 function groupsOf({ lake, account }: StatusQuestion): { listed: GroupSlice[]; lacking: GroupSlice[] } {
   const range = { start: -Infinity, end: Infinity };
   const of = (refresh: boolean) =>
-    groupSlices({ lake, account, range, refresh, orders: [] }, byGroup.pipeline, byGroup.table, listing.pipeline);
+    groupSlices({ lake, account, range, refresh, orders: [] }, byGroup.pipeline, listing.pipeline);
   return { listed: of(true), lacking: of(false) };
 }
 

@@ -20,6 +20,7 @@ import { mainTablesOf } from '../verify/checks/main-tables.js';
 import { configuredRanges, readUnfinished, type UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { unsummedText } from '../unsummed-amounts.js';
+import { catalogLine, catalogVersion } from '../catalog-version.js';
 import { commandIn, shortIsoInstant } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import {
@@ -163,7 +164,7 @@ async function unsyncedRanges(
   const range = { start: readInstantOption('from', syncedFrom), end: latestBound(now, marginMinutes) };
   const synced = accounts.filter((account) => configured.length === 0 || configured.includes(account));
   const ranges = synced.map((account) => {
-    const begun = mainTablesOf(lake).filter(({ pipeline, table }) => lake.loadKeys(pipeline, table, account).size > 0);
+    const begun = mainTablesOf(lake).filter(({ pipeline }) => lake.loadKeys(pipeline, account).size > 0);
     return configuredRanges(
       lake,
       account,
@@ -192,16 +193,17 @@ function reportTexts(report: StatusReport, options: StatusOptions, width: number
     of.command === undefined ? `${suggestionText(of)}.\n\n` : `Load it with\n  ${suggestionText(of)}\n\n`;
   const first = firstCommand(report, options);
   const runsLines = runsText(runs);
+  const catalog = catalogVersion(lake);
   return [
     ...(first === undefined ? statuses.map(text) : [`${printable(emptyLake)} ${loadText(first)}`]),
     overviewText(statuses),
     ...unloaded.map((of) => `${printable(of.account)}: nothing loaded yet. ${loadText(of)}`),
     runsLines,
-    notedText(lake, options),
     ...statuses
       .flatMap(({ forgotten }) => (forgotten && noteFault(forgotten)) ?? [])
       .map((fault) => `${wrapWords(printable(fault), defaultWidth).join('\n')}\n\n`),
     retentionText(lake),
+    catalog === null ? '' : catalogLine(catalog),
     // A dead run without a note is shown instead of the last run.
     lastRun === undefined && runs.died.length > 0
       ? ''
@@ -217,6 +219,7 @@ function reportObject(report: StatusReport, options: StatusOptions): unknown {
     at: isoInstant(now),
     runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
     last_run: lastRun ?? null,
+    catalog: catalogVersion(lake),
     retention_hours: lake.retentionMs / 3_600_000,
     command: firstCommand(report, options)?.command ?? null,
     accounts: statuses.map((of) => {
@@ -288,14 +291,6 @@ function overviewText(statuses: readonly AccountStatus[]): string {
     return `${printable(account).padEnd(width)}  ${upTo}, ${gaps}\n`;
   });
   return `${lines.join('')}\n`;
-}
-
-/** A warning that the loss of commits may go unnoticed. */
-function notedText({ hasVersionNote }: Lake, { lake, config }: StatusOptions): string {
-  if (hasVersionNote) return '';
-  const text =
-    '_versions.json is missing or damaged: commits that are lost at the end of a log are not detected; this command names the remedy:';
-  return `${wrapWords(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n\n`;
 }
 
 /** A warning that the folders hold files beside those of the tables. */

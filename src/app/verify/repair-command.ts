@@ -10,15 +10,17 @@ type Repair =
   | 'reread'
   /** Derive the derived tables again, which costs no quota. */
   | 'rebuild'
-  /** Rebuild the log from the files. */
+  /** Restore the catalog, and take damaged files out. */
   | 'log'
   /** Move the file out of the table's folders. */
   | 'move';
 
 /** The repair of each check's problems; checks that are not listed find no problem of the lake itself. */
 const repairs: Readonly<Partial<Record<CheckName, Repair>>> = {
+  'catalog-chain': 'log',
+  'published-logs': 'log',
   'log-tags': 'log',
-  'derived-files': 'rebuild',
+  'derived-files': 'log',
   windows: 'log',
   'file-bytes': 'reread',
   'unnamed-files': 'move',
@@ -46,28 +48,20 @@ export function repairCommand(
   const isDerived = filled !== undefined && filled.tables.at(-1)?.name !== table;
   const isHistory = historyFamily.tables.some(({ name }) => name === table);
   const repair = repairs[check];
-  if (repair === undefined) return undefined;
-  if (
-    filled?.tables.some(({ name }) => repaired.cutOff?.has(name)) &&
-    (check === 'file-bytes' || check === 'derived-files')
-  ) {
-    return lakeCommand(location, 'rebuild', filled.name, '--log');
-  }
+  // No repair brings a version back that `--expect` names and the chain lacks.
+  if (repair === undefined || (check === 'catalog-chain' && file === '')) return undefined;
   const customPipeline = repaired.lake.tables.find(({ schema }) => schema.name === table)?.schema.customPipeline;
   switch (repair) {
     case 'rebuild':
       // `rebuild` would need the pipeline's definition.
       if (customPipeline !== undefined) return rereadCommand({ table, file, slice }, repaired);
-      if (!(isDerived && check === 'net-sums')) return lakeCommand(location, 'rebuild');
-      return lakeCommand(location, 'rebuild', filled.name, '--log');
+      return lakeCommand(location, 'rebuild');
     case 'reread':
       if (isHistory) return lakeCommand(location, 'compact', '--drop-damaged-history');
       return isDerived ? lakeCommand(location, 'rebuild') : rereadCommand({ table, file, slice }, repaired);
-    case 'log': {
+    case 'log':
       if (isDerived && check === 'unique-ids') return lakeCommand(location, 'rebuild');
-      const pipeline = isHistory ? historyFamily.name : (filled?.name ?? customPipeline);
-      return pipeline === undefined ? undefined : lakeCommand(location, 'rebuild', pipeline, '--log');
-    }
+      return lakeCommand(location, 'repair');
     case 'move':
       return moveCommand(location, file);
   }

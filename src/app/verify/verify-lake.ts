@@ -8,6 +8,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { readRuns } from '../../lake/upkeep/leases.js';
+import { checkCatalog, type ExpectedVersion } from './checks/catalog-chain.js';
 import { Certificate, type CheckContext } from './checks/certificate.js';
 import { checkEvents } from './checks/event-entries.js';
 import { checkContents, checkNetSums, type ReadableFile } from './checks/file-contents.js';
@@ -33,6 +34,8 @@ export interface VerifyLakeOptions {
   readonly lake: Lake;
   /** Undefined: every account. */
   readonly account: string | undefined;
+  /** A version that the catalog must have. */
+  readonly expected?: ExpectedVersion | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;
@@ -51,19 +54,19 @@ const progressMs = 5000;
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, STOPPED when the signal aborts
  */
 export async function verifyLake(options: VerifyLakeOptions): Promise<Certificate> {
-  const { lake, account, clock, signal, log } = options;
+  const { lake, account, expected, clock, signal, log } = options;
   const certificate = new Certificate();
   const runs = await readRuns(lake.store, clock);
   const isRunning = runs.active.length > 0;
   const { files, obscure } = logFiles(lake, account, certificate);
   const accounts = account === undefined ? [...lake.accounts()] : [account];
-  await checkLogs(lake, certificate);
+  await checkCatalog(lake, runs, expected, certificate);
   checkWindows(lake, accounts, files, certificate);
   const unfinished = await readUnfinished(lake, plainLog(log));
   const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
   checkRequestedRanges(lake, unfinished.filter(isChecked), isRunning, certificate);
-  const bundles = checkedBundles(files, runs, certificate);
-  await checkUnreferenced(account, isRunning, files, { lake, certificate });
+  const bundles = checkedBundles(files, certificate);
+  await checkUnreferenced(account, isRunning, { lake, certificate });
 
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
   const confined = { folders: [lake.store.address(''), folder], settings: { memory_limit: memoryLimit }, signal };
@@ -100,35 +103,6 @@ function progressLog(total: number, { clock, log }: VerifyLakeOptions): (done: n
   };
 }
 
-const notNoted =
-  'expected the newest version of each log, the file is missing or damaged, so commits that are lost at the end of a log are not detected; ' +
-  'restore it from the copy that the logs are from, or the next run writes it again';
-
-/** Checks the checkpoints and hints beside the commits, and compares checkpoints with the commits. */
-async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
-  if (!lake.hasVersionNote)
-    certificate.add('log-tags', 'note', { table: '', file: '_versions.json', slice: '' }, notNoted);
-  for (const table of lake.tables) {
-    const add = (path: string, problem: string, command?: string) => {
-      const location = { table: table.schema.name, file: path, slice: '' };
-      certificate.add('log-tags', 'lake', command === undefined ? location : { ...location, command }, problem);
-    };
-    for (const { path, fault } of await table.logFaults()) {
-      add(path, `expected the file as it was written, ${fault ?? ''}; the commits are valid`, 'ledgerlake compact');
-    }
-    const { wrong, commits } = await table.replay();
-    if (wrong !== undefined) {
-      const { path, fault, isCertain } = wrong;
-      const whatToDo = isCertain
-        ? 'the commits are valid'
-        : 'its commits have no checksum, so either may be wrong: restore the log from a copy, or write it anew';
-      const command = isCertain ? 'ledgerlake compact' : undefined;
-      add(path, `expected the checkpoint to equal its commits, ${fault}; ${whatToDo}`, command);
-    }
-    for (const { path, fault } of commits) add(path, `${fault}; restore the file from a copy, or write the log anew`);
-  }
-}
-
 /** Reads all bundles, and collects what is compared across them. */
 async function checkBundles(
   bundles: readonly CheckedBundle[],
@@ -146,8 +120,8 @@ async function checkBundles(
     const read = await checkBundle(bundle, folder, index, context);
     settlements.push(...read.settlements);
     summaries.push(...read.summaries);
-    if (!read.isWhole) damaged.push(...bundle.mains);
-    done += bundle.mains.length + bundle.derived.length;
+    if (!read.isWhole) damaged.push(bundle.main);
+    done += 1 + bundle.derived.length;
     progress(done);
   }
   return { settlements, summaries, damaged };
@@ -187,9 +161,9 @@ async function checkBundle(
     return readable;
   };
   try {
-    const mains = await readableOf(bundle.mains);
+    const mains = await readableOf([bundle.main]);
     const derived = await readableOf(bundle.derived);
-    const isWhole = bundle.isWhole && mains.length + derived.length === bundle.mains.length + bundle.derived.length;
+    const isWhole = mains.length + derived.length === 1 + bundle.derived.length;
     const settlements: Settlement[] = [];
     const summaries: SettlementSummary[] = [];
     for (const readable of [...mains, ...derived]) {
@@ -204,10 +178,9 @@ async function checkBundle(
         await checkRecords(readable, context);
       });
     }
-    const [first] = bundle.mains;
-    if (isWhole && first !== undefined && bundle.mains.some(hasEntries)) {
-      await isReadable(first, certificate, () => checkEvents(mains, derived, context));
-      await isReadable(first, certificate, () => checkNetSums(mains, derived, context));
+    if (isWhole && hasEntries(bundle.main)) {
+      await isReadable(bundle.main, certificate, () => checkEvents(mains, derived, context));
+      await isReadable(bundle.main, certificate, () => checkNetSums(derived, context));
     }
     return { isWhole, settlements, summaries };
   } finally {

@@ -13,6 +13,8 @@ import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText, type Output } from '../../core/text/sink.js';
 import type { Lake } from '../../lake/lake.js';
 import { wrapWords } from '../../core/text/width.js';
+import { catalogLine, catalogVersion } from '../catalog-version.js';
+import type { ExpectedVersion } from './checks/catalog-chain.js';
 import type { Certificate, CheckResult, Problem, ProblemKind } from './checks/certificate.js';
 import { repairCommand } from './repair-command.js';
 import { verifyLake } from './verify-lake.js';
@@ -29,6 +31,8 @@ export interface VerifyOptions {
   readonly format: Format;
   /** Whether findings about the service fail too. */
   readonly strict: boolean;
+  /** `VERSION:HASH`: a version of the catalog that the lake must have; undefined: none. */
+  readonly expect?: string | undefined;
   /** Whether the table prints only what makes the exit code 1. */
   readonly quiet?: boolean;
 }
@@ -45,9 +49,12 @@ export interface VerifyOptions {
  */
 export async function verify(options: VerifyOptions, context: ReadingContext): Promise<0 | 1> {
   const { clock, signal, output, log } = context;
+  const expected = options.expect === undefined ? undefined : readExpected(options.expect);
   const lake = await openVerifiedLake(options, clock);
-  const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
+  const catalog = catalogVersion(lake);
+  const certificate = await verifyLake({ lake, account: options.account, expected, clock, signal, log });
   const report: VerifyReport = {
+    catalog,
     certificate,
     results: certificate.results(),
     problems: await problemsWithCommands(certificate, lake, options),
@@ -62,11 +69,21 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
 
 /** The certificate of a lake, with the commands that repair its problems. */
 interface VerifyReport {
+  readonly catalog: ReturnType<typeof catalogVersion>;
   readonly certificate: Certificate;
   readonly results: readonly CheckResult[];
   readonly problems: readonly ProblemWithCommand[];
   /** The kinds of problems that make the exit code 1. */
   readonly failing: readonly ProblemKind[];
+}
+
+/** @throws LedgerlakeError USAGE */
+function readExpected(text: string): ExpectedVersion {
+  const [, version, hash] = /^(\d{1,15}):([0-9a-f]{64})$/i.exec(text) ?? [];
+  if (version !== undefined && hash !== undefined) return { version: Number(version), hash: hash.toLowerCase() };
+  throw usageError(
+    `expected --expect VERSION:HASH as \`status\` and \`verify\` show them, such as 42:9f86…, got ${JSON.stringify(text)}`,
+  );
 }
 
 async function openVerifiedLake({ lake: location, account }: VerifyOptions, clock: Clock): Promise<Lake> {
@@ -88,10 +105,8 @@ async function problemsWithCommands(
   options: VerifyOptions,
 ): Promise<readonly ProblemWithCommand[]> {
   const { config } = options;
-  const unnamed = certificate.problems().filter(({ check, kind }) => check === 'unnamed-files' && kind === 'note');
-  const cutOff = new Set(lake.hasVersionNote ? [] : unnamed.map(({ table }) => table));
   const lastRun = await readLastRun(lake.store);
-  const repaired = { lake, location: options.lake, lastRun, config, cutOff };
+  const repaired = { lake, location: options.lake, lastRun, config };
   const scopeOf = (account: string | undefined) => ({
     lake: options.lake,
     config,
@@ -114,12 +129,17 @@ async function problemsWithCommands(
   return unordered.toSorted((a, b) => commandRank(a.mend) - commandRank(b.mend));
 }
 
-function reportJson({ certificate, results, problems }: VerifyReport, options: VerifyOptions, now: number): string {
+function reportJson(
+  { catalog, certificate, results, problems }: VerifyReport,
+  options: VerifyOptions,
+  now: number,
+): string {
   const isWhole = certificate.found('lake') === 0;
   const object = {
     lake: options.lake,
     account: options.account ?? null,
     verified_at: isoInstant(now),
+    catalog,
     verdict: isWhole ? (certificate.found('upstream') > 0 ? 'findings' : 'whole') : 'broken',
     checks: results,
     problems,
@@ -129,7 +149,7 @@ function reportJson({ certificate, results, problems }: VerifyReport, options: V
 
 /** Writes the table of checks, a paragraph for each problem, and the verdict. */
 async function writeTable(report: VerifyReport, options: VerifyOptions, output: Output): Promise<void> {
-  const { certificate, results, problems, failing } = report;
+  const { catalog, certificate, results, problems, failing } = report;
   const isQuiet = options.quiet === true;
   const kinds: readonly ProblemKind[] = isQuiet ? failing : ['lake', 'upstream', 'note'];
   const found = kinds.reduce((sum, kind) => sum + certificate.found(kind), 0);
@@ -140,6 +160,7 @@ async function writeTable(report: VerifyReport, options: VerifyOptions, output: 
   }
   const listed = problems.filter(({ kind }) => kinds.includes(kind));
   await writeText(output, problemLines(listed, found - listed.length, width));
+  if (!isQuiet && catalog !== null) await writeText(output, [`\n${catalogLine(catalog)}`]);
   if (!isQuiet || found > 0) {
     await writeText(output, [`\n${paragraph(verdictLine(options, certificate, results, problems), width)}\n`]);
   }
@@ -179,11 +200,11 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
 type ProblemWithCommand = Problem & { readonly mend: string | null };
 
 /**
- * The order in which commands are to be run: those that repair a log, then those that read rows again, then those that
+ * The order in which commands are to be run: `repair`, then those that read rows again, then those that
  * derive other rows from them; those that read every file come last.
  */
 function commandRank(mend: string | null): number {
-  if (mend === null || / --log( |$)|^(?:mv|aws) /.test(mend)) return 0;
+  if (mend === null || / repair( |$)|^(?:mv|aws) /.test(mend)) return 0;
   return / compact( |$)/.test(mend) ? 3 : / rebuild( |$)/.test(mend) ? 2 : 1;
 }
 

@@ -1,5 +1,4 @@
 import { shared, type CommandDefinition, type CommandArguments } from '../options/command-definition.js';
-import { confirmOnTerminal } from '../options/terminal.js';
 import { readLakeSettings, readCustomPipelines, readThreads } from '../options/command-settings.js';
 
 const positional = { name: 'PIPELINE', many: true, about: 'Pipelines whose tables to rewrite [default: all]' } as const;
@@ -52,29 +51,17 @@ export const rebuildCommand: CommandDefinition = {
   description:
     'Re-derives the tables entries, group_entries and order_entries from the raw bytes of their events, without a\n' +
     'request. Files whose content stays the same are not replaced. With --pipelines it also re-derives the rows of custom\n' +
-    'pipelines, such as columns that were added to a definition.\n' +
-    'With --log it first rewrites logs from the data files: those that cannot be read, or those of the named pipelines.\n' +
-    'It deletes nothing: it moves the old logs, and files that it cannot use, to LAKE/_set-aside. Ranges that it cannot\n' +
-    'prove to be loaded no longer count as loaded, and it prints the command that loads them. No other run may use the\n' +
-    'lake meanwhile.',
+    'pipelines, such as columns that were added to a definition.',
   options: {
     ...options,
     ...shared('threads', 'pipelines'),
-    log: { isFlag: true, about: 'Rewrite logs first: those that are damaged, or those of the named pipelines' },
-    yes: { isFlag: true, about: 'With --log: do not ask for confirmation; required without a terminal' },
   },
-  examples: [
-    ['rebuild', 'after an upgrade that derives more amounts'],
-    ['rebuild --log', 'if a log is damaged and there is no backup'],
-  ],
+  examples: [['rebuild', 'after an upgrade that derives more amounts']],
   run: async (args, context) => {
     const { rebuild } = await import('../../app/maintenance/rebuild-lake.js');
-    const log = args.flag('log') && {
-      confirm: args.flag('yes') ? (true as const) : confirmOnTerminal(context.signal),
-    };
     const threads = readThreads(args);
     const customPipelines = await readCustomPipelines(args);
-    await rebuild({ ...(await readOptions(args)), threads, customPipelines, ...(log !== false && { log }) }, context);
+    await rebuild({ ...(await readOptions(args)), threads, customPipelines }, context);
     return 0;
   },
 };

@@ -1,7 +1,16 @@
 import { withCommandsIn } from '../../app/command-text.js';
+import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import { formatOfFile, formats } from '../../core/text/formats.js';
 import { readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
+
+/** @throws LedgerlakeError USAGE */
+async function readPastVersion(text: string | undefined): Promise<PastVersion | undefined> {
+  if (text === undefined) return undefined;
+  if (/^\d{1,15}$/.test(text)) return { version: Number(text) };
+  const { readInstantOption } = await import('../../app/configuration/range.js');
+  return { instant: readInstantOption('--at', text) };
+}
 
 export const sqlCommand: CommandDefinition = {
   name: 'sql',
@@ -14,11 +23,13 @@ export const sqlCommand: CommandDefinition = {
     'vertical and ndjson: json, csv and -o take one.',
   options: {
     ...shared('lake', 'config'),
+    at: { about: 'VERSION of `log`, or an instant, ISO 8601 in UTC: the lake as it was then, within its retention' },
     format: { choices: formats, about: 'Format of the results [default: from the extension of --output, else table]' },
     output: { short: 'o', about: 'File for the results, written completely or not at all; - for standard output' },
   },
   examples: [
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
+    ['sql --at 41 "SELECT count(*) FROM events"', 'before the last commit'],
     ['sql --format vertical "FROM groups LIMIT 1"', 'one line per column'],
     [`sql --format csv -o fees.csv "FROM entries WHERE kind = 'fee'"`, 'to a file'],
   ],
@@ -34,7 +45,7 @@ export const sqlCommand: CommandDefinition = {
       import('../../app/query/lake-files.js'),
       import('../sql-shell/history-file.js'),
     ]);
-    const reader = await openLakeReader(lake, clock, log, args.scope());
+    const reader = await openLakeReader(lake, clock, log, args.scope(), await readPastVersion(args.text('at')));
     const historyFile = historyPath(process.env);
     const isShell = args.text('QUERY') === undefined && process.stdin.isTTY;
     if (historyFile === undefined && isShell) log(noHistory);

@@ -6,21 +6,29 @@ export const verifyCommand: CommandDefinition = {
   name: 'verify',
   about: 'Prove the lake: files, counts, hashes, money, settlements',
   description:
-    'Compares every file with the log, the entries with the events they are derived from, and the settlements with their\n' +
-    'totals. The exit code is 1 if anything is wrong with the lake. If the service contradicts itself, verify reports a\n' +
-    'finding, which makes the exit code 1 only with --strict.',
+    'Compares every commit with the one before it, the published logs and every file with the catalog, the entries with\n' +
+    'the events they are derived from, and the settlements with their totals. The exit code is 1 if anything is wrong\n' +
+    'with the lake. If the service contradicts itself, verify reports a finding, which makes the exit code 1 only with\n' +
+    '--strict.\n' +
+    'Whoever keeps the line `Catalog: VERSION:HASH` can prove later what the lake held: --expect ends with 1 if the lake\n' +
+    'lacks that version, or anything up to it was changed.',
   options: {
     ...shared('lake', 'config'),
     account: { about: 'Account to verify [default: all]' },
     strict: { isFlag: true, about: 'Exit with 1 also if the service contradicts itself' },
+    expect: { about: 'VERSION:HASH of an earlier `status` or `verify`: prove that nothing up to it was changed' },
     format: { default: 'table', choices: formats, about: 'Format of the certificate' },
   },
-  examples: [['verify --strict --format json', 'for a nightly job']],
+  examples: [
+    ['verify --strict --format json', 'for a nightly job'],
+    ['verify --expect 42:HASH', 'by a line of an earlier certificate'],
+  ],
   run: async (args, context) => {
     const options = {
       lake: await readLake(args),
       account: args.text('account'),
       config: args.text('config'),
+      expect: args.text('expect'),
       strict: args.flag('strict'),
       quiet: args.flag('quiet'),
       format: readFormat(args),

@@ -1,6 +1,6 @@
 import { Mutex } from '../../core/mutex.js';
 import { plainLog } from '../../observe/log/plain-log.js';
-import { emitDamagedCheckpoints } from '../../app/context.js';
+import { emitDamage } from '../../app/context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tables as allTables } from '../../sources/finances/lake-tables.js';
@@ -36,7 +36,7 @@ export async function openServedLake(
   if (account !== undefined) readAccountName(account);
   await refuseWithoutFolder(location);
   const tables = await MainTables.open(openStore(location, { clock }), clock);
-  emitDamagedCheckpoints(tables, plainLog(log));
+  emitDamage(tables.lake, plainLog(log));
   const accounts = [...tables.accounts()].toSorted();
   // A location without a lake has a more precise error.
   if (accounts.length === 0) await existingLake(location, allTables, clock);

@@ -31,7 +31,6 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'slice-committed': 'info',
   'slice-failed': 'warn',
   'slice-conflict': 'info',
-  'refresh-widened': 'warn',
   'request-sent': 'debug',
   'answer-slow': 'warn',
   'request-answered': 'debug',
@@ -56,7 +55,6 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'history-dropped': 'warn',
   'orphan-deleted': 'debug',
   'orphans-deleted': 'info',
-  'orphans-set-aside': 'error',
   'orphans-left': 'warn',
   'lake-exported': 'info',
   'export-failed': 'warn',
@@ -201,13 +199,6 @@ interface RunEvents {
   };
   /** Another run has loaded the slice meanwhile: the pages read are dropped. */
   'slice-conflict': SliceEvent;
-  /** More slices are re-read than requested, because a damaged file contains them as well. */
-  'refresh-widened': {
-    readonly pipeline: string;
-    /** Number of additional slices. */
-    readonly slices: number;
-    readonly reason: string;
-  };
   /** A long wait for the service has begun; reported once a minute at most. */
   /** This machine's clock differs from the API's. `seconds`: to add to ours. */
   'clock-differs': { readonly seconds: number };
@@ -291,13 +282,6 @@ interface RunEvents {
   };
   /** The number of deleted orphans of a table. */
   'orphans-deleted': { readonly table: string; readonly files: number };
-  /** Files of a table that no commit references were moved: without `_versions.json` their commits may be missing. */
-  'orphans-set-aside': {
-    readonly table: string;
-    readonly files: number;
-    /** Within the lake. */
-    readonly folder: string;
-  };
   /** Orphans are kept, because a log names missing files: it may be an older copy. */
   'orphans-left': object;
   /** The export for other engines is up to date with the tables. */

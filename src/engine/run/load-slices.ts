@@ -5,6 +5,7 @@ import { count } from '../../core/count.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
+import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
@@ -81,7 +82,7 @@ export async function loadSlices<Upstream>(
 function isReread<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }: Pass<Upstream>): boolean {
   const main = pipeline.tables.at(-1);
   if (!job.refresh || main === undefined) return false;
-  const loaded = job.lake.table(main.name).snapshot.loadKeysOf(job.account, pipeline.name);
+  const loaded = job.lake.loadKeys(pipeline.name, job.account);
   return [...loadKeys, ...retires].some((loadKey) => loaded.has(loadKey));
 }
 
@@ -304,6 +305,8 @@ function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>,
   const { pipeline, queue, signal, judge } = pass;
   if (error instanceof OversizedSlice) return 'split';
   if (signal.aborted) return 'abort';
+  // A merged file that can't be read keeps one slice from being replaced, and no other.
+  if (error instanceof DamagedFile) return 'skip';
   const verdict = pipeline.judge?.(error) ?? judge(error);
   if (verdict === 'abort' || verdict === 'known' || verdict === 'unknown') return verdict;
   if (isFruitless(pass)) return 'abort';

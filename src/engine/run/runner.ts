@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { MissingLoads } from '../../lake/transaction/slice-commit.js';
 import { failureKindOf, loadSlices, type PipelineRunOptions } from './load-slices.js';
 import { addWarnings, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
 import type { Job, Pipeline } from './pipeline.js';
@@ -89,14 +88,7 @@ async function runPipeline<Upstream>(
       }
       const failed = summary.skipped.length;
       conflicts += await loadSlices(pipeline, queue, { ...options, job: asked }, summary);
-      const lacking = job.lake.missingLoads(pipeline.name, job.account);
-      if (lacking !== undefined) {
-        asked = widened(asked, lacking);
-        emit({
-          ...{ event: 'refresh-widened', pipeline: pipeline.name },
-          ...{ slices: lacking.loadKeys.length, reason: lacking.damaged.found },
-        });
-      } else if (conflicts > 0 && summary.skipped.length === failed) {
+      if (conflicts > 0 && summary.skipped.length === failed) {
         // The other run may have loaded only a part: plan again.
         asked = { ...job, refresh: false };
         conflicts = 0;
@@ -136,20 +128,4 @@ async function prepared<Upstream>(
     emit({ event: 'slice-failed', ...labels, verdict: 'skip', cause: failureKindOf(error), reason });
     return job;
   }
-}
-
-/**
- * Extends a refresh to all load keys of a damaged file, which can only be replaced as a whole.
- *
- * @throws LedgerlakeError LAKE_STORE where that was tried, or its load keys are unknown: the pending rows weren't committed
- */
-function widened(job: Job, { loadKeys, damaged }: MissingLoads): Job {
-  if (job.onlyLoadKeys === undefined && loadKeys.length > 0)
-    return { ...job, refresh: true, onlyLoadKeys: new Set(loadKeys) };
-  const why =
-    loadKeys.length === 0
-      ? 'another run has changed it meanwhile; run the same command again'
-      : `it also contains what could not be read again (${loadKeys.join(', ').slice(0, 200)}); restore the file from a copy`;
-  const message = `${damaged.found}; it was not replaced, because ${why}`;
-  throw new LedgerlakeError('LAKE_STORE', message, { cause: damaged });
 }

@@ -21,7 +21,7 @@ interface OrderSlicingOptions {
 
 /** Slices that are batches of orders, read one by one. A sync reads all requested orders. */
 export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): Slicing<OrderSlice> {
-  const sliceQueue = (job: Job) => orderQueue(job, pipeline, table, batch);
+  const sliceQueue = (job: Job) => orderQueue(job, pipeline, batch);
   return {
     loadKey: 'order',
     sliceQueue,
@@ -30,7 +30,7 @@ export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): S
       const { lake, account } = job;
       const files = lake.files(pipeline, table, account);
       const events = files.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
-      const count = lake.loadKeys(pipeline, table, account).size;
+      const count = lake.loadKeys(pipeline, account).size;
       return {
         queue: sliceQueue(job),
         expectation: orderExpectation(count === 0 ? undefined : events / count),
@@ -52,8 +52,8 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 }
 
 /** The job's orders that the lake lacks, in batches of at most `batch`; to refresh, all of them. */
-function orderQueue(job: Job, pipeline: string, table: string, batch: number): SliceQueue<OrderSlice> {
-  const loaded = job.lake.loadKeys(pipeline, table, job.account);
+function orderQueue(job: Job, pipeline: string, batch: number): SliceQueue<OrderSlice> {
+  const loaded = job.lake.loadKeys(pipeline, job.account);
   const requested = job.onlyLoadKeys && [...job.onlyLoadKeys].map((loadKey) => loadKey.slice(prefix.length));
   const waiting = [...new Set(requested ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
   const halves: OrderSlice[] = [];

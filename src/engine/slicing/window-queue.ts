@@ -50,7 +50,7 @@ export class WindowQueue implements SliceQueue<WindowSlice> {
   constructor(job: Job, source: WindowSource) {
     const { lake, account, range, isPaced = false } = job;
     const { pipeline, table, gridDays, longestDays = Infinity, perPage = pageSize, bisects } = source;
-    const loaded = loadedWindows(lake, pipeline, table, account);
+    const loaded = loadedWindows(lake, pipeline, account);
     const isWanted = (window: Window): boolean => job.onlyLoadKeys?.has(windowKey(window)) ?? overlap(window, range);
     const missing = job.onlyLoadKeys === undefined ? uncovered(range, loaded) : [];
     const begun = (job.begun ?? []).filter(

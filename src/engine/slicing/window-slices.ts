@@ -20,8 +20,12 @@ export interface WindowSlice extends Slice {
 const prefix = 'window/';
 
 /** The windows that a pipeline has loaded for an account, without overlaps. */
-export function loadedWindows(lake: Lake, pipeline: string, table: string, account: string): readonly Window[] {
-  return windows.of(lake.table(table).snapshot.loadKeysOf(account, pipeline));
+export function loadedWindows(
+  { snapshot }: Pick<Lake, 'snapshot'>,
+  pipeline: string,
+  account: string,
+): readonly Window[] {
+  return windows.of(snapshot.keysOf(account, pipeline));
 }
 
 const windows = new LoadKeyWindows(readWindow);
@@ -36,7 +40,7 @@ export function readWindow(loadKey: string): Window | undefined {
 
 /** The results of the windows that a pipeline has loaded for an account. */
 export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
-  const empty = new Set(lake.loadKeys(pipeline, table, account).keys());
+  const empty = new Set(lake.loadKeys(pipeline, account).keys());
   const samples = lake.files(pipeline, table, account).flatMap((add): Sample[] => {
     const keys = loadKeysOf(add);
     for (const loadKey of keys) empty.delete(loadKey);

@@ -57,7 +57,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
     coverage: (lake, account, range) => {
       const adds = lake.files(pipeline, table, account);
       const filled = adds.flatMap((add) => (instants === undefined ? windowsIn(add) : spanIn(add, instants)));
-      return windowCoverage(lake, account, range, { pipeline, table, filled });
+      return windowCoverage(lake, account, range, { pipeline, filled });
     },
   };
 }
@@ -69,12 +69,12 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
  */
 export function syncedWindows(
   job: SyncJob,
-  { pipeline, table, bisects }: Pick<WindowSource, 'pipeline' | 'table' | 'bisects'>,
+  { pipeline, bisects }: Pick<WindowSource, 'pipeline' | 'bisects'>,
   days: number,
   plan: (options: SyncWindowsOptions) => readonly PlannedWindow[],
 ): SliceQueue<WindowSlice> {
   const { lake, account, lookBackFrom } = job;
-  const loaded = loadedWindows(lake, pipeline, table, account);
+  const loaded = loadedWindows(lake, pipeline, account);
   const range = syncRange(loaded, job.range.end, job.asked);
   const bodiesOf = (window: Window) =>
     job.changed?.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
@@ -103,7 +103,7 @@ export function windowForecast(
 
 function loadedVolume(lake: Lake, { pipeline, table }: WindowSource, account: string, range: Window): LoadedVolume {
   const inside = ({ start, end }: Window): number => Math.min(end, range.end) - Math.max(start, range.start);
-  const windows = loadedWindows(lake, pipeline, table, account).filter((window) => overlap(window, range));
+  const windows = loadedWindows(lake, pipeline, account).filter((window) => overlap(window, range));
   const samples = loadedSamples(lake, pipeline, table, account).filter(({ window }) => overlap(window, range));
   return {
     count: windows.length,
@@ -119,10 +119,10 @@ export function windowCoverage(
   lake: Lake,
   account: string,
   range: Window,
-  { pipeline, table, filled }: Pick<WindowSource, 'pipeline' | 'table'> & { readonly filled: readonly Window[] },
+  { pipeline, filled }: Pick<WindowSource, 'pipeline'> & { readonly filled: readonly Window[] },
 ): Coverage {
-  const gaps = uncovered(range, loadedWindows(lake, pipeline, table, account));
-  const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
+  const gaps = uncovered(range, loadedWindows(lake, pipeline, account));
+  const imported = importedWindows(lake.snapshot, pipeline, account);
   return { days: dayStates(range, gaps, filled, imported), gaps };
 }
 
@@ -146,7 +146,7 @@ export function windowProbes<Upstream>(
 ): Probe<Upstream>[] {
   const { name } = mainTable(pipeline);
   const hasSamples = loadedSamples(lake, pipeline.name, name, account).some(({ results }) => results > 0);
-  const gap = gapToProbe(range, loadedWindows(lake, pipeline.name, name, account), hasSamples);
+  const gap = gapToProbe(range, loadedWindows(lake, pipeline.name, account), hasSamples);
   if (gap === undefined) return [];
   const middle = Math.max(gap.start, dayStart((gap.start + gap.end) / 2));
   return [{ pipeline, gap, window: { start: middle, end: Math.min(gap.end, middle + days * dayMs) } }];

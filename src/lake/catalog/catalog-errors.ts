@@ -2,7 +2,10 @@ import { LedgerlakeError } from '../../core/errors.js';
 
 /** The error for a damaged file of the catalog, with the advice. */
 export function catalogError(fault: string): LedgerlakeError {
-  return new LedgerlakeError('LAKE_LOG', `${fault}; restore the file from a copy of the lake`);
+  return new LedgerlakeError(
+    'LAKE_LOG',
+    `${fault}; run \`ledgerlake repair\`, or restore the file from a copy of the lake`,
+  );
 }
 
 /** The error for a file of a newer program. */

@@ -3,12 +3,13 @@ import { isObject } from '../delta/actions.js';
 import type { Store } from '../store/store.js';
 import { catalogError, ErasedCommit } from './catalog-errors.js';
 import type { EncodedCheckpoint } from './checkpoint.js';
-import { readCommit, sealStub, type SealedCommit } from './commit.js';
+import { readCommit, sealStub, type ErasedStub, type SealedCommit } from './commit.js';
 import { seal, unseal } from './seal.js';
 
-const folder = '_catalog';
-const checkpoints = `${folder}/_checkpoints`;
-const hintPath = `${folder}/_last-checkpoint`;
+/** The folder of a lake with its catalog. */
+export const catalogFolder = '_catalog';
+const checkpoints = `${catalogFolder}/_checkpoints`;
+const hintPath = `${catalogFolder}/_last-checkpoint`;
 
 /** Commits that are read concurrently when the catalog is opened. */
 const readAhead = 32;
@@ -18,7 +19,7 @@ const keptCheckpoints = 2;
 
 /** The path of a commit. Directly in its folder no other name ends in `.json`. */
 export function commitPath(version: number): string {
-  return `${folder}/${padded(version)}.json`;
+  return `${catalogFolder}/${padded(version)}.json`;
 }
 
 /** The path of a table's published version (Delta protocol, "Delta Log Entries"). */
@@ -26,8 +27,26 @@ export function publishedPath(table: string, version: number): string {
   return `${table}/_delta_log/${padded(version)}.json`;
 }
 
+/** The path of a table's published checkpoint (Delta protocol, "Checkpoints"). */
+export function checkpointPath(table: string, version: number): string {
+  return `${table}/_delta_log/${padded(version)}.checkpoint.parquet`;
+}
+
+/** The path of the hint to a table's newest published checkpoint (Delta protocol, "Last Checkpoint File"). */
+export function checkpointHintPath(table: string): string {
+  return `${table}/_delta_log/_last_checkpoint`;
+}
+
 function padded(version: number): string {
   return String(version).padStart(20, '0');
+}
+
+/** A damaged or missing file of the catalog or of a published log. */
+export interface CatalogFault {
+  /** Within the lake. */
+  readonly path: string;
+  /** What is wrong with it, in words. */
+  readonly fault: string;
 }
 
 /** The name of a checkpoint, with what it says. */
@@ -43,6 +62,13 @@ function parseName(path: string): CheckpointName | undefined {
   return version === undefined || sha256 === undefined ? undefined : { path, version: Number(version), sha256 };
 }
 
+/** The checkpoint that a hint names; undefined where the hint is damaged. */
+function hintedName(bytes: Uint8Array): CheckpointName | undefined {
+  const hint = unseal(bytes)?.value;
+  const path = isObject(hint) ? hint['path'] : undefined;
+  return typeof path === 'string' ? parseName(path) : undefined;
+}
+
 /** The files of the catalog in a store. */
 export class CatalogFiles {
   readonly #store: Store;
@@ -53,7 +79,7 @@ export class CatalogFiles {
 
   /** `LAKE/_catalog`, for messages. */
   get location(): string {
-    return `${this.#store.location}/${folder}`;
+    return `${this.#store.location}/${catalogFolder}`;
   }
 
   /** A file for messages. */
@@ -67,12 +93,16 @@ export class CatalogFiles {
    * @throws LedgerlakeError LAKE_LOG where it is damaged; ErasedCommit where only its stub is left
    */
   async commit(version: number): Promise<SealedCommit | undefined> {
+    const found = await this.stored(version);
+    if (found !== undefined && 'erased' in found) throw new ErasedCommit(version, this.fileName(commitPath(version)));
+    return found;
+  }
+
+  /** The same; the stub where the commit was erased. */
+  async stored(version: number): Promise<SealedCommit | ErasedStub | undefined> {
     const path = commitPath(version);
     const bytes = await this.#store.read(path);
-    if (bytes === undefined) return undefined;
-    const found = readCommit(bytes, version, this.fileName(path));
-    if ('erased' in found) throw new ErasedCommit(version, this.fileName(path));
-    return found;
+    return bytes && readCommit(bytes, version, this.fileName(path));
   }
 
   /** The commits up to a version, in order; undefined for one that is missing. */
@@ -87,7 +117,7 @@ export class CatalogFiles {
   async newestListed(version: number): Promise<number> {
     let newest = version;
     // The digits of commits are before all other names.
-    for await (const { path } of this.#store.list(folder, version < 0 ? undefined : commitPath(version))) {
+    for await (const { path } of this.#store.list(catalogFolder, version < 0 ? undefined : commitPath(version))) {
       const [, digits] = /^_catalog\/(\d{20})\.json$/.exec(path) ?? [];
       if (digits === undefined) break;
       newest = Number(digits);
@@ -96,8 +126,8 @@ export class CatalogFiles {
   }
 
   /** Claims a version: whether this commit has it. Throws LAKE_UNCLEAR where that is unknown. */
-  async create({ value, bytes }: SealedCommit): Promise<boolean> {
-    return this.#store.create(commitPath(value.version), bytes);
+  async create({ value: { version }, bytes }: SealedCommit): Promise<boolean> {
+    return this.#store.create(commitPath(version), bytes, version > 0 ? commitPath(version - 1) : undefined);
   }
 
   /** Overwrites a commit by its stub, so that its name stays taken. One that is erased already stays. */
@@ -110,6 +140,10 @@ export class CatalogFiles {
     }
   }
 
+  async hasCommit(version: number): Promise<boolean> {
+    return (await this.#store.readRange(commitPath(version), 0, 1)) !== undefined;
+  }
+
   /** Whether a version of a table is published. */
   async isPublished(table: string, version: number): Promise<boolean> {
     return (await this.#store.readRange(publishedPath(table, version), 0, 1)) !== undefined;
@@ -118,9 +152,14 @@ export class CatalogFiles {
   /** The checkpoint that the hint names; undefined where the hint is missing or damaged. It may be wrong. */
   async hintedCheckpoint(): Promise<CheckpointName | undefined> {
     const bytes = await this.#store.read(hintPath);
-    const hint = bytes && unseal(bytes)?.value;
-    const path = isObject(hint) ? hint['path'] : undefined;
-    return typeof path === 'string' ? parseName(path) : undefined;
+    return bytes && hintedName(bytes);
+  }
+
+  /** What is wrong with the hint; undefined where it is well, or missing: it is written after the checkpoint. */
+  async hintFault(): Promise<CatalogFault | undefined> {
+    const bytes = await this.#store.read(hintPath);
+    if (bytes === undefined || hintedName(bytes) !== undefined) return undefined;
+    return { path: hintPath, fault: 'its bytes have changed' };
   }
 
   /** All checkpoints by their names, the newest first. */
@@ -167,6 +206,10 @@ export class CatalogFiles {
     await this.#store.write(path, bytes);
     await this.#store.write(hintPath, seal({ path }).bytes);
     return path;
+  }
+
+  async removeCheckpoints(paths: readonly string[]): Promise<void> {
+    for (const path of paths) await this.#store.remove(path);
   }
 
   async #removeOlder(version: number, kept: number): Promise<void> {

@@ -4,7 +4,7 @@ import { zstd, type Zstd } from '../../core/parquet/encoder/zstd.js';
 import type { Store } from '../store/store.js';
 import { catalogError, FencedRun, newerProgram } from './catalog-errors.js';
 import { CatalogFiles } from './catalog-files.js';
-import type { Change } from './change.js';
+import type { Change, Fence } from './change.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { supported, type SealedCommit } from './commit.js';
 import { CommitGroup, type Decide } from './commit-group.js';
@@ -32,6 +32,8 @@ export interface CatalogOptions {
   readonly random: () => string;
   /** Tables that may be published without that the catalog knows them, as where its first commits are lost. */
   readonly knownTables: readonly string[];
+  /** The name of the run, where it opens the catalog again; left out: a new one. */
+  readonly run?: string;
   /** Left out but in tests. */
   readonly rules?: CommitRules;
 }
@@ -49,7 +51,7 @@ export class Catalog {
   readonly #zstd: Zstd;
   readonly #recent: Map<number, SealedCommit>;
   readonly #waiting: CommitGroup[] = [];
-  readonly #skipped: readonly string[];
+  #skipped: readonly string[];
   #turns: Promise<void> | undefined;
   #snapshot: Snapshot;
   #checkpoint: OpenedSnapshot['checkpoint'];
@@ -69,7 +71,7 @@ export class Catalog {
     this.#checkpoint = opened.checkpoint;
     this.#skipped = opened.skipped;
     this.#recent = recent;
-    this.run = runName(opened.snapshot.version, options.random());
+    this.run = options.run ?? runName(opened.snapshot.version, options.random());
   }
 
   /**
@@ -112,6 +114,12 @@ export class Catalog {
       this.#advance(base, found);
       if (missing >= 0) return this.#snapshot;
     }
+  }
+
+  /** Whether the newest commit that was read is still there. */
+  async isPresent(): Promise<boolean> {
+    const { version } = this.#snapshot;
+    return version < 0 || (await this.#files.hasCommit(version));
   }
 
   /** Applies commits; where another call has gone on meanwhile, that one's snapshot stays. */
@@ -199,11 +207,16 @@ export class Catalog {
     return true;
   }
 
-  #checkMayCommit(snapshot: Snapshot): void {
-    const { minWriterVersion } = snapshot.state;
+  /** @throws LedgerlakeError LAKE_LOG where only a newer program may write to the lake */
+  checkWriter({ state }: Snapshot = this.#snapshot): void {
+    const { minWriterVersion } = state;
     if (minWriterVersion > supported.minWriterVersion) {
       throw newerProgram(this.#files.location, 'catalog writer version', minWriterVersion, supported.minWriterVersion);
     }
+  }
+
+  #checkMayCommit(snapshot: Snapshot): void {
+    this.checkWriter(snapshot);
     if (snapshot.isFenced(this.run)) throw new FencedRun(this.run, this.#files.location);
   }
 
@@ -281,18 +294,28 @@ export class Catalog {
     this.#checkpoint = { version, size: encoded.bytes.length };
   }
 
+  /** Writes a checkpoint in place of the damaged ones that were skipped at opening. */
+  async replaceSkippedCheckpoints(): Promise<void> {
+    if (this.#skipped.length === 0) return;
+    await this.writeCheckpoint();
+    await this.#files.removeCheckpoints(this.#skipped);
+    this.#skipped = [];
+  }
+
   /**
    * Overwrites all older commits by stubs, which keep the chain and the names, and removes older checkpoints. No other run may
    * be active on the lake: one that slept can't commit afterwards, because every version it could claim is taken.
    *
    * @param operation of the commit that is the oldest one left
    * @param publish publishes all commits: what is erased can't be published any more
+   * @param fence the runs that may commit no more
    * @throws LedgerlakeError LAKE_LOG where the checkpoint that replaces the commits can't be read back; then none is erased
    */
-  async erase(operation: string, publish: () => Promise<void>): Promise<void> {
+  async erase(operation: string, publish: () => Promise<void>, fence: Fence = {}): Promise<void> {
     // It touches every table, so that each one's publication has a version that names nothing.
     await this.commit(operation, ({ tables }) => ({
       tables: Object.fromEntries([...tables.keys()].map((name) => [name, {}])),
+      fence,
     }));
     await publish();
     const snapshot = this.#snapshot;

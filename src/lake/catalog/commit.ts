@@ -69,7 +69,8 @@ export function canonicalCommit(header: CommitHeader, change: Change): Commit {
   };
 }
 
-function canonicalTable({ metaData, description, remove, add }: TableChange): TableChange {
+/** The same of one table. */
+export function canonicalTable({ metaData, description, remove, add }: TableChange): TableChange {
   return filled({ metaData, description, remove, add });
 }
 
@@ -98,7 +99,7 @@ export function sealCommit(value: Commit): SealedCommit {
   return { value, ...seal(value) };
 }
 
-export function sealStub({ value, hash }: Sealed<Commit>): Uint8Array {
+export function sealStub({ value, hash }: Sealed<Pick<Commit, 'version' | 'previous' | 'at'>>): Uint8Array {
   const { version, previous, at } = value;
   const stub: ErasedStub = { format: supported.format, version, previous, at, erased: hash };
   return seal(stub).bytes;

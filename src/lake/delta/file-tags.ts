@@ -1,21 +1,16 @@
 import { hash } from 'node:crypto';
 import { LedgerlakeError } from '../../core/errors.js';
-import { type Action, type Add, type Fields, isObject, type Remove, type Txn } from './actions.js';
+import { type Add, type Fields, isObject } from './actions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-/** The files of derived tables that belong to a main table's file, as paths within the lake; undefined for a derived file. */
-export function derivedOf(add: Add): readonly string[] | undefined {
-  return stringsOf(add.tags?.['derived']);
-}
-
-/** Whether a file is of a derived table: it counts only while a main table's file references it. */
-export function isDerivedFile(add: Add): boolean {
-  return derivedOf(add) === undefined;
-}
-
-/** The main table whose files reference a derived file; undefined where the tag is missing. */
+/** The main table's file that the rows of a derived file belong to, as a path within the lake; undefined for a file of a main table. */
 export function mainOf(add: Add): string | undefined {
   return add.tags?.['main'];
+}
+
+/** Whether a file is of a derived table: it is replaced with the main table's file that it names. */
+export function isDerivedFile(add: Add): boolean {
+  return mainOf(add) !== undefined;
 }
 
 /**
@@ -109,40 +104,6 @@ export function contentOf(bytes: Uint8Array): AddedFile['content'] {
   return { size: bytes.length, sha256: hash('sha256', bytes) };
 }
 
-/**
- * The removal of a file, without statistics and tags, which describe its rows. `dataChange`: false where other files
- * have the same rows from now on.
- */
-export function removal(
-  { path, partitionValues, size }: Add,
-  now: number,
-  dataChange = true,
-): { readonly remove: Remove } {
-  return { remove: { path, deletionTimestamp: now, dataChange, extendedFileMetadata: true, partitionValues, size } };
-}
-
-/**
- * The removal of a derived file that still counts, in the commit that adds its successors and before the main table's
- * commit. It has all fields that are needed to restore the file, should the main table's commit fail.
- */
-export function swapRemoval(add: Add, now: number, dataChange: boolean): Action {
-  const { stats, tags } = add;
-  const { remove } = removal(add, now, dataChange);
-  return { remove: { ...remove, ...(stats !== undefined && { stats }), ...(tags !== undefined && { tags }) } };
-}
-
-/** The file that a swap removed; undefined for any other removal. */
-export function swappedAdd({ path, deletionTimestamp, partitionValues, size, stats, tags }: Remove): Add | undefined {
-  if (partitionValues === undefined || size === undefined || tags === undefined) return undefined;
-  const add: Add = { path, partitionValues, size, modificationTime: deletionTimestamp, dataChange: false, tags };
-  return stats === undefined ? add : { ...add, stats };
-}
-
-/** The tombstone of a file that no commit has added: a writer that is about to add the path sees it, so the file may be deleted. */
-export function tombstone(path: string, now: number): Action {
-  return { remove: { path, deletionTimestamp: now, dataChange: false } };
-}
-
 /** A committed file that is missing or was changed by another program. */
 export class DamagedFile extends LedgerlakeError {
   /** What was expected and what was found, without advice. */
@@ -157,45 +118,6 @@ export class DamagedFile extends LedgerlakeError {
     this.found = found;
     this.fault = fault;
   }
-}
-
-const appIdPrefix = 'ledgerlake/';
-
-/** The transaction that says that a pipeline has read a load key for an account. */
-export function loadKeyAppId(pipeline: string, account: string, loadKey: string): string {
-  return `${appIdPrefix}${pipeline}/${account}/${loadKey}`;
-}
-
-/** In the pipeline's position of transactions that pin a file of an append-only table. */
-const referencePipeline = '_names';
-
-/** The transaction by which a main table's log pins a file of an append-only table, by its path within the lake. */
-export function referenceTxn(account: string, path: string, now: number): Action {
-  return { txn: { appId: loadKeyAppId(referencePipeline, account, path), version: 1, lastUpdated: now } };
-}
-
-/** The path of the file that a transaction pins; undefined for the transaction of a load key. */
-export function referencedByTxn(id: string): string | undefined {
-  return id.startsWith(`${appIdPrefix}${referencePipeline}/`) ? parseAppId(id)?.loadKey : undefined;
-}
-
-/** The account of a transaction; undefined for another program's. Fast, because opening a log calls it for very many. */
-export function accountOfTxn(id: string): string | undefined {
-  if (!id.startsWith(appIdPrefix)) return undefined;
-  const from = id.indexOf('/', appIdPrefix.length) + 1;
-  const to = id.indexOf('/', from);
-  return from === 0 ? '' : id.slice(from, to < 0 ? undefined : to);
-}
-
-/** The parts of a transaction's id; undefined for another program's. */
-export function parseAppId(id: string): { pipeline: string; account: string; loadKey: string } | undefined {
-  const [, pipeline = '', account = '', ...key] = id.split('/');
-  return id.startsWith(appIdPrefix) ? { pipeline, account, loadKey: key.join('/') } : undefined;
-}
-
-/** Whether a transaction's load key counts as loaded. A log can't remove a transaction, so a version below 0 revokes it. */
-export function countsAsLoaded({ version }: Txn): boolean {
-  return version > 0;
 }
 
 /** A file's statistics of a column. */

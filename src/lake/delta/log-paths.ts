@@ -1,11 +1,11 @@
 import type { LedgerlakeError } from '../../core/errors.js';
 import { logError, type Action } from './actions.js';
-import { accountOf, derivedOf } from './file-tags.js';
+import { accountOf, mainOf } from './file-tags.js';
 import { pathFault } from '../store/store.js';
 
 /**
- * Checks the paths of a log's action before they are used: each file must be in the table's folders, it and its derived
- * files in those of their account, and no name may begin with `_`.
+ * Checks the paths of a log's action before they are used: each file must be in the table's folders, it and the
+ * main table's file that it names in those of its account, and no name may begin with `_`.
  *
  * @param location the log and its version, for messages
  * @throws LedgerlakeError LAKE_LOG naming the location and the path
@@ -16,10 +16,9 @@ export function checkLoggedPaths(action: Action, location: string): void {
     const account = accountOf(add);
     const fault = fileFault(add.path, account);
     if (fault !== undefined) throw strayPath(location, add.path, fault);
-    for (const path of derivedOf(add) ?? []) {
-      const named = decodedPathFault(path, account);
-      if (named !== undefined) throw strayPath(location, path, named);
-    }
+    const main = mainOf(add);
+    const named = main === undefined ? undefined : decodedPathFault(main, account);
+    if (main !== undefined && named !== undefined) throw strayPath(location, main, named);
   } else if ('remove' in action) {
     const { path } = action.remove;
     const fault = fileFault(path, action.remove.partitionValues?.['account']);
@@ -64,17 +63,4 @@ function strayPath(location: string, path: string, fault: string): LedgerlakeErr
   return logError(
     `expected paths within the table in ${location}, found ${found}: ${fault}; the log was changed by somebody else`,
   );
-}
-
-const extension = '.parquet';
-
-/** The path with a number behind the name, for a file whose name is taken. */
-export function numbered(path: string, number: number): string {
-  return `${path.slice(0, -extension.length)}-${number}${extension}`;
-}
-
-/** The path without its number; undefined where it has none. A name that ends in digits looks like a numbered one. */
-export function unnumbered(path: string): string | undefined {
-  const [, stem] = /^(.+)-\d+\.parquet$/.exec(path) ?? [];
-  return stem === undefined ? undefined : stem + extension;
 }

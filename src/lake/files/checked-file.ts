@@ -3,7 +3,7 @@ import { openNewFile } from '../../core/io/write-file.js';
 import type { Add } from '../delta/actions.js';
 import { DamagedFile, loadKeysOf } from '../delta/file-tags.js';
 import { loadKeysText } from './load-key-rows.js';
-import type { DeltaTable } from '../delta/delta-table.js';
+import type { LakeTable } from '../lake-table.js';
 import type { Store } from '../store/store.js';
 import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import type { Workspace } from './workspace.js';
@@ -16,7 +16,7 @@ const wholeBytes = 4_000_000;
  *
  * @throws LedgerlakeError LAKE_STORE naming the file, where it is missing or has changed
  */
-export async function checkedBytes(store: Store, table: DeltaTable, add: Add): Promise<Uint8Array> {
+export async function checkedBytes(store: Store, table: LakeTable, add: Add): Promise<Uint8Array> {
   const bytes = await store.read(table.pathOf(add));
   const fault = faultOf(add, bytes);
   if (bytes === undefined || fault !== undefined) throw damagedFile(store, table, add, fault);
@@ -26,7 +26,7 @@ export async function checkedBytes(store: Store, table: DeltaTable, add: Add): P
 /** The same for a file that is read in sequence: a large one isn't kept in memory. */
 export async function checkedSource(
   store: Store,
-  table: DeltaTable,
+  table: LakeTable,
   add: Add,
   workspace: Pick<Workspace, 'newPath' | 'faults'>,
 ): Promise<ParquetSource> {
@@ -39,7 +39,7 @@ export async function checkedSource(
  */
 export async function checkedFile(
   store: Store,
-  table: DeltaTable,
+  table: LakeTable,
   add: Add,
   { newPath, faults }: Pick<Workspace, 'newPath' | 'faults'>,
   { isCopied = false } = {},
@@ -64,7 +64,7 @@ export async function checkedFile(
 }
 
 /** What is wrong with a committed file, in words; undefined where it is intact. */
-export async function damageOf(store: Store, table: DeltaTable, add: Add): Promise<string | undefined> {
+export async function damageOf(store: Store, table: LakeTable, add: Add): Promise<string | undefined> {
   try {
     await eachChecked(store, table, add);
     return undefined;
@@ -77,7 +77,7 @@ export async function damageOf(store: Store, table: DeltaTable, add: Add): Promi
 /** Reads a committed file in pieces; throws at its end where size or hash differ. */
 async function eachChecked(
   store: Store,
-  table: DeltaTable,
+  table: LakeTable,
   add: Add,
   use?: (piece: Uint8Array) => Promise<void>,
 ): Promise<void> {
@@ -120,7 +120,7 @@ export function sizeFault({ size }: Add, found: number): string | undefined {
 }
 
 /** The error for a committed file with a fault. */
-export function damagedFile(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {
+export function damagedFile(store: Store, table: LakeTable, add: Add, fault: string = missing): DamagedFile {
   const isAppendOnly = table.schema.appendOnly === true;
   const advice = `restore the file from a copy${isAppendOnly ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);

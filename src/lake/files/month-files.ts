@@ -3,8 +3,7 @@ import { sqlType, type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Add } from '../delta/actions.js';
-import { derivedOf } from '../delta/file-tags.js';
-import type { ComparedLake, SliceCommit } from '../transaction/slice-commit.js';
+import type { ComparedLake, SliceCommit } from '../slice-commit.js';
 import { touchedFiles } from '../loads/load-keys.js';
 import { checkedFile } from './checked-file.js';
 import { columnList, rowsIn } from './local-parquet.js';
@@ -89,19 +88,19 @@ export async function selectRows(
   return selects.join(' UNION ALL BY NAME ');
 }
 
-/** The main files with rows that a slice replaces, and the derived files that they reference. */
+/** The main files with rows that a slice replaces, and the files that are derived from them. */
 export function replacedAdds(
   lake: ComparedLake,
   main: Table,
   slice: SliceCommit,
 ): { readonly mains: readonly Add[]; readonly derived: ReadonlyMap<Table, readonly Add[]> } {
-  const mains = touchedFiles(lake.table(main.name).snapshot, slice);
-  const named = new Set(mains.flatMap((add) => derivedOf(add) ?? []));
+  const mainTable = lake.table(main.name);
+  const mains = touchedFiles(mainTable.snapshot, slice);
   const derived = new Map<Table, Add[]>();
   for (const table of slice.tables) {
     if (table === main) continue;
-    const delta = lake.table(table.name);
-    const adds = [...delta.snapshot.filesOf(slice.account)].filter((add) => named.has(delta.pathOf(add)));
+    const { snapshot } = lake.table(table.name);
+    const adds = mains.flatMap((add) => snapshot.derivedFrom(slice.account, mainTable.pathOf(add)));
     if (adds.length > 0) derived.set(table, adds);
   }
   return { mains, derived };

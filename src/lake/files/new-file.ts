@@ -13,7 +13,7 @@ import {
   type ImportSpan,
   loggedJson,
 } from '../delta/file-tags.js';
-import type { NewFile } from '../transaction/transaction.js';
+import type { NewFile } from '../commit-files.js';
 import { type LocalParquet, rowsIn } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';
 import { version } from '../../core/version.js';
@@ -66,8 +66,8 @@ async function hashed(path: string): Promise<AddedFile['content']> {
 }
 
 /**
- * A local file as a new file of the lake, named by the start of its windows, else by its month, and by the hash of its
- * content. Rows and hash are added to its tags.
+ * A local file as a new file of the lake, named by the start of its windows, else by its month. Rows and hash are added to its
+ * tags.
  *
  * @param origin prefix of its name, and whether its rows are new to the lake; left out: they aren't
  */
@@ -80,9 +80,8 @@ export async function newFile(
   origin = rewritten,
 ): Promise<NewFile> {
   const content = local.content ?? (await hashed(local.path));
-  const hash = content.sha256.slice(0, 16);
   const add = {
-    path: `account=${account}/month=${month}/${origin.prefix}${firstStart(loadKeys) ?? month}-${hash}.parquet`,
+    path: `account=${account}/month=${month}/${origin.prefix}${firstStart(loadKeys) ?? month}`,
     partitionValues: { account, month },
     dataChange: origin.dataChange,
     content,
@@ -104,7 +103,7 @@ export function fileMetadata(pipeline: string, account: string, window: string):
 type Tags = Readonly<Record<string, string>>;
 
 /** Tags that are set for each file and never merged. */
-const perFileTags: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'derived', 'main', 'net', 'groups']);
+const perFileTags: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'main', 'net', 'groups']);
 
 /** Sums by currency: `{"USD":"12.340000"}`. */
 export type NetSums = Readonly<Record<string, string>>;

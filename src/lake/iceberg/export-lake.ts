@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.js';
 import { groupBy } from '../../core/group-by.js';
 import { dayMs } from '../../core/windows.js';
 import type { Add } from '../delta/actions.js';
-import type { DeltaTable } from '../delta/delta-table.js';
+import type { LakeTable } from '../lake-table.js';
 import { accountOf, rowsInLog } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store } from '../store/store.js';
@@ -69,7 +69,7 @@ interface Previous {
 /** The next version of a table's metadata, as one attempt to write it computes it. */
 interface NextVersion {
   readonly store: Store;
-  readonly table: DeltaTable;
+  readonly table: LakeTable;
   /** The table's folder of Iceberg metadata, within the lake. */
   readonly folder: string;
   readonly previous: Previous;
@@ -85,7 +85,7 @@ interface NextVersion {
 }
 
 /** Returns the number of bytes written; undefined where the newest metadata is up to date. */
-async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise<number | undefined> {
+async function exportTable(lake: Lake, table: LakeTable, clock: Clock): Promise<number | undefined> {
   const { store } = lake;
   const folder = `${icebergFolder}/${table.schema.name}`;
   for (;;) {
@@ -94,7 +94,7 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
     await lake.refresh();
     const next = nextVersion({ store, table, folder, previous }, clock.now());
     if (next === undefined) return undefined;
-    const { manifests, files } = currentManifests(next, addsByAccount(lake, table));
+    const { manifests, files } = currentManifests(next, addsByAccount(table));
     if (files.size === 0 && hasSameContent(next, manifests)) return undefined;
 
     const list = `${folder}/metadata/snap-${next.snapshot}.avro`;
@@ -213,8 +213,8 @@ async function newestMetadata(store: Store, folder: string): Promise<Previous> {
   return found ?? none;
 }
 
-function addsByAccount(lake: Lake, table: DeltaTable): ReadonlyMap<string, readonly Add[]> {
-  const adds = groupBy(lake.committedAddsOf(table), (add) => accountOf(add) ?? '');
+function addsByAccount(table: LakeTable): ReadonlyMap<string, readonly Add[]> {
+  const adds = groupBy([...table.snapshot.files()], (add) => accountOf(add) ?? '');
   for (const accountAdds of adds.values()) accountAdds.sort((a, b) => (a.path < b.path ? -1 : 1));
   return adds;
 }

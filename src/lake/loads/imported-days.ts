@@ -1,4 +1,4 @@
-import type { Snapshot } from '../delta/snapshot.js';
+import type { Snapshot } from '../catalog/snapshot.js';
 import { type KeySplit, LoadKeyWindows } from './load-keys.js';
 import { dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -27,9 +27,9 @@ export function dayOf(instant: number): Window {
   return { start, end: start + dayMs };
 }
 
-/** The days with imported rows of a pipeline and account in a main table's snapshot, in order and without overlap. */
-export function importedWindows(main: Snapshot, pipeline: string, account: string): readonly Window[] {
-  return windows.of(main.loadKeysOf(account, pipeline));
+/** The days with imported rows of a pipeline and account, in order and without overlap. */
+export function importedWindows(snapshot: Snapshot, pipeline: string, account: string): readonly Window[] {
+  return windows.of(snapshot.keysOf(account, pipeline));
 }
 
 const windows = new LoadKeyWindows(parseImportedKey);

@@ -1,7 +1,9 @@
-import type { Action, Add, Txn } from '../delta/actions.js';
-import { loadKeysOf, loadKeyAppId } from '../delta/file-tags.js';
-import type { Snapshot } from '../delta/snapshot.js';
-import type { Window } from '../../core/windows.js';
+import type { LoadKey, LoadKeyId, LoadedSpan, StoredLoadKey } from '../catalog/load-key.js';
+import type { Snapshot } from '../catalog/snapshot.js';
+import type { Add } from '../delta/actions.js';
+import { loadKeysOf } from '../delta/file-tags.js';
+import type { TableSnapshot } from '../catalog/table-snapshot.js';
+import { overlap, uncovered, type Window } from '../../core/windows.js';
 
 /** How a slice splits a load key that it replaces without having read it. */
 export interface KeySplit {
@@ -32,31 +34,31 @@ export function replacedKeys({ loadKeys, retires = [] }: SliceLoads): readonly s
   return [...loadKeys, ...retires];
 }
 
-/** The files with any of the load keys that a slice replaces. */
-export function touchedFiles(snapshot: Snapshot, slice: SliceLoads): Add[] {
-  return snapshot.filesWith(slice.account, slice.pipeline, replacedKeys(slice));
+/** The files of a table with any of the load keys that a slice replaces. */
+export function touchedFiles(table: TableSnapshot, slice: SliceLoads): Add[] {
+  return table.filesWith(slice.account, slice.pipeline, replacedKeys(slice));
 }
 
 /** The load keys that the slice displaces (see `SliceLoads.splits`), in whole or in part. */
 export function displacedKeys(snapshot: Snapshot, { pipeline, account, splits }: SliceLoads): string[] {
   if (splits === undefined) return [];
-  return [...snapshot.loadKeysOf(account, pipeline).keys()].filter((loadKey) => splits(loadKey) !== undefined);
+  return [...snapshot.keysOf(account, pipeline).keys()].filter((loadKey) => splits(loadKey) !== undefined);
 }
 
-/** The files with any rows that the slice replaces or displaces. */
-export function filesToReplace(snapshot: Snapshot, slice: SliceLoads): Add[] {
+/** The files of a table with any rows that the slice replaces or displaces. */
+export function filesToReplace(snapshot: Snapshot, table: TableSnapshot, slice: SliceLoads): Add[] {
   const replaced = [...replacedKeys(slice), ...displacedKeys(snapshot, slice)];
-  return snapshot.filesWith(slice.account, slice.pipeline, replaced);
+  return table.filesWith(slice.account, slice.pipeline, replaced);
 }
 
 /** Those of them with rows that stay. */
-export function filesToSplit(snapshot: Snapshot, slice: SliceLoads): Add[] {
+export function filesToSplit(snapshot: Snapshot, table: TableSnapshot, slice: SliceLoads): Add[] {
   const wanted = new Set(replacedKeys(slice));
   const stays = (loadKey: string) => {
     const cut = slice.splits?.(loadKey);
     return cut === undefined ? !wanted.has(loadKey) : cut.outside.length > 0;
   };
-  return filesToReplace(snapshot, slice).filter((add) => loadKeysOf(add).some(stays));
+  return filesToReplace(snapshot, table, slice).filter((add) => loadKeysOf(add).some(stays));
 }
 
 /** Whether another run has loaded the slice's load keys or conflicting ones. */
@@ -64,71 +66,114 @@ export function hasConflict(
   snapshot: Snapshot,
   { pipeline, account, loadKeys, refresh, excludes, retires = [] }: SliceLoads,
 ): boolean {
-  if (!refresh && loadKeys.some((loadKey) => loadVersion(snapshot, pipeline, account, loadKey) > 0)) return true;
+  const read = snapshot.keysOf(account, pipeline);
+  if (!refresh && loadKeys.some((loadKey) => read.has(loadKey))) return true;
   if (excludes === undefined) return false;
-  const read = [...snapshot.loadKeysOf(account, pipeline).keys()];
-  return read.some((loadKey) => excludes(loadKey) && !retires.includes(loadKey));
+  return [...read.keys()].some((loadKey) => excludes(loadKey) && !retires.includes(loadKey));
 }
 
-/**
- * The version of a load key's transaction: how often it was read, negative where it no longer counts as loaded. Each
- * commit of the load key changes it.
- */
-export function loadVersion({ txns }: Snapshot, pipeline: string, account: string, loadKey: string): number {
-  return txns.get(loadKeyAppId(pipeline, account, loadKey))?.version ?? 0;
+/** The version of the catalog that a load key was read with last, which every commit of the load key changes; -1 where it isn't loaded. */
+export function loadVersion(snapshot: Snapshot, pipeline: string, account: string, key: string): number {
+  return snapshot.key({ account, pipeline, key })?.version ?? -1;
 }
 
-/** The transactions that mark the slice's load keys as loaded, and retired ones as no longer loaded. */
-export function loadTxns(snapshot: Snapshot, slice: SliceLoads, now: number): Action[] {
-  const version = (appId: string) => snapshot.txns.get(appId)?.version ?? 0;
-  const id = (loadKey: string) => loadKeyAppId(slice.pipeline, slice.account, loadKey);
-  const read = slice.loadKeys.map(id).map((appId) => ({ appId, version: Math.abs(version(appId)) + 1 }));
-  const retired = [...(slice.retires ?? []), ...displacedKeys(snapshot, slice)]
-    .map(id)
-    .filter((appId) => version(appId) > 0)
-    .map((appId) => ({ appId, version: -version(appId) }));
-  return [...read, ...retired].map((txn) => ({ txn: { ...txn, lastUpdated: now } }));
+/** What a commit changes of the load keys. */
+export interface KeyChange {
+  readonly set: readonly LoadKey[];
+  readonly delete: readonly LoadKeyId[];
+}
+
+interface KeyOptions {
+  /** Of the slice's load keys; left out: `api`. */
+  readonly origin?: LoadKey['origin'];
+  /** Load keys that are left of displaced ones, each with the one that it is a part of. */
+  readonly pieces?: ReadonlyMap<string, string> | undefined;
+}
+
+/** The slice's load keys as loaded at an instant, and the retired and displaced ones deleted. `now`: milliseconds since 1970. */
+export function keyChange(
+  snapshot: Snapshot,
+  slice: SliceLoads,
+  now: number,
+  { origin = 'api', pieces = new Map() }: KeyOptions = {},
+): KeyChange {
+  const { pipeline, account } = slice;
+  const stored = snapshot.keysOf(account, pipeline);
+  const wanted = new Set(slice.loadKeys);
+  const gone = [...new Set([...(slice.retires ?? []), ...displacedKeys(snapshot, slice)])].flatMap((key) => {
+    const found = wanted.has(key) ? undefined : stored.get(key);
+    return found === undefined ? [] : [found];
+  });
+  const left = [...pieces].flatMap(([key, whole]): LoadKey[] => {
+    const found = stored.get(whole);
+    const window = windowOfKey(key);
+    if (found === undefined) return [];
+    const { readAt, since, origin, holes } = found;
+    return [{ account, pipeline, key, ...(window && { window }), readAt, since, origin, ...(holes && { holes }) }];
+  });
+  const set = slice.loadKeys.map((key): LoadKey => {
+    const window = windowOfKey(key);
+    const since = stored.get(key)?.since ?? sinceOf(window, gone, now);
+    return { account, pipeline, key, ...(window && { window }), readAt: now, since, origin };
+  });
+  return { set: [...set, ...left], delete: gone.map(({ key }) => ({ account, pipeline, key })) };
+}
+
+/** The window of a load key such as `window/START/END`; undefined for one that has none. */
+function windowOfKey(loadKey: string): Window | undefined {
+  const [, first, last, ...more] = loadKey.split('/');
+  const window = { start: Date.parse(first ?? ''), end: Date.parse(last ?? '') };
+  return more.length === 0 && window.start < window.end ? window : undefined;
+}
+
+/** Since when the parts of a window are loaded that takes the place of others. */
+function sinceOf(window: Window | undefined, replaced: readonly StoredLoadKey[], now: number): LoadKey['since'] {
+  if (window === undefined) return now;
+  const before = replaced.flatMap((key) => (key.origin === 'api' ? spansOf(key) : []));
+  const parts = before.flatMap(({ since, ...span }): LoadedSpan[] => {
+    if (!overlap(span, window)) return [];
+    return [{ start: Math.max(span.start, window.start), end: Math.min(span.end, window.end), since }];
+  });
+  if (parts.length === 0) return now;
+  const rest = uncovered(window, parts).map(({ start, end }) => ({ start, end, since: now }));
+  return [...parts, ...rest].toSorted((a, b) => a.start - b.start);
+}
+
+function spansOf({ window, since }: LoadKey): readonly LoadedSpan[] {
+  if (typeof since !== 'number') return since;
+  return window === undefined ? [] : [{ ...window, since }];
 }
 
 /** The files of a pipeline and account. */
-export function filesOf(snapshot: Snapshot, pipeline: string, account: string): Add[] {
-  return [...snapshot.filesOf(account)].filter(({ tags }) => tags?.['pipeline'] === pipeline);
+export function filesOf(table: TableSnapshot, pipeline: string, account: string): Add[] {
+  return [...table.filesOf(account)].filter(({ tags }) => tags?.['pipeline'] === pipeline);
 }
 
-interface ParsedLoadKeys {
-  readonly loadKeys: string[];
-  readonly windows: (Window | undefined)[];
-  inOrder: readonly Window[];
-}
-
-/** The windows of load keys of one kind. Each load key is parsed once and cached. */
+/** The windows of load keys of one kind. */
 export class LoadKeyWindows {
   readonly #parse: (loadKey: string) => Window | undefined;
-  readonly #parsed = new WeakMap<ReadonlyMap<string, Txn>, ParsedLoadKeys>();
+  readonly #parsed = new Map<string, Window | undefined>();
+  /** By the load keys of a snapshot, which never change. */
+  readonly #inOrder = new WeakMap<ReadonlyMap<string, unknown>, readonly Window[]>();
 
-  /** @param read parses a load key; undefined for one of another kind */
-  constructor(read: (loadKey: string) => Window | undefined) {
-    this.#parse = read;
+  /** @param parse parses a load key; undefined for one of another kind */
+  constructor(parse: (loadKey: string) => Window | undefined) {
+    this.#parse = parse;
   }
 
   /** In order. */
-  of(loadKeys: ReadonlyMap<string, Txn>): readonly Window[] {
-    let parsed = this.#parsed.get(loadKeys);
-    if (parsed === undefined) this.#parsed.set(loadKeys, (parsed = { loadKeys: [], windows: [], inOrder: [] }));
-    let at = 0;
-    let isOther = parsed.loadKeys.length > loadKeys.size;
-    for (const loadKey of loadKeys.keys()) {
-      // New load keys are last, so that hardly any is parsed again.
-      if (parsed.loadKeys[at] !== loadKey) {
-        parsed.loadKeys[at] = loadKey;
-        parsed.windows[at] = this.#parse(loadKey);
-        isOther = true;
-      }
-      at++;
+  of(loadKeys: ReadonlyMap<string, unknown>): readonly Window[] {
+    let windows = this.#inOrder.get(loadKeys);
+    if (windows === undefined) {
+      windows = [...loadKeys.keys()].flatMap((key) => this.#windowOf(key) ?? []).toSorted((a, b) => a.start - b.start);
+      this.#inOrder.set(loadKeys, windows);
     }
-    if (!isOther) return parsed.inOrder;
-    parsed.loadKeys.length = parsed.windows.length = at;
-    parsed.inOrder = parsed.windows.filter((window) => window !== undefined).toSorted((a, b) => a.start - b.start);
-    return parsed.inOrder;
+    return windows;
+  }
+
+  /** Parses each load key once: every commit makes another map of all of them. */
+  #windowOf(loadKey: string): Window | undefined {
+    if (!this.#parsed.has(loadKey)) this.#parsed.set(loadKey, this.#parse(loadKey));
+    return this.#parsed.get(loadKey);
   }
 }

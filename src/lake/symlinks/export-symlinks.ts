@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { groupBy } from '../../core/group-by.js';
-import type { DeltaTable } from '../delta/delta-table.js';
+import type { LakeTable } from '../lake-table.js';
 import type { Lake } from '../lake.js';
 import { parseNote, type Store, type StoredFile } from '../store/store.js';
 import { symlinkFolder } from '../data-files.js';
@@ -23,7 +23,7 @@ const noteSchema = z.record(z.string(), z.object({ sha256: z.string(), size: z.n
 type Note = z.infer<typeof noteSchema>;
 
 /** Returns the number of bytes written; undefined where all manifests are up to date. */
-async function exportTable(lake: Lake, table: DeltaTable): Promise<number | undefined> {
+async function exportTable(lake: Lake, table: LakeTable): Promise<number | undefined> {
   const { store } = lake;
   const folder = `${table.schema.name}/${symlinkFolder}`;
   const notePath = `${folder}/_state.json`;
@@ -73,8 +73,8 @@ async function writeNote(
 }
 
 /** The text of each partition's manifest, by its path within the lake. */
-function manifestsOf(lake: Lake, table: DeltaTable, folder: string): ReadonlyMap<string, string> {
-  const paths = lake.committedAddsOf(table).map((add) => table.pathOf(add));
+function manifestsOf(lake: Lake, table: LakeTable, folder: string): ReadonlyMap<string, string> {
+  const paths = [...table.snapshot.files()].map((add) => table.pathOf(add));
   const byManifest = groupBy(paths, (path) => {
     const partition = path.slice(table.schema.name.length + 1, path.lastIndexOf('/'));
     return `${folder}/${partition}/manifest`;

@@ -1,4 +1,4 @@
-import type { DeltaTable } from '../delta/delta-table.js';
+import type { LakeTable } from '../lake-table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Lake } from '../lake.js';
 import { loggedFields } from '../delta/table-metadata.js';
@@ -25,7 +25,7 @@ export function redshiftStatements(lake: Lake, schema: string): string[] {
   );
 }
 
-function tableStatement(lake: Lake, table: DeltaTable, schema: string): string {
+function tableStatement(lake: Lake, table: LakeTable, schema: string): string {
   const columns = loggedFields(table.metaData?.schemaString ?? '{"fields":[]}')
     .filter(({ name }) => !Object.hasOwn(partitionTypes, name))
     .map(({ name, type }) => `  ${identifier(name)} ${types[type] ?? type}`);
@@ -42,11 +42,11 @@ function tableStatement(lake: Lake, table: DeltaTable, schema: string): string {
   ].join('\n');
 }
 
-function partitionStatements(lake: Lake, table: DeltaTable, schema: string): string[] {
+function partitionStatements(lake: Lake, table: LakeTable, schema: string): string[] {
   const partitions = new Map(
-    lake
-      .committedAddsOf(table)
-      .map(({ path, partitionValues }) => [path.slice(0, path.lastIndexOf('/')), partitionValues] as const),
+    [...table.snapshot.files()].map(
+      ({ path, partitionValues }) => [path.slice(0, path.lastIndexOf('/')), partitionValues] as const,
+    ),
   );
   return [...partitions]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -59,6 +59,6 @@ function partitionStatements(lake: Lake, table: DeltaTable, schema: string): str
     });
 }
 
-function manifestFolder(lake: Lake, table: DeltaTable): string {
+function manifestFolder(lake: Lake, table: LakeTable): string {
   return lake.store.address(`${table.schema.name}/${symlinkFolder}`);
 }

@@ -1,8 +1,8 @@
 import { isoInstant } from '../../core/numeric/instant.js';
+import { accountOfPath, removedFile } from '../catalog/change.js';
+import type { LoadKeyId } from '../catalog/load-key.js';
+import { runOfDataFile } from '../data-files.js';
 import type { Add } from '../delta/actions.js';
-import type { DeltaTable } from '../delta/delta-table.js';
-import { referencedFiles } from '../transaction/references.js';
-import { accountOf, derivedOf, isDerivedFile, removal, parseAppId } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { orphanFiles, filesAboutAccount } from './vacuum.js';
 import { parseNote, type Store, type StoredFile } from '../store/store.js';
@@ -28,25 +28,30 @@ export async function accountsIn(lake: Lake): Promise<Set<string>> {
   return accounts;
 }
 
-/**
- * Removes an account's files from all main and append-only tables; the derived files that they reference no longer
- * count. The files themselves and their log entries stay until `eraseTraces`.
- *
- * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; a repeated call continues
- */
-export async function removeAccount(lake: Lake, account: string, now: number): Promise<void> {
-  for (const table of lake.tables) {
-    const counts = (add: Add) => table.schema.appendOnly === true || !isDerivedFile(add);
-    await removeFiles(table, now, (add) => counts(add) && accountOf(add) === account);
-  }
+/** Removes all files and load keys of an account. The traces stay until `eraseTraces`. */
+export async function removeAccount(lake: Lake, account: string): Promise<void> {
+  await lake.commitChange('DELETE', (snapshot) => {
+    const tables = [...snapshot.tables.keys()].flatMap((table) => {
+      const remove = [...snapshot.filesOf(table, account).values()].map((add) => removedFile(add));
+      return remove.length === 0 ? [] : [[table, { remove }] as const];
+    });
+    const keys = [...snapshot.allKeysOf(account)];
+    return tables.length + keys.length === 0
+      ? undefined
+      : { tables: Object.fromEntries(tables), keys: { delete: keys.map(idOf) } };
+  });
 }
 
-/** Commits the removal of a table's files that `isRemoved` accepts. */
-async function removeFiles(table: DeltaTable, now: number, isRemoved: (add: Add) => boolean): Promise<void> {
-  await table.commit('DELETE', ({ files }) => {
-    const removed = [...files.values()].filter(isRemoved);
-    return removed.length === 0 ? undefined : removed.map((add) => removal(add, now));
+/** Deletes load keys of an account that `forgets` selects. */
+export async function removeLoadKeys(lake: Lake, account: string, forgets: (load: Load) => boolean): Promise<void> {
+  await lake.commitChange('DELETE', (snapshot) => {
+    const keys = [...snapshot.allKeysOf(account)].filter(({ pipeline, key }) => forgets({ pipeline, loadKey: key }));
+    return keys.length === 0 ? undefined : { keys: { delete: keys.map(idOf) } };
   });
+}
+
+function idOf({ account, pipeline, key }: LoadKeyId): LoadKeyId {
+  return { account, pipeline, key };
 }
 
 /** The files that were erased, besides the logs. */
@@ -57,64 +62,39 @@ export interface Erased {
 }
 
 /**
- * Erases the traces of an account's removed files: unreferenced derived files, older versions of every table's log, the
- * transactions that `forgets` selects, all data files and all files in the account's folders that no log references,
- * and notes that name the account. Empty partition folders are removed as well. No other run may be active on the lake.
+ * Erases the traces of an account's removed files: retained files, older commits and versions of the published logs, all data files
+ * and all files in the account's folders that no version has, and notes that name the account. Empty partition folders are removed
+ * as well. No other run may be active on the lake.
  *
  * @param spare notes that stay, as paths within the lake
  * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR, LAKE_LOG; a repeated call continues
  */
-export async function eraseTraces(
-  lake: Lake,
-  account: string,
-  forgets: (loadKey: Load) => boolean,
-  spare: ReadonlySet<string>,
-  now: number,
-): Promise<Erased> {
-  await lake.refresh();
-  const referenced = referencedFiles(lake.tables);
-  for (const table of lake.tables) {
-    await removeFiles(table, now, (add) => isDerivedFile(add) && !referenced.has(table.pathOf(add)));
-  }
-  for (const table of lake.tables) await cleanUpLog(table, account, forgets);
-
-  // Each log was cleaned up behind a claimed version, so that a late commit of a dead run can't reference these files.
-  const files = [...(await orphanFiles(lake, account)), ...(await filesAboutAccount(lake.store, account, spare))];
+export async function eraseTraces(lake: Lake, account: string, spare: ReadonlySet<string>): Promise<Erased> {
+  await lake.commitChange('DELETE', (snapshot) => {
+    const deleted = [...snapshot.retired()].flatMap(([path]) => (accountOfPath(path) === account ? path : []));
+    return deleted.length === 0 ? undefined : { deleted };
+  });
+  const orphans = await orphanFiles(lake, account);
+  const runs = new Set(orphans.flatMap(({ path }) => runOfDataFile(path) ?? []));
+  runs.delete(lake.run);
+  // Before a file is deleted: a sleeping run that has written it must not commit it.
+  await lake.erase('ERASE', [...runs]);
+  const unused = orphans.filter(({ path }) => !lake.snapshot.has(path));
+  const files = [...unused, ...(await filesAboutAccount(lake.store, account, spare))];
   await lake.removeFiles(files.map(({ path }) => path));
   const partial = await lake.store.removeUnfinished(true);
   return { files, partial };
 }
 
-async function cleanUpLog(table: DeltaTable, account: string, forgets: (loadKey: Load) => boolean): Promise<void> {
-  if (table.snapshot.version < 0) return;
-  await table.cleanUpLog(
-    ({ appId }) => {
-      const read = parseAppId(appId);
-      return read?.account !== account || !forgets(read);
-    },
-    ({ partitionValues }) => partitionValues?.['account'] !== account,
-  );
-}
-
 /** The committed files of an account, by path within the lake. */
 export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, { table: string; add: Add }> {
   return new Map(
-    lake
-      .committedAdds()
-      .filter(({ add }) => accountOf(add) === account)
-      .map(({ table, add }) => [table.pathOf(add), { table: table.schema.name, add }]),
+    lake.tables.flatMap((table) =>
+      [...table.snapshot.filesOf(account)].map(
+        (add) => [table.pathOf(add), { table: table.schema.name, add }] as const,
+      ),
+    ),
   );
-}
-
-/** A main table's files of an account, each with the derived files that it references. */
-export function mainFiles(
-  table: DeltaTable,
-  account: string,
-): readonly { readonly add: Add; readonly derived: readonly string[] }[] {
-  return [...table.snapshot.files.values()].flatMap((add) => {
-    const derived = derivedOf(add);
-    return derived === undefined || accountOf(add) !== account ? [] : [{ add, derived }];
-  });
 }
 
 const folder = '_forget';

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import { hostname } from 'node:os';
 import type { Clock } from '../../core/clock.js';
@@ -36,8 +35,6 @@ async function loadSchema() {
     renewedAt: instant,
     /** Set where no other run may be active on the lake. */
     alone: z.boolean().exactOptional(),
-    /** Set where the run no longer writes files and only cleans up. */
-    clearing: z.boolean().exactOptional(),
     /** Set where the run has ended without cleaning up: a vacuum must look for its files. */
     ended: z.boolean().exactOptional(),
     purpose: z
@@ -54,14 +51,20 @@ async function loadSchema() {
 /** The purpose of a run, for `status` and for other runs. */
 export type RunPurpose = NonNullable<Lease['purpose']>;
 
-/** This run's lease: other runs don't delete files that were written since it began. */
+/** What a run is leased of: a lake, and the name of the run. */
+export interface LeasedLake {
+  readonly store: Store;
+  /** The name of the run, which its files have too. */
+  readonly run: string;
+}
+
+/** This run's lease: as long as it lives, other runs don't fence this one, nor delete its files. */
 export interface RunLease {
+  /** The name of the run. */
   readonly id: string;
   readonly startedAt: number;
   /** The runs that were active when it began. */
   readonly others: readonly Lease[];
-  /** Marks that this run no longer writes files, so that its unreferenced files count as orphans, also for a concurrent vacuum. */
-  clearUp(): Promise<void>;
   /** Marks that this run has left nothing to clean up. */
   cleared(): void;
   /** Ends the lease. Without `cleared` an ended lease stays, so that the next vacuum searches the whole lake. */
@@ -78,21 +81,25 @@ export function leasePath(id: string): string {
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written, LAKE_CONFLICT where another run is active on it
  */
-export function acquireExclusiveLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
-  return acquireLease(store, clock, purpose, true);
+export function acquireExclusiveLease(lake: LeasedLake, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
+  return acquireLease(lake, clock, purpose, true);
 }
 
 /**
- * Acquires a lease for this run, until it is released.
+ * Acquires a lease for this run, until it is released. Must be called before the run writes its first file.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written; LAKE_CONFLICT where an exclusive run is active on it
  */
-export async function acquireLease(store: Store, clock: Clock, purpose?: RunPurpose, alone = false): Promise<RunLease> {
-  const id = randomUUID();
+export async function acquireLease(
+  { store, run: id }: LeasedLake,
+  clock: Clock,
+  purpose?: RunPurpose,
+  alone = false,
+): Promise<RunLease> {
   const path = leasePath(id);
   const startedAt = clock.now();
   const { host: machine, pid, start } = await thisWriter();
-  let state: Pick<Lease, 'alone' | 'clearing' | 'ended'> = alone ? { alone } : {};
+  let state: Pick<Lease, 'alone' | 'ended'> = alone ? { alone } : {};
   let isClear = false;
   const renew = () => {
     const times = { startedAt, renewedAt: clock.now() };
@@ -117,10 +124,6 @@ export async function acquireLease(store: Store, clock: Clock, purpose?: RunPurp
     id,
     startedAt,
     others,
-    clearUp: () => {
-      state = { ...state, clearing: true };
-      return renew();
-    },
     cleared: () => {
       isClear = true;
     },
@@ -174,19 +177,21 @@ export async function readRuns(store: Store, clock: Clock): Promise<LakeRuns> {
 export interface ExpiredLease {
   /** Within the lake. */
   readonly path: string;
-  /** The run wrote its files before this instant, milliseconds since 1970; Infinity where the lease can't be read. */
-  readonly wroteBefore: number;
   /** Undefined where it can't be read. */
   readonly lease: Lease | undefined;
 }
 
+interface OtherLeases {
+  readonly living: readonly Lease[];
+  /** The names of the runs that live. */
+  readonly livingRuns: ReadonlySet<string>;
+  readonly dead: readonly ExpiredLease[];
+}
+
 /** The leases of other runs, active and dead. */
-export async function otherLeases(
-  store: Store,
-  excludedId: string | undefined,
-  clock: Clock,
-): Promise<{ readonly living: readonly Lease[]; readonly dead: readonly ExpiredLease[] }> {
+export async function otherLeases(store: Store, excludedId: string | undefined, clock: Clock): Promise<OtherLeases> {
   const living: Lease[] = [];
+  const livingRuns = new Set<string>();
   const dead: ExpiredLease[] = [];
   let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path } of store.list(folder)) {
@@ -197,10 +202,12 @@ export async function otherLeases(
     // An invalid lease isn't of an active run, because leases are written atomically.
     const schema = (loaded ??= await loadSchema());
     const lease = parseNote(bytes, (value) => schema.parse(value));
-    if (lease !== undefined && (await isAlive(lease, clock.now()))) living.push(lease);
-    else dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs, lease });
+    if (lease !== undefined && (await isAlive(lease, clock.now()))) {
+      living.push(lease);
+      livingRuns.add(path.slice(folder.length + 1, -'.json'.length));
+    } else dead.push({ path, lease });
   }
-  return { living, dead };
+  return { living, livingRuns, dead };
 }
 
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {

@@ -120,8 +120,6 @@ const lines: Handlers<string | undefined> = {
     const text = isSplit && reason.length > mostReason ? `${truncateText(reason, mostReason)}…` : reason;
     return `${pipeline}: ${slice} ${failureTexts[verdict]}: ${text}`;
   },
-  'refresh-widened': ({ pipeline, slices, reason }) =>
-    `${pipeline}: ${formatCount(slices, 'slice')} more read again, because a damaged file contains them too: ${reason}`,
   'clock-differs': ({ seconds }) =>
     `WARNING: this machine's clock is ${formatSpan(Math.abs(seconds) * 1000)} ${seconds > 0 ? 'behind' : 'ahead of'} the clock of the API; ` +
     'ranges without --to end by this clock: correct it',
@@ -154,8 +152,6 @@ const lines: Handlers<string | undefined> = {
     `removed ${file} (${reason}): ${formatCount(rows, 'row')} of the history of ${slice} ${rows === 1 ? 'is' : 'are'} lost`,
   'orphans-deleted': ({ table, files }) =>
     `${table}: deleted ${formatCount(files, 'file')} that no commit references, left by a run that did not finish`,
-  'orphans-set-aside': ({ table, files, folder }) =>
-    `${table}: moved ${formatCount(files, 'file')} that no commit references to ${folder}, because _versions.json was missing or damaged`,
   'orphans-left': () =>
     'files that no commit references are not deleted, because a log names files that are missing; `ledgerlake verify` names the remedy',
   'lake-exported': ({ format, tables, changed, bytes }) =>

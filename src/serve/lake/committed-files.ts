@@ -1,10 +1,10 @@
 import type { Add } from '../../lake/delta/actions.js';
 import { compare } from '../../core/compare.js';
 import { groupBy } from '../../core/group-by.js';
-import { DeltaTable } from '../../lake/delta/delta-table.js';
+import type { LakeTable } from '../../lake/lake-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
-import { checkLogs, noVersions, readNewestVersions } from '../../lake/newest-versions.js';
+import { Lake } from '../../lake/lake.js';
 import {
   orderTransactions,
   payouts,
@@ -36,7 +36,7 @@ export const latest = 2n ** 63n - 1n;
 
 /** The files of one account in a main table, at the newest version of its log that was read. */
 export class CommittedFiles {
-  readonly #table: DeltaTable;
+  readonly #table: LakeTable;
   readonly #account: string;
   readonly #column: string;
   /** Never invalidated, as files don't change. */
@@ -46,7 +46,7 @@ export class CommittedFiles {
   #byLoadKey: ReadonlyMap<string, readonly { readonly file: CommittedFile }[]> | undefined;
 
   /** @param column the instant by which rows are selected */
-  constructor(table: DeltaTable, account: string, column: string) {
+  constructor(table: LakeTable, account: string, column: string) {
     this.#table = table;
     this.#account = account;
     this.#column = column;
@@ -54,11 +54,10 @@ export class CommittedFiles {
 
   /** All files of the account. */
   get all(): readonly CommittedFile[] {
-    const { version, files } = this.#table.snapshot;
+    const { snapshot } = this.#table;
+    const { version } = snapshot;
     if (version !== this.#version) {
-      this.#files = [...files.values()]
-        .filter(({ partitionValues }) => partitionValues['account'] === this.#account)
-        .map((add) => this.#read(add));
+      this.#files = [...snapshot.filesOf(this.#account)].map((add) => this.#read(add));
       this.#byLoadKey = undefined;
       this.#version = version;
     }
@@ -141,76 +140,72 @@ export function eachTable<T>(create: (name: MainTableName) => T): Readonly<Recor
   return Object.fromEntries(names.map((name) => [name, create(name)])) as Record<MainTableName, T>;
 }
 
-/** Default age of the read logs: on a disk a refresh costs next to nothing. */
+/** Default age of the read catalog: on a disk a refresh costs next to nothing. */
 function defaultFreshMs(store: Store): number {
   return store.localPath('') === undefined ? 1000 : 0;
 }
 
-/**
- * The main tables of a lake, each at the newest version that was read. A slice is visible only once its main table is
- * committed.
- */
+/** The main tables of a lake at the newest version that was read. */
 export class MainTables {
-  readonly store: Store;
+  readonly lake: Lake;
   readonly #clock: Clock;
-  readonly #tables: Readonly<Record<MainTableName, DeltaTable>>;
   readonly #freshMs: number;
   #readAt = -Infinity;
   #reading: Promise<unknown> | undefined;
 
-  private constructor(store: Store, clock: Clock, freshMs: number) {
-    this.store = store;
+  private constructor(lake: Lake, clock: Clock, freshMs: number) {
+    this.lake = lake;
     this.#clock = clock;
-    this.#tables = eachTable((name) => new DeltaTable(schemas[name], store, clock));
     this.#freshMs = freshMs;
   }
 
   /**
-   * Opens the main tables. `freshMs`: largest age of the read logs, milliseconds.
+   * Opens the main tables. `freshMs`: largest age of the read catalog, milliseconds.
    *
-   * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read or lack commits
+   * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's catalog can't be read or lacks commits
    */
   static async open(store: Store, clock: Clock, freshMs = defaultFreshMs(store)): Promise<MainTables> {
-    const tables = new MainTables(store, clock, freshMs);
-    const newest = (await readNewestVersions(store)) ?? noVersions;
-    await tables.refresh();
-    await checkLogs(newest, tables.tables, store);
-    return tables;
+    return new MainTables(await Lake.open(store, Object.values(schemas), clock), clock, freshMs);
   }
 
-  table(name: MainTableName): DeltaTable {
-    return this.#tables[name];
+  get store(): Store {
+    return this.lake.store;
+  }
+
+  table(name: MainTableName): LakeTable {
+    return this.lake.table(name);
   }
 
   /** Version by table, for tables that have one. */
   versions(): Readonly<Record<string, number>> {
-    return Object.fromEntries(
-      this.tables.map(({ schema, snapshot }) => [schema.name, snapshot.version] as const).filter(([, at]) => at >= 0),
-    );
+    const names = Object.keys(schemas) as MainTableName[];
+    const versions = names.map((name) => [name, this.table(name).snapshot.version] as const);
+    return Object.fromEntries(versions.filter(([, at]) => at >= 0));
   }
 
   /** Accounts with loaded data. */
   accounts(): ReadonlySet<string> {
-    return new Set(this.tables.flatMap(({ snapshot }) => [...snapshot.accounts()]));
+    return this.lake.accounts();
   }
 
   /**
-   * Reads new commits; concurrent callers wait for the same read. `isForced`: even where the logs were read less than
-   * `freshMs` ago. It fails while a table's log is missing, as an empty answer would be wrong.
+   * Reads new commits; concurrent callers wait for the same read. `isForced`: even where the catalog was read less than
+   * `freshMs` ago. It fails while the catalog is missing, as an empty answer would be wrong.
    *
-   * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read or a table's log is gone
+   * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's catalog can't be read or is gone
    */
   async refresh(isForced = false): Promise<void> {
     const now = this.#clock.now();
     if (!isForced && now - this.#readAt < this.#freshMs) return;
-    this.#reading ??= Promise.all(this.tables.map((table) => table.refresh())).finally(() => {
+    this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
     await this.#reading;
     this.#readAt = now;
   }
 
-  get tables(): readonly DeltaTable[] {
-    return Object.values(this.#tables);
+  async #read(): Promise<void> {
+    await this.lake.refresh();
+    await this.lake.checkPresent();
   }
 }

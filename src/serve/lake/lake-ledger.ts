@@ -2,7 +2,6 @@ import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import { compare } from '../../core/compare.js';
 import { isFileMissing } from '../../core/duckdb/views.js';
-import { loadVersion } from '../../lake/loads/load-keys.js';
 import type { HttpRefusal } from '../../core/http-server/refusal.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { dayMs } from '../../core/windows.js';
@@ -113,7 +112,7 @@ export class LakeLedger implements Ledger {
       });
     });
     // A listed group whose events aren't loaded is unknown, not empty.
-    return this.#isLoaded('group_events', groupEventsPipeline, loadKey) ? page : undefined;
+    return this.#isLoaded(groupEventsPipeline, loadKey) ? page : undefined;
   }
 
   async eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
@@ -131,7 +130,7 @@ export class LakeLedger implements Ledger {
     });
     // A loaded order may have no events.
     const isKnown = page.items.length > 0 || query.cursor !== undefined;
-    return isKnown || this.#isLoaded('order_events', orderEventsPipeline, loadKey) ? page : undefined;
+    return isKnown || this.#isLoaded(orderEventsPipeline, loadKey) ? page : undefined;
   }
 
   /** The tables of Finances 2024-06-19 and of payouts. */
@@ -182,8 +181,8 @@ export class LakeLedger implements Ledger {
     await this.#copies.clear();
   }
 
-  #isLoaded(table: MainTableName, { name }: { readonly name: string }, loadKey: string): boolean {
-    return loadVersion(this.#tables.table(table).snapshot, name, this.#account, loadKey) > 0;
+  #isLoaded({ name }: { readonly name: string }, loadKey: string): boolean {
+    return this.#tables.lake.loadKeys(name, this.#account).has(loadKey);
   }
 
   async #page({ cursor, limit }: LedgerQuery, ask: () => Question): Promise<LedgerPage> {

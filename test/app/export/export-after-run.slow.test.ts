@@ -30,8 +30,6 @@ async function commands(): Promise<readonly (readonly string[])[]> {
     ['import', '--account', 'demo', await fileOf([page])],
     ['compact'],
     ['rebuild'],
-    ['rebuild', 'financial-events', '--log', '--yes'],
-    ['rebuild', 'financial-event-groups', '--log', '--yes'],
     ['forget', '--account', 'demo', '--before', day(6), '--yes'],
     ['forget', '--account', 'demo', '--yes'],
   ];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { clockAt, database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
+import { clockAt, database, fileContents, ran, serving, temporaryFolder } from '../lake-run.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { readLastRun, writeLastRun } from '../../../src/lake/upkeep/last-run.js';
 import { copied } from '../../lake/s3-run.js';
@@ -29,11 +29,11 @@ test('an import into a lake on S3 writes what one on disk gets', async () => {
   const first = await imported({ root: location, clock }, [file], { limits });
   expect(first.summary.pipelines['financial-events']?.['files']).toBeGreaterThan(4);
   const ofS3 = await copied(location);
-  expect(await fileHashes(ofS3)).toEqual(await fileHashes(onDisk));
+  expect(await fileContents(ofS3)).toEqual(await fileContents(onDisk));
 
   const second = await imported({ root: location, clock }, [file], { limits });
   expect(second.summary.pipelines['financial-events']).toMatchObject({ files: 0, events: 0 });
-  expect(await fileHashes(await copied(location))).toEqual(await fileHashes(onDisk));
+  expect(await fileContents(await copied(location))).toEqual(await fileContents(onDisk));
 });
 
 /** Whether imported files were committed between files of a backfill: by the log of `events`. */

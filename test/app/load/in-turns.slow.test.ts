@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import type { SyncInTurns } from '../../../src/app/load/synced-pipelines.js';
-import { fileHashes, temporaryFolder } from '../lake-run.js';
+import { fileContents, temporaryFolder } from '../lake-run.js';
 import { watchedService } from '../../engine/run/watched-service.js';
 import { setClock, synced } from './synced.js';
 
@@ -27,9 +27,9 @@ function syncInTurns(began: number): SyncInTurns {
 
 /** The lake's files; of the history, which has the instant of each turn in it, how many. */
 async function filesOf(lake: string) {
-  const all = [...(await fileHashes(lake))];
-  const isHistory = ([path]: [string, string]): boolean => path.startsWith('event_history/');
-  return { history: all.filter(isHistory).length, others: new Map(all.filter((file) => !isHistory(file))) };
+  const all = await fileContents(lake);
+  const isHistory = (file: string): boolean => file.startsWith('event_history/');
+  return { history: all.filter(isHistory).length, others: all.filter((file) => !isHistory(file)) };
 }
 
 /** A made-up shop with a service that can have a run closed with its next request. */

@@ -24,7 +24,7 @@ test('a run beside another one of its account says so first; beside one of anoth
   const options = { lake, endpoint, account: 'shop', from: '2025-05-01', to: '2025-05-03' };
   const purpose = { command: 'sync', pipelines: ['financial-events'] };
   for (const account of ['shop', 'other']) {
-    const lease = await acquireLease(diskStore(lake), clock, { ...purpose, account });
+    const lease = await acquireLease({ store: diskStore(lake), run: '0-other' }, clock, { ...purpose, account });
     const { logged } = await ran(options, { clock });
     await lease.release();
     const expected = `another run is active on the lake (sync of shop, process ${process.pid} on `;

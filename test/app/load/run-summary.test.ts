@@ -11,7 +11,9 @@ import {
 } from '../../../src/app/load/run-summary.js';
 import type { PipelineSummary } from '../../../src/engine/run/pipeline-summary.js';
 
-const run = '0b8f1c2e-5d0c-4e9f-8a52-6a1e2f7b9c30';
+const run = '20-0b8f1c2e5d0c4e9f';
+
+const catalog = { version: 7, hash: 'a'.repeat(64) };
 
 const summary: PipelineSummary = {
   ...{ pipeline: 'group-events', slices: 2, conflicts: 0, requests: 9, retries: 3, throttled: 1, pages: 6 },
@@ -26,12 +28,12 @@ const summary: PipelineSummary = {
 
 test('the summary for programs has all that the contract names, and says which slices were left open', () => {
   const object = summaryObject({
-    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, summaries: [summary] },
+    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, summaries: [summary] },
     range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     failure: new LedgerlakeError('INCOMPLETE', 'left open'),
   });
   expect(object).toMatchObject({
-    ...{ status: 'failed', account: 'shop', run },
+    ...{ status: 'failed', account: 'shop', run, catalog },
     pipelines: {
       'group-events': {
         ...{ slices: 2, requests: 9, retries: 3, throttled: 1, pages: 6, events: 7, entries: 70 },
@@ -68,25 +70,25 @@ test.each([
   'a run that loads nothing says what its %i requests came to, %i slices of another run',
   (requests, conflicts, text) => {
     const report = {
-      ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, failure: undefined },
+      ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, failure: undefined },
       summaries: [{ ...summary, slices: 0, requests, conflicts }],
       range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
     };
     expect(summaryText(report).trim()).toBe(
-      `${text} 2026-01-01T00:00:00Z to 2026-02-01T00:00:00Z for shop, run 0b8f1c2e. --refresh reads it again.`,
+      `${text} 2026-01-01T00:00:00Z to 2026-02-01T00:00:00Z for shop, run 20-0b8f1c2e. --refresh reads it again.`,
     );
   },
 );
 
 test('a run that loads nothing says which rows of its range were forgotten', () => {
   const report = {
-    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, failure: undefined },
+    ...{ account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, failure: undefined },
     summaries: [{ ...summary, slices: 0, requests: 0, conflicts: 0 }],
     range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
   };
   const forgotten = (before: number) => summaryText({ ...report, forgottenBefore: before });
   expect(forgotten(Date.UTC(2026, 0, 15))).toContain(
-    ' for shop, run 0b8f1c2e, whose rows before 2026-01-15T00:00:00Z were forgotten. --refresh reads it again.',
+    ' for shop, run 20-0b8f1c2e, whose rows before 2026-01-15T00:00:00Z were forgotten. --refresh reads it again.',
   );
   expect(forgotten(Date.UTC(2026, 0, 1))).not.toContain('forgotten');
 });
@@ -123,7 +125,7 @@ test('transactions are counted, and what to try next reads what was loaded', () 
   ]);
   const of = { ...summary, pipeline: 'transactions', rows };
   const range = { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) };
-  const report = { account: 'shop', run, lake: 'data/lake', seconds: 2, range, failure: undefined };
+  const report = { account: 'shop', run, lake: 'data/lake', seconds: 2, catalog, range, failure: undefined };
   expect(summaryGrid([of])[1]).toMatch(/transactions +2 +9 +98,765 +998,765 /);
   expect(summaryObject({ ...report, summaries: [of] })).toMatchObject({
     pipelines: { transactions: { events: 98_765, entries: 998_765 } },

@@ -3,18 +3,26 @@ import { readFile, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Add } from '../../../src/lake/delta/actions.js';
+import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
+import { LakeTable } from '../../../src/lake/lake-table.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { checkedSource } from '../../../src/lake/files/checked-file.js';
+import { events } from '../../../src/sources/finances/model/tables.js';
 import { temporaryFolder } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
-import { file, opened } from '../../lake/small-table.js';
+
+const tableOf = (store: Store) => new LakeTable(events, store, () => Snapshot.empty);
 
 /** The commit of a file, and a lake that holds it. */
 async function kept(store: Store, bytes: Buffer): Promise<{ add: Add; path: string }> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const add = { ...file('one.parquet'), size: bytes.length, tags: { sha256 } };
-  const path = (await opened(store)).pathOf(add);
+  const partition = {
+    path: 'account=a/month=2025-06/one.parquet',
+    partitionValues: { account: 'a', month: '2025-06' },
+  };
+  const add = { ...partition, size: bytes.length, modificationTime: 0, dataChange: true, tags: { sha256 } };
+  const path = tableOf(store).pathOf(add);
   await store.write(path, bytes);
   return { add, path };
 }
@@ -22,7 +30,7 @@ async function kept(store: Store, bytes: Buffer): Promise<{ add: Add; path: stri
 /** What a source holds, and whether it is a file. */
 async function read(store: Store, add: Add): Promise<{ bytes: Buffer; from: string }> {
   const copy = join(await temporaryFolder(), 'copy');
-  const source = await checkedSource(store, await opened(store), add, { newPath: () => copy, faults: new Map() });
+  const source = await checkedSource(store, tableOf(store), add, { newPath: () => copy, faults: new Map() });
   if (typeof source !== 'string') return { bytes: Buffer.from(source), from: 'memory' };
   return { bytes: await readFile(source), from: source === copy ? 'a copy' : 'the lake' };
 }

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { referencedFiles } from '../../../src/lake/transaction/references.js';
+import { mainOf } from '../../../src/lake/delta/file-tags.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { splitter } from '../../../src/app/maintenance/split.js';
 import { failingStore, interruptedStore } from './failing-store.js';
@@ -19,7 +19,7 @@ afterAll(() => small.remove());
 async function rowsByLog(lake: string): Promise<Record<string, number>> {
   const rows: Record<string, number> = {};
   for (const { schema, snapshot } of (await open(lake, clock)).tables) {
-    rows[schema.name] = [...snapshot.files.values()].reduce((sum, { tags }) => sum + Number(tags?.['rows']), 0);
+    rows[schema.name] = [...snapshot.files()].reduce((sum, { tags }) => sum + Number(tags?.['rows']), 0);
   }
   return rows;
 }
@@ -74,12 +74,12 @@ test('a refresh that dies while it parts a file leaves a lake that reads the sam
 });
 
 describe('a compaction beside other runs', () => {
-  const derivedCommit = (path: string) => path.startsWith('entries/_delta_log/');
-  const mainCommit = (path: string) => path.startsWith('events/_delta_log/');
+  const write = (path: string) => path.startsWith('events/account=');
+  const commit = (path: string) => path.startsWith('_catalog/');
 
   test.each([
-    { where: 'before its first commit', when: derivedCommit },
-    { where: 'between its commits', when: mainCommit },
+    { where: 'before its files', when: write },
+    { where: 'before its commit', when: commit },
   ])('drops its merge where another one was first $where', async ({ when }) => {
     const lake = await copied(small.lake);
     const contents = await contentsOf(lake, clock);
@@ -96,8 +96,8 @@ describe('a compaction beside other runs', () => {
   });
 
   test.each([
-    { where: 'before its first commit', when: derivedCommit },
-    { where: 'between its commits', when: mainCommit },
+    { where: 'before its files', when: write },
+    { where: 'before its commit', when: commit },
   ])('keeps what a refresh brings $where', async ({ when }) => {
     const lake = await copied(small.lake);
     const contents = await contentsOf(lake, clock);
@@ -113,10 +113,8 @@ describe('a compaction beside other runs', () => {
     expect(await rowsByLog(lake)).toMatchObject({ events: 10, entries: 20 });
     expect(await dataFiles(lake, 'entries')).toHaveLength(1);
     const opened = await open(lake, clock);
-    const held = new Set(
-      opened.tables.flatMap((table) => [...table.snapshot.files.values()].map((add) => table.pathOf(add))),
-    );
-    for (const path of referencedFiles(opened.tables)) expect(held).toContain(path);
+    const files = new Set(opened.committedAdds().map(({ table, add }) => table.pathOf(add)));
+    for (const add of opened.table('entries').snapshot.files()) expect(files).toContain(mainOf(add));
   });
 
   test('goes on beside refreshes of every window', async () => {

@@ -73,7 +73,11 @@ const derived = derivedTableOf(pipeline);
 /** The rows of a file of events and of its entries, derived again; undefined where the stored entries are others. */
 async function unchangedEntries(file: Uint8Array, stored: readonly ParquetSource[], signal?: AbortSignal) {
   const { net } = await rederivedEntries(derived, await storedEvents(pipeline, file, undefined));
-  const compared = await storedEvents(pipeline, file, { files: stored, sha256: undefined }, JSON.stringify(net));
+  const compared = await storedEvents(pipeline, file, {
+    files: stored,
+    nets: [JSON.stringify(net)],
+    sha256: undefined,
+  });
   const { events, rows, sameBy } = await rederivedEntries(derived, compared, signal);
   return sameBy === undefined ? undefined : { events, rows };
 }
@@ -94,12 +98,11 @@ test('entries are compared by the bytes of the file that landed them, whichever 
   const again = await rederivedEntries(derived, await storedEvents(pipeline, events, undefined));
   expect([again.sameBy, again.files.map(({ rows }) => rows)]).toEqual([undefined, [counts.rows]]);
   const comparison = async (file: Uint8Array, net = again.net) => {
-    const compared = await storedEvents(
-      pipeline,
-      events,
-      { files: [file], sha256: contentOf(file).sha256 },
-      JSON.stringify(net),
-    );
+    const compared = await storedEvents(pipeline, events, {
+      files: [file],
+      nets: [JSON.stringify(net)],
+      sha256: contentOf(file).sha256,
+    });
     return (await rederivedEntries(derived, compared)).sameBy;
   };
   const stored = await readFile(path);

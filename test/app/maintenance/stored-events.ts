@@ -8,9 +8,8 @@ export async function storedEvents(
   pipeline: string,
   file: Uint8Array,
   stored: StoredEntries | undefined,
-  net = '{}',
 ): Promise<StoredEvents> {
   const about = { path: '', partitionValues: {}, size: file.length, modificationTime: 0, dataChange: true };
   const folder = join(await temporaryFolder(), 'written');
-  return { pipeline, main: { ...about, tags: { net } }, file, stored, rawBytes: defaultLimits.rawBytes, folder };
+  return { pipeline, main: about, file, stored, rawBytes: defaultLimits.rawBytes, folder };
 }

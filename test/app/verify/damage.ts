@@ -1,40 +1,47 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
-import { encodeActions, type Action, type Add } from '../../../src/lake/delta/actions.js';
+import { publishedPath, commitPath } from '../../../src/lake/catalog/catalog-files.js';
+import type { Change } from '../../../src/lake/catalog/change.js';
+import { canonicalCommit, noHash, sealCommit, type Commit } from '../../../src/lake/catalog/commit.js';
+import type { Add } from '../../../src/lake/delta/actions.js';
+import { deltaCommit } from '../../../src/lake/publish/delta/delta-commit.js';
 
-function logFolder(root: string, table: string): string {
-  return join(root, table, '_delta_log');
+/** The commits of a lake's catalog. */
+export function commitsOf(root: string): Commit[] {
+  const names = readdirSync(join(root, '_catalog')).filter((name) => /^\d{20}\.json$/.test(name));
+  return names.toSorted().map((name) => JSON.parse(readFileSync(join(root, '_catalog', name), 'utf8')) as Commit);
 }
 
-function commits(root: string, table: string): { path: string; actions: Action[] }[] {
-  const folder = logFolder(root, table);
-  const names = readdirSync(folder)
-    .filter((name) => /^\d{20}\.json$/.test(name))
-    .toSorted();
-  return names.map((name) => {
-    const path = join(folder, name);
-    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-    return { path, actions: lines.map((line) => JSON.parse(line) as Action) };
-  });
+/** Writes a whole catalog and its publications, with seals and hashes that hold. */
+export function writeCommits(root: string, commits: readonly Commit[]): void {
+  // What they came to before.
+  for (const path of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
+    if (/\.checkpoint(\.parquet)?$|_last.checkpoint$/.test(path)) rmSync(join(root, path));
+  }
+  let previous = noHash;
+  const published = new Map<string, number>();
+  for (const [version, commit] of commits.entries()) {
+    const sealed = sealCommit(canonicalCommit({ ...commit, version, previous }, commit));
+    previous = sealed.hash;
+    writeFileSync(join(root, commitPath(version)), sealed.bytes);
+    for (const table of Object.keys(commit.tables)) {
+      const own = published.get(table) ?? 0;
+      writeFileSync(join(root, publishedPath(table, own)), deltaCommit(table, own, sealed, 'tests'));
+      published.set(table, own + 1);
+    }
+  }
 }
 
-/** With the checksum of what it says now. */
-function write(path: string, actions: readonly Action[]): void {
-  const table = basename(dirname(dirname(path)));
-  writeFileSync(path, encodeActions(actions, { table, version: Number.parseInt(basename(path), 10) }));
-}
-
-/** The files that a table's log names; the lakes of these tests have no checkpoint. */
+/** The files that a table has. */
 export function addsOf(root: string, table: string): Add[] {
   const files = new Map<string, Add>();
-  for (const { actions } of commits(root, table)) {
-    for (const action of actions) {
-      if ('add' in action) files.set(action.add.path, action.add);
-      if ('remove' in action) files.delete(action.remove.path);
-    }
+  for (const { tables } of commitsOf(root)) {
+    const { remove = [], add = [] } = tables[table] ?? {};
+    for (const { path } of remove) files.delete(path);
+    for (const file of add) files.set(file.path, file);
   }
   return [...files.values()];
 }
@@ -50,30 +57,35 @@ export function pathOf(root: string, table: string, add: Add): string {
   return join(root, table, add.path);
 }
 
-/** Commits by hand, as another program might. */
-export function commitByHand(root: string, table: string, actions: readonly Action[]): void {
-  const version = commits(root, table).length;
-  write(join(logFolder(root, table), `${String(version).padStart(20, '0')}.json`), actions);
+/** Commits by hand, as a faulty program might. */
+export function commitByHand(root: string, change: Change & Pick<Commit, 'tables'>): void {
+  const commits = commitsOf(root);
+  const [last] = commits.slice(-1);
+  if (last === undefined) throw new Error('the lake has no commit');
+  const { format, minReaderVersion, minWriterVersion, version, previous, run, nonce, at } = last;
+  const header = { format, minReaderVersion, minWriterVersion, version: version + 1, previous, run, at };
+  writeCommits(root, [...commits, { ...header, nonce: `${nonce}0`, operation: 'WRITE', ...change }]);
 }
 
-/** Writes over what the log says of a file. */
+/** Writes over what the catalog says of a file. */
 export function changeAdd(root: string, table: string, path: string, change: (add: Add) => Add): void {
-  for (const commit of commits(root, table)) {
-    const changed = commit.actions.map((action) =>
-      'add' in action && action.add.path === path ? { add: change(action.add) } : action,
-    );
-    write(commit.path, changed);
-  }
+  const changed = commitsOf(root).map((commit) => {
+    const own = commit.tables[table];
+    if (own?.add === undefined) return commit;
+    const add = own.add.map((file) => (file.path === path ? change(file) : file));
+    return { ...commit, tables: { ...commit.tables, [table]: { ...own, add } } };
+  });
+  writeCommits(root, changed);
 }
 
 export function changeTags(root: string, table: string, path: string, tags: Readonly<Record<string, string>>): void {
   changeAdd(root, table, path, (add) => ({ ...add, tags: { ...add.tags, ...tags } }));
 }
 
-/** Takes a file out of its table's log and its folder. */
-export function removeByHand(root: string, table: string, add: Add): void {
-  commitByHand(root, table, [{ remove: { path: add.path, deletionTimestamp: 0, dataChange: true } }]);
-  rmSync(pathOf(root, table, add));
+/** Takes a file out of the catalog and its folder. */
+export function removeByHand(root: string, table: string, { path, partitionValues, size }: Add): void {
+  commitByHand(root, { tables: { [table]: { remove: [{ path, partitionValues, size, dataChange: true }] } } });
+  rmSync(join(root, table, path));
 }
 
 /** What the log says of a file's bytes, made to fit them. */

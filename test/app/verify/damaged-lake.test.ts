@@ -1,22 +1,13 @@
-import {
-  appendFileSync,
-  copyFileSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { commitPath } from '../../../src/lake/catalog/catalog-files.js';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Add } from '../../../src/lake/delta/actions.js';
 import { Certificate, type Problem } from '../../../src/app/verify/checks/certificate.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { acquireLease, leasePath } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
 import { ran, serving } from '../lake-run.js';
-import { compacted } from '../maintenance/kept-lake.js';
 import { smallLedger } from './small-ledger.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
 import { found, verified } from './verified.js';
@@ -166,7 +157,7 @@ describe('the bytes of a file', () => {
 });
 
 describe('a file that the log does not name', () => {
-  const stray = 'events/account=shop/month=2025-03/stray-0123456789abcdef.parquet';
+  const stray = 'events/account=shop/month=2025-03/stray-3-0123456789abcdef-0.parquet';
 
   test('is a note where the next run clears it', async () => {
     copyFileSync(pathOf(lake.root, 'events', weekOf('events')), join(lake.root, stray));
@@ -183,14 +174,14 @@ describe('a file that the log does not name', () => {
     const foreign = 'events/account=shop/month=2025-03/mine.parquet';
     copyFileSync(pathOf(lake.root, 'events', weekOf('events')), join(lake.root, foreign));
     await expectFailure('unnamed-files', 'events', foreign, '', /a foreign file: .*no run deletes it; move it away/);
-    const lease = await acquireLease(diskStore(lake.root), lake.clock);
+    const lease = await acquireLease({ store: diskStore(lake.root), run: '9-other' }, lake.clock);
     await expectFailure('unnamed-files', 'events', foreign, '', /a foreign file/);
     await lease.release();
   });
 
   test('is only noted while a run is at work', async () => {
     copyFileSync(pathOf(lake.root, 'events', weekOf('events')), join(lake.root, stray));
-    const lease = await acquireLease(diskStore(lake.root), lake.clock);
+    const lease = await acquireLease({ store: diskStore(lake.root), run: '9-other' }, lake.clock);
     const result = await verified(lake, true);
     await lease.release();
     expect(found(result)).toEqual(['unnamed-files note']);
@@ -205,56 +196,29 @@ describe('a file that the log does not name', () => {
 
 describe('the log', () => {
   test('that lacks the entries of a slice is told', async () => {
-    const add = weekOf('entries');
-    removeByHand(lake.root, 'entries', add);
-    await expectFailure('derived-files', 'entries', `entries/${add.path}`, week, /its table's log does not/);
-  });
-
-  test('that lost the entries of a slice before a run wrote down its version is told, and no run is said to clear them', async () => {
-    const log = join(lake.root, 'entries', '_delta_log');
-    const commits = readdirSync(log).filter((name) => /^\d+\.json$/.test(name));
-    rmSync(join(log, commits.toSorted().at(-1) ?? ''));
-    rmSync(join(lake.root, '_versions.json'));
-    await compacted({ lake: lake.root }, { clock: lake.clock });
+    removeByHand(lake.root, 'entries', weekOf('entries'));
     const result = await verified(lake);
-    expect(found(result)).toEqual(['derived-files failed']);
-    expect(result.problems).toMatchObject([{ mend: `ledgerlake rebuild --lake ${lake.root}` }]);
+    expect(found(result)).toEqual(['amounts failed']);
+    expect(result.problems[0]).toMatchObject({ slice: week, mend: `ledgerlake rebuild --lake ${lake.root}` });
   });
 
-  test('that names entries of no slice is told', async () => {
+  test('that names entries of no events is told', async () => {
     const add = weekOf('entries');
     const path = add.path.replace('20250301', 'copy-20250301');
     copyFileSync(pathOf(lake.root, 'entries', add), join(lake.root, 'entries', path));
-    commitByHand(lake.root, 'entries', [{ add: { ...add, path } }]);
-    await expectFailure('derived-files', 'entries', `entries/${path}`, week, /no slice names it/);
-
-    // What a run left that died before it committed the slice the next one removes.
-    const die = async (account: string): Promise<void> => {
-      const purpose = { command: 'backfill', account, pipelines: ['financial-events'] };
-      const died = await acquireLease(diskStore(lake.root), lake.clock, purpose);
-      const file = join(lake.root, leasePath(died.id));
-      const lease = JSON.parse(readFileSync(file, 'utf8')) as object;
-      await died.release();
-      writeFileSync(file, JSON.stringify({ ...lease, pid: 0x7fff_fff0 }));
-    };
-    await die('other');
-    expect(found(await verified(lake))).toEqual(['derived-files failed']);
-    await die(add.partitionValues['account'] ?? '');
-    const result = await verified(lake);
-    expect(found(result)).toEqual(['derived-files note']);
-    expect(result.problems).toMatchObject([
-      { kind: 'note', problem: expect.stringContaining('a run died before') as string },
-    ]);
+    const copy = { ...add, path, tags: { ...add.tags, main: 'events/account=shop/month=2025-03/none.parquet' } };
+    commitByHand(lake.root, { tables: { entries: { add: [copy] } } });
+    await expectFailure('derived-files', 'entries', `entries/${path}`, week, /which the catalog lacks/);
   });
 
   test('that names a file twice under two names holds its events twice', async () => {
     const add = weekOf('events');
     const path = add.path.replace('20250301', 'copy-20250301');
     copyFileSync(pathOf(lake.root, 'events', add), join(lake.root, 'events', path));
-    commitByHand(lake.root, 'events', [{ add: { ...add, path, tags: { ...add.tags, derived: '[]' } } }]);
+    commitByHand(lake.root, { tables: { events: { add: [{ ...add, path }] } } });
     const result = await verified(lake);
-    // The copy names no entries either.
-    expect(found(result)).toEqual(['amounts failed', 'unique-ids failed', 'net-sums failed']);
+    // The copy has no entries either.
+    expect(found(result)).toEqual(['amounts failed', 'unique-ids failed']);
     const ids = result.problems.find(({ check }) => check === 'unique-ids');
     expect(ids).toMatchObject({
       table: 'events',
@@ -276,14 +240,15 @@ describe('the log', () => {
     ['units', '["window/2025-03-01T00:00:00.000Z/', 'log-tags', /expected the tag units to be a list/],
     ['account', 'other', 'log-tags', /expected the tag account to be shop, got "other"/],
   ])('whose tag %s says %s is told', async (tag, value, check, problem) => {
-    const add = weekOf('events');
-    changeTags(lake.root, 'events', add.path, { [tag]: value });
+    const table = tag === 'net' ? 'entries' : 'events';
+    const add = weekOf(table);
+    changeTags(lake.root, table, add.path, { [tag]: value });
     const result = await verified(lake);
     expect(result.code).toBe(1);
     const [first] = result.problems.filter((of) => of.check === check);
     expect(first).toMatchObject({
-      table: 'events',
-      file: `events/${add.path}`,
+      table,
+      file: `${table}/${add.path}`,
       problem: expect.stringMatching(problem) as string,
     });
     // A file whose tags can't be read names no entries, which nobody names then.
@@ -303,18 +268,23 @@ describe('the log', () => {
     await expectFailure('statistics', 'events', `events/${add.path}`, week, /is wrong|numRecords/);
   });
 
-  test('with a window that overlaps another is told', async () => {
-    const unit = 'window/2025-03-02T00:00:00.000Z/2025-03-04T00:00:00.000Z';
-    const appId = `ledgerlake/financial-events/shop/${unit}`;
-    commitByHand(lake.root, 'events', [{ txn: { appId, version: 1 } }]);
-    await expectFailure('windows', 'events', '', unit, /overlaps window\/2025-03-01/);
-  });
-
-  test('with a window that crosses a month is told', async () => {
-    const unit = 'window/2025-01-31T00:00:00.000Z/2025-02-02T00:00:00.000Z';
-    const appId = `ledgerlake/financial-events/shop/${unit}`;
-    commitByHand(lake.root, 'events', [{ txn: { appId, version: 1 } }]);
-    await expectFailure('windows', 'events', '', unit, /crosses the end of a month/);
+  test.each([
+    ['2025-03-02', '2025-03-04', /overlaps window\/2025-03-01/],
+    ['2025-01-31', '2025-02-02', /crosses the end of a month/],
+  ])('with a window from %s to %s is told', async (from, to, problem) => {
+    const key = `window/${from}T00:00:00.000Z/${to}T00:00:00.000Z`;
+    const window = { start: Date.parse(from), end: Date.parse(to) };
+    const loaded = {
+      account: 'shop',
+      pipeline: 'financial-events',
+      key,
+      window,
+      readAt: 0,
+      since: 0,
+      origin: 'api',
+    } as const;
+    commitByHand(lake.root, { tables: { events: {} }, keys: { set: [loaded] } });
+    await expectFailure('windows', 'events', '', key, problem);
   });
 
   test('that another program added a file to is told', async () => {
@@ -322,19 +292,18 @@ describe('the log', () => {
     const path = 'account=shop/month=2025-03/foreign.parquet';
     copyFileSync(pathOf(lake.root, 'groups', addOf(lake.root, 'groups')), join(lake.root, 'groups', path));
     const bare = { ...addOf(lake.root, 'groups'), path, tags: {} };
-    commitByHand(lake.root, 'groups', [{ add: bare }]);
+    commitByHand(lake.root, { tables: { groups: { add: [bare] } } });
     await expectFailure('log-tags', 'groups', `groups/${path}`, '', /another program added it/);
   });
 
   test('that is cut off is an error of its own', async () => {
-    const commit = join(lake.root, 'events', '_delta_log', `${'0'.repeat(20)}.json`);
-    truncateSync(commit, 300);
+    truncateSync(join(lake.root, commitPath(0)), 300);
     await expect(verified(lake)).rejects.toMatchObject({ code: 'LAKE_LOG', exitCode: 1 });
     await expect(verified(lake)).rejects.toThrow(`${'0'.repeat(20)}.json`);
   });
 
   test('that holds something else is an error of its own', async () => {
-    writeFileSync(join(lake.root, 'events', '_delta_log', `${'0'.repeat(20)}.json`), '{"add":{"path":7}}\n');
+    writeFileSync(join(lake.root, commitPath(0)), '{"add":{"path":7}}\n');
     await expect(verified(lake)).rejects.toMatchObject({ code: 'LAKE_LOG' });
   });
 });

@@ -36,7 +36,7 @@ function remote(store: Store): Store & { readonly reads: string[] } {
     address: (path) => `s3://bucket/lake/${path}`,
     localPath: () => undefined,
     readRange: (path, start, length) => {
-      reads.push(path);
+      if (path.endsWith('.parquet')) reads.push(path);
       return store.readRange(path, start, length);
     },
   };

@@ -6,15 +6,20 @@ import { Kept } from '../../core/text/streams.js';
 export interface Verified {
   readonly code: number;
   readonly verdict: string;
+  readonly catalog: { readonly version: number; readonly hash: string } | null;
   readonly checks: readonly CheckResult[];
   readonly problems: readonly (Problem & { readonly mend: string | null })[];
 }
 
 /** What `ledgerlake verify --format json` says of a lake, and its exit code. */
-export async function verified(lake: { root: string; clock: Clock }, strict = false): Promise<Verified> {
+export async function verified(
+  lake: { root: string; clock: Clock },
+  strict = false,
+  expect?: string,
+): Promise<Verified> {
   const output = new Kept();
   const context = { clock: lake.clock, signal: new AbortController().signal, output, log: () => undefined };
-  const code = await verify({ lake: lake.root, format: 'json', strict }, context);
+  const code = await verify({ lake: lake.root, format: 'json', strict, expect }, context);
   return { code, ...(JSON.parse(output.text) as Omit<Verified, 'code'>) };
 }
 

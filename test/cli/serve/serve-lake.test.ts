@@ -60,7 +60,7 @@ test('answers 503 and 500 while the lake is gone, and what it holds once it is b
     expect(await get(asked)).toMatchObject({ status: 500 });
     expect((await get('/')).text).toContain("The report can't be shown");
   }
-  expect(logged.join('\n')).toMatch(/expected version \d+ of .*\/events\/_delta_log, got no log/);
+  expect(logged.join('\n')).toMatch(/expected version \d+ of the catalog in .*\/_catalog, got none/);
 
   await rename(`${lake}-away`, lake);
   expect(await get('/healthz')).toMatchObject({ status: 200 });

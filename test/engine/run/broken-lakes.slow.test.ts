@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { seal } from '../../../src/lake/catalog/seal.js';
 import { hashesOf } from '../../lake/hashes-of.js';
 import { globbed, truthOf } from '../../lake/lake-truth.js';
 import { childRun } from './child-run.js';
@@ -53,37 +54,51 @@ test.each([
   expect(await readFile(lake, 'utf8')).toBe('a file');
 });
 
-/** The newest commit of a table, as a path within the lake. */
-function newestCommit(files: ReadonlyMap<string, Uint8Array>, table: string): string {
-  const commits = [...files.keys()].filter((path) => new RegExp(`^${table}/_delta_log/\\d+\\.json$`).test(path));
+/** The hash of each file, but of leases: one that has ended stays where a run ends early. */
+async function keptIn(lake: string) {
+  return hashesOf(new Map([...(await filesOf(lake))].filter(([path]) => !path.startsWith('_runs/'))));
+}
+
+/** The newest commit of the catalog, as a path within the lake. */
+function newestCommit(files: ReadonlyMap<string, Uint8Array>): string {
+  const commits = [...files.keys()].filter((path) => /^_catalog\/\d+\.json$/.test(path));
   return commits.toSorted().at(-1) ?? '';
 }
 
 test.each([
-  ['in the middle of a line', (bytes: Buffer) => bytes.length - 20],
-  ['between two lines', (bytes: Buffer) => bytes.lastIndexOf('\n', bytes.length - 2) + 1],
+  ['in the middle', (bytes: Buffer) => bytes.length >> 1],
+  ['before its seal', (bytes: Buffer) => bytes.length - 20],
   ['at its beginning', () => 0],
-])('a log whose newest commit is cut off %s is named, and nothing is touched', async (_where, keep) => {
+])('a catalog whose newest commit is cut off %s is named, and nothing is touched', async (_where, keep) => {
   const { lake, upstream } = await place();
   await cp(whole.lake, lake, { recursive: true });
-  const commit = newestCommit(await filesOf(lake), 'events');
+  const commit = newestCommit(await filesOf(lake));
   await truncate(join(lake, commit), keep(await readFile(join(lake, commit))));
-  const before = hashesOf(await filesOf(lake));
+  const before = await keptIn(lake);
   expect(await failure(lake, upstream, '--refresh')).toContain(commit);
   expect(upstream.asked).toEqual([]);
-  expect(hashesOf(await filesOf(lake))).toEqual(before);
+  expect(await keptIn(lake)).toEqual(before);
 });
 
-test('a log of a newer protocol says which version it wants, and nothing is touched', async () => {
+test.each([
+  ['format', { format: 2 }, /catalog format 1 at most in .*, got 2/],
+  ['reader version', { minReaderVersion: 2 }, /catalog reader version 1 at most in .*, got 2/],
+  ['writer version', { minWriterVersion: 2 }, /catalog writer version 1 at most in .*, got 2/],
+])('a catalog of a newer %s says which one it wants, and nothing is touched', async (_what, newer, message) => {
   const { lake, upstream } = await place();
   await cp(whole.lake, lake, { recursive: true });
-  const newest = newestCommit(await filesOf(lake), 'groups');
-  const next = newest.replace(/\d{20}/, (digits) => String(Number(digits) + 1).padStart(20, '0'));
-  await writeFile(join(lake, next), '{"protocol":{"minReaderVersion":3,"minWriterVersion":7}}\n');
-  const before = hashesOf(await filesOf(lake));
-  expect(await failure(lake, upstream)).toMatch(/groups.*wants Delta reader version 3 and writer version 7/);
+  const newest = newestCommit(await filesOf(lake));
+  const { sha256: previous, ...commit } = JSON.parse(await readFile(join(lake, newest), 'utf8')) as {
+    sha256: string;
+    version: number;
+  };
+  const next = { ...commit, ...newer, version: commit.version + 1, previous, keys: {}, tables: { groups: {} } };
+  const path = newest.replace(/\d{20}/, String(next.version).padStart(20, '0'));
+  await writeFile(join(lake, path), seal(next).bytes);
+  const before = await keptIn(lake);
+  expect(await failure(lake, upstream, '--refresh')).toMatch(message);
   expect(upstream.asked).toEqual([]);
-  expect(hashesOf(await filesOf(lake))).toEqual(before);
+  expect(await keptIn(lake)).toEqual(before);
 });
 
 /** Mounts a file system of its own on the lake's folder; false, with the reason printed, where that isn't allowed. */

@@ -103,7 +103,7 @@ export async function run(
   pipelines = choosePipelines([], false),
 ): Promise<number> {
   const lake = await Lake.open(store, tables, clock);
-  const lease = await acquireLease(store, clock);
+  const lease = await acquireLease(lake, clock);
   try {
     const { summaries, failure } = await runPipelines(pipelines, {
       job: { account: 'shop', range: over, lake, refresh, orders: [] },

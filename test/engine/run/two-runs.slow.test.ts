@@ -3,7 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
-import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
+import { grownMetaData } from '../../../src/lake/commit-files.js';
+import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { entries } from '../../../src/sources/finances/model/tables.js';
 import { contents, globbed, truthOf } from '../../lake/lake-truth.js';
@@ -33,8 +34,8 @@ async function together(...commands: readonly (readonly string[])[]): Promise<vo
 /** Nothing is twice, nothing missing, nothing left over. */
 async function expectWhole(lake: string): Promise<ReadonlyMap<string, Uint8Array>> {
   const files = await filesOf(lake);
-  const { faults, unlisted, counted } = truthOf(files);
-  expect([...faults, ...unlisted]).toEqual([]);
+  const { faults, unpublished, counted } = truthOf(files);
+  expect([...faults, ...unpublished]).toEqual([]);
   expect(globbed(files)).toEqual(counted);
   return files;
 }
@@ -89,19 +90,23 @@ test('a dead run’s lease and leftovers stand in nobody’s way, and are gone a
   const month = join(lake, 'entries', `account=${account}`, 'month=2025-06');
   try {
     // A run begins a table before it writes its first file.
-    await new DeltaTable(entries, openStore(lake), systemClock).begin();
+    const opened = await Lake.open(openStore(lake), [entries], systemClock);
+    await opened.commitChange('CREATE TABLE', (snapshot) => {
+      const metaData = grownMetaData(snapshot, entries, systemClock.now());
+      return { tables: { entries: metaData === undefined ? {} : { metaData } } };
+    });
     await mkdir(month, { recursive: true });
     await mkdir(join(lake, '_runs'));
-    await writeFile(join(month, '20250601T000000Z-20250608T000000Z-0123456789abcdef.parquet'), 'half a file');
+    await writeFile(join(month, '20250601T000000Z-20250608T000000Z-0-dead-0.parquet'), 'half a file');
     const dead = { host: hostname(), machine: '0123456789abcdef', pid: 1, start: '1', startedAt: 0, renewedAt: 0 };
-    await writeFile(join(lake, '_runs', 'dead.json'), JSON.stringify(dead));
+    await writeFile(join(lake, '_runs', '0-dead.json'), JSON.stringify(dead));
     // One that may still be alive on another host, as far as anybody can know here.
     const elsewhere = { ...dead, host: 'elsewhere', startedAt: Date.now() - 1e6, renewedAt: Date.now() };
-    await writeFile(join(lake, '_runs', 'elsewhere.json'), JSON.stringify(elsewhere));
+    await writeFile(join(lake, '_runs', '0-elsewhere.json'), JSON.stringify(elsewhere));
     await together(words(lake, upstream));
     const files = await expectWhole(lake);
     expect(contents(files)).toEqual(contents(wanted.files));
-    expect([...files.keys()].filter((path) => path.startsWith('_runs/'))).toEqual(['_runs/elsewhere.json']);
+    expect([...files.keys()].filter((path) => path.startsWith('_runs/'))).toEqual(['_runs/0-elsewhere.json']);
   } finally {
     await remove();
   }

@@ -197,7 +197,7 @@ test('a lake whose last commits are lost does not open, with and without a check
     await new DeltaPublisher(store, catalog).publish();
     await store.remove(commitPath(3));
     await expect(open(store)).rejects.toThrow(
-      'expected the commits of memory/_catalog that t/_delta_log was published from, got 2 as the newest; restore the file from a copy of the lake',
+      'expected the commits of memory/_catalog that t/_delta_log was published from, got 2 as the newest; run `ledgerlake repair`, or restore the file from a copy of the lake',
     );
   }
   const store = memoryStore();

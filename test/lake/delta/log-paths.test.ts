@@ -112,13 +112,10 @@ describe('a path of the log', () => {
     expect(check({ account: 'shop', month: '2025-07' })).toBeUndefined();
   });
 
-  test('is refused in a tag that names derived files of another account', () => {
+  test('is refused in a tag that names the main file of another account', () => {
     const check = (path: string, account: string, partitionValues: Add['partitionValues']) =>
       refusalOf(() => {
-        checkLoggedPaths(
-          { add: { ...good, path: 'x', partitionValues, tags: { account, derived: JSON.stringify([path]) } } },
-          place,
-        );
+        checkLoggedPaths({ add: { ...good, path: 'x', partitionValues, tags: { account, main: path } } }, place);
       });
     const theirs = 'entries/account=other/month=2025-06/x.parquet';
     expect(check(theirs, 'shop', { account: 'shop' })?.message).toMatch(/account=other.*its entry has account=shop/);
@@ -128,17 +125,14 @@ describe('a path of the log', () => {
     expect(check('entries/account=a%3Ab/month=2025-06/x.parquet', 'a:b', {})).toBeUndefined();
   });
 
-  test.each(stray.filter((path) => !path.includes('%')))(
-    'is refused in a tag that names derived files as %j',
-    (path) => {
-      const add = { ...good, tags: { derived: JSON.stringify([path]) } };
-      expect(
-        refusalOf(() => {
-          checkLoggedPaths({ add }, place);
-        }),
-      ).toMatchObject({ code: 'LAKE_LOG' });
-    },
-  );
+  test.each(stray.filter((path) => !path.includes('%')))('is refused in a tag that names a main file as %j', (path) => {
+    const add = { ...good, tags: { main: path } };
+    expect(
+      refusalOf(() => {
+        checkLoggedPaths({ add }, place);
+      }),
+    ).toMatchObject({ code: 'LAKE_LOG' });
+  });
 });
 
 test('a removal may name another account no more than an entry may', () => {

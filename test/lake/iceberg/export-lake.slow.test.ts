@@ -167,7 +167,7 @@ test('of two exports at once the one that is later has the newer state, whatever
   expect(hasRaced).toBe(true);
   expect(version).toBe(1);
   const table = lake.table('events');
-  expect(paths).toEqual([...table.snapshot.files.values()].map((add) => table.pathOf(add)).toSorted());
+  expect(paths).toEqual([...table.snapshot.files()].map((add) => table.pathOf(add)).toSorted());
 });
 
 test('forget takes all of it away', async () => {

@@ -61,8 +61,7 @@ export class Checks implements Observer {
     this.#note(() => {
       if (/^_catalog\/\d{20}\.json$/.test(path)) this.#erased(path, bytes, before);
       const isOther = before !== undefined && Buffer.compare(before, bytes) !== 0;
-      if (path.endsWith('.parquet') && isOther && !this.damaged.has(path))
-        throw new Violation(`${path} is written twice`);
+      if (isDataFile(path) && isOther && !this.damaged.has(path)) throw new Violation(`${path} is written twice`);
     });
   }
 
@@ -195,7 +194,7 @@ export class Checks implements Observer {
       const published = (this.#published.get(table)?.version ?? -1) + 1;
       if (published !== versions) throw new Violation(`${table} is published up to ${published} of ${versions}`);
     }
-    const orphans = [...files.keys()].filter((path) => path.endsWith('.parquet') && !this.truth.has(path));
+    const orphans = [...files.keys()].filter((path) => isDataFile(path) && !this.truth.has(path));
     if (orphans.length > 0) throw new Violation(`orphans stay: ${orphans.join()}`);
     let previous = noHash;
     for (let version = 0; version <= this.truth.version; version++) {
@@ -231,4 +230,9 @@ export class Checks implements Observer {
       }
     }
   }
+}
+
+/** Not a checkpoint of a published log. */
+function isDataFile(path: string): boolean {
+  return path.endsWith('.parquet') && !path.includes('/_delta_log/');
 }

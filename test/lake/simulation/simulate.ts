@@ -5,7 +5,6 @@ import { FencedRun } from '../../../src/lake/catalog/catalog-errors.js';
 import { commitPath, publishedPath } from '../../../src/lake/catalog/catalog-files.js';
 import { lakePathOf } from '../../../src/lake/catalog/change.js';
 import { commitRules } from '../../../src/lake/catalog/next-commit.js';
-import { firstVersionOf } from '../../../src/lake/catalog/run-name.js';
 import { DamagedFile } from '../../../src/lake/delta/file-tags.js';
 import { deltaCommit } from '../../../src/lake/publish/delta/delta-commit.js';
 import { DeltaPublisher } from '../../../src/lake/publish/delta/publisher.js';
@@ -46,8 +45,6 @@ export interface Outcome {
 interface Writer extends Process {
   readonly restarts: number;
   run: string | undefined;
-  /** The version behind the newest one when it began. */
-  readonly began: number;
   isRunning: boolean;
   /** Whether others would say that it is alive. */
   seemsAlive: boolean;
@@ -121,11 +118,9 @@ class Simulation {
   }
 
   #launch(restarts: number): Writer {
-    const began = this.#checks.truth.version + 1;
     const writer: Writer = {
       restarts,
       run: undefined,
-      began,
       isRunning: true,
       seemsAlive: true,
       stalledFor: 0,
@@ -264,7 +259,7 @@ class Simulation {
         return () => publisher.publish();
       },
       now: () => this.#clock,
-      runs: { isAlive: (run) => this.#isAlive(run), firstVersion: () => this.#firstVersion() },
+      runs: { isAlive: (run) => this.#isAlive(run) },
       isCheckpointDue: () => this.#random.chance(0.2),
       columns,
       decided: (meaning) => decided.push(meaning),
@@ -275,11 +270,6 @@ class Simulation {
   #isAlive(run: string): boolean {
     // Now and then somebody is wrong about it.
     return this.#writers.some((writer) => writer.run === run && writer.seemsAlive) && !this.#random.chance(0.05);
-  }
-
-  #firstVersion(): number {
-    const living = this.#writers.filter(({ seemsAlive }) => seemsAlive);
-    return Math.min(Infinity, ...living.map(({ run, began }) => (run === undefined ? began : firstVersionOf(run))));
   }
 
   /** What a writer does. */
@@ -332,7 +322,7 @@ class Simulation {
         new Map([first, first + 1].map((day) => [day, this.#rows(`imported/${day}`, day, day + 1)])),
       );
     }
-    if (deed === 'vacuum') await lake.vacuum({ byVersion: random.chance(0.5) });
+    if (deed === 'vacuum') await lake.vacuum();
     if (deed === 'erase') await lake.erase();
     if (deed === 'drop' && random.chance(0.3)) await this.#damage(lake);
   }
@@ -416,7 +406,7 @@ class Simulation {
     }
     // Replaced files are retained from the instant of their commit on, which may be behind this clock's.
     this.#clock = Math.max(this.#clock, this.#checks.truth.state.at) + this.#retention;
-    await lake.vacuum({ byVersion: true });
+    await lake.vacuum();
     await lake.publish();
     if (this.#checks.failure !== undefined) return;
     this.#checks.atTheEnd(lake.catalog.snapshot);

@@ -20,8 +20,6 @@ const pipeline = 'p';
 export interface Runs {
   /** Whether a run seems to be alive. */
   isAlive(run: string): boolean;
-  /** Every run that seems to be alive would have claimed this version first, or a later one. */
-  firstVersion(): number;
 }
 
 export interface SmallLakeOptions {
@@ -166,38 +164,37 @@ export class SmallLake {
     });
   }
 
-  /** Fences dead runs and deletes their files that no version has, and replaced ones whose retention is over. */
-  async vacuum({ byVersion }: { byVersion: boolean }): Promise<void> {
-    const { runs, habits } = this.#options;
-    await this.catalog.refresh();
-    if (!habits.has('vacuums without publishing')) await this.publish();
-    // The version first: who begins now begins at it or later.
-    const newest = this.catalog.snapshot.version + 1;
-    const before = byVersion ? Math.min(newest, runs.firstVersion(), firstVersionOf(this.catalog.run)) : 0;
+  /**
+   * Fences dead runs and deletes their files that no version has, and replaced ones whose retention is over: in the order of
+   * `vacuumLake`.
+   */
+  async vacuum(): Promise<void> {
+    const { runs, habits, now, store } = this.#options;
     const found: string[] = [];
     for (const table of tableNames) {
-      for await (const { path } of this.#options.store.list(table)) if (!path.includes('/_')) found.push(path);
+      for await (const { path } of store.list(table)) if (!path.includes('/_')) found.push(path);
     }
-    const dead = new Set(found.map(runOf).filter((run) => run !== this.catalog.run && !runs.isAlive(run)));
-    const isDead = (path: string) => dead.has(runOf(path)) || firstVersionOf(runOf(path)) < before;
-    const until = this.#options.now() - this.catalog.snapshot.config.retentionMs;
+    // Files first, then who lives, then the catalog: the writer of a listed file was known by then.
+    const own = this.catalog.run;
+    const dead = new Set(found.map(runOf).filter((run) => run === own || !runs.isAlive(run)));
+    await this.catalog.refresh();
+    const unusedIn = (snapshot: Snapshot) =>
+      found.filter((path) => dead.has(runOf(path)) && !snapshot.has(path) && !snapshot.isRetired(path));
+    const deletable = new Set(unusedIn(this.catalog.snapshot));
     let deleted: readonly string[] = [];
     await this.#commit('VACUUM', this.#written(), (snapshot) => {
-      const isKept = (path: string) => snapshot.has(path) || snapshot.isRetired(path);
-      const orphans = found.filter((path) => isDead(path) && !isKept(path));
+      const until = now() - snapshot.config.retentionMs;
       const expired = [...snapshot.retired()].filter(([, at]) => at <= until).map(([path]) => path);
-      deleted = [...orphans, ...expired];
-      const fenced = [...new Set(orphans.map(runOf))].filter((run) => !snapshot.isFenced(run));
+      const orphans = unusedIn(snapshot).filter((path) => deletable.has(path));
+      deleted = [...expired, ...orphans];
+      const fenced = [...new Set(orphans.map(runOf))].filter((run) => run !== own && !snapshot.isFenced(run));
       if (fenced.length + expired.length === 0) return Promise.resolve(undefined);
-      const fence = {
-        runs: habits.has('vacuums without a fence') ? [] : fenced,
-        before: habits.has('vacuums without a fence') ? 0 : before,
-      };
+      const fence = { runs: habits.has('vacuums without a fence') ? [] : fenced };
       return Promise.resolve({ change: { fence, deleted: expired }, meaning: { kind: 'nothing' } });
     });
     // Also where nothing was committed: other runs' removals have been read since.
     if (!habits.has('vacuums without publishing')) await this.publish();
-    for (const path of deleted) await this.#options.store.remove(path);
+    for (const path of deleted) await store.remove(path);
   }
 
   /** Takes a damaged file out: its load keys become gaps, in all tables. */
@@ -226,7 +223,7 @@ export class SmallLake {
   /** Erases the history of the catalog, as when an account is forgotten. */
   async erase(): Promise<void> {
     const publish = this.#options.habits.has('erases what is not published') ? () => Promise.resolve() : this.publish;
-    await this.catalog.erase('FORGET', publish);
+    await this.catalog.erase('FORGET', publish, { before: firstVersionOf(this.catalog.run) });
   }
 
   /** Commits a change, publishes it, and then deletes what it has replaced and what was written in vain. */
@@ -254,21 +251,30 @@ export class SmallLake {
       if (!isUnclear) await this.#deleteUnused(written, undefined);
       throw error;
     }
-    if (commit !== undefined) {
-      const isUnpublished = operation === 'VACUUM' && habits.has('vacuums without publishing');
-      if (!isUnpublished && !habits.has('deletes before it publishes')) await this.publish();
-      for (const [table, { remove = [] }] of Object.entries(commit.value.tables)) {
-        for (const file of remove) {
-          const path = lakePathOf(table, file);
-          const isRetired = this.catalog.snapshot.isRetired(path) && !habits.has('ignores the retention');
-          if (!isRetired) await this.#options.store.remove(path);
-        }
-      }
-      if (!isUnpublished) await this.publish();
-      await (this.#options.isCheckpointDue() ? this.catalog.writeCheckpoint() : this.catalog.writeDueCheckpoint());
+    try {
+      if (commit !== undefined) await this.#finish(operation, commit);
+    } catch (error) {
+      if (habits.has('deletes what it has committed where it then fails')) await this.#deleteUnused(written, undefined);
+      throw error;
     }
     await this.#deleteUnused(written, commit);
     return commit;
+  }
+
+  /** Publishes a commit, and then deletes what it has replaced. */
+  async #finish(operation: string, commit: SealedCommit): Promise<void> {
+    const { habits } = this.#options;
+    const isUnpublished = operation === 'VACUUM' && habits.has('vacuums without publishing');
+    if (!isUnpublished && !habits.has('deletes before it publishes')) await this.publish();
+    for (const [table, { remove = [] }] of Object.entries(commit.value.tables)) {
+      for (const file of remove) {
+        const path = lakePathOf(table, file);
+        const isRetired = this.catalog.snapshot.isRetired(path) && !habits.has('ignores the retention');
+        if (!isRetired) await this.#options.store.remove(path);
+      }
+    }
+    if (!isUnpublished) await this.publish();
+    await (this.#options.isCheckpointDue() ? this.catalog.writeCheckpoint() : this.catalog.writeDueCheckpoint());
   }
 
   async #claim(

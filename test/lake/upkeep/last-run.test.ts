@@ -74,6 +74,7 @@ const report = {
   seconds: 60,
   summaries: [summary],
   failure: new Error('the upstream is gone'),
+  catalog: null,
 };
 const note = { command: 'backfill', startedAt: Date.parse(run.startedAt), endedAt: Date.parse(run.endedAt) };
 

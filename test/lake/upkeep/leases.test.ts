@@ -4,8 +4,10 @@ import {
   acquireLease,
   leasePath,
   otherLeases,
+  type LeasedLake,
   type RunLease,
 } from '../../../src/lake/upkeep/leases.js';
+import type { Store } from '../../../src/lake/store/store.js';
 import { HandClock } from '../../core/clock.js';
 import { memoryStore, watched } from '../memory-store.js';
 
@@ -17,29 +19,38 @@ function released(lease: RunLease): Promise<void> {
 
 const clock = () => new HandClock('2025-06-01T00:00:00Z');
 
+let runs = 0;
+/** The lake as another run has it. */
+function run(store: Store): LeasedLake {
+  return { store, run: `0-${runs++}` };
+}
+
 describe('a run that must be alone on the lake', () => {
   test('refuses to begin while another is at work, and leaves no lease then', async () => {
     const store = memoryStore();
-    const lease = await acquireLease(store, clock());
-    await expect(acquireExclusiveLease(store, clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
+    const lease = await acquireLease(run(store), clock());
+    await expect(acquireExclusiveLease(run(store), clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
     expect(store.files.size).toBe(1);
     await released(lease);
-    await released(await acquireExclusiveLease(store, clock()));
+    await released(await acquireExclusiveLease(run(store), clock()));
     expect(store.files.size).toBe(0);
   });
 
   test('keeps every other from beginning until it ends', async () => {
     const store = memoryStore();
-    const lease = await acquireExclusiveLease(store, clock());
-    await expect(acquireLease(store, clock())).rejects.toThrow(/got a run that needs exclusive access/);
-    await expect(acquireExclusiveLease(store, clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
+    const lease = await acquireExclusiveLease(run(store), clock());
+    await expect(acquireLease(run(store), clock())).rejects.toThrow(/got a run that needs exclusive access/);
+    await expect(acquireExclusiveLease(run(store), clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
     await lease.release();
-    await (await acquireLease(store, clock())).release();
+    await (await acquireLease(run(store), clock())).release();
   });
 
   test('of two that begin at once never goes on beside the other', async () => {
     const store = memoryStore();
-    const begun = await Promise.allSettled([acquireExclusiveLease(store, clock()), acquireLease(store, clock())]);
+    const begun = await Promise.allSettled([
+      acquireExclusiveLease(run(store), clock()),
+      acquireLease(run(store), clock()),
+    ]);
     expect(begun.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1);
   });
 
@@ -50,26 +61,30 @@ describe('a run that must be alone on the lake', () => {
         if (method === 'list') throw new Error('no list');
       },
     });
-    await expect(acquireExclusiveLease(blind, clock())).rejects.toThrow('no list');
+    await expect(acquireExclusiveLease(run(blind), clock())).rejects.toThrow('no list');
     expect(store.files.size).toBe(0);
   });
 });
 
 test('runs beside each other see each other', async () => {
   const store = memoryStore();
-  const one = await acquireLease(store, clock());
-  const other = await acquireLease(store, clock());
-  expect(await otherLeases(store, one.id, clock())).toMatchObject({ living: [{}], dead: [] });
+  const one = await acquireLease(run(store), clock());
+  const other = await acquireLease(run(store), clock());
+  expect(await otherLeases(store, one.id, clock())).toMatchObject({
+    living: [{}],
+    livingRuns: new Set([other.id]),
+    dead: [],
+  });
   await released(other);
-  expect(await otherLeases(store, one.id, clock())).toEqual({ living: [], dead: [] });
+  expect(await otherLeases(store, one.id, clock())).toEqual({ living: [], livingRuns: new Set(), dead: [] });
   await one.release();
 });
 
 test('a run that ends without having cleared up leaves word of that, and is in nobody’s way', async () => {
   const store = memoryStore();
-  const failed = await acquireLease(store, clock());
+  const failed = await acquireLease(run(store), clock());
   await failed.release();
-  const next = await acquireExclusiveLease(store, clock());
+  const next = await acquireExclusiveLease(run(store), clock());
   const { living, dead } = await otherLeases(store, next.id, clock());
   expect(living).toEqual([]);
   expect(dead.map(({ path }) => path)).toEqual([leasePath(failed.id)]);

@@ -1,7 +1,8 @@
 import { onTestFinished, expect, test } from 'vitest';
 import type { Table } from '../../../src/core/columns/table.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
+import { grownMetaData } from '../../../src/lake/commit-files.js';
+import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import type { Ledger, LedgerItem } from '../../../src/serve/http/ledger.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
@@ -103,13 +104,21 @@ async function lakeOfTransactions() {
   async function commit(schema: Table, name: string, rows: readonly string[]): Promise<void> {
     const path = `account=demo/month=2025-05/${name}.parquet`;
     await folder.write(`${schema.name}/${path}`, rows.join(' UNION ALL '));
-    const table = new DeltaTable(schema, store, clock);
-    await table.refresh();
+    const lake = await Lake.open(store, [schema], clock);
     const partitionValues = { account: 'demo', month: '2025-05' };
-    await table.commit('WRITE', () => [
-      { add: { path, partitionValues, size: 1, modificationTime: 0, dataChange: true } },
-      { txn: { appId: `ledgerlake/${schema.name}/demo/${name}`, version: 1 } },
-    ]);
+    const add = { path, partitionValues, size: 1, modificationTime: 0, dataChange: true };
+    const key = {
+      account: 'demo',
+      pipeline: schema.name,
+      key: name,
+      readAt: start,
+      since: start,
+      origin: 'api' as const,
+    };
+    await lake.commitChange('WRITE', (snapshot) => {
+      const metaData = grownMetaData(snapshot, schema, start);
+      return { tables: { [schema.name]: { ...(metaData && { metaData }), add: [add] } }, keys: { set: [key] } };
+    });
   }
   const rows = all.map(transactionRow);
   await commit(transactions, 'first', rows.slice(0, 200));

@@ -8,6 +8,8 @@ import { unsummedText } from '../../unsummed-amounts.js';
 
 /** Every check by its stable name, in the order of the certificate: what it proves, and what it counts. */
 const checks = {
+  'catalog-chain': { about: 'each commit is sealed and follows the one before it', counts: 'commits' },
+  'published-logs': { about: 'each Delta log has what the catalog has', counts: 'versions' },
   'log-tags': { about: 'the log describes each file', counts: 'files' },
   'derived-files': { about: 'each slice has all of its files, and no other', counts: 'files' },
   windows: { about: 'windows read do not overlap, and none crosses a month', counts: 'slices' },

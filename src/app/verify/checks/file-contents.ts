@@ -180,18 +180,14 @@ async function checkHashes({ file, path }: ReadableFile, { events, certificate }
 
 const zero = '0.000000';
 
-/** Compares the net sums in the log's tags with the rows, those of a main file with the entries of its events. */
+/** Compares the net sums in the log's tags of files of entries with their rows. */
 export async function checkNetSums(
-  mains: readonly ReadableFile[],
-  derived: readonly ReadableFile[],
+  files: readonly ReadableFile[],
   { events, certificate }: CheckContext,
 ): Promise<void> {
-  for (const { file, path } of [...derived, ...mains]) {
+  for (const { file, path } of files) {
     certificate.count('net-sums');
-    const isMain = file.derived !== undefined;
-    const paths = isMain ? derived.map((entries) => entries.path) : [path];
-    const condition = isMain ? `event_id IN (SELECT event_id FROM ${rowsIn([path])})` : 'true';
-    const found = paths.length === 0 ? {} : await netSumsIn(events, paths, condition);
+    const found = await netSumsIn(events, [path]);
     const expected = file.net ?? {};
     const texts = Object.keys({ ...found, ...expected }).flatMap((currency) => {
       const [log, net] = [expected[currency] ?? zero, found[currency] ?? zero];

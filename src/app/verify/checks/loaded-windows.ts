@@ -11,8 +11,8 @@ export interface ReadWindow extends Window {
 }
 
 /** The windows that a pipeline has read for an account, and the load keys that name none. */
-function readWindows(lake: Lake, { pipeline, table }: PipelineTable, account: string): (ReadWindow | string)[] {
-  return [...lake.loadKeys(pipeline, table, account).keys()].map((loadKey) => {
+function readWindows(lake: Lake, { pipeline }: PipelineTable, account: string): (ReadWindow | string)[] {
+  return [...lake.loadKeys(pipeline, account).keys()].map((loadKey) => {
     const window = readWindow(loadKey);
     return window !== undefined && window.start < window.end ? { ...window, loadKey } : loadKey;
   });
@@ -48,7 +48,7 @@ export function checkWindows(
           file.table === main.table && file.account === account && file.loadKeys.includes(loadKey);
         return { table: main.table, file: files.find(holds)?.file ?? '', slice: loadKey };
       };
-      certificate.count('windows', lake.loadKeys(main.pipeline, main.table, account).size);
+      certificate.count('windows', lake.loadKeys(main.pipeline, account).size);
       if (main.loadKey !== 'window') continue;
       let before: ReadWindow | undefined;
       const windows = readWindows(lake, main, account).flatMap((window): ReadWindow[] => {
@@ -77,7 +77,7 @@ export function checkWindows(
     if (pipelineTable(file.delta.schema) === undefined) continue;
     const { pipeline, table, account } = file;
     const key = `${table} ${pipeline} ${account}`;
-    const loaded = read.get(key) ?? new Set(lake.loadKeys(pipeline, table, account).keys());
+    const loaded = read.get(key) ?? new Set(lake.loadKeys(pipeline, account).keys());
     read.set(key, loaded);
     const unread = file.loadKeys.find((loadKey) => !loaded.has(loadKey));
     if (unread !== undefined) add(file, `the log does not record that ${unread} was read`);

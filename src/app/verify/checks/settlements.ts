@@ -87,7 +87,7 @@ export function loadedSettlements({ lake, settlements, damaged, obscure }: Compa
     Array.from(new Set(settlements.map(({ account }) => account)), (account) => [
       account,
       {
-        loadKeys: lake.loadKeys(byGroup.pipeline, byGroup.table, account),
+        loadKeys: lake.loadKeys(byGroup.pipeline, account),
         damagedKeys: damagedKeys(damaged, byGroup, account),
         isObscure: ownFiles(obscure, byGroupTables, account).length > 0,
       },
@@ -98,7 +98,7 @@ export function loadedSettlements({ lake, settlements, damaged, obscure }: Compa
     const loaded = of?.loadKeys.get(slice);
     if (of === undefined || loaded === undefined || of.isObscure || of.damagedKeys.has(slice)) return false;
     // Events that were read while the group was open may be incomplete.
-    return isClosed && (loaded.lastUpdated ?? Infinity) >= (end ?? 0);
+    return isClosed && loaded.readAt >= (end ?? 0);
   });
 }
 

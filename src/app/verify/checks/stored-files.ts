@@ -1,4 +1,3 @@
-import { count } from '../../../core/count.js';
 import { createHash, randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { openNewFile } from '../../../core/io/write-file.js';
@@ -7,7 +6,6 @@ import { dropHistory } from '../../../lake/files/checked-file.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
 import type { Store } from '../../../lake/store/store.js';
-import { isRebuildFolder, setAsideFolder } from '../../../lake/upkeep/vacuum.js';
 import type { CheckContext } from './certificate.js';
 import type { LogFile } from './log-files.js';
 
@@ -29,8 +27,9 @@ export interface LocalFile {
 export async function checkBytes(
   file: LogFile,
   folder: string,
-  { lake: { store }, certificate }: CheckContext,
+  { lake, certificate }: CheckContext,
 ): Promise<LocalFile | undefined> {
+  const { store } = lake;
   certificate.count('file-bytes');
   const local = store.localPath(file.file);
   const copy = local === undefined ? join(folder, `${randomUUID()}.parquet`) : undefined;
@@ -43,7 +42,10 @@ export async function checkBytes(
   if (fault === undefined && path !== undefined) return { path, release };
   await release();
   // Another writer's commit may have replaced it meanwhile.
-  if (found === undefined && !(await file.delta.refresh()).files.has(file.add.path)) return undefined;
+  if (found === undefined) {
+    await lake.refresh();
+    if (file.delta.snapshot.file(file.add.path) === undefined) return undefined;
+  }
   const whatToDo = file.delta.schema.appendOnly === true ? `; restore it from a copy, or ${dropHistory}` : '';
   certificate.add('file-bytes', 'lake', file, `${fault ?? ''}${whatToDo}`);
   return undefined;
@@ -84,9 +86,6 @@ async function readWhole(
 
 const maybeRunning = 'the log does not name it; it may belong to a running run';
 const orphanText = 'the log does not name it: left by a dead run, the next run or compact deletes it';
-const maybeLost =
-  'the log does not name it: left by a dead run, or of a lost commit, which is not detected without _versions.json; the next run ' +
-  'moves it to _set-aside';
 const foreign =
   "a foreign file: the log does not name it, and its name is not one of Ledgerlake's, so no run deletes it; move it " +
   'away, because readers of the folders count its rows';
@@ -99,43 +98,22 @@ function retainedText(files: number, retentionMs: number): string {
   );
 }
 
-/** Data files by folder that runs have moved out of the tables, as the commits that name them may be lost. */
-async function setAsideByRuns(store: Pick<Store, 'list'>): Promise<ReadonlyMap<string, number>> {
-  const files = new Map<string, number>();
-  for await (const { path } of store.list(setAsideFolder)) {
-    const folder = path.split('/').slice(0, 2).join('/');
-    if (isRebuildFolder(folder) || !isDataFile(path.slice(folder.length + 1))) continue;
-    count(files, folder);
-  }
-  return files;
-}
-
-function setAsideText(files: number): string {
-  return (
-    `a run moved ${formatCount(files, 'data file')} here, because commits that name them may have been lost with _versions.json; their days ` +
-    'may be missing, which status shows with the command that loads them; remove the folder once they are loaded'
-  );
-}
-
 /**
  * Looks for files in partition folders that no log names. Replaced files that stay for the retention time are only
  * counted. While a run is active, others may be its own.
  *
- * The folders are listed before the logs are updated, so that files committed in between are known by then. A file that
- * one of `files` names and its own table's log doesn't is a problem already, and no run removes it.
+ * The folders are listed before the catalog is read, so that files committed in between are known by then.
  */
 export async function checkUnreferenced(
   account: string | undefined,
   isRunning: boolean,
-  files: readonly LogFile[],
   { lake, certificate }: Pick<CheckContext, 'lake' | 'certificate'>,
 ): Promise<void> {
-  const derived = new Set(files.flatMap((file) => file.derived ?? []));
   let retained = 0;
   for (const table of lake.tables) {
     const name = table.schema.name;
     const listed: string[] = [];
-    const known = new Set([...table.snapshot.files.values()].map((add) => table.pathOf(add)));
+    const known = new Set([...table.snapshot.files()].map((add) => table.pathOf(add)));
     for await (const { path } of lake.store.list(name)) {
       if (path.startsWith(`${name}/_`)) continue;
       if (account !== undefined && !path.startsWith(`${name}/account=${account}/`)) continue;
@@ -143,16 +121,16 @@ export async function checkUnreferenced(
       if (!known.has(path)) listed.push(path);
     }
     if (listed.length === 0) continue;
-    const named = new Set([...(await table.refresh()).files.values()].map((add) => table.pathOf(add)));
-    const replaced = new Set(table.replacedFiles().map((file) => table.pathOf(file)));
+    await lake.refresh();
+    const { snapshot } = lake;
+    const named = new Set([...table.snapshot.files()].map((add) => table.pathOf(add)));
     for (const file of listed) {
-      if (named.has(file) || (lake.hasVersionNote && derived.has(file))) continue;
-      if (replaced.has(file)) {
+      if (named.has(file)) continue;
+      if (snapshot.isRetired(file)) {
         retained++;
         continue;
       }
-      const unnamed = lake.hasVersionNote ? orphanText : maybeLost;
-      const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : unnamed;
+      const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : orphanText;
       // A file that the next run removes harms only readers that bypass the log.
       const kind = problem === foreign ? 'lake' : 'note';
       const mend = problem === orphanText ? { command: 'ledgerlake compact' } : {};
@@ -161,7 +139,4 @@ export async function checkUnreferenced(
   }
   const note = { table: '', file: '', slice: '' };
   if (retained > 0) certificate.add('unnamed-files', 'note', note, retainedText(retained, lake.retentionMs));
-  for (const [file, files] of await setAsideByRuns(lake.store)) {
-    certificate.add('unnamed-files', 'note', { ...note, file, command: 'ledgerlake status' }, setAsideText(files));
-  }
 }

@@ -46,7 +46,7 @@ export async function configuredRanges(
   range: Window,
 ): Promise<UnfinishedRange[]> {
   const start = Math.max(range.start, (await readForgottenBefore(lake.store, account)) ?? range.start);
-  const loaded = mainTablesOf(lake).flatMap(({ pipeline, table }) => loadedWindows(lake, pipeline, table, account));
+  const loaded = mainTablesOf(lake).flatMap(({ pipeline }) => loadedWindows(lake, pipeline, account));
   const end = loaded.length === 0 ? range.end : spanOf(loaded).end;
   const ranges = pipelines.map((pipeline) => ({ command: 'sync', pipeline, start, end, isConfigured: true }) as const);
   return start < end ? unfinishedRanges(lake, [{ account, ranges }]) : [];
@@ -59,7 +59,7 @@ export async function configuredRanges(
 function gapsOf(lake: Lake, account: string, { pipeline, start, end }: RequestedRange): readonly Window[] | undefined {
   const main = mainTablesOf(lake).find((table) => table.pipeline === pipeline);
   if (main?.coverage === undefined) return undefined;
-  const imported = importedWindows(lake.table(main.table).snapshot, pipeline, account);
+  const imported = importedWindows(lake.snapshot, pipeline, account);
   return main.coverage(lake, account, { start, end }).gaps.flatMap((gap) => uncovered(gap, imported));
 }
 

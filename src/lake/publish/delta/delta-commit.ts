@@ -4,7 +4,7 @@ import type { Commit } from '../../catalog/commit.js';
 import type { Sealed } from '../../catalog/seal.js';
 
 /** The Delta protocol of plain tables. */
-const protocol = { minReaderVersion: 1, minWriterVersion: 2 } as const;
+export const protocol = { minReaderVersion: 1, minWriterVersion: 2 } as const;
 
 /**
  * The published version of a table: the Delta commit (protocol, "Delta Log Entries") of a commit of the catalog that touches it.

@@ -1,15 +1,22 @@
+import { hash } from 'node:crypto';
 import { LedgerlakeError } from '../../../core/errors.js';
 import { Mutex } from '../../../core/mutex.js';
 import { version as programVersion } from '../../../core/version.js';
 import type { Catalog } from '../../catalog/catalog.js';
 import { ErasedCommit } from '../../catalog/catalog-errors.js';
-import { publishedPath } from '../../catalog/catalog-files.js';
+import { checkpointHintPath, checkpointPath, publishedPath } from '../../catalog/catalog-files.js';
 import type { SealedCommit } from '../../catalog/commit.js';
-import type { Store } from '../../store/store.js';
+import type { Snapshot } from '../../catalog/snapshot.js';
+import { parseNote, type Store, type StoredFile } from '../../store/store.js';
+import { encodeDeltaCheckpoint } from './delta-checkpoint.js';
 import { deltaCommit, publishedHash } from './delta-commit.js';
 
 /** Attempts at a version whose outcome is unclear. */
 const attempts = 4;
+
+/** A checkpoint is due after this many versions, plus one for this many files that it will have. */
+const minVersionsPerCheckpoint = 20;
+const checkpointFilesPerExtraVersion = 200;
 
 /** A version that is to be published. */
 interface Missing {
@@ -27,6 +34,10 @@ export class DeltaPublisher {
   readonly #engine: string;
   /** The newest version of each table that is known to be published, with all before it. */
   readonly #published = new Map<string, number>();
+  /** The version of each table's newest checkpoint that is known. */
+  readonly #checkpointed = new Map<string, number>();
+  /** The versions of the checkpoints that this run has written, the newest by table. */
+  readonly #written = new Map<string, number>();
   readonly #mutex = new Mutex();
 
   constructor(store: Store, catalog: Catalog, engine = `ledgerlake/${programVersion}`) {
@@ -47,17 +58,111 @@ export class DeltaPublisher {
   }
 
   async #publish(): Promise<void> {
-    const missing = await this.#missing();
+    // A checkpoint is of the versions that are published here, whatever is committed meanwhile.
+    const { snapshot } = this.#catalog;
+    const missing = await this.#missing(snapshot);
     await Promise.all(
       [...missing].map(async ([table, versions]) => {
         for (const one of versions.toReversed()) await this.#publishOne(table, one);
+        await this.#writeDueCheckpoint(table, snapshot);
       }),
     );
   }
 
-  /** The versions of each table that may not be published, the newest first. */
-  async #missing(): Promise<ReadonlyMap<string, readonly Missing[]>> {
-    const { tables, version: newest } = this.#catalog.snapshot;
+  /** Writes a checkpoint of a table's newest version where one is due. */
+  async #writeDueCheckpoint(table: string, snapshot: Snapshot): Promise<void> {
+    const newest = this.#newestOf(table, snapshot);
+    if (newest === undefined || newest < minVersionsPerCheckpoint) return;
+    const known = this.#checkpointed.get(table) ?? (await this.#hintedCheckpoint(table));
+    this.#checkpointed.set(table, known);
+    if (newest - known < minVersionsPerCheckpoint) return;
+    const files = [...snapshot.files(table)].length;
+    if (newest - known >= minVersionsPerCheckpoint + files / checkpointFilesPerExtraVersion) {
+      await this.#writeCheckpoint(table, newest, snapshot);
+    }
+  }
+
+  /** The version of a table that a snapshot has, where it is published as the newest. */
+  #newestOf(table: string, snapshot: Snapshot): number | undefined {
+    const newest = (snapshot.tables.get(table)?.versions ?? 0) - 1;
+    return newest >= 0 && this.#published.get(table) === newest ? newest : undefined;
+  }
+
+  async #hintedCheckpoint(table: string): Promise<number> {
+    const hint = parseNote(
+      await this.#store.read(checkpointHintPath(table)),
+      (value) => value as { version?: unknown },
+    );
+    return typeof hint?.version === 'number' ? hint.version : -1;
+  }
+
+  async #writeCheckpoint(table: string, version: number, snapshot: Snapshot): Promise<void> {
+    const metaData = snapshot.tables.get(table)?.metaData;
+    if (metaData === undefined) return;
+    const prefix = `${table}/`;
+    const removed = [...snapshot.retired()].filter(([path]) => path.startsWith(prefix));
+    const { bytes, actions } = await encodeDeltaCheckpoint({
+      metaData,
+      files: snapshot.files(table),
+      removed: removed.map(([path, at]) => [path.slice(prefix.length), at]),
+    });
+    await this.#store.write(checkpointPath(table, version), bytes);
+    const hint = { version, size: actions, sizeInBytes: bytes.length, tags: { sha256: hash('sha256', bytes) } };
+    await this.#store.write(checkpointHintPath(table), Buffer.from(JSON.stringify(hint)));
+    this.#checkpointed.set(table, version);
+    this.#written.set(table, version);
+  }
+
+  /**
+   * Removes the checkpoints that were superseded before an instant (milliseconds since 1970), each of which is a copy of the
+   * table's state: readers that have opened the log since began at a newer one. Only where readers begin at one that this run has
+   * written, so that the log is listed seldom, and they find it.
+   */
+  async removeSuperseded(before: number): Promise<void> {
+    await this.#mutex.run(async () => {
+      for (const [table, version] of this.#written) {
+        if ((await this.#hintedCheckpoint(table)) !== version) continue;
+        const found: StoredFile[] = [];
+        for await (const file of this.#store.list(`${table}/_delta_log`))
+          if (file.path.endsWith('.checkpoint.parquet') && file.path <= checkpointPath(table, version))
+            found.push(file);
+        const old = found.filter((_, at) => (found[at + 1]?.modifiedAt ?? Infinity) < before);
+        for (const { path } of old) await this.#store.remove(path);
+      }
+      this.#written.clear();
+    });
+  }
+
+  /** Writes the checkpoint of a table's newest version, and the hint to it. */
+  async writeCheckpoint(table: string): Promise<void> {
+    await this.publish();
+    const { snapshot } = this.#catalog;
+    const newest = this.#newestOf(table, snapshot);
+    if (newest !== undefined) await this.#writeCheckpoint(table, newest, snapshot);
+  }
+
+  /**
+   * Makes each table's log begin at a checkpoint of its newest version, and removes what is older. No other run may be active on the
+   * lake.
+   */
+  async eraseOlder(): Promise<void> {
+    await this.#mutex.run(async () => {
+      const { snapshot } = this.#catalog;
+      for (const table of snapshot.tables.keys()) {
+        const newest = this.#newestOf(table, snapshot);
+        if (newest === undefined) continue;
+        await this.#writeCheckpoint(table, newest, snapshot);
+        const kept = [publishedPath(table, newest), checkpointPath(table, newest), checkpointHintPath(table)];
+        const older: string[] = [];
+        for await (const { path } of this.#store.list(`${table}/_delta_log`))
+          if (!kept.includes(path)) older.push(path);
+        for (const path of older) await this.#store.remove(path);
+      }
+    });
+  }
+
+  /** The versions of each table in a snapshot that may not be published, the newest first. */
+  async #missing({ tables, version: newest }: Snapshot): Promise<ReadonlyMap<string, readonly Missing[]>> {
     const missing = new Map<string, Missing[]>();
     /** The version of each table that the next older commit which touches it has. */
     const next = new Map<string, number>();

@@ -179,7 +179,7 @@ class ReleaseSearch {
   addLateWindows(): void {
     const { job, pipeline, recent } = this.#options;
     const readFrom = recent?.span.start ?? job.lookBackFrom;
-    for (const window of loadedWindows(job.lake, pipeline, transactions.name, job.account)) {
+    for (const window of loadedWindows(job.lake, pipeline, job.account)) {
       const older = { start: window.start, end: Math.min(window.end, readFrom) };
       if (this.#late.some((posted) => contains(older, posted))) this.#addUnread(window);
     }

@@ -119,7 +119,7 @@ export async function recentTransactions(
 ): Promise<RecentTransactions | undefined> {
   const { lake, account, range, lookBackFrom, isInTurns, asked } = job;
   if (isInTurns) return undefined;
-  const loaded = loadedWindows(lake, pipeline, transactions.name, account);
+  const loaded = loadedWindows(lake, pipeline, account);
   const samples = loadedSamples(lake, pipeline, transactions.name, account);
   const from = dayStart(lookBackFrom);
   const recent = dailyWindows({ loaded, range: syncRange(loaded, range.end, asked), lookBackFrom })

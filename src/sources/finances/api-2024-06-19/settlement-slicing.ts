@@ -43,7 +43,7 @@ export function settlementSlicing(options: SettlementSlicingOptions): Slicing<Se
   const main = mainTable(transactions);
   const named = (job: Job, range: Window) => namedSettlements(job, transactions.name, main, range);
   const queue = ({ lake, account, refresh, subjects = [], onlyLoadKeys }: Job): SliceQueue<SettlementSlice> => {
-    const loaded = lake.loadKeys(pipeline, table, account);
+    const loaded = lake.loadKeys(pipeline, account);
     const wanted = subjects
       .map(settlementSlice)
       .filter(({ loadKeys: [key = ''] }) => onlyLoadKeys?.has(key) ?? (refresh || !loaded.has(key)));
@@ -53,9 +53,9 @@ export function settlementSlicing(options: SettlementSlicingOptions): Slicing<Se
     loadKey: 'settlement',
     prepare: async (job) => ({ ...job, subjects: await named(job, job.range) }),
     prepareSync: async (job) => {
-      const loaded = job.lake.loadKeys(pipeline, table, job.account);
+      const loaded = job.lake.loadKeys(pipeline, job.account);
       const all = await named(job, { start: -Infinity, end: Infinity });
-      const readAt = (id: string): number => loaded.get(prefix + id)?.lastUpdated ?? -Infinity;
+      const readAt = (id: string): number => loaded.get(prefix + id)?.readAt ?? -Infinity;
       return { ...job, subjects: all.filter(({ id, changedAt }) => changedAt > readAt(id)) };
     },
     sliceQueue: queue,
@@ -116,14 +116,14 @@ async function namedSettlements(
       "coalesce(string_agg(DISTINCT epoch_ms(window_start) || '/' || epoch_ms(window_end), ' '), '') AS windows " +
       `FROM (${select}) GROUP BY ALL ORDER BY first_at, id`,
   );
-  const loaded = lake.loadKeys(pipeline, main.name, account);
+  const loaded = lake.loadKeys(pipeline, account);
   return rows.map((row) => {
     const changes = String(row['windows'])
       .split(' ')
       .map((window) => {
         const [start = NaN, end = NaN] = window.split('/').map(Number);
         // Imported rows have no window, and the time of their change is unknown.
-        return Number.isNaN(end) ? 0 : (loaded.get(windowKey({ start, end }))?.lastUpdated ?? 0);
+        return Number.isNaN(end) ? 0 : (loaded.get(windowKey({ start, end }))?.readAt ?? 0);
       });
     return { id: String(row['id']), at: Number(row['first_at']), changedAt: Math.max(...changes) };
   });

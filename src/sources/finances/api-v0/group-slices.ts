@@ -14,8 +14,8 @@ export interface GroupSlice extends Slice {
 }
 
 /** The groups that opened in the job's range and that the lake lacks; to refresh, all of them. */
-export function groupSlices(job: Job, pipeline: string, table: string, listing: string): GroupSlice[] {
-  const loaded = job.lake.loadKeys(pipeline, table, job.account);
+export function groupSlices(job: Job, pipeline: string, listing: string): GroupSlice[] {
+  const loaded = job.lake.loadKeys(pipeline, job.account);
   return listedGroups(job.lake, listing, job.account)
     .map(groupSlice)
     .filter(({ opened, loadKeys: [loadKey = ''] }) =>

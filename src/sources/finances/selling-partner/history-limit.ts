@@ -4,7 +4,7 @@ import { loadedSamples } from '../../../engine/slicing/window-slices.js';
 import { dayMs, overlap } from '../../../core/windows.js';
 
 /** Days that the service keeps its data, approximately. */
-const retentionDays = 730;
+export const retentionDays = 730;
 
 /**
  * The empty windows of a job's range before the first result and beyond the service's retention: their data may have been

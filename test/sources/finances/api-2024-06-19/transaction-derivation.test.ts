@@ -29,10 +29,10 @@ test('entries that are derived from stored transactions are what they were when 
       fc.pre(file !== undefined);
       const stored = files.get(orderTransactionEntries.name);
       const net = batches.at(-1)?.tags['net'] ?? '{}';
-      const compared = { files: stored === undefined ? [] : [stored], sha256: undefined };
+      const compared = { files: stored === undefined ? [] : [stored], nets: [net], sha256: undefined };
       const again = await rederivedEntries(
         derivedTableOf('order-transactions'),
-        await storedEvents('order-transactions', file, compared, net),
+        await storedEvents('order-transactions', file, compared),
       );
       expect([again.sameBy, again.events]).toEqual(['rows', batches.at(-1)?.rows.length]);
       expect(JSON.stringify(again.net)).toBe(net);

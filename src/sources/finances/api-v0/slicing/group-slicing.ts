@@ -22,7 +22,8 @@ import { requestedFrom, syncRange } from '../../../../engine/slicing/sync-window
 import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { PipelineTables } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
-import type { Add, Txn } from '../../../../lake/delta/actions.js';
+import type { StoredLoadKey } from '../../../../lake/catalog/load-key.js';
+import type { Add } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
@@ -40,10 +41,10 @@ interface GroupSlicingOptions {
 
 /** Slices that are settlements; a sync reads those that are new, open, or closed after they were read. */
 export function groupSlicing(options: GroupSlicingOptions): Slicing<GroupSlice> {
-  const { pipeline, table, listing } = options;
+  const { pipeline, listing } = options;
   return {
     loadKey: 'group',
-    sliceQueue: (job) => groupQueue(groupSlices(job, pipeline, table, listing.name)),
+    sliceQueue: (job) => groupQueue(groupSlices(job, pipeline, listing.name)),
     sync: (job) => groupQueue(syncedGroups(job, options)),
     forecast: (request) => groupForecast(request, options),
     coverage: (lake, account, range) => groupCoverage(lake, account, range, options),
@@ -55,13 +56,13 @@ function groupQueue(slices: readonly GroupSlice[]): SliceQueue<GroupSlice> {
 }
 
 /** Whether a settlement has one of these load keys. */
-function isIn(loaded: ReadonlyMap<string, Txn>): (slice: GroupSlice) => boolean {
+function isIn(loaded: ReadonlyMap<string, StoredLoadKey>): (slice: GroupSlice) => boolean {
   return ({ loadKeys }) => loadKeys.some((loadKey) => loaded.has(loadKey));
 }
 
-function syncedGroups(job: SyncJob, { pipeline, table, listing }: GroupSlicingOptions): GroupSlice[] {
+function syncedGroups(job: SyncJob, { pipeline, listing }: GroupSlicingOptions): GroupSlice[] {
   const { lake, account, refresh, range, requestedLookBackFrom, asked } = job;
-  const loaded = lake.loadKeys(pipeline, table, account);
+  const loaded = lake.loadKeys(pipeline, account);
   const listed = listedSettlements(lake, listing.name, account);
   const isLoaded = isIn(loaded);
   const read = listed.filter(isLoaded);
@@ -82,7 +83,7 @@ function groupForecast(
   const { lake, account, range, refresh } = job;
   const { listed, ahead, spans, isListed } = settlementsOf(request, listing.name);
   const files = lake.files(pipeline, table, account);
-  const loaded = loadedSettlements(files, lake.loadKeys(pipeline, table, account), listed, now);
+  const loaded = loadedSettlements(files, lake.loadKeys(pipeline, account), listed, now);
   const isInRange = ({ opened }: GroupSlice): boolean => contains(range, opened);
   const done = new Set(refresh ? [] : loaded.map(({ slice }) => slice.name));
   const missing = [...listed, ...ahead].filter((slice) => isInRange(slice) && !done.has(slice.name));
@@ -116,8 +117,8 @@ function datedEvents(
 }
 
 /** Whether any settlement is loaded. */
-export function hasLoadedGroups({ lake, account }: Job, pipeline: string, table: string): boolean {
-  return lake.loadKeys(pipeline, table, account).size > 0;
+export function hasLoadedGroups({ lake, account }: Job, pipeline: string): boolean {
+  return lake.loadKeys(pipeline, account).size > 0;
 }
 
 /** A day counts as loaded by group when its groups are listed and all that opened on it are loaded. */
@@ -125,12 +126,12 @@ function groupCoverage(
   lake: Lake,
   account: string,
   range: Window,
-  { pipeline, table, listing }: GroupSlicingOptions,
+  { pipeline, listing }: GroupSlicingOptions,
 ): Coverage {
   const listed = listedSettlements(lake, listing.name, account);
-  const isLoaded = isIn(lake.loadKeys(pipeline, table, account));
+  const isLoaded = isIn(lake.loadKeys(pipeline, account));
   const missing = listed.filter((slice) => !isLoaded(slice));
-  const unlisted = uncovered(range, loadedWindows(lake, listing.name, mainTable(listing).name, account));
+  const unlisted = uncovered(range, loadedWindows(lake, listing.name, account));
   const [missingOn, openedOn] = [openedByDay(missing), openedByDay(listed)];
   const filled = listed.map(({ opened }) => ({ start: opened, end: opened + 1 }));
   const days = dayStates(range, unlisted, filled).map(({ start, state }): Day => {
@@ -163,7 +164,7 @@ const settlingMs = 5 * 60_000;
 interface GroupSelection {
   readonly listed: readonly GroupSlice[];
   /** Loaded load keys, with the time of the last read. */
-  readonly loaded: ReadonlyMap<string, Txn>;
+  readonly loaded: ReadonlyMap<string, StoredLoadKey>;
   /** Missing groups are read that opened at or after this instant: milliseconds since 1970. */
   readonly from: number;
   /** Groups that closed at or after this instant are read again; `Infinity`: none. */
@@ -176,11 +177,11 @@ interface GroupSelection {
  */
 function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupSelection): GroupSlice[] {
   return listed.flatMap((slice): GroupSlice[] => {
-    const read = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((txn) => txn !== undefined);
+    const read = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((key) => key !== undefined);
     if (read === undefined) return slice.opened >= from ? [slice] : [];
     if (isOpen(slice)) return [{ ...slice, grows: true }];
     const end = slice.group.end ?? 0;
-    if ((read.lastUpdated ?? 0) < end + settlingMs) return [{ ...slice, noted: true, grows: true }];
+    if (read.readAt < end + settlingMs) return [{ ...slice, noted: true, grows: true }];
     return end >= lookBackFrom ? [slice] : [];
   });
 }
@@ -193,7 +194,7 @@ interface LoadedSettlement {
 
 function loadedSettlements(
   files: readonly Add[],
-  read: ReadonlyMap<string, Txn>,
+  read: ReadonlyMap<string, StoredLoadKey>,
   listed: readonly GroupSlice[],
   now: number,
 ): LoadedSettlement[] {

@@ -56,7 +56,7 @@ function breaksOf({ lake, account, range }: Job, listing: string, windows: reado
 }
 
 function listedWindows({ lake, account }: Job, listing: string): readonly Window[] {
-  return loadedWindows(lake, listing, groups.name, account);
+  return loadedWindows(lake, listing, account);
 }
 
 /**
@@ -120,7 +120,7 @@ async function storedListing(lake: Lake, account: string, listing: string, slice
 
 /** Slices that are windows of the list of settlements; a sync reads months. */
 export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
-  const { pipeline: listing, table } = options;
+  const { pipeline: listing } = options;
   return {
     loadKey: 'window',
     sliceQueue: (job) => listingQueue(new WindowQueue(job, options), job, listing),
@@ -142,7 +142,7 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
     coverage: (lake, account, range) => {
       const opened = listedSettlements(lake, listing, account).map((slice) => slice.opened);
       const filled = opened.map((start) => ({ start, end: start + 1 }));
-      return windowCoverage(lake, account, range, { pipeline: listing, table, filled });
+      return windowCoverage(lake, account, range, { pipeline: listing, filled });
     },
   };
 }

@@ -1,0 +1,204 @@
+import { basename } from 'node:path';
+import type { Clock } from '../../core/clock.js';
+import type { Family } from '../../core/columns/table.js';
+import { codeOf } from '../../core/errors.js';
+import { footerTexts } from '../../core/parquet/footer.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { overlap, type Window } from '../../core/windows.js';
+import { isDataFile } from '../../lake/data-files.js';
+import type { LoadKey } from '../../lake/catalog/load-key.js';
+import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
+import { rowsIn } from '../../lake/files/local-parquet.js';
+import { localFile, type Workspace } from '../../lake/files/workspace.js';
+import type { Lake } from '../../lake/lake.js';
+import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
+import { parseNote } from '../../lake/store/store.js';
+import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
+import { familiesIn, type RepairedFiles } from './damaged-files.js';
+import { keyExpression } from './row-keys.js';
+
+/** A data file that the catalog doesn't know, with what it says of itself. */
+export interface AdoptableFile {
+  readonly family: Family;
+  readonly account: string;
+  /** `2025-03`, or `unknown`. */
+  readonly month: string;
+  /** Within the lake. */
+  readonly path: string;
+  /** The load keys whose rows are adopted. */
+  readonly loadKeys: readonly string[];
+}
+
+/** What becomes of the data files that a lost catalog has named. */
+export interface Adoption {
+  readonly files: readonly AdoptableFile[];
+  /** Files that are left aside, within the lake: they can't be read, or another file claims the same load keys. */
+  readonly aside: readonly string[];
+}
+
+/**
+ * Finds the main tables' files that the catalog doesn't know and that say by themselves what they have: the last resort where the
+ * catalog is lost. Of two files that claim the same load key none is adopted with it.
+ *
+ * @throws LedgerlakeError LAKE_STORE
+ */
+export async function adoptableFiles(lake: Lake, workspace: Workspace): Promise<Adoption> {
+  const files: AdoptableFile[] = [];
+  const aside: string[] = [];
+  for (const family of familiesIn(lake)) {
+    const { name } = family.main;
+    // Rows of the history name no single load, and lines of a custom pipeline can't be told from those of other files.
+    if (family.main.appendOnly === true || family.main.customPipeline !== undefined) continue;
+    const claimed: AdoptableFile[] = [];
+    for await (const { path } of lake.store.list(name)) {
+      if (!isDataFile(path) || lake.snapshot.has(path) || lake.snapshot.isRetired(path)) continue;
+      const file = await claimOf(lake, family, path, workspace);
+      if (file === undefined) aside.push(path);
+      else claimed.push(file);
+    }
+    for (const file of claimed) {
+      const loadKeys = file.loadKeys.filter((key) => !isContested(lake, file, key, claimed));
+      if (loadKeys.length === 0) aside.push(file.path);
+      else files.push({ ...file, loadKeys });
+    }
+  }
+  return { files, aside };
+}
+
+/** What a file says of itself; undefined where it can't be read, or isn't of its folder. */
+async function claimOf(
+  { store }: Lake,
+  family: Family,
+  path: string,
+  { database, newPath }: Workspace,
+): Promise<AdoptableFile | undefined> {
+  const [, account = '', month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(path) ?? [];
+  const local = await localFile(store, path, newPath);
+  if (local === undefined) return undefined;
+  const metadata = await footerTexts(local).then(
+    (texts) => parseNote(texts.metadata.get('ledgerlake'), (value) => value as Readonly<Record<string, unknown>>),
+    () => undefined,
+  );
+  if (metadata?.['pipeline'] !== family.pipeline || metadata['account'] !== account) return undefined;
+  try {
+    // The hash reads every value.
+    const rows = await database.rows(
+      `SELECT ${keyExpression(family.main)} AS key, bit_xor(hash(of)) AS read FROM ${rowsIn([local])} AS of GROUP BY 1 ORDER BY 1`,
+    );
+    const keys = rows.map(({ key }) => (typeof key === 'string' ? key : ''));
+    if (keys.length === 0 || keys.includes('')) return undefined;
+    const isImported = basename(path).startsWith('import-');
+    const isMerged = basename(path).startsWith('compact-');
+    const loadKeys = keys.map((key) => (isImported || isMerged ? importedIfDay(key) : key));
+    return { family, account, month, path, loadKeys };
+  } catch (error) {
+    if (codeOf(error) !== 'SQL') throw error;
+    return undefined;
+  }
+}
+
+/** Whether a window of one day was imported or loaded can't be told of a merged file: it counts as imported, so that it is loaded again. */
+function importedIfDay(key: string): string {
+  const window = windowOf(key);
+  if (window === undefined) return key;
+  const day = dayOf(window.start);
+  return day.start === window.start && day.end === window.end ? importedKey(day) : key;
+}
+
+function windowOf(key: string): Window | undefined {
+  const [, start, end] = /^(?:window|imported)\/([^/]+)\/([^/]+)$/.exec(key) ?? [];
+  return start === undefined || end === undefined ? undefined : { start: Date.parse(start), end: Date.parse(end) };
+}
+
+/** Whether another file, or the catalog, has rows of the same load. */
+function isContested(lake: Lake, file: AdoptableFile, key: string, claimed: readonly AdoptableFile[]): boolean {
+  const window = windowOf(key);
+  const isSame = (other: string) => {
+    const others = windowOf(other);
+    return window === undefined || others === undefined ? other === key : overlap(window, others);
+  };
+  const loaded = lake.loadKeys(file.family.pipeline, file.account);
+  if ([...loaded.keys()].some(isSame)) return true;
+  return claimed.some(
+    (other) =>
+      other !== file &&
+      other.account === file.account &&
+      // A window whose rows are in several months has a file in each.
+      other.loadKeys.some((one) => (one === key && other.month !== file.month ? false : isSame(one))),
+  );
+}
+
+export function adoptionTexts({ files, aside }: Adoption): readonly string[] {
+  return [
+    ...files.map(
+      ({ path, loadKeys }) => `${path}: is adopted with ${formatCount(loadKeys.length, 'load key')} that its rows name`,
+    ),
+    ...aside.map(
+      (path) => `${path}: LOST: no commit names it, and it does not say what it has, or another file says the same`,
+    ),
+  ];
+}
+
+/**
+ * Adds the rows of files that the catalog doesn't know, as files of its own, and removes the originals.
+ *
+ * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR
+ */
+export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { files }: Adoption): Promise<void> {
+  for (const file of files) {
+    const { family, account, month, path, loadKeys } = file;
+    const local = await localFile(lake.store, path, workspace.newPath);
+    if (local === undefined) continue;
+    const write = (metadata: ReadonlyMap<string, string>) =>
+      writeFiltered(workspace, family.main, [local], loadKeyCondition(loadKeys), metadata);
+    // Sums among the tags are computed again where files are written that have these.
+    const sums = {
+      ...(family.derived.length > 0 && { net: '{}' }),
+      ...(family.main.name === 'groups' && { groups: '[]' }),
+    };
+    const tags = { pipeline: family.pipeline, account, ...sums };
+    const bundle = {
+      target: { family, account, month, loadKeys },
+      key: path,
+      tags,
+      tables: [{ table: family.main, write }],
+    };
+    const written = await writeBundle(workspace, bundle, clock.now());
+    const set = loadKeys.map((key) => loadKeyOf(file, key, clock));
+    const { isCommitted } = await lake.commitFiles({
+      operation: 'REPAIR',
+      main: family.main,
+      files: written.map((one) => ({ ...one, add: { ...one.add, dataChange: true } })),
+      decide: () => ({ replaced: [], keys: { set, delete: [] } }),
+    });
+    if (isCommitted) await lake.store.remove(path);
+    await workspace.clear();
+  }
+}
+
+/**
+ * Removes the derived files that no version has, once the adopted rows' own are written: they are older than the catalog, so that no
+ * vacuum would take them for a dead run's.
+ *
+ * @throws LedgerlakeError LAKE_STORE
+ */
+export async function removeDerivedRemains(lake: Lake): Promise<void> {
+  const { store, snapshot } = lake;
+  for (const { main, derived } of familiesIn(lake)) {
+    if (main.customPipeline !== undefined) continue;
+    for (const { name } of derived) {
+      const unnamed: string[] = [];
+      for await (const { path } of store.list(name)) {
+        if (isDataFile(path) && !snapshot.has(path) && !snapshot.isRetired(path)) unnamed.push(path);
+      }
+      for (const path of unnamed) await store.remove(path);
+    }
+  }
+}
+
+function loadKeyOf({ family, account }: AdoptableFile, key: string, clock: Clock): LoadKey {
+  const now = clock.now();
+  const window = windowOf(key);
+  const origin = key.startsWith('imported/') ? 'import' : 'api';
+  return { account, pipeline: family.pipeline, key, ...(window && { window }), readAt: now, since: now, origin };
+}

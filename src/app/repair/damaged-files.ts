@@ -1,0 +1,343 @@
+import { pipelines } from '../../../pipelines/all-pipelines.js';
+import type { Clock } from '../../core/clock.js';
+import { customPipelinesOf, familiesOf, type Family, type Table } from '../../core/columns/table.js';
+import { codeOf } from '../../core/errors.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { dayMs } from '../../core/windows.js';
+import { removedFile } from '../../lake/catalog/change.js';
+import type { LoadKeyId, StoredLoadKey } from '../../lake/catalog/load-key.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
+import type { NewFile } from '../../lake/commit-files.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { loadKeysOf, mainOf } from '../../lake/delta/file-tags.js';
+import { damageOf } from '../../lake/files/checked-file.js';
+import { loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.js';
+import { rowsIn } from '../../lake/files/local-parquet.js';
+import { localFile, type Workspace } from '../../lake/files/workspace.js';
+import type { Lake } from '../../lake/lake.js';
+import type { LakeTable } from '../../lake/lake-table.js';
+import { retentionDays } from '../../sources/finances/selling-partner/history-limit.js';
+import { bundlesOf, fileTargetOf, writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
+import { splitter } from '../maintenance/split.js';
+import { historyFamily } from '../reconcile/event-history.js';
+import type { CheckName } from '../verify/checks/certificate.js';
+import { verifyLake } from '../verify/verify-lake.js';
+import { parseNote } from '../../lake/store/store.js';
+import { keyExpression } from './row-keys.js';
+
+/** A damaged or missing data file, and what becomes of its rows. */
+export interface DamagedData {
+  readonly family: Family;
+  readonly table: LakeTable;
+  readonly add: Add;
+  /** What is wrong with it, in words. */
+  readonly reason: string;
+  /** Its load keys that a run can ask for again: they become gaps. */
+  readonly gaps: readonly StoredLoadKey[];
+  /** Its load keys that nobody can ask for again. */
+  readonly lasting: readonly StoredLoadKey[];
+  /** Rows that can be read and stay, of the lasting load keys or of the history; undefined where none can. */
+  readonly readable: number | undefined;
+}
+
+/** The families of a lake's tables. */
+export function familiesIn(lake: Lake): readonly Family[] {
+  const custom = customPipelinesOf(lake.tables.map(({ schema }) => schema));
+  return familiesOf([...pipelines, ...custom, historyFamily]);
+}
+
+/**
+ * Reads every data file, and finds those that are damaged or missing.
+ *
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be read, STOPPED when the signal aborts
+ */
+export async function damagedFiles(
+  lake: Lake,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  workspace: Workspace,
+): Promise<readonly DamagedData[]> {
+  const found: DamagedData[] = [];
+  for (const family of familiesIn(lake)) {
+    for (const schema of [...family.derived, family.main]) {
+      if (!lake.snapshot.tables.has(schema.name)) continue;
+      const table = lake.table(schema.name);
+      for (const add of table.snapshot.files()) {
+        if (add.tags?.['pipeline'] !== family.pipeline) continue;
+        signal.throwIfAborted();
+        const reason = await damageOf(lake.store, table, add);
+        if (reason !== undefined)
+          found.push(await fateOf(lake, { family, table, add, reason }, clock.now(), workspace));
+      }
+    }
+  }
+  return found;
+}
+
+async function fateOf(
+  lake: Lake,
+  file: Pick<DamagedData, 'family' | 'table' | 'add' | 'reason'>,
+  now: number,
+  workspace: Workspace,
+): Promise<DamagedData> {
+  const { family, table, add } = file;
+  const account = add.partitionValues['account'] ?? '';
+  const none = { ...file, gaps: [], lasting: [], readable: undefined };
+  if (isRederived(family, table.schema)) return none;
+  if (table.schema.appendOnly === true)
+    return { ...none, readable: await readableRows(lake, table, add, 'true', workspace) };
+  const stored = lake.loadKeys(family.pipeline, account);
+  const keys = (await keysOf(lake, file, workspace)).flatMap((key) => stored.get(key) ?? []);
+  const isLasting = ({ origin, window }: StoredLoadKey) =>
+    origin === 'import' || (window !== undefined && window.end < now - retentionDays * dayMs);
+  const lasting = keys.filter(isLasting);
+  const condition = loadKeyCondition(lasting.map(({ key }) => key));
+  const isKept = lasting.length > 0 && table.schema === family.main;
+  return {
+    ...{ ...file, lasting },
+    gaps: keys.filter((key) => !isLasting(key)),
+    readable: isKept ? await readableRows(lake, table, add, condition, workspace) : undefined,
+  };
+}
+
+/** The load keys of a file, by its entry in the catalog, else by its rows. */
+async function keysOf(
+  { store }: Lake,
+  { family, table, add }: Pick<DamagedData, 'family' | 'table' | 'add'>,
+  { database, newPath }: Workspace,
+): Promise<readonly string[]> {
+  const tagged = parseNote(add.tags?.['units'], (value) => (Array.isArray(value) ? value.map(String) : undefined));
+  if (tagged !== undefined) return tagged;
+  const path = await localFile(store, table.pathOf(add), newPath);
+  if (path === undefined || table.schema !== family.main) return [];
+  const query = `SELECT DISTINCT ${keyExpression(family.main)} AS key FROM ${rowsIn([path])}`;
+  const rows = await database.rows(query).catch((error: unknown) => {
+    if (codeOf(error) !== 'SQL') throw error;
+    return [];
+  });
+  return rows.flatMap(({ key }) => (typeof key === 'string' ? key : []));
+}
+
+/** Checks whose problems of a file come from its entry in the catalog, or from two files with the same rows. */
+const entryChecks: ReadonlySet<CheckName> = new Set([
+  ...(['log-tags', 'derived-files', 'row-counts', 'statistics', 'unique-ids'] as const),
+]);
+
+/** Files that are as they were written, but that the catalog describes wrongly; and load keys that contradict each other. */
+export async function misdescribedFiles(
+  lake: Lake,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  workspace: Workspace,
+): Promise<{ readonly files: readonly DamagedData[]; readonly keys: readonly StoredLoadKey[] }> {
+  const certificate = await verifyLake({ lake, account: undefined, clock, signal, log: () => undefined });
+  const problems = certificate.problems().filter(({ kind }) => kind === 'lake');
+  const files = new Map<string, DamagedData>();
+  const keys = new Map<string, StoredLoadKey>();
+  for (const { check, table: name, file, slice, problem } of problems) {
+    const family = familiesIn(lake).find(({ main, derived }) =>
+      [...derived, main].some((table) => table.name === name),
+    );
+    if (family === undefined) continue;
+    const table = lake.table(name);
+    const add = table.fileAt(file);
+    if (entryChecks.has(check) && add !== undefined && !files.has(file)) {
+      files.set(file, await fateOf(lake, { family, table, add, reason: problem }, clock.now(), workspace));
+    }
+    if (check !== 'windows') continue;
+    for (const account of lake.accounts()) {
+      const key = lake.loadKeys(family.pipeline, account).get(slice);
+      if (key !== undefined) keys.set(`${account} ${slice}`, key);
+    }
+  }
+  return { files: [...files.values()], keys: [...keys.values()] };
+}
+
+/** Whether a table's rows follow from those of its main table without a request. */
+function isRederived(family: Family, table: Table): boolean {
+  return table !== family.main && family.main.customPipeline === undefined;
+}
+
+/** The rows that DuckDB can read, whatever the file's hash is; undefined where it can't read the file. */
+async function readableRows(
+  { store }: Lake,
+  table: LakeTable,
+  add: Add,
+  condition: string,
+  { database, newPath }: Workspace,
+): Promise<number | undefined> {
+  const path = await localFile(store, table.pathOf(add), newPath);
+  if (path === undefined) return undefined;
+  try {
+    // The hash reads every value.
+    const [read] = await database.rows(
+      `SELECT count(*) FILTER (${condition}) AS rows, bit_xor(hash(of)) AS read FROM ${rowsIn([path])} AS of`,
+    );
+    return Number(read?.['rows']);
+  } catch (error) {
+    if (codeOf(error) !== 'SQL') throw error;
+    return undefined;
+  }
+}
+
+/** What becomes of a damaged file, for people. */
+export function fateText({ family, table, add, reason, gaps, lasting, readable }: DamagedData): string {
+  const rows = formatCount(Number(add.tags?.['rows'] ?? 0), 'row');
+  const what = `${table.pathOf(add)}: ${reason}; `;
+  if (isRederived(family, table.schema)) return `${what}its ${rows} are derived again`;
+  if (table.schema.appendOnly === true) {
+    return readable === undefined
+      ? `${what}LOST: its ${rows}, which no run can get back`
+      : `${what}${formatCount(readable, 'readable row')} of ${rows} stay`;
+  }
+  const parts = [
+    ...(gaps.length === 0
+      ? []
+      : [`${loadKeysText(gaps.map(({ key }) => key))}: taken out, the next backfill loads it again`]),
+    ...(lasting.length === 0
+      ? []
+      : [
+          `${loadKeysText(lasting.map(({ key }) => key))}: ` +
+            (readable === undefined
+              ? 'LOST, because it was imported or is older than the service keeps'
+              : `${formatCount(readable, 'readable row')} stay`),
+        ]),
+  ];
+  return `${what}${parts.length === 0 ? `its ${rows} are taken out` : parts.join('; ')}`;
+}
+
+/** A lake that is repaired. */
+export interface RepairedFiles {
+  readonly lake: Lake;
+  readonly clock: Clock;
+  readonly workspace: Workspace;
+}
+
+/**
+ * Takes damaged files out, with what is derived from them; readable rows of load keys that last are written again. Damaged derived files
+ * stay: they are derived again.
+ *
+ * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR
+ */
+export async function takeOut(repaired: RepairedFiles, damaged: readonly DamagedData[]): Promise<void> {
+  const { lake } = repaired;
+  for (const data of damaged) {
+    const { family, table, add, gaps, lasting, readable } = data;
+    if (isRederived(family, table.schema)) continue;
+    const files = readable === undefined ? [] : await readableFiles(repaired, data);
+    const gone = readable === undefined ? [...gaps, ...lasting] : gaps;
+    const isMain = table.schema === family.main;
+    if (files.length === 0) {
+      // Without a look at other files: their entries may be damaged as well. What is derived from it is taken out later.
+      await lake.commitChange('REPAIR', (snapshot) => {
+        if (snapshot.file(table.schema.name, add.path) === undefined) return undefined;
+        return {
+          tables: { [table.schema.name]: { remove: [removedFile(add)] } },
+          keys: { delete: storedIds(snapshot, gone) },
+        };
+      });
+      continue;
+    }
+    await lake.commitFiles({
+      operation: 'REPAIR',
+      main: family.main,
+      files,
+      decide: (snapshot) => {
+        if (snapshot.file(table.schema.name, add.path) === undefined) return undefined;
+        return {
+          replaced: isMain ? [add] : [],
+          others: isMain ? [] : [{ table: table.schema.name, add }],
+          keys: { set: [], delete: storedIds(snapshot, gone) },
+        };
+      },
+    });
+  }
+}
+
+/** Makes load keys gaps. */
+export async function takeOutKeys({ lake }: RepairedFiles, keys: readonly StoredLoadKey[]): Promise<void> {
+  await lake.commitChange('REPAIR', (snapshot) => {
+    const gone = storedIds(snapshot, keys);
+    return gone.length === 0 ? undefined : { keys: { delete: gone } };
+  });
+}
+
+function storedIds(snapshot: Snapshot, keys: readonly StoredLoadKey[]): LoadKeyId[] {
+  const stored = keys.filter((key) => snapshot.key(key) !== undefined);
+  return stored.map(({ account, pipeline, key }) => ({ account, pipeline, key }));
+}
+
+/** A file with the readable rows of a damaged one. */
+async function readableFiles(
+  { lake, clock, workspace }: RepairedFiles,
+  { family, table, add, lasting }: DamagedData,
+): Promise<NewFile[]> {
+  const path = await localFile(lake.store, table.pathOf(add), workspace.newPath);
+  if (path === undefined) return [];
+  const isHistory = table.schema.appendOnly === true;
+  const keys = isHistory ? loadKeysOf(add) : lasting.map(({ key }) => key);
+  const condition = isHistory ? 'true' : loadKeyCondition(keys);
+  const target = fileTargetOf(family, add, keys);
+  const write = (metadata: ReadonlyMap<string, string>) =>
+    writeFiltered(workspace, table.schema, [path], condition, metadata);
+  const tables = [{ table: table.schema, write }];
+  return writeBundle(workspace, { target, key: add.path, tags: add.tags ?? {}, tables }, clock.now());
+}
+
+/**
+ * Takes out the rows of load keys that aren't loaded, and what is derived from files that the lake lacks: the remains of damaged
+ * files and lost commits. Returns the number of load keys.
+ *
+ * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR
+ */
+export async function takeOutUnloaded({ lake, clock }: RepairedFiles): Promise<number> {
+  let taken = 0;
+  for (const family of familiesIn(lake)) {
+    if (family.main.appendOnly === true || !lake.snapshot.tables.has(family.main.name)) continue;
+    for (const account of lake.accounts()) {
+      await takeOutFatherless(lake, family, account);
+      const keys = unloadedKeys(lake, family, account);
+      if (keys.length === 0) continue;
+      taken += keys.length;
+      const tables = [...family.derived, family.main];
+      const slice = { pipeline: family.pipeline, account, loadKeys: keys, refresh: true, name: '', tables, files: [] };
+      await splitter(lake, clock)(slice, async (remainder) => {
+        await lake.commitFiles({
+          operation: 'REPAIR',
+          main: family.main,
+          files: remainder?.files ?? [],
+          decide: (snapshot) => {
+            const wanted = new Set(keys);
+            const replaced = bundlesOf({ snapshot }, family, account).filter(({ main }) =>
+              loadKeysOf(main).some((key) => wanted.has(key)),
+            );
+            return replaced.length === 0 ? undefined : { replaced: replaced.map(({ main }) => main) };
+          },
+        });
+      });
+    }
+  }
+  return taken;
+}
+
+/** Load keys of files that don't count as loaded. */
+export function unloadedKeys(lake: Lake, family: Family, account: string): string[] {
+  const loaded = lake.loadKeys(family.pipeline, account);
+  const keys = bundlesOf(lake, family, account).flatMap(({ main }) => loadKeysOf(main));
+  return [...new Set(keys)].filter((key) => !loaded.has(key));
+}
+
+async function takeOutFatherless(lake: Lake, family: Family, account: string): Promise<void> {
+  const mains = new Set(
+    lake.files(family.pipeline, family.main.name, account).map((add) => lake.table(family.main.name).pathOf(add)),
+  );
+  const fatherless = family.derived
+    .filter(({ name }) => lake.snapshot.tables.has(name))
+    .flatMap(({ name }) => lake.files(family.pipeline, name, account).map((add) => ({ table: name, add })))
+    .filter(({ add }) => !mains.has(mainOf(add) ?? ''));
+  if (fatherless.length === 0) return;
+  await lake.commitFiles({
+    operation: 'REPAIR',
+    main: family.main,
+    files: [],
+    decide: () => ({ replaced: [], others: fatherless }),
+  });
+}

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import type { Emit } from '../../core/events/run-event.js';
+import { codeOf } from '../../core/errors.js';
+import { groupBy } from '../../core/group-by.js';
+import { printable } from '../../core/printable.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { refuseOther } from '../../lake/existing-lake.js';
+import type { LoadKey, StoredLoadKey } from '../../lake/catalog/load-key.js';
+import { runName } from '../../lake/catalog/run-name.js';
+import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
+import { Lake } from '../../lake/lake.js';
+import { plannedStore } from '../../lake/store/planned-store.js';
+import type { Store } from '../../lake/store/store.js';
+import { describedTables } from '../../lake/table-descriptions.js';
+import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
+import { noteRequestedRanges, readRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
+import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
+import { tables } from '../../sources/finances/lake-tables.js';
+import { catalogVersion } from '../catalog-version.js';
+import { commandIn } from '../command-text.js';
+import type { CommandContext } from '../context.js';
+import { monthRange } from '../reread-command.js';
+import { existingStore, type LakeAddress } from '../maintenance/command.js';
+import { rederiveEntries } from '../maintenance/rebuild-lake.js';
+import { adoptableFiles, adoptFiles, adoptionTexts, removeDerivedRemains, type Adoption } from './adopted-files.js';
+import {
+  damagedFiles,
+  fateText,
+  misdescribedFiles,
+  takeOut,
+  takeOutKeys,
+  takeOutUnloaded,
+  type DamagedData,
+} from './damaged-files.js';
+
+export interface RepairOptions extends LakeAddress {
+  /** The configuration file, for printed commands; undefined: they don't name it. */
+  readonly config?: string | undefined;
+  /** Skips the confirmation. */
+  readonly yes: boolean;
+}
+
+export interface RepairContext extends CommandContext {
+  readonly emit: Emit;
+  /** Asks the user; undefined where standard input is no terminal. */
+  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
+}
+
+/** What is to be repaired. */
+interface RepairPlan {
+  readonly steps: readonly RepairStep[];
+  readonly lost: readonly number[];
+  /** Load keys of lost commits. */
+  readonly gaps: readonly LoadKey[];
+  readonly damaged: readonly DamagedData[];
+  /** Load keys that contradict each other. */
+  readonly keys: readonly StoredLoadKey[];
+  /** Files of a lost catalog. */
+  readonly adoption: Adoption;
+}
+
+/**
+ * `ledgerlake repair`: restores a damaged catalog from its publications and these from the catalog, and takes damaged data files out, so
+ * that the next run loads them again. It prints what it does and which rows are lost for good; without `yes` and a terminal nothing is
+ * changed.
+ *
+ * @returns the exit code: 1 where something is to be repaired and nothing was
+ * @throws LedgerlakeError USAGE where there is no lake, LAKE_CONFLICT while another run is active, LAKE_STORE, LAKE_LOG, STOPPED
+ */
+export async function repair(options: RepairOptions, context: RepairContext): Promise<0 | 1> {
+  const { clock, print, printJson, confirm } = context;
+  const store = await existingStore(options, context);
+  await refuseOther(store, options.lake, tables);
+  const run = runName(-1, randomBytes(8).toString('hex'));
+  const lease = await acquireExclusiveLease({ store, run }, clock, { command: 'repair', pipelines: [] });
+  try {
+    const planned = plannedStore(store);
+    const plan = await planOf(planned, context);
+    const { files, aside } = plan.adoption;
+    const changes = plan.steps.length + plan.damaged.length + plan.keys.length + files.length + aside.length;
+    print(planText(options, plan));
+    const isConfirmed = changes === 0 || options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
+    if (!isConfirmed) {
+      printJson(summaryOf('failed', options, plan, undefined));
+      return 1;
+    }
+    let lake: Lake | undefined;
+    if (changes > 0) {
+      await planned.apply();
+      await noteGaps(store, plan, run, clock.now());
+      lake = await repairFiles(store, plan, context);
+      print(`Repaired ${printable(options.lake)}: ${afterText(options, plan)}\n`);
+    }
+    printJson(summaryOf('done', options, plan, lake));
+    return 0;
+  } finally {
+    lease.cleared();
+    await lease.release();
+  }
+}
+
+async function planOf(store: Store, context: RepairContext): Promise<RepairPlan> {
+  const { clock, signal } = context;
+  // Damaged descriptions are no reason not to repair the rest.
+  const custom = await describedTables(store).catch((error: unknown) => {
+    if (codeOf(error) !== 'LAKE_LOG') throw error;
+    return [];
+  });
+  const { lake, steps, lost, gaps } = await repairCatalog(store, [...tables, ...custom], clock);
+  return withWorkspace(defaultLimits, store, async (workspace) => {
+    const damaged = await damagedFiles(lake, { clock, signal }, workspace);
+    const isLost = lake.isEmpty || lost.length > 0;
+    const adoption = isLost ? await adoptableFiles(lake, workspace) : { files: [], aside: [] };
+    // Where files or commits are damaged, what `verify` finds besides may follow from that.
+    const isWhole = damaged.length === 0 && !isLost;
+    const wrong = isWhole ? await misdescribedFiles(lake, { clock, signal }, workspace) : { files: [], keys: [] };
+    return { steps, lost, gaps, damaged: [...damaged, ...wrong.files], keys: wrong.keys, adoption };
+  });
+}
+
+/**
+ * Notes what is to be loaded again, as an interrupted run does: where all loads of a pipeline are taken out, nothing else says that it
+ * had begun.
+ */
+async function noteGaps(store: Store, { gaps, damaged, keys }: RepairPlan, run: string, now: number): Promise<void> {
+  const ranges = [
+    ...[...gaps, ...keys].map((key) => ({ ...key, window: key.window })),
+    ...damaged.flatMap(({ add, ...data }) =>
+      data.gaps.map((key) => ({ ...key, window: key.window ?? monthRange(add.partitionValues['month'] ?? '') })),
+    ),
+  ];
+  for (const [account, some] of groupBy(ranges, (range) => range.account)) {
+    const asked = some.flatMap(({ pipeline, window }) => {
+      if (window === undefined || window.start >= now) return [];
+      return [{ command: 'backfill' as const, pipeline, start: window.start, end: Math.min(window.end, now) }];
+    });
+    const notes = await readRequestedRanges(store, account, () => undefined);
+    if (asked.length > 0) await noteRequestedRanges(store, account, run, asked, notes);
+  }
+}
+
+/** Takes damaged files out of a lake whose catalog is whole, and derives entries again. */
+async function repairFiles(
+  store: Store,
+  { damaged, lost, keys, adoption }: RepairPlan,
+  context: RepairContext,
+): Promise<Lake> {
+  const { clock, signal, emit } = context;
+  const lake = await Lake.openLost(store, tables, clock);
+  if (damaged.length + lost.length + keys.length + adoption.files.length === 0) return lake;
+  await withWorkspace(defaultLimits, store, async (workspace) => {
+    const repaired = { lake, clock, workspace };
+    await takeOut(repaired, damaged);
+    await takeOutKeys(repaired, keys);
+    await adoptFiles(repaired, adoption);
+    await rederiveEntries(lake, { clock, signal, emit });
+    await takeOutUnloaded(repaired);
+    if (adoption.files.length > 0) await removeDerivedRemains(lake);
+  });
+  return lake;
+}
+
+function planText({ lake }: RepairOptions, { steps, damaged, keys, adoption }: RepairPlan): string {
+  const lines = [
+    ...steps.map(({ path, text }) => `${path}: ${text}`),
+    ...damaged.map(fateText),
+    ...keys.map(
+      ({ account, key }) =>
+        `${key} of ${account}: contradicts another load; taken out, the next backfill loads it again`,
+    ),
+    ...adoptionTexts(adoption),
+  ];
+  if (lines.length === 0)
+    return `Nothing to repair: the catalog of ${printable(lake)}, its published logs and its files are whole.\n`;
+  const count = formatCount(lines.length, 'file');
+  return ['', `To repair in ${printable(lake)}: ${count}`, '', ...lines.map((line) => `  ${printable(line)}`), ''].join(
+    '\n',
+  );
+}
+
+function afterText({ lake, config }: RepairOptions, { damaged, lost, keys, adoption }: RepairPlan): string {
+  const status = commandIn({ lake, config }, 'ledgerlake status');
+  const isGap =
+    lost.length + keys.length + adoption.files.length + adoption.aside.length > 0 ||
+    damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0);
+  return isGap ? `\`${status}\` names the command that loads what was taken out` : 'nothing was taken out';
+}
+
+function summaryOf(status: 'done' | 'failed', { lake }: RepairOptions, plan: RepairPlan, repaired: Lake | undefined) {
+  const files = plan.damaged.map((data) => ({
+    file: data.table.pathOf(data.add),
+    problem: data.reason,
+    gaps: data.gaps.map(({ key }) => key),
+    lasting: data.lasting.map(({ key }) => key),
+    readable_rows: data.readable ?? null,
+  }));
+  return {
+    ...{ status, lake },
+    restored: plan.steps.map(({ path }) => path),
+    lost: plan.lost,
+    adopted: plan.adoption.files.map(({ path }) => path),
+    left_aside: plan.adoption.aside,
+    files,
+    catalog: repaired === undefined ? null : catalogVersion(repaired),
+  };
+}

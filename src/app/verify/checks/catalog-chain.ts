@@ -1,0 +1,58 @@
+import { zstd } from '../../../core/parquet/encoder/zstd.js';
+import { CatalogFiles } from '../../../lake/catalog/catalog-files.js';
+import { chainDown, readCheckpoints, type ChainLink } from '../../../lake/catalog/chain.js';
+import type { Lake } from '../../../lake/lake.js';
+import { publishedFaults } from '../../../lake/publish/delta/published-logs.js';
+import type { LakeRuns } from '../../../lake/upkeep/leases.js';
+import type { Certificate } from './certificate.js';
+
+/** A version of the catalog and its hash, as a user kept them. */
+export interface ExpectedVersion {
+  readonly version: number;
+  /** In 64 hexadecimal digits. */
+  readonly hash: string;
+}
+
+/**
+ * Walks the whole chain of the catalog's commits, and compares its checkpoints and every published log with it.
+ *
+ * @param expected must be a version of the chain
+ * @throws LedgerlakeError LAKE_STORE
+ */
+export async function checkCatalog(
+  { store, snapshot }: Lake,
+  { active, died }: LakeRuns,
+  expected: ExpectedVersion | undefined,
+  certificate: Certificate,
+): Promise<void> {
+  const files = new CatalogFiles(store);
+  const { checkpoints, faults: checkpointFaults } = await readCheckpoints(files, await zstd());
+  const chainFault = (file: string, fault: string) => {
+    certificate.add('catalog-chain', 'lake', { table: '', file, slice: '' }, fault);
+  };
+  for (const { path, fault } of checkpointFaults) chainFault(path, fault);
+  let known: string | undefined;
+  async function* links(): AsyncGenerator<ChainLink> {
+    for await (const link of chainDown(files, snapshot.version, snapshot.hash)) {
+      certificate.count('catalog-chain');
+      if (link.fault !== undefined) chainFault(link.fault.path, link.fault.fault);
+      if (link.version === expected?.version) known = link.hash;
+      for (const { name, snapshot: state } of checkpoints) {
+        if (state.version !== link.version || link.hash === undefined || state.hash === link.hash) continue;
+        chainFault(name.path, `it has another hash of version ${link.version} than the commits`);
+      }
+      yield link;
+    }
+  }
+  const { faults, versions } = await publishedFaults(store, snapshot, links());
+  certificate.count('published-logs', versions);
+  for (const { table, path, fault, isUnpublished } of faults) {
+    // A run publishes what it has committed a moment later; the next one does so for a run that died.
+    const isPending = isUnpublished && active.length + died.length > 0;
+    const text = isPending ? `${fault}; the next run publishes it` : fault;
+    certificate.add('published-logs', isPending ? 'note' : 'lake', { table, file: path, slice: '' }, text);
+  }
+  if (expected === undefined || known === expected.hash) return;
+  const found = known === undefined ? `the catalog ends with version ${snapshot.version}` : `found ${known}`;
+  chainFault('', `expected version ${expected.version} of the catalog with the hash ${expected.hash}, ${found}`);
+}

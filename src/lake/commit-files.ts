@@ -1,0 +1,128 @@
+import { groupBy } from '../core/group-by.js';
+import type { Table } from '../core/columns/table.js';
+import { lakePathOf, removedFile, type Change, type RemovedFile, type TableChange } from './catalog/change.js';
+import type { Snapshot } from './catalog/snapshot.js';
+import { dataFilePath } from './data-files.js';
+import type { Add } from './delta/actions.js';
+import { accountOf } from './delta/file-tags.js';
+import { newMetaData, widenedMetaData } from './delta/table-metadata.js';
+import type { KeyChange } from './loads/load-keys.js';
+import { TableSnapshot } from './catalog/table-snapshot.js';
+
+/** A file to be added to a table. */
+export interface NewFile {
+  readonly table: Table;
+  /** Its log entry, whose path has no end yet: `account=A/month=M/STEM` gets the run and a number when it is written. */
+  readonly add: Add;
+  /** Reads its bytes, only when they are written, to save memory. */
+  readonly read: () => Promise<Uint8Array>;
+  /** Derived files belong to the main file of the same bundle; left out: of the same month. */
+  readonly bundle?: string;
+  /** The stored main file that the rows of a derived file belong to, as a path within the lake; left out: one of the same commit. */
+  readonly main?: string;
+}
+
+/** A file of a table. */
+export interface TableFile {
+  readonly table: string;
+  readonly add: Add;
+}
+
+/** Files that are committed together, and replace others. */
+export interface FileCommit {
+  /** Operation in the catalog: `WRITE`. */
+  readonly operation: string;
+  /** The table whose files derived files belong to. */
+  readonly main: Table;
+  readonly files: readonly NewFile[];
+  /** Decides on top of the newest snapshot what is replaced; undefined: nothing is committed. */
+  readonly decide: (snapshot: Snapshot) => Decision | undefined;
+}
+
+export interface Decision {
+  /** Replaced files of the main table; what is derived from them is replaced as well. */
+  readonly replaced: readonly Add[];
+  /** Replaced files of any table. */
+  readonly others?: readonly TableFile[];
+  readonly keys?: KeyChange;
+}
+
+export interface CommitResult {
+  /** False where `decide` returned undefined: nothing was changed. */
+  readonly isCommitted: boolean;
+  /** Files written and committed, and their bytes. */
+  readonly files: number;
+  readonly bytes: number;
+}
+
+export const notCommitted: CommitResult = { isCommitted: false, files: 0, bytes: 0 };
+
+/** The files of a commit under their final names. */
+export type NamedFiles = readonly (TableFile & { readonly schema: Table; readonly read: NewFile['read'] })[];
+
+/** Names the files of a commit, and the main file of each derived one. `nextNumber`: another one at each call. */
+export function namedFiles({ main, files }: FileCommit, run: string, nextNumber: () => number): NamedFiles {
+  const paths = new Map(files.map((file) => [file, dataFilePath(file.add.path, run, nextNumber())]));
+  const mains = files.filter(({ table }) => table.name === main.name);
+  return files.map((file) => {
+    const { table, add, read } = file;
+    const own = { ...add, path: paths.get(file) ?? '' };
+    const found = mains.includes(file) || table.appendOnly === true ? undefined : mainFileOf(file, mains);
+    const mainPath = file.main ?? (found && lakePathOf(main.name, { path: paths.get(found) ?? '' }));
+    const named = mainPath === undefined ? own : { ...own, tags: { ...own.tags, main: mainPath } };
+    return { table: table.name, schema: table, add: named, read };
+  });
+}
+
+/** The main file of a derived one: that of its bundle, or the first one where its bundle has none. */
+function mainFileOf(file: NewFile, mains: readonly NewFile[]): NewFile | undefined {
+  return mains.find((main) => bundleOf(main) === bundleOf(file)) ?? mains[0];
+}
+
+/** By default that of the month. */
+function bundleOf({ bundle, add }: NewFile): string {
+  return bundle ?? add.partitionValues['month'] ?? '';
+}
+
+/** The files of all tables that a decision replaces, once each. */
+export function replacedFiles(snapshot: Snapshot, main: string, { replaced, others = [] }: Decision): TableFile[] {
+  const found = new Map<string, TableFile>();
+  const note = (file: TableFile) => found.set(lakePathOf(file.table, file.add), file);
+  for (const add of replaced) {
+    note({ table: main, add });
+    for (const table of snapshot.tables.keys()) {
+      for (const derived of new TableSnapshot(snapshot, table).derivedFrom(accountOf(add) ?? '', lakePathOf(main, add)))
+        note({ table, add: derived });
+    }
+  }
+  for (const file of others) note(file);
+  return [...found.values()];
+}
+
+/** The change that adds files and removes others. `now`: milliseconds since 1970. */
+export function changeOf(
+  snapshot: Snapshot,
+  added: NamedFiles,
+  removed: readonly TableFile[],
+  keys: KeyChange | undefined,
+  now: number,
+): Change {
+  // Readers of a table's changes needn't look at files that have the same rows as the ones they replace.
+  const isDataChange = added.length === 0 || added.some(({ add }) => add.dataChange);
+  const removals = groupBy(removed, ({ table }) => table);
+  const adds = groupBy(added, ({ table }) => table);
+  const tables = [...new Set([...removals.keys(), ...adds.keys()])].map((name): [string, TableChange] => {
+    const remove = removals.get(name)?.map(({ add }): RemovedFile => removedFile(add, isDataChange)) ?? [];
+    const files = adds.get(name) ?? [];
+    const metaData = files[0] && grownMetaData(snapshot, files[0].schema, now);
+    return [name, { ...(metaData && { metaData }), remove, add: files.map(({ add }) => add) }];
+  });
+  return { tables: Object.fromEntries(tables), ...(keys && { keys }) };
+}
+
+/** The metaData of a new table, or of one that gets columns; undefined where nothing changes. */
+export function grownMetaData(snapshot: Snapshot, table: Table, now: number): TableChange['metaData'] {
+  const stored = snapshot.tables.get(table.name)?.metaData;
+  if (stored === undefined) return newMetaData(table, now, snapshot.config.retentionMs);
+  return widenedMetaData(stored, table);
+}

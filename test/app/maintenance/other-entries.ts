@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../../src/core/clock.js';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { addOf, contentOf, mainOf } from '../../../src/lake/delta/file-tags.js';
+import { statistics } from '../../../src/lake/files/local-parquet.js';
+import { open } from './small-lake.js';
+
+/** Puts a file of entries in each one's place that an older program might have made: `query` makes it of FILE. */
+export async function flattenedOtherwise(lake: string, query: string, clock: Clock): Promise<void> {
+  const opened = await open(lake, clock);
+  const database = await openDatabase();
+  for (const [events, entries] of [
+    ['events', 'entries'],
+    ['group_events', 'group_entries'],
+    ['order_events', 'order_entries'],
+  ] as const) {
+    const table = opened.table(entries);
+    for (const old of [...table.snapshot.files()]) {
+      const { partitionValues, path, tags = {} } = old;
+      const file = join(lake, table.pathOf(old));
+      const target = join(lake, '..', 'other.parquet');
+      await database.execute(
+        `COPY (${query.replaceAll('FILE', `read_parquet('${file}', hive_partitioning = false)`)}) TO '${target}' (FORMAT parquet)`,
+      );
+      const bytes = await readFile(target);
+      const [counted] = await database.rows(`SELECT count(*) AS rows FROM '${target}'`);
+      const rows = Number(counted?.['rows']);
+      const stats = await statistics(database, table.schema, target, rows);
+      const described = { content: contentOf(bytes), rows, stats, tags, dataChange: true, partitionValues };
+      const add = addOf({ ...described, path: path.replace(/-\d+-[0-9a-z]+-\d+\.parquet$/, '') }, clock.now());
+      const main = mainOf(old);
+      await opened.commitFiles({
+        operation: 'WRITE',
+        main: opened.table(events).schema,
+        files: [{ table: table.schema, read: () => Promise.resolve(bytes), add, ...(main && { main }) }],
+        decide: () => ({ replaced: [], others: [{ table: entries, add: old }] }),
+      });
+    }
+  }
+  database.close();
+}
