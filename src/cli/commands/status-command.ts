@@ -8,7 +8,7 @@ export const statusCommand: CommandDefinition = {
   about: 'Show what the lake holds and what is missing',
   description:
     'Shows which days are loaded, which settlements are open, which runs are active or have died, and the command that\n' +
-    'loads the gaps. It reads only the logs of the tables.',
+    'loads the gaps. It reads only the catalog.',
   options: {
     ...shared('lake', 'config'),
     account: { about: 'Account to show [default: all]' },

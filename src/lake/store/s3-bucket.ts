@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type * as Sdk from '@aws-sdk/client-s3';
 import { type Clock, systemClock } from '../../core/clock.js';
-import { connectingAgents } from '../../core/connections/connector.js';
 import type { Environment } from '../../core/environment.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -47,8 +46,8 @@ interface Connection {
 }
 
 /**
- * Calls to a bucket, with full keys. The first call loads the SDK, which takes a quarter of a second, because most
- * commands don't use S3. Every method throws the SDK's errors, `BrokenBody`, or a LedgerlakeError where the service isn't fit for a lake.
+ * Calls to a bucket, with full keys. The first call loads the SDK and the connections, which take a third of a second, because
+ * most commands don't use S3. Every method throws the SDK's errors, `BrokenBody`, or a LedgerlakeError where the service isn't fit for a lake.
  */
 export class S3Bucket {
   readonly #name: string;
@@ -344,7 +343,10 @@ async function connect(
 ): Promise<Connection> {
   // The SDK's version is pinned and supports Node 20, so its warning is disabled.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
-  const sdk = await import('@aws-sdk/client-s3');
+  const [sdk, { connectingAgents }] = await Promise.all([
+    import('@aws-sdk/client-s3'),
+    import('../../core/connections/connector.js'),
+  ]);
   const { region, credentials, maxAttempts, onCall, environment } = options;
   const config: Sdk.S3ClientConfig = {
     requestHandler: {
