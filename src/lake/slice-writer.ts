@@ -97,8 +97,9 @@ export class SliceWriter {
   /** Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two years. */
   #refuseEmptying(slice: SliceCommit, main: Table, remainder: Remainder | undefined): void {
     if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
-    const keys = displacedKeys(this.#lake.snapshot, slice);
-    const stored = this.#lake.table(main.name).snapshot.filesWith(slice.account, slice.pipeline, keys);
+    const { snapshot } = this.#lake;
+    if (displacedKeys(snapshot, slice).length === 0) return;
+    const stored = filesToReplace(snapshot, this.#lake.table(main.name).snapshot, slice);
     const kept = remainder?.files.filter(({ table }) => table === main).map(({ add }) => add) ?? [];
     const rows = rowsInLog(stored) - rowsInLog(kept);
     if (rows === 0) return;
