@@ -97,20 +97,22 @@ test('where no part of a day can be read either, the others are not read in part
   expect(outcome.requests).toBeLessThan(120);
 });
 
-/** Far enough apart for the one that was hit to be through before the next one is. */
+/** Far apart, and each request once: its attempts may arrive as far apart as others are hit, and four would be the end of its patience. */
 function farApart(requests: number): (request: FaultRequest) => boolean {
   let last = -Infinity;
-  return ({ number }) => {
-    const isNext = number - last >= requests;
-    if (isNext) last = number;
-    return isNext;
+  const hit = new Set<string>();
+  return ({ number, operation, parameters }) => {
+    const request = `${operation} ${JSON.stringify(parameters)}`;
+    if (number - last < requests || hit.has(request)) return false;
+    last = number;
+    hit.add(request);
+    return true;
   };
 }
 
 test.each([
   [
     'an access token that expires for no reason',
-    // Four in a row may be of one request, which is the end of its patience.
     { faults: { 'access-token-expired': { share: 1, times: 5, when: farApart(5) } } },
     5,
   ],
