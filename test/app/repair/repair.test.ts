@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { repair } from '../../../src/app/repair/repair.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { startService } from '../../../src/serve/http/server.js';
@@ -11,6 +10,7 @@ import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 import { smallLedger } from '../verify/small-ledger.js';
 import { verified } from '../verify/verified.js';
 import { compacted, everyHash } from '../maintenance/kept-lake.js';
+import { repaired } from './repaired.js';
 
 const orders = { text: '111-0000000-0000001\n111-0000000-0000014\n', source: 'orders.txt' };
 const range = { from: '2025-02-20', to: '2025-03-08', account: 'shop' };
@@ -40,26 +40,6 @@ async function rowsOf({ root, clock }: LoadedLake): Promise<readonly unknown[]> 
   );
   const query = selects.join(' UNION ALL ');
   return [...(await (await database(root, clock, query)).rows(`${query} ORDER BY ALL`))];
-}
-
-async function repaired({ root, clock }: LoadedLake, yes = true) {
-  const printed: string[] = [];
-  const summaries: Record<string, unknown>[] = [];
-  const code = await repair(
-    { lake: root, yes },
-    {
-      ...{
-        clock,
-        signal: new AbortController().signal,
-        log: () => undefined,
-        emit: () => undefined,
-        confirm: undefined,
-      },
-      print: (text) => printed.push(text),
-      printJson: (summary) => summaries.push(summary),
-    },
-  );
-  return { code, text: printed.join('\n'), summary: summaries[0] ?? {} };
 }
 
 async function loadAgain({ root, clock }: LoadedLake): Promise<void> {

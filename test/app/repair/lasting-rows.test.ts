@@ -1,0 +1,121 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Clock } from '../../../src/core/clock.js';
+import { setClock } from '../load/synced.js';
+import { ran, serving, temporaryFolder } from '../lake-run.js';
+import { eventsBody, fileOf, imported } from '../import/imported.js';
+import { dataFiles, steppingClock } from '../maintenance/kept-lake.js';
+import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
+import { historyOf, refreshed, rowsOf } from '../reconcile/revised-lake.js';
+import { clockStart, range, smallItems, smallLedger } from '../verify/small-ledger.js';
+import { verified } from '../verify/verified.js';
+import { loaded, ownClock, shipmentsFrom } from '../../sources/custom/custom-run.js';
+import { parcelService, shipmentsOf } from '../../sources/custom/parcel-service.js';
+import { repaired } from './repaired.js';
+
+/** Ways to damage a file: a letter of a text of its footer, so that all rows can be read, or a page. */
+const harms = {
+  footer: async (path: string) => {
+    const bytes = await readFile(path);
+    const at = bytes.lastIndexOf('ledgerlake');
+    bytes.write('L', at);
+    await writeFile(path, bytes);
+  },
+  page: async (path: string) => {
+    const bytes = await readFile(path);
+    bytes.fill(0xff, 20, 60);
+    await writeFile(path, bytes);
+  },
+  whole: (path: string) => rm(path),
+} as const;
+
+const readable = ['footer', (rows: number) => `${rows} readable rows`] as const;
+const lost = (['page', 'whole'] as const).map((harm) => [harm, () => 'LOST'] as const);
+
+/** What was taken out and is to be loaded again is no fault of the lake. */
+async function expectWhole(lake: { readonly root: string; readonly clock: Clock }): Promise<void> {
+  const { code, problems } = await verified(lake);
+  expect([code, problems.filter(({ kind }) => kind === 'lake')]).toEqual([0, []]);
+}
+
+test.each([readable, ...lost])('a file of imported rows whose %s is damaged', async (harm, said) => {
+  const root = await temporaryFolder();
+  const clock = setClock(clockStart);
+  const lake = { root, clock };
+  const dated = smallItems().filter(({ json }) => json.includes('PostedDate'));
+  await imported(lake, [await fileOf([eventsBody(dated)])], { account: 'shop' });
+  const count = async () => (await rowsOf(root, clock, 'SELECT count(*) AS n FROM events'))[0]?.['n'];
+  expect(await count()).toBe(BigInt(dated.length));
+  const [file = ''] = await dataFiles(root, 'events');
+  const own = await rowsOf(root, clock, `SELECT count(*) AS n FROM read_parquet('${join(root, 'events', file)}')`);
+  const rows = Number(own[0]?.['n']);
+  await harms[harm](join(root, 'events', file));
+
+  const planned = await repaired(lake, false);
+  expect(planned).toMatchObject({ code: 1, text: expect.stringContaining(said(rows)) as string });
+  expect(await repaired(lake)).toMatchObject({ code: 0, text: expect.stringContaining(said(rows)) as string });
+  await expectWhole(lake);
+  expect(await count()).toBe(BigInt(harm === 'footer' ? dated.length : dated.length - rows));
+  expect((await repaired(lake, false)).code).toBe(0);
+
+  // What an import has lost is a gap that the service fills, as long as it has the days.
+  await ran(
+    { lake: root, endpoint: await serving({ ledger: smallLedger(), clock }), account: 'shop', ...range },
+    { clock },
+  );
+  expect(await count()).toBe(BigInt(smallItems().filter(({ list }) => list !== '').length));
+  await expectWhole(lake);
+});
+
+test.each([
+  ['footer', '2 readable rows', 4],
+  ['page', 'LOST: its 2 rows, which no run can get back', 2],
+  ['whole', 'LOST: its 2 rows, which no run can get back', 2],
+] as const)('a file of the history whose %s is damaged', async (harm, said, left) => {
+  const clock = steppingClock();
+  const small = await smallLake(clock);
+  const root = small.lake;
+  try {
+    for (const number of [2, 3]) {
+      const late = shipment(within(number, 300), `order-late-${number}`, '7.77');
+      await refreshed(root, new Map([[number, [...shipments(number).slice(1), late]]]), { clock });
+    }
+    const events = await rowsOf(root, clock, 'SELECT event_id FROM events ORDER BY ALL');
+    const [file = ''] = await dataFiles(root, 'event_history');
+    await harms[harm](join(root, 'event_history', file));
+    const lake = { root, clock };
+    expect(await repaired(lake)).toMatchObject({ code: 0, text: expect.stringContaining(said) as string });
+    await expectWhole(lake);
+    expect(await historyOf(root, clock)).toHaveLength(left);
+    expect(await rowsOf(root, clock, 'SELECT event_id FROM events ORDER BY ALL')).toEqual(events);
+  } finally {
+    await small.remove();
+  }
+});
+
+test.each(['footer', 'page', 'whole'] as const)(
+  'a file of one’s own table whose %s is damaged is loaded again',
+  async (harm) => {
+    const root = await temporaryFolder();
+    const clock = ownClock();
+    const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, 8));
+    const own = shipmentsFrom(service);
+    const days = { lake: root, from: '2025-01-20', to: '2025-02-03' };
+    await loaded(own, days);
+    const query = 'SELECT * FROM shipments ORDER BY ALL';
+    const before = await rowsOf(root, clock, query);
+    const [file = ''] = await dataFiles(root, 'shipments');
+    await harms[harm](join(root, 'shipments', file));
+    const lake = { root, clock };
+    const done = await repaired(lake);
+    expect(done).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('the next backfill loads it again') as string,
+    });
+    await expectWhole(lake);
+    expect((await rowsOf(root, clock, query)).length).toBeLessThan(before.length);
+    await loaded(own, days);
+    expect(await rowsOf(root, clock, query)).toEqual(before);
+  },
+);
