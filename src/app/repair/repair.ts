@@ -74,29 +74,46 @@ export async function repair(options: RepairOptions, context: RepairContext): Pr
   const run = runName(-1, randomBytes(8).toString('hex'));
   const lease = await acquireExclusiveLease({ store, run }, clock, { command: 'repair', pipelines: [] });
   try {
-    const planned = plannedStore(store);
-    const plan = await planOf(planned, context);
-    const { files, aside } = plan.adoption;
-    const changes = plan.steps.length + plan.damaged.length + plan.keys.length + files.length + aside.length;
-    print(planText(options, plan));
-    const isConfirmed = changes === 0 || options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
-    if (!isConfirmed) {
-      printJson(summaryOf('failed', options, plan, undefined));
-      return 1;
-    }
+    const plans: RepairPlan[] = [];
     let lake: Lake | undefined;
-    if (changes > 0) {
+    // Damaged files and lost commits hide what else is wrong.
+    for (let round = 1, mayHaveMore = true; mayHaveMore && round <= mostRounds; round++) {
+      const planned = plannedStore(store);
+      const plan = await planOf(planned, context);
+      const isWhole = changesOf(plan) === 0;
+      if (isWhole && round > 1) break;
+      plans.push(plan);
+      print(planText(options, plan));
+      if (isWhole) break;
+      const isConfirmed = options.yes || (await confirm?.(`Repair ${options.lake}?`)) === true;
+      if (!isConfirmed) {
+        printJson(summaryOf('failed', options, plans, lake));
+        return 1;
+      }
       await planned.apply();
       await noteGaps(store, plan, run, clock.now());
       lake = await repairFiles(store, plan, context);
-      print(`Repaired ${printable(options.lake)}: ${afterText(options, plan)}\n`);
+      mayHaveMore = hidesMore(plan);
     }
-    printJson(summaryOf('done', options, plan, lake));
+    if (lake !== undefined) print(`Repaired ${printable(options.lake)}: ${afterText(options, plans)}\n`);
+    printJson(summaryOf('done', options, plans, lake));
     return 0;
   } finally {
     lease.cleared();
     await lease.release();
   }
+}
+
+function changesOf({ steps, damaged, keys, adoption: { files, aside } }: RepairPlan): number {
+  return steps.length + damaged.length + keys.length + files.length + aside.length;
+}
+
+/** A repair ends after as many rounds, also where a fault comes back. */
+const mostRounds = 3;
+
+/** Whether a lake may have further faults, which show once these are repaired. */
+function hidesMore({ damaged, lost, adoption }: RepairPlan): boolean {
+  return damaged.length + lost.length + adoption.files.length > 0;
 }
 
 async function planOf(store: Store, context: RepairContext): Promise<RepairPlan> {
@@ -178,28 +195,37 @@ function planText({ lake }: RepairOptions, { steps, damaged, keys, adoption }: R
   );
 }
 
-function afterText({ lake, config }: RepairOptions, { damaged, lost, keys, adoption }: RepairPlan): string {
+function afterText({ lake, config }: RepairOptions, plans: readonly RepairPlan[]): string {
   const status = commandIn({ lake, config }, 'ledgerlake status');
-  const isGap =
-    lost.length + keys.length + adoption.files.length + adoption.aside.length > 0 ||
-    damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0);
+  const isGap = plans.some(
+    ({ damaged, lost, keys, adoption }) =>
+      lost.length + keys.length + adoption.files.length + adoption.aside.length > 0 ||
+      damaged.some(({ gaps, lasting }) => gaps.length + lasting.length > 0),
+  );
   return isGap ? `\`${status}\` names the command that loads what was taken out` : 'nothing was taken out';
 }
 
-function summaryOf(status: 'done' | 'failed', { lake }: RepairOptions, plan: RepairPlan, repaired: Lake | undefined) {
-  const files = plan.damaged.map((data) => ({
-    file: data.table.pathOf(data.add),
-    problem: data.reason,
-    gaps: data.gaps.map(({ key }) => key),
-    lasting: data.lasting.map(({ key }) => key),
-    readable_rows: data.readable ?? null,
-  }));
+function summaryOf(
+  status: 'done' | 'failed',
+  { lake }: RepairOptions,
+  plans: readonly RepairPlan[],
+  repaired: Lake | undefined,
+) {
+  const files = plans.flatMap(({ damaged }) =>
+    damaged.map((data) => ({
+      file: data.table.pathOf(data.add),
+      problem: data.reason,
+      gaps: data.gaps.map(({ key }) => key),
+      lasting: data.lasting.map(({ key }) => key),
+      readable_rows: data.readable ?? null,
+    })),
+  );
   return {
     ...{ status, lake },
-    restored: plan.steps.map(({ path }) => path),
-    lost: plan.lost,
-    adopted: plan.adoption.files.map(({ path }) => path),
-    left_aside: plan.adoption.aside,
+    restored: plans.flatMap(({ steps }) => steps.map(({ path }) => path)),
+    lost: plans.flatMap(({ lost }) => lost),
+    adopted: plans.flatMap(({ adoption }) => adoption.files.map(({ path }) => path)),
+    left_aside: plans.flatMap(({ adoption }) => adoption.aside),
     files,
     catalog: repaired === undefined ? null : catalogVersion(repaired),
   };

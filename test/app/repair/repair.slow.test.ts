@@ -8,6 +8,7 @@ import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { database, ran } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 import { smallLedger } from '../verify/small-ledger.js';
+import { addsOf, changeAdd } from '../verify/damage.js';
 import { verified } from '../verify/verified.js';
 import { compacted, everyHash } from '../maintenance/kept-lake.js';
 import { repaired } from './repaired.js';
@@ -133,4 +134,27 @@ test.each(['young', 'old', 'compacted'])(
     }
   },
   60_000,
+);
+
+test(
+  'a damaged file beside one whose statistics are wrong is repaired by one command',
+  { timeout: 60_000 },
+  async () => {
+    const lake = young.copy();
+    try {
+      const [first, second] = addsOf(lake.root, 'events');
+      const stats = JSON.stringify({ ...(JSON.parse(first?.stats ?? '{}') as object), numRecords: 77 });
+      changeAdd(lake.root, 'events', first?.path ?? '', (add) => ({ ...add, stats }));
+      damage(join(lake.root, 'events', second?.path ?? ''), 2);
+      const done = await repaired(lake);
+      expect(done.code, done.text).toBe(0);
+      expect(done.summary['files']).toHaveLength(2);
+      const result = await verified(lake);
+      expect([result.code, result.problems.filter(({ kind }) => kind === 'lake')], done.text).toEqual([0, []]);
+      await loadAgain(lake);
+      expect(await rowsOf(lake)).toEqual(await rowsOf(young));
+    } finally {
+      lake.remove();
+    }
+  },
 );
