@@ -78,6 +78,8 @@ export interface RevisionToCommit {
   readonly files: readonly SliceFile[];
   /** Prefix of the files' names. */
   readonly name: string;
+  /** Whether these files have every difference, so that one can tell what the lake had before. */
+  readonly isCompared: boolean;
   /** Whether the lake still has the compared rows; their files may have been merged or split since. */
   isCurrent(snapshot: Snapshot): boolean;
   /** Called after the commit. */

@@ -153,7 +153,10 @@ export class SliceWriter {
         const isWhole = mixed === undefined && [...copied].every((path) => table.file(path) !== undefined);
         isStale = !isCurrent(snapshot) || !isWhole || revision?.isCurrent(snapshot) === false;
         if (isStale || hasConflict(snapshot, slice)) return undefined;
-        const keys = keyChange(snapshot, slice, now, { pieces: remainder?.pieces });
+        const keys = keyChange(snapshot, slice, now, {
+          pieces: remainder?.pieces,
+          isCompared: revision?.isCompared === true,
+        });
         return { replaced: filesToReplace(snapshot, table, slice), keys };
       },
     });

@@ -10,8 +10,6 @@ import { openDatabase, type Database } from '../../src/core/duckdb/connection.js
 import { openLakeReader } from '../../src/app/query/lake-files.js';
 import type { RunEvent, Emit } from '../../src/core/events/run-event.js';
 import { createViews } from '../../src/core/duckdb/views.js';
-import { asKnownMacros } from '../../src/app/query/as-known.js';
-import { viewStatements } from '../../src/app/query/transaction-views.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 
 /** A clock that stands still at an instant: who sleeps on it sleeps until it is woken by its signal. */
@@ -125,10 +123,10 @@ export async function database(lake: string, clock: Clock, query?: string): Prom
   onTestFinished(() => {
     opened.close();
   });
-  const { tables, lakeFiles, firstLoad } = await openLakeReader(lake, clock);
+  const { tables, lakeFiles, macros } = await openLakeReader(lake, clock);
   const named = tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
   await createViews(opened, named, await lakeFiles());
   if (query !== undefined) return opened;
-  for (const macro of [...asKnownMacros(firstLoad), ...viewStatements(tables)]) await opened.execute(macro);
+  for (const macro of macros()) await opened.execute(macro);
   return opened;
 }

@@ -64,6 +64,7 @@ const revisions: Revisions = {
       verdict: 'changed',
       files: [sliceFile(changes, `changes of ${loadKeys.join()}`)],
       name: 'changes',
+      isCompared: true,
       isCurrent: () => true,
       committed: () => undefined,
     }),
@@ -409,7 +410,7 @@ describe('a load key', () => {
   test('that takes the place of others has since when each of its parts is there', async () => {
     const clock = new HandClock('2025-06-10T00:00:00Z');
     const store = memoryStore();
-    const lake = await opened(store, clock);
+    const lake = await opened(store, clock, revisions);
     const day = (number: number) => Date.UTC(2025, 5, number);
     await lake.commit(sliceOf(window(1, 2)));
     await clock.advance(hourMs);

@@ -1,15 +1,41 @@
 import { isoInstant } from '../../core/numeric/instant.js';
+import { dayMs, dayStart, joined, type Window } from '../../core/windows.js';
+import type { LoadKey, LoadedSpan } from '../../lake/catalog/load-key.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
+import type { Lake } from '../../lake/lake.js';
+import { loadedSpans } from '../../lake/loads/loaded-spans.js';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
-import { identifier, literal, timestampLiteral } from '../../core/duckdb/literals.js';
+import { identifier, literal } from '../../core/duckdb/literals.js';
 import { transactionEntries, transactions } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
+import { spansText } from '../command-text.js';
 import { attributesOf, entriesOf, extraColumns } from '../reconcile/event-history.js';
+import { byDate, byTransaction, type PipelineTable } from '../verify/checks/main-tables.js';
 
 /** In SQL: the first change of each event after `known_at`, which shows whether the event was present then. */
 function after(main: Table): string {
   return (
     'SELECT account, event_id, arg_min(change, seen_at) AS change_ FROM event_history ' +
     `WHERE source = ${literal(main.name)} AND seen_at > CAST(known_at AS TIMESTAMPTZ) GROUP BY account, event_id`
+  );
+}
+
+/** In SQL: the spans that were loaded by `known_at`. */
+function loadedBy(main: Table): string {
+  return `SELECT * FROM loaded_spans() WHERE source = ${literal(main.name)} AND since <= epoch_ms(CAST(known_at AS TIMESTAMPTZ))`;
+}
+
+/** In SQL: whether the instant of a row, which may lie outside of its window, is in a span of `loaded`. */
+function isWithin(row: string): string {
+  const at = `greatest(${row}.window_start, least(${row}.effective_at, ${row}.window_end - INTERVAL 1 MICROSECOND))`;
+  return `loaded.account = ${row}.account AND epoch_ms(${at}) BETWEEN loaded.starts_at AND loaded.ends_at - 1`;
+}
+
+/** In SQL: the events of which no part of a window was loaded by `known_at`. */
+function unloaded(main: Table): string {
+  return (
+    `SELECT account, event_id FROM ${identifier(main.name)} AS found WHERE NOT EXISTS (SELECT 1 FROM loaded WHERE ${isWithin('found')} ` +
+    'AND loaded.window_start = epoch_ms(found.window_start) AND loaded.window_end = epoch_ms(found.window_end))'
   );
 }
 
@@ -22,6 +48,8 @@ function gone(main: Table): string {
     'WHERE now.account = event_history.account AND now.event_id = event_history.event_id) ' +
     "AND EXISTS (SELECT 1 FROM after WHERE change_ = 'vanished' " +
     'AND after.account = event_history.account AND after.event_id = event_history.event_id) ' +
+    // Its window may have become a part of another one since.
+    `AND EXISTS (SELECT 1 FROM loaded WHERE NOT is_imported AND ${isWithin('event_history')}) ` +
     'QUALIFY row_number() OVER (PARTITION BY account, event_id ORDER BY seen_at) = 1'
   );
 }
@@ -43,31 +71,76 @@ function identified({ name }: Column): string {
   return identifier(name);
 }
 
-function macro(main: Table, table: Table, packed: string, firstLoad: number | undefined): string {
-  const since = firstLoad === undefined ? 'true' : `CAST(known_at AS TIMESTAMPTZ) >= ${timestampLiteral(firstLoad)}`;
+function macro(main: Table, table: Table, packed: string): string {
   return (
     `CREATE OR REPLACE MACRO ${table.name}_as_known(known_at) AS TABLE ` +
-    `WITH after AS (${after(main)}), gone AS (${gone(main)}) SELECT * FROM (SELECT rows.* FROM ${identifier(table.name)} AS rows ` +
+    `WITH loaded AS (${loadedBy(main)}), after AS (${after(main)}), gone AS (${gone(main)}), unloaded AS (${unloaded(main)}) ` +
+    `SELECT * FROM (SELECT rows.* FROM ${identifier(table.name)} AS rows ` +
     "LEFT JOIN after USING (account, event_id) WHERE change_ IS DISTINCT FROM 'appeared' " +
-    `UNION ALL BY NAME ${vanished(table, packed)}) WHERE ${since} ` +
-    // A window may have been read after the instant; an event posted after it can't have been known.
-    'AND (effective_at IS NULL OR effective_at <= CAST(known_at AS TIMESTAMPTZ))'
+    'AND NOT EXISTS (SELECT 1 FROM unloaded WHERE unloaded.account = rows.account AND unloaded.event_id = rows.event_id) ' +
+    `UNION ALL BY NAME ${vanished(table, packed)})`
   );
 }
 
 /**
  * Statements that create `events_as_known(instant)`, `entries_as_known(instant)` and their counterparts for transactions: the
- * rows that the lake held at that instant, over the views of the tables. They are empty before `firstLoad`, when the lake was
- * first loaded (milliseconds since 1970). What the first read of a window returned counts as known since then: a window that was
- * first read after the instant is included, without events that appeared in it or were posted after the instant.
+ * rows that the lake held at that instant, over the views of the tables and `loaded_spans()`. A row was there once its part of the
+ * window was loaded; from then on `event_history` has what changed.
  */
-export function asKnownMacros(firstLoad: number | undefined): readonly string[] {
-  return [
-    macro(events, events, attributesOf(events), firstLoad),
-    macro(events, entries, entriesOf(entries), firstLoad),
-    macro(transactions, transactions, attributesOf(transactions), firstLoad),
-    macro(transactions, transactionEntries, entriesOf(transactionEntries), firstLoad),
-  ];
+export const asKnownMacros: readonly string[] = [
+  macro(events, events, attributesOf(events)),
+  macro(events, entries, entriesOf(entries)),
+  macro(transactions, transactions, attributesOf(transactions)),
+  macro(transactions, transactionEntries, entriesOf(transactionEntries)),
+];
+
+/** The pipelines whose tables have such macros. */
+const asKnownPipelines: readonly PipelineTable[] = [byDate, byTransaction];
+
+const spanColumns = {
+  window_start: 'BIGINT',
+  window_end: 'BIGINT',
+  starts_at: 'BIGINT',
+  ends_at: 'BIGINT',
+  since: 'BIGINT',
+};
+const spansType = [{ source: 'VARCHAR', account: 'VARCHAR', is_imported: 'BOOLEAN', ...spanColumns }];
+
+/**
+ * A statement that creates `loaded_spans()` from the load keys of a snapshot: since when each part (`starts_at` to `ends_at`) of
+ * the window of a table's rows is loaded, in milliseconds since 1970. It must be executed before `asKnownMacros`.
+ */
+export function loadedSpansMacro(snapshot: Snapshot): string {
+  const spans = asKnownPipelines.flatMap(({ pipeline, table }) =>
+    [...snapshot.accounts()].flatMap((account) =>
+      [...snapshot.keysOf(account, pipeline).values()].flatMap((key) => {
+        const { start, end } = windowOfRows(key);
+        const named = {
+          source: table,
+          account,
+          is_imported: key.origin === 'import',
+          window_start: start,
+          window_end: end,
+        };
+        return loadedSpans(key).map((span) => ({
+          ...named,
+          starts_at: span.start,
+          ends_at: span.end,
+          since: span.since,
+        }));
+      }),
+    ),
+  );
+  return (
+    'CREATE OR REPLACE MACRO loaded_spans() AS TABLE SELECT ' +
+    `unnest(from_json(${literal(JSON.stringify(spans))}, ${literal(JSON.stringify(spansType))}), recursive := true)`
+  );
+}
+
+/** The window that a load key's rows have: of an imported one whole days, also where loaded windows have left a part of them. */
+function windowOfRows({ window = { start: 0, end: 0 }, origin }: LoadKey): Window {
+  if (origin === 'api') return window;
+  return { start: dayStart(window.start), end: dayStart(window.end + dayMs - 1) };
 }
 
 /** The calls of macros with a quoted instant in a statement; instants in milliseconds since 1970. */
@@ -89,6 +162,27 @@ export function knownTooEarly(statement: string, firstLoad: number | undefined):
   for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
     if (firstLoad === undefined || instant >= firstLoad) continue;
     return `WARNING: ${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}, so there are no rows`;
+  }
+  return undefined;
+}
+
+/**
+ * A note for a statement that asks what was known at an instant of days that the lake loaded later; undefined for any other. What
+ * was not loaded is not known, also where the days were over: its rows are left out.
+ */
+export function knownLater(statement: string, lake: Lake): string | undefined {
+  for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
+    const source = asKnownPipelines.find(({ table, entries: of }) =>
+      [table, of].includes(name.replace('_as_known', '')),
+    );
+    for (const account of source === undefined ? [] : [...lake.accounts()].toSorted()) {
+      const keys = [...lake.snapshot.keysOf(account, source?.pipeline ?? '').values()];
+      const isLater = ({ start, since }: LoadedSpan) => start < instant && since > instant;
+      const later = joined(keys.flatMap(loadedSpans).filter(isLater));
+      if (later.length === 0) continue;
+      const days = later.map(({ start, end }) => ({ start, end: Math.min(end, instant) }));
+      return `WARNING: ${name}: what ${account} has of ${spansText(days)} was loaded after ${isoInstant(instant)}, so it is left out`;
+    }
   }
   return undefined;
 }

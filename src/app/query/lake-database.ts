@@ -21,8 +21,8 @@ export interface LakeDatabaseOptions {
   /** As `fileFault`. */
   readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Statements that create macros and further views over the views. */
-  readonly macros?: readonly string[];
+  /** Returns the statements that create macros and further views over the views of the newest version. */
+  readonly macros?: () => readonly string[];
 }
 
 /** Runs statements over a lake's views, which show one version of it until `refresh`. */
@@ -42,14 +42,14 @@ export class LakeDatabase {
    * statements that read it only.
    */
   async refresh(signal = this.#options.signal): Promise<LakeFiles> {
-    const { database, tables, lakeFiles, macros = [] } = this.#options;
+    const { database, tables, lakeFiles, macros } = this.#options;
     this.#faults.clear();
     for (let attempt = 1; ; attempt++) {
       const files = await lakeFiles();
       try {
         const readable = tables.filter(({ name }) => !this.#faults.has(name));
         await createViews(database, readable, files, signal);
-        for (const macro of macros) await database.execute(macro, { signal });
+        for (const macro of macros?.() ?? []) await database.execute(macro, { signal });
         this.#files = files;
         return files;
       } catch (error) {

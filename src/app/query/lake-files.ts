@@ -6,7 +6,7 @@ import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandScope } from '../command-text.js';
-import { asKnownMacros, knownTooEarly } from './as-known.js';
+import { asKnownMacros, knownLater, knownTooEarly, loadedSpansMacro } from './as-known.js';
 import { leftOutNote } from './left-out-days.js';
 import { comparedNote, emptyNote, outstandingNote } from './query-notes.js';
 import { unsummedNote } from './unsummed-note.js';
@@ -68,7 +68,7 @@ export async function openLakeReader(
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
-  const macros = [...asKnownMacros(firstLoad), ...viewStatements(views)];
+  const macros = [...asKnownMacros, ...viewStatements(views)];
   const named = new NamedTables(
     views.map(({ name }) => name),
     macros,
@@ -81,10 +81,10 @@ export async function openLakeReader(
     },
     faultsFor: (statement) => checkFiles(lake, { ...scope, lake: location }, checked, named.in(statement)),
     firstLoad,
-    macros,
+    macros: () => [loadedSpansMacro(lake.snapshot), ...macros],
     notesOn: (statement) =>
       [
-        knownTooEarly(statement, firstLoad),
+        knownTooEarly(statement, firstLoad) ?? knownLater(statement, lake),
         ...[emptyNote, leftOutNote, outstandingNote, comparedNote, unsummedNote].map((noteOn) =>
           noteOn(statement, lake),
         ),

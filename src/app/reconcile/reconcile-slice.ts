@@ -4,14 +4,7 @@ import type { Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile, contentOf, rowsInLog } from '../../lake/delta/file-tags.js';
-import type {
-  SliceCommit,
-  SliceFile,
-  ComparedLake,
-  Revision,
-  Revisions,
-  RevisionToCommit,
-} from '../../lake/slice-commit.js';
+import type { SliceCommit, ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/slice-commit.js';
 import { filesToSplit, replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
@@ -128,7 +121,7 @@ export class EventRevisions implements Revisions {
     }
     // A commit doesn't rewrite a file that the log has with the same content.
     await repairFiles(lake, main, slice);
-    return revision(lake, main, slice, [], () => {
+    return revision(lake, main, slice, uncompared, () => {
       if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
       this.#findings.uncompared.push({ pipeline, units: loadKeys, reason });
     });
@@ -140,7 +133,7 @@ export class EventRevisions implements Revisions {
     const isKnown = (loadKey: string) => stored.has(loadKey);
     const known = replacedKeys(slice).filter(isKnown);
     const derived = slice.tables.filter((table) => table !== main);
-    if (known.length === 0 || !canSplitRows(main, derived, known)) return revision(lake, main, slice);
+    if (known.length === 0 || !canSplitRows(main, derived, known)) return revision(lake, main, slice, uncompared);
 
     const mayStay = loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
     const isMixed = filesToSplit(lake.snapshot, lake.table(main.name).snapshot, slice).length > 0;
@@ -179,7 +172,8 @@ export class EventRevisions implements Revisions {
     };
     if (isEmptied && !this.#options.acceptEmpty) return refuse(storedRows);
     const maySkip = async () => mayStay && (await this.#isSame([mainStates, ...derived]));
-    if (rowKey(main) === undefined) return (await maySkip()) ? { verdict: 'same' } : revision(lake, main, slice);
+    if (rowKey(main) === undefined)
+      return (await maySkip()) ? { verdict: 'same' } : revision(lake, main, slice, uncompared);
     if (!isEmptied) this.#refuseOtherAccount(slice, await findKnownOrders(database, mainStates));
     const isKnown = knownRowsCondition(main, slice, known);
     const found = await findDiffering(database, { ...mainStates, isKnown, grows: slice.grows === true });
@@ -193,7 +187,7 @@ export class EventRevisions implements Revisions {
     const now = this.#options.clock.now();
     const history =
       isChanged && keepsHistory(main) ? await historyFiles(this.#workspace, main, slice, entries, now) : [];
-    return revision(lake, main, slice, history, () => {
+    return revision(lake, main, slice, { files: history, isCompared: keepsHistory(main) }, () => {
       if (isEmptied) this.#findings.emptied.push({ ...answer, lacking: storedRows, accepted: true });
       if (isChanged) this.#findings.changes.push({ pipeline: slice.pipeline, units: known, ...found });
     });
@@ -279,12 +273,15 @@ function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean
   return stored.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
 
+/** Of a revision whose differences are in no history. */
+const uncompared = { files: [], isCompared: false };
+
 /** The revision that replaces the stored rows, unless another run has replaced them since. */
 function revision(
   lake: ComparedLake,
   main: Table,
   slice: SliceCommit,
-  files: readonly SliceFile[] = [],
+  history: Pick<RevisionToCommit, 'files' | 'isCompared'>,
   committed: () => void = () => undefined,
 ): RevisionToCommit {
   const { pipeline, account } = slice;
@@ -294,7 +291,7 @@ function revision(
   );
   return {
     verdict: 'changed',
-    files,
+    ...history,
     name: `${main.name}-${slice.name}`,
     isCurrent: (newest) =>
       [...versions].every(([loadKey, version]) => loadVersion(newest, pipeline, account, loadKey) === version),

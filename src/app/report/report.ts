@@ -326,7 +326,7 @@ async function withViews<T>(
     const folders = [lake.store.address('')];
     const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
     const views = new LakeDatabase({
-      ...{ database, signal, tables: lakeTables, macros: viewStatements(lakeTables) },
+      ...{ database, signal, tables: lakeTables, macros: () => viewStatements(lakeTables) },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();
         isRead = true;

@@ -1,9 +1,10 @@
-import type { LoadKey, LoadKeyId, LoadedSpan, StoredLoadKey } from '../catalog/load-key.js';
+import type { LoadKey, LoadKeyId } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { Add } from '../delta/actions.js';
 import { loadKeysOf } from '../delta/file-tags.js';
 import type { TableSnapshot } from '../catalog/table-snapshot.js';
-import { overlap, uncovered, type Window } from '../../core/windows.js';
+import type { Window } from '../../core/windows.js';
+import { clippedSince, joinedSince } from './loaded-spans.js';
 
 /** How a slice splits a load key that it replaces without having read it. */
 export interface KeySplit {
@@ -88,6 +89,11 @@ interface KeyOptions {
   readonly origin?: LoadKey['origin'];
   /** Load keys that are left of displaced ones, each with the one that it is a part of. */
   readonly pieces?: ReadonlyMap<string, string> | undefined;
+  /**
+   * Whether the history has what the slice changes of the loaded windows that it replaces: then one can tell which rows are known
+   * since before. Otherwise all are known since now.
+   */
+  readonly isCompared?: boolean;
 }
 
 /** The slice's load keys as loaded at an instant, and the retired and displaced ones deleted. `now`: milliseconds since 1970. */
@@ -95,7 +101,7 @@ export function keyChange(
   snapshot: Snapshot,
   slice: SliceLoads,
   now: number,
-  { origin = 'api', pieces = new Map() }: KeyOptions = {},
+  { origin = 'api', pieces = new Map(), isCompared = false }: KeyOptions = {},
 ): KeyChange {
   const { pipeline, account } = slice;
   const stored = snapshot.keysOf(account, pipeline);
@@ -108,12 +114,19 @@ export function keyChange(
     const found = stored.get(whole);
     const window = windowOfKey(key);
     if (found === undefined) return [];
-    const { readAt, since, origin, holes } = found;
+    const { readAt, origin, holes } = found;
+    const since = clippedSince(found, window);
     return [{ account, pipeline, key, ...(window && { window }), readAt, since, origin, ...(holes && { holes }) }];
   });
   const set = slice.loadKeys.map((key): LoadKey => {
     const window = windowOfKey(key);
-    const since = stored.get(key)?.since ?? sinceOf(window, gone, now);
+    const same = stored.get(key);
+    const before = isCompared ? [...(same === undefined ? [] : [same]), ...gone] : [];
+    const since = joinedSince(
+      window,
+      before.filter((one) => one.origin === 'api'),
+      now,
+    );
     return { account, pipeline, key, ...(window && { window }), readAt: now, since, origin };
   });
   return { set: [...set, ...left], delete: gone.map(({ key }) => ({ account, pipeline, key })) };
@@ -124,24 +137,6 @@ function windowOfKey(loadKey: string): Window | undefined {
   const [, first, last, ...more] = loadKey.split('/');
   const window = { start: Date.parse(first ?? ''), end: Date.parse(last ?? '') };
   return more.length === 0 && window.start < window.end ? window : undefined;
-}
-
-/** Since when the parts of a window are loaded that takes the place of others. */
-function sinceOf(window: Window | undefined, replaced: readonly StoredLoadKey[], now: number): LoadKey['since'] {
-  if (window === undefined) return now;
-  const before = replaced.flatMap((key) => (key.origin === 'api' ? spansOf(key) : []));
-  const parts = before.flatMap(({ since, ...span }): LoadedSpan[] => {
-    if (!overlap(span, window)) return [];
-    return [{ start: Math.max(span.start, window.start), end: Math.min(span.end, window.end), since }];
-  });
-  if (parts.length === 0) return now;
-  const rest = uncovered(window, parts).map(({ start, end }) => ({ start, end, since: now }));
-  return [...parts, ...rest].toSorted((a, b) => a.start - b.start);
-}
-
-function spansOf({ window, since }: LoadKey): readonly LoadedSpan[] {
-  if (typeof since !== 'number') return since;
-  return window === undefined ? [] : [{ ...window, since }];
 }
 
 /** The files of a pipeline and account. */
