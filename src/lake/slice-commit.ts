@@ -33,8 +33,6 @@ export interface SliceCommit extends SliceLoads {
   readonly grows?: boolean | undefined;
   /** Whether a slice without rows may replace imported rows. */
   readonly acceptsEmpty?: boolean | undefined;
-  /** Whether events of its pages could not be read: rows that it lacks may be these. */
-  readonly hasHoles?: boolean | undefined;
 }
 
 /** The log entry of a slice's file, without the end of its name (`NewFile.add`). `now`: milliseconds since 1970. */

@@ -3,6 +3,7 @@ import { readInstant } from '../core/numeric/instant.js';
 import { unknownName } from '../core/text/fault-line.js';
 import type { Tape } from '../core/json/tape.js';
 import type { Reading } from '../engine/run/pipeline.js';
+import { pageHoleText, type PageHole } from '../engine/run/slice-holes.js';
 import { JsonNode } from '../sources/custom/json-node.js';
 import * as v2024 from '../sources/finances/api-2024-06-19/operations.js';
 import { eachResult as eachLaterResult } from '../sources/finances/api-2024-06-19/results-page.js';
@@ -93,13 +94,13 @@ function textOf(name: string, value: unknown): string {
 }
 
 /** The pages of an operation; `eachOf` calls `add` with the list and the node of each result. */
-async function* pagesOf<Page extends { readonly tape: Tape; readonly holes?: readonly string[] }>(
+async function* pagesOf<Page extends { readonly tape: Tape; readonly holes?: readonly PageHole[] }>(
   pages: AsyncIterable<Page>,
   eachOf: (page: Page, add: (list: string, node: number) => void) => void,
 ): AsyncGenerator<FinancesPage> {
   for await (const page of pages) {
     const results: FinancesResult[] = [];
     eachOf(page, (list, node) => results.push({ list, json: new JsonNode(page.tape, node) }));
-    yield { body: page.tape.bytes, results, holes: page.holes ?? [] };
+    yield { body: page.tape.bytes, results, holes: (page.holes ?? []).map(pageHoleText) };
   }
 }

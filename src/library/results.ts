@@ -224,8 +224,28 @@ export interface AccountStatus {
   readonly groups_to_load: readonly GroupStatus[];
   /** Settlements that the listing seems to lack. */
   readonly missing_settlements: readonly MissingSettlement[];
+  /** Events that could not be read, and are left out. */
+  readonly holes: readonly UnreadEvent[];
   /** The tables. */
   readonly tables: readonly TableStatus[];
+}
+
+/** An event that could not be read: of a page of the API, or of a line of an imported file. Numbers from 0. */
+export interface UnreadEvent {
+  /** The name of its pipeline. */
+  readonly pipeline: string;
+  /** The slice: `window/…`, `group/…`, `order/…`, `imported/…`. */
+  readonly unit: string;
+  /** The number of the page in the slice; of an API only. */
+  readonly page?: number;
+  /** The id that the API gave the request; of an API only. */
+  readonly request_id?: string | null;
+  /** The name of the file; of an import only. */
+  readonly file?: string;
+  /** The number of the line; of an import only. */
+  readonly line?: number;
+  /** Where the event begins in the page or line. */
+  readonly byte: number;
 }
 
 /** The state of a pipeline. */

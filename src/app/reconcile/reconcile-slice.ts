@@ -135,7 +135,8 @@ export class EventRevisions implements Revisions {
     const derived = slice.tables.filter((table) => table !== main);
     if (known.length === 0 || !canSplitRows(main, derived, known)) return revision(lake, main, slice, uncompared);
 
-    const mayStay = loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
+    const hasSameHoles = loadKeys.every((key) => slice.holes?.get(key)?.length === stored.get(key)?.holes?.length);
+    const mayStay = hasSameHoles && loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
     const isMixed = filesToSplit(lake.snapshot, lake.table(main.name).snapshot, slice).length > 0;
     if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
       const rows = rowsInLog(replacedAdds(lake, main, slice).mains);
@@ -166,7 +167,7 @@ export class EventRevisions implements Revisions {
     const isEmptied = storedRows > 0 && !slice.files.some(({ table }) => table === main);
     const refuse = (lacking: number, appeared = 0): Revision => {
       const others = lacking === storedRows && appeared > 0 ? { others: appeared } : {};
-      const holes = slice.hasHoles === true && { holes: true as const };
+      const holes = hasHoles(slice) && { holes: true as const };
       this.#findings.emptied.push({ ...answer, lacking, ...others, ...holes, accepted: false });
       return { verdict: 'refused' };
     };
@@ -179,7 +180,7 @@ export class EventRevisions implements Revisions {
     const found = await findDiffering(database, { ...mainStates, isKnown, grows: slice.grows === true });
     // The service omits settlements from a listing, different ones each time, and the history doesn't keep them. An event that
     // can't be read now is in the service still.
-    const isDoubtful = slice.hasHoles === true || !keepsHistory(main);
+    const isDoubtful = hasHoles(slice) || !keepsHistory(main);
     if (found.vanished > 0 && isDoubtful && !this.#options.acceptEmpty) return refuse(found.vanished, found.appeared);
     const isChanged = found.rows + found.released + found.grown > 0;
     if (!isChanged && (await maySkip())) return { verdict: 'same' };
@@ -271,6 +272,10 @@ function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean
   );
   const incoming = slice.files.map(({ table, bytes }) => key(table, contentOf(bytes).sha256));
   return stored.toSorted().join('\n') === incoming.toSorted().join('\n');
+}
+
+function hasHoles({ holes }: SliceCommit): boolean {
+  return holes !== undefined && holes.size > 0;
 }
 
 /** Of a revision whose differences are in no history. */

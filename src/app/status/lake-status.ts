@@ -19,6 +19,7 @@ import { byGroup, listing, mainTablesOf, type PipelineTable } from '../verify/ch
 import { backfillCommandLine } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
+import { unreadEvents, type UnreadEvent } from '../unread-events.js';
 import { unsummedIn } from '../unsummed-amounts.js';
 
 /** The coverage of one pipeline for one account. */
@@ -69,6 +70,7 @@ export interface AccountStatus {
   readonly groupsToLoad: readonly GroupSpan[];
   /** Times in which the listing seems to lack settlements. */
   readonly holes: readonly SettlementHole[];
+  readonly unread: readonly UnreadEvent[];
   readonly tables: readonly TableStatus[];
   /** The command that loads the gaps; undefined where there are none. */
   readonly command: string | undefined;
@@ -169,6 +171,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
       listed.map(({ group }) => group),
       loadedWindows(lake, listing.pipeline, account),
     ).holes.filter(({ at }) => contains(range, at)),
+    unread: unreadEvents(lake, account),
     tables: tableStatuses(lake, account),
     command: spans.length === 0 ? undefined : backfillCommandLine(command),
     lacking,

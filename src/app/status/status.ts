@@ -7,6 +7,7 @@ import type { ResultColumn, ResultRows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
+import type { Hole } from '../../lake/catalog/load-key.js';
 import type { Lake } from '../../lake/lake.js';
 import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { leaseText, readRuns, type LakeRuns, type Lease } from '../../lake/upkeep/leases.js';
@@ -19,6 +20,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { mainTablesOf } from '../verify/checks/main-tables.js';
 import { configuredRanges, readUnfinished, type UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
+import { unreadText } from '../unread-events.js';
 import { unsummedText } from '../unsummed-amounts.js';
 import { catalogLine, catalogVersion } from '../catalog-version.js';
 import { commandIn, shortIsoInstant } from '../command-text.js';
@@ -379,8 +381,15 @@ function accountObject(of: AccountStatus, now: number): unknown {
     open_groups: of.openGroups.map(group),
     groups_to_load: of.groupsToLoad.map(group),
     missing_settlements: of.holes.map(({ at, side, beside }) => ({ at: isoInstant(at), side, group_id: beside.id })),
+    holes: of.unread.map(({ pipeline, loadKey, hole }) => ({ pipeline, unit: loadKey, ...holeObject(hole) })),
     tables: of.tables,
   };
+}
+
+function holeObject(hole: Hole): object {
+  if ('file' in hole) return hole;
+  const { page, byte, requestId } = hole;
+  return { page, byte, request_id: requestId ?? null };
 }
 
 const dayColumns: readonly ResultColumn[] = [
@@ -401,7 +410,7 @@ const mostListed = 10;
 
 /** The text about one account. */
 function accountText(status: AccountStatus, options: CalendarOptions): string {
-  const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, holes, tables } = status;
+  const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, holes, unread, tables } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
   const allDays = pipelines.flatMap(({ days }) => days);
@@ -418,6 +427,12 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
     ...listLines(
       'Settlements that the list may have omitted',
       holes.map((hole) => printable(holeText(hole))),
+    ),
+  );
+  lines.push(
+    ...listLines(
+      'Events that could not be read',
+      unread.map((event) => printable(unreadText(event))),
     ),
   );
   lines.push(...tableLines(tables));

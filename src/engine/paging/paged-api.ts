@@ -1,5 +1,6 @@
 import type { Window } from '../../core/windows.js';
 import type { HttpResponse } from '../http/transport.js';
+import type { PageHole } from '../run/slice-holes.js';
 import type { ApiRefusal, RefusedAnswer } from '../retry/api-refusal.js';
 
 /** A request for results that arrive page by page. */
@@ -14,8 +15,8 @@ export interface ApiPage {
   readonly results: number;
   /** Requests the next page; undefined on the last page. */
   readonly cursor: string | undefined;
-  /** What could not be read of the page, and is left out, in a few words each. */
-  readonly holes?: readonly string[];
+  /** What could not be read of the page, and is left out. */
+  readonly holes?: readonly PageHole[];
 }
 
 /** The request for a page, without the headers of all requests of the API. */

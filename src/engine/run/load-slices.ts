@@ -10,8 +10,9 @@ import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addSlice, type PipelineSummary, type SliceResult } from './pipeline-summary.js';
-import type { Batch, Collector, Job, Pipeline, Reading, SliceVerdict, Warnings } from './pipeline.js';
+import type { Batch, Collector, Job, Pipeline, Reading, SliceVerdict } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
+import { holesByKey, type SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
 
 export interface PipelineRunOptions<Upstream> {
@@ -229,20 +230,20 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
   const { name, loadKeys, excludes, splits, retires, noted, grows } = slice;
-  const warnings = withSlice(collector.warnings, slice.label);
-  const holes = [...(warnings['holes']?.keys() ?? [])];
+  const holes = new Map(collector.holes.map((hole) => [holePlace(hole, slice), 1]));
+  const warnings = { ...collector.warnings, holes };
   try {
     const committed = await job.lake.commit(
       {
         ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
         ...{ name, loadKeys, excludes, splits, retires, noted, grows, acceptsEmpty },
-        hasHoles: holes.length > 0,
+        holes: holesByKey(collector.holes, loadKeys),
         refresh: job.refresh || slice.isReread === true,
       },
       split,
     );
     for (const then of afterwards) await then();
-    for (const place of holes) pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
+    for (const place of holes.keys()) pass.emit({ event: 'hole-left', pipeline: pipeline.name, place });
     if (!committed.isCommitted) {
       summary.conflicts++;
       pass.emit({ event: 'slice-conflict', ...eventLabels(slice, pass) });
@@ -261,10 +262,9 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   return 'done';
 }
 
-/** Warnings whose holes name their slice. */
-function withSlice(warnings: Warnings, slice: string): Warnings {
-  const { holes = new Map<string, number>(), ...others } = warnings;
-  return { ...others, holes: new Map([...holes].map(([place, times]) => [`${slice}, ${place}`, times])) };
+/** A hole with its slice, and with its load key where the slice has several. */
+function holePlace({ loadKey, place }: SliceHole, { label, loadKeys }: Slice): string {
+  return [label, ...(loadKeys.length > 1 && loadKey !== undefined ? [loadKey] : []), place].join(', ');
 }
 
 /** Reads of a slice from its beginning. */

@@ -4,6 +4,7 @@ import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
 import type { QuotaState } from './concurrency-plan.js';
 import type { Derivation } from './derivation.js';
+import type { SliceHole } from './slice-holes.js';
 import type { Slice, SliceQueue, SplitReason } from './slice-queue.js';
 import type { Window } from '../../core/windows.js';
 
@@ -107,6 +108,8 @@ export interface Collector<Page> {
   finish(): readonly Batch[];
   /** Unexpected data so far. */
   readonly warnings: Warnings;
+  /** What could not be read so far. */
+  readonly holes: readonly SliceHole[];
 }
 
 /**

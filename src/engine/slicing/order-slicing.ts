@@ -12,6 +12,11 @@ export interface OrderSlice extends Slice {
 
 const prefix = 'order/';
 
+/** The load key of an order. */
+export function orderKey(order: string): string {
+  return prefix + order;
+}
+
 interface OrderSlicingOptions {
   readonly pipeline: string;
   readonly table: string;
@@ -55,7 +60,7 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 function orderQueue(job: Job, pipeline: string, batch: number): SliceQueue<OrderSlice> {
   const loaded = job.lake.loadKeys(pipeline, job.account);
   const requested = job.onlyLoadKeys && [...job.onlyLoadKeys].map((loadKey) => loadKey.slice(prefix.length));
-  const waiting = [...new Set(requested ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
+  const waiting = [...new Set(requested ?? job.orders)].filter((order) => job.refresh || !loaded.has(orderKey(order)));
   const halves: OrderSlice[] = [];
   return {
     get left() {
@@ -90,6 +95,6 @@ function orderSlice(orders: readonly string[]): OrderSlice {
     orders,
     name: `orders-${hash('sha256', orders.join('\n')).slice(0, 16)}`,
     label: orders.length === 1 ? `order ${first}` : `${orders.length} orders from ${first}`,
-    loadKeys: orders.map((order) => prefix + order),
+    loadKeys: orders.map(orderKey),
   };
 }

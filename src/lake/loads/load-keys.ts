@@ -1,4 +1,4 @@
-import type { LoadKey, LoadKeyId } from '../catalog/load-key.js';
+import type { Hole, LoadKey, LoadKeyId } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { Add } from '../delta/actions.js';
 import { loadKeysOf } from '../delta/file-tags.js';
@@ -22,6 +22,8 @@ export interface SliceLoads {
   readonly loadKeys: readonly string[];
   /** Whether the slice replaces rows of the same load keys; otherwise they stay. */
   readonly refresh: boolean;
+  /** Events that could not be read, by load key: rows that the slice lacks may be these. */
+  readonly holes?: ReadonlyMap<string, readonly Hole[]> | undefined;
   /** Load keys that no longer count as loaded because the slice's cover them: a part of a day within the day. */
   readonly retires?: readonly string[] | undefined;
   /** Whether another load key conflicts with the slice: an overlapping window. */
@@ -127,7 +129,8 @@ export function keyChange(
       before.filter((one) => one.origin === 'api'),
       now,
     );
-    return { account, pipeline, key, ...(window && { window }), readAt: now, since, origin };
+    const holes = slice.holes?.get(key);
+    return { account, pipeline, key, ...(window && { window }), readAt: now, since, origin, ...(holes && { holes }) };
   });
   return { set: [...set, ...left], delete: gone.map(({ key }) => ({ account, pipeline, key })) };
 }

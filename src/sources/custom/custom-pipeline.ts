@@ -80,6 +80,7 @@ export function collectorOf(
   const { oddFields, unfitValues, repeated } = records.warnings;
   return {
     reach: undefined,
+    holes: records.holes,
     add: (page) => {
       withRows.clear();
       const results = records.add(page);

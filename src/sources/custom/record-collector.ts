@@ -15,6 +15,7 @@ import { Dictionary } from '../../core/columns/dictionary.js';
 import { digitsOf, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
 import { TableRows } from '../../core/columns/table-rows.js';
 import type { Batch, Collector } from '../../engine/run/pipeline.js';
+import { sliceHoles, type SliceHole, type PageHole } from '../../engine/run/slice-holes.js';
 import type { Window } from '../../core/windows.js';
 import { definitionError } from './load-definitions.js';
 import type { Json, Cell, Row } from './definition.js';
@@ -26,7 +27,7 @@ import { JsonNode } from './json-node.js';
 export interface RecordPage {
   readonly records: readonly Json[];
   /** What is left out of it. */
-  readonly holes?: readonly string[];
+  readonly holes?: readonly PageHole[];
 }
 
 /** A table whose rows are records, and how a record becomes rows. */
@@ -66,8 +67,8 @@ export class RecordCollector implements Collector<RecordPage> {
     unfitValues: new Map<string, number>(),
     repeated: new Map<string, number>(),
     repaired: new Map<string, number>(),
-    holes: new Map<string, number>(),
   };
+  readonly holes: SliceHole[] = [];
   #pages = 0;
   /** An API's records come in any order. */
   readonly reach = undefined;
@@ -81,9 +82,8 @@ export class RecordCollector implements Collector<RecordPage> {
     this.#hasRaw = this.#hasColumn('raw');
   }
 
-  add({ records, holes = [] }: RecordPage): number {
-    this.#pages++;
-    for (const hole of holes) count(this.warnings.holes, `page ${this.#pages}, ${hole}`);
+  add({ records, holes }: RecordPage): number {
+    this.holes.push(...sliceHoles(holes, this.#pages++));
     for (const record of records) this.#addRecord(record);
     return records.length;
   }

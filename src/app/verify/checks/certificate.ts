@@ -13,6 +13,7 @@ const checks = {
   'log-tags': { about: 'the log describes each file', counts: 'files' },
   'derived-files': { about: 'each slice has all of its files, and no other', counts: 'files' },
   windows: { about: 'windows read do not overlap, and none crosses a month', counts: 'slices' },
+  'unread-events': { about: 'each event of what is loaded could be read', counts: 'slices' },
   'asked-ranges': { about: 'what runs requested is loaded', counts: 'ranges' },
   'file-bytes': { about: 'each file has the size and SHA-256 of the log', counts: 'files' },
   'unnamed-files': { about: 'each file in a partition folder is in the log', counts: 'files' },

@@ -1,6 +1,7 @@
 import { readWindow } from '../../../engine/slicing/window-slices.js';
 import type { Lake } from '../../../lake/lake.js';
 import { parseImportedKey } from '../../../lake/loads/imported-days.js';
+import { holeText } from '../../unread-events.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
 import { pipelineTable, mainTablesOf, type PipelineTable } from './main-tables.js';
@@ -30,7 +31,7 @@ export function isWithinMonth({ start, end }: Window): boolean {
 
 /**
  * Checks that windows which were read or imported do not overlap, lie within a month each, and cover every slice that
- * has a file.
+ * has a file; lists the events that could not be read.
  */
 export function checkWindows(
   lake: Lake,
@@ -48,7 +49,13 @@ export function checkWindows(
           file.table === main.table && file.account === account && file.loadKeys.includes(loadKey);
         return { table: main.table, file: files.find(holds)?.file ?? '', slice: loadKey };
       };
-      certificate.count('windows', lake.loadKeys(main.pipeline, account).size);
+      const keys = lake.loadKeys(main.pipeline, account);
+      certificate.count('windows', keys.size);
+      certificate.count('unread-events', keys.size);
+      for (const [key, { holes = [] }] of keys) {
+        for (const hole of holes)
+          certificate.add('unread-events', 'note', { ...at(key), account }, `left out: ${holeText(hole)}`);
+      }
       if (main.loadKey !== 'window') continue;
       let before: ReadWindow | undefined;
       const windows = readWindows(lake, main, account).flatMap((window): ReadWindow[] => {

@@ -2,6 +2,7 @@ import { LedgerlakeError } from '../../../core/errors.js';
 import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { ApiPage } from '../../../engine/paging/paged-api.js';
+import type { PageHole } from '../../../engine/run/slice-holes.js';
 import { holesOf } from '../selling-partner/page-holes.js';
 import { operations, parameters, type Operation, type OperationName } from './operations.js';
 
@@ -11,7 +12,7 @@ export interface ScannedResults {
   /** Node of the list. */
   readonly list: number;
   /** What is left out of the page. */
-  readonly holes?: readonly string[];
+  readonly holes?: readonly PageHole[];
 }
 
 /** A page of one of the operations. */

@@ -1,10 +1,11 @@
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
+import type { SliceHole } from '../../../engine/run/slice-holes.js';
 import type { SourcePage } from '../model/source-pages.js';
 import { eventsByMonth, netSumTexts, sortedEvents } from '../model/event-batches.js';
 import { count } from '../../../core/count.js';
 import { countWarning, newWarnings, type RowSource } from '../model/slice-rows.js';
-import { countHoles } from '../selling-partner/page-holes.js';
+import { sourceHoles } from '../selling-partner/page-holes.js';
 import { eachResult, type ScannedResults } from './results-page.js';
 import {
   finishedTransactions,
@@ -36,19 +37,25 @@ export function transactionCollector(
   const { slice } = rows;
   const warnings = newWarnings();
   const reader = new TransactionReader(rows, warnings);
+  const holes: SliceHole[] = [];
+  let pages = 0;
   return {
     warnings,
+    holes,
     // Pages have no order, so their dates don't show the progress.
     reach: undefined,
     add: ({ page, source }) => {
-      if (slice.sources.at(-1) !== source) slice.begin(source);
+      if (slice.sources.at(-1) !== source) {
+        slice.begin(source);
+        pages = 0;
+      }
       if (page === undefined) {
         count(warnings.unknownOrders, source.requestedOrderId ?? '');
         return 0;
       }
       const before = slice.events.length;
       slice.pages++;
-      countHoles(warnings, page.holes, slice.pages);
+      holes.push(...sourceHoles(page.holes, pages++, source));
       eachResult(page, (node) => {
         reader.add(page.tape, node);
       });

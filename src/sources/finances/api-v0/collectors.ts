@@ -3,6 +3,7 @@ import { loggedJson } from '../../../lake/delta/file-tags.js';
 import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
+import { sliceHoles, type SliceHole } from '../../../engine/run/slice-holes.js';
 import { type Window, monthOf } from '../../../core/windows.js';
 import type { SourcePage } from '../model/source-pages.js';
 import { effectiveInstants, eventIds } from '../model/event-ids.js';
@@ -19,7 +20,7 @@ import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count } from '../../../core/count.js';
 import { newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
-import { countHoles } from '../selling-partner/page-holes.js';
+import { sourceHoles } from '../selling-partner/page-holes.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
 
 /** A page of events, with its source. */
@@ -44,8 +45,11 @@ export function eventCollector(
   const flattener = new Flattener(rows, warnings);
   let reach: bigint | undefined;
   let first: bigint | undefined;
+  const holes: SliceHole[] = [];
+  let pages = 0;
   return {
-    warnings: warnings,
+    warnings,
+    holes,
     get reach() {
       return milliseconds(reach) ?? undefined;
     },
@@ -53,14 +57,17 @@ export function eventCollector(
       return milliseconds(first) ?? undefined;
     },
     add: ({ page, source }) => {
-      if (rows.sources.at(-1) !== source) rows.begin(source);
+      if (rows.sources.at(-1) !== source) {
+        rows.begin(source);
+        pages = 0;
+      }
       if (page === undefined) {
         count(warnings.unknownOrders, source.requestedOrderId ?? '');
         return 0;
       }
       const before = rows.events.length;
       rows.pages++;
-      countHoles(warnings, page.holes, rows.pages);
+      holes.push(...sourceHoles(page.holes, pages++, source));
       eachEvent(page, (list, event) => {
         flattener.add(page.tape, list, event);
       });
@@ -105,15 +112,17 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
   const rows: GroupRow[] = [];
   const keys: string[] = [];
   const warnings = newWarnings();
+  const holes: SliceHole[] = [];
   let pages = 0;
   /** Occurrences of each group's bytes, counted apart for the stored page and the received ones. */
   let times = new Map<string, number>();
   return {
-    warnings: warnings,
+    warnings,
+    holes,
     reach: undefined,
     add: (page) => {
       const before = rows.length;
-      countHoles(warnings, page.holes, ++pages);
+      holes.push(...sliceHoles(page.holes, pages++));
       eachGroup(page, (group) => {
         const row = readGroup(page.tape, group, warnings);
         rows.push(row);

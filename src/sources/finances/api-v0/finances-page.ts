@@ -2,6 +2,7 @@ import { LedgerlakeError } from '../../../core/errors.js';
 import { scanRepaired, type Envelope } from '../../../core/json/repair.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { ApiPage } from '../../../engine/paging/paged-api.js';
+import type { PageHole } from '../../../engine/run/slice-holes.js';
 import { holesOf } from '../selling-partner/page-holes.js';
 
 /** A body of one of the four operations, scanned. */
@@ -12,7 +13,7 @@ export interface ScannedPage {
   /** Its `NextToken`; undefined on the last page. */
   readonly cursor: string | undefined;
   /** What is left out of it. */
-  readonly holes?: readonly string[];
+  readonly holes?: readonly PageHole[];
 }
 
 /** A page whose results were counted. */

@@ -1,18 +1,24 @@
 import type { Hole, Tape } from '../../../core/json/tape.js';
-import { countWarning, type EventWarnings } from '../model/slice-rows.js';
+import { sliceHoles, type SliceHole, type PageHole } from '../../../engine/run/slice-holes.js';
+import { orderKey } from '../../../engine/slicing/order-slicing.js';
+import type { RowSource } from '../model/slice-rows.js';
 
-/** A hole for people: `AdjustmentEventList, bytes 120 to 310`. */
+/** A hole of a line for people: `AdjustmentEventList, bytes 120 to 310`. */
 export function holeText({ list, start, end }: Hole): string {
   return `${list}, bytes ${start} to ${end}`;
 }
 
 /** The holes of an answer, with the id of its request from its headers. */
-export function holesOf(tape: Tape, headers?: ReadonlyMap<string, string>): readonly string[] {
-  const requestId = headers?.get('x-amzn-requestid') ?? 'none';
-  return (tape.repairs?.holes ?? []).map((hole) => `${holeText(hole)}, request id ${requestId}`);
+export function holesOf(tape: Tape, headers?: ReadonlyMap<string, string>): readonly PageHole[] {
+  const requestId = headers?.get('x-amzn-requestid');
+  return (tape.repairs?.holes ?? []).map((hole) => ({ ...hole, ...(requestId !== undefined && { requestId }) }));
 }
 
-/** Counts the holes of a page, by its number. */
-export function countHoles({ holes }: Pick<EventWarnings, 'holes'>, found: readonly string[] = [], page: number): void {
-  for (const hole of found) countWarning(holes, `page ${page}, ${hole}`);
+/** The holes of one page of a source; `page`: its number, from 0, among those of the source. */
+export function sourceHoles(
+  found: readonly PageHole[] | undefined,
+  page: number,
+  { requestedOrderId }: RowSource,
+): SliceHole[] {
+  return sliceHoles(found, page, requestedOrderId === undefined ? undefined : orderKey(requestedOrderId));
 }

@@ -1,0 +1,28 @@
+import type { Hole } from '../lake/catalog/load-key.js';
+import type { Lake } from '../lake/lake.js';
+
+/** An event that could not be read where its load key was read last, and that the lake lacks. */
+export interface UnreadEvent {
+  readonly pipeline: string;
+  readonly loadKey: string;
+  readonly hole: Hole;
+}
+
+/** The events of an account that could not be read, as its load keys keep them. */
+export function unreadEvents({ snapshot }: Lake, account: string): UnreadEvent[] {
+  return [...snapshot.allKeysOf(account)].flatMap(({ pipeline, key, holes = [] }) =>
+    holes.map((hole) => ({ pipeline, loadKey: key, hole })),
+  );
+}
+
+/** `financial-events window/…: page 1, byte 120, request id …`. */
+export function unreadText({ pipeline, loadKey, hole }: UnreadEvent): string {
+  return `${pipeline} ${loadKey}: ${holeText(hole)}`;
+}
+
+/** The place of a hole, with numbers from 1. */
+export function holeText(hole: Hole): string {
+  if ('file' in hole) return `line ${hole.line + 1} of ${hole.file}, byte ${hole.byte}`;
+  const { page, byte, requestId = 'none' } = hole;
+  return `page ${page + 1}, byte ${byte}, request id ${requestId}`;
+}

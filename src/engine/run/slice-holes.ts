@@ -1,0 +1,45 @@
+import type { Hole as TextHole } from '../../core/json/tape.js';
+import { groupBy } from '../../core/group-by.js';
+import type { Hole } from '../../lake/catalog/load-key.js';
+
+/** A part of a page that could not be read. */
+export interface PageHole extends TextHole {
+  /** The id that the API gave the request. */
+  readonly requestId?: string;
+}
+
+/** An event of a slice that couldn't be read, and is left out. */
+export interface SliceHole {
+  /** The load key that keeps it; undefined for the only one of the slice. */
+  readonly loadKey: string | undefined;
+  readonly hole: Hole;
+  /** For people: `page 1, AdjustmentEventList, bytes 120 to 310, request id …`. */
+  readonly place: string;
+}
+
+/**
+ * The holes of one page of a slice.
+ *
+ * @param page its number, from 0, among the pages of the load key
+ */
+export function sliceHoles(found: readonly PageHole[] | undefined, page: number, loadKey?: string): SliceHole[] {
+  return (found ?? []).map((hole) => {
+    const { start, requestId } = hole;
+    const kept = { page, byte: start, ...(requestId !== undefined && { requestId }) };
+    return { loadKey, hole: kept, place: `page ${page + 1}, ${pageHoleText(hole)}` };
+  });
+}
+
+/** A hole of a page for people: `AdjustmentEventList, bytes 120 to 310, request id …`. */
+export function pageHoleText({ list, start, end, requestId = 'none' }: PageHole): string {
+  return `${list}, bytes ${start} to ${end}, request id ${requestId}`;
+}
+
+/** The holes of a slice by its load keys. */
+export function holesByKey(
+  holes: readonly SliceHole[],
+  [first = '']: readonly string[],
+): ReadonlyMap<string, readonly Hole[]> {
+  const kept = groupBy(holes, ({ loadKey = first }) => loadKey);
+  return new Map([...kept].map(([loadKey, list]) => [loadKey, list.map(({ hole }) => hole)]));
+}
