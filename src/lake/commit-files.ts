@@ -1,6 +1,7 @@
 import { groupBy } from '../core/group-by.js';
 import type { Table } from '../core/columns/table.js';
 import { lakePathOf, removedFile, type Change, type RemovedFile, type TableChange } from './catalog/change.js';
+import { grownSchema } from './catalog/grown-schema.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import { dataFilePath } from './data-files.js';
 import type { Add } from './delta/actions.js';
@@ -8,6 +9,7 @@ import { accountOf } from './delta/file-tags.js';
 import { newMetaData, widenedMetaData } from './delta/table-metadata.js';
 import type { KeyChange } from './loads/load-keys.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
+import { descriptionOf } from './table-descriptions.js';
 
 /** A file to be added to a table. */
 export interface NewFile {
@@ -114,15 +116,23 @@ export function changeOf(
   const tables = [...new Set([...removals.keys(), ...adds.keys()])].map((name): [string, TableChange] => {
     const remove = removals.get(name)?.map(({ add }): RemovedFile => removedFile(add, isDataChange)) ?? [];
     const files = adds.get(name) ?? [];
-    const metaData = files[0] && grownMetaData(snapshot, files[0].schema, now);
-    return [name, { ...(metaData && { metaData }), remove, add: files.map(({ add }) => add) }];
+    const schema = files[0] && schemaChange(snapshot, files[0].schema, now);
+    return [name, { ...schema, remove, add: files.map(({ add }) => add) }];
   });
   return { tables: Object.fromEntries(tables), ...(keys && { keys }) };
 }
 
-/** The metaData of a new table, or of one that gets columns; undefined where nothing changes. */
-export function grownMetaData(snapshot: Snapshot, table: Table, now: number): TableChange['metaData'] {
-  const stored = snapshot.tables.get(table.name)?.metaData;
-  if (stored === undefined) return newMetaData(table, now, snapshot.config.retentionMs);
-  return widenedMetaData(stored, table);
+/** What a commit says of the schema of a table that is new, or that gets columns; empty where nothing changes. */
+export function schemaChange(
+  snapshot: Snapshot,
+  table: Table,
+  now: number,
+): Pick<TableChange, 'metaData' | 'description'> {
+  const stored = snapshot.tables.get(table.name);
+  const metaData =
+    stored === undefined
+      ? newMetaData(table, now, snapshot.config.retentionMs)
+      : widenedMetaData(stored.metaData, table);
+  const description = descriptionOf(table);
+  return grownSchema(stored, { ...(metaData && { metaData }), ...(description && { description }) });
 }

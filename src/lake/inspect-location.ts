@@ -33,7 +33,7 @@ export async function inspectLocation(store: Store, tables: readonly string[]): 
   for await (const { path } of store.list('')) {
     const [first = ''] = path.split('/', 1);
     if (first === '_delta_log' || isDataFile(`table/${path}`)) throw tableFolder(store.location);
-    if (names.has(first) && isDataFile(path)) lostFile ??= path;
+    if (isDataFile(path)) lostFile ??= path;
     hasRunTraces ||= first.startsWith('_') || names.has(first);
     lakeBelow ??= /^(.+)\/_catalog\/[^/]+$/.exec(path)?.[1];
     if (++files === mostFiles) break;

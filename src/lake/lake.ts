@@ -15,10 +15,10 @@ import { firstVersionOf } from './catalog/run-name.js';
 import type { Snapshot } from './catalog/snapshot.js';
 import {
   changeOf,
-  grownMetaData,
   namedFiles,
   notCommitted,
   replacedFiles,
+  schemaChange,
   type CommitResult,
   type FileCommit,
   type NamedFiles,
@@ -48,11 +48,14 @@ export class Lake {
   #files = 0;
   #isUnclear = false;
   #past: Snapshot | undefined;
+  /** The tables of custom pipelines, as the catalog had them when it was opened. */
+  readonly described: readonly Table[];
 
   private constructor(
     store: Store,
     catalog: Catalog,
     tables: readonly Table[],
+    described: readonly Table[],
     clock: Clock,
     revisions: Revisions | undefined,
   ) {
@@ -61,26 +64,22 @@ export class Lake {
     this.#publisher = new DeltaPublisher(store, catalog);
     this.#clock = clock;
     this.#slices = new SliceWriter(this, clock, revisions);
+    this.described = described;
+    const names = new Set(tables.map(({ name }) => name));
+    const all = [...tables, ...described.filter(({ name }) => !names.has(name))];
     const newest = () => this.snapshot;
-    this.#tables = new Map(tables.map((table) => [table.name, new LakeTable(table, store, newest)]));
+    this.#tables = new Map(all.map((table) => [table.name, new LakeTable(table, store, newest)]));
   }
 
   /**
-   * Opens a lake, or an empty location, at its newest version, with the given tables and those that the lake describes, which are
-   * `described` where they were read already. `revisions` compares re-read slices with the stored ones; without it a refresh
+   * Opens a lake, or an empty location, at its newest version, with the given tables and those that its catalog describes. `revisions` compares re-read slices with the stored ones; without it a refresh
    * replaces the rows and keeps no history.
    *
    * @throws LedgerlakeError LAKE_STORE where the location can't be read, LAKE_LOG where its catalog can't, USAGE where it
    * is the folder of a lake's table
    */
-  static async open(
-    store: Store,
-    tables: readonly Table[],
-    clock: Clock,
-    revisions?: Revisions,
-    described?: readonly Table[],
-  ): Promise<Lake> {
-    const lake = await Lake.openLost(store, tables, clock, revisions, described);
+  static async open(store: Store, tables: readonly Table[], clock: Clock, revisions?: Revisions): Promise<Lake> {
+    const lake = await Lake.openLost(store, tables, clock, revisions);
     if (lake.isEmpty) {
       const { lostFile } = await inspectLocation(
         store,
@@ -92,17 +91,10 @@ export class Lake {
   }
 
   /** The same where the catalog may be lost: the data files that it has named may still be there. */
-  static async openLost(
-    store: Store,
-    tables: readonly Table[],
-    clock: Clock,
-    revisions?: Revisions,
-    described?: readonly Table[],
-  ): Promise<Lake> {
-    const names = new Set(tables.map(({ name }) => name));
-    const custom = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
-    const all = [...tables, ...custom];
-    return new Lake(store, await openCatalog(store, all, clock), all, clock, revisions);
+  static async openLost(store: Store, tables: readonly Table[], clock: Clock, revisions?: Revisions): Promise<Lake> {
+    const catalog = await openCatalog(store, tables, clock);
+    const described = await describedTables(catalog.snapshot, store.location);
+    return new Lake(store, catalog, tables, described, clock, revisions);
   }
 
   /** The newest version read, which `refresh` makes a newer one, or that of `goTo`. */
@@ -345,10 +337,20 @@ export class Lake {
     if (missing(this.snapshot).length === 0) return;
     await this.commitChange('CREATE TABLE', (snapshot) => {
       const created = missing(snapshot).map((table) => {
-        const metaData = grownMetaData(snapshot, table, this.#clock.now());
-        return [table.name, metaData === undefined ? {} : { metaData }] as const;
+        return [table.name, schemaChange(snapshot, table, this.#clock.now())] as const;
       });
       return created.length === 0 ? undefined : { tables: Object.fromEntries(created) };
+    });
+  }
+
+  /** Adds the columns that tables of the lake have gained to its catalog, so that it is read with them everywhere. */
+  async growTables(tables: readonly Table[]): Promise<void> {
+    await this.commitChange('ADD COLUMNS', (snapshot) => {
+      const changes = tables
+        .filter(({ name }) => snapshot.tables.has(name))
+        .map((table) => [table.name, schemaChange(snapshot, table, this.#clock.now())] as const)
+        .filter(([, change]) => Object.keys(change).length > 0);
+      return changes.length === 0 ? undefined : { tables: Object.fromEntries(changes) };
     });
   }
 

@@ -37,7 +37,15 @@ export interface Attack {
 
 type Description = Record<string, unknown> & { columns: Record<string, unknown>[] };
 
-const descriptionFields: Readonly<Record<string, (all: Description, sql: string) => void>> = {
+/** A custom table in a commit. */
+interface DescribedTable {
+  readonly metaData: object;
+  readonly description: Description;
+}
+
+type DescribedTables = Record<string, DescribedTable>;
+
+const descriptionFields: Readonly<Record<string, (all: Description, sql: string, tables: DescribedTables) => void>> = {
   precision: ({ columns }, sql) => {
     setDigits(columns, { precision: `2) AS x; ${sql}; SELECT (1`, scale: 2 });
   },
@@ -50,26 +58,31 @@ const descriptionFields: Readonly<Record<string, (all: Description, sql: string)
   table: (all, sql) => Object.assign(all, { name: `t" AS SELECT 1; ${sql}; --` }),
   'table as a path': (all, sql) => Object.assign(all, { name: `../../outside/folder'); ${sql}; --` }),
   sort: (all, sql) => Object.assign(all, { sort: [`1; ${sql}; --`] }),
-  pipeline: (all, sql) => Object.assign(all, { ownPipeline: `../shipments'; ${sql}; --` }),
+  pipeline: (all, sql) => Object.assign(all, { customPipeline: `../shipments'; ${sql}; --` }),
   about: (all, sql) => Object.assign(all, { about: `'; ${sql}; --` }),
-  'column of lines': (all, sql) => {
-    setLines(all, { columns: [{ ...all.columns[0], name: `a" AS b; ${sql}; --` }] });
+  'column of lines': (all, sql, tables) => {
+    setLines(tables, all, { columns: [{ ...all.columns[0], name: `a" AS b; ${sql}; --` }] });
   },
-  'table of lines': (all, sql) => {
-    setLines(all, { name: `t" AS SELECT 1; ${sql}; --` });
+  'table of lines': (all, sql, tables) => {
+    setLines(tables, all, { name: `t" AS SELECT 1; ${sql}; --` });
   },
-  'sort of lines': (all, sql) => {
-    setLines(all, { sort: [`1; ${sql}; --`] });
+  'sort of lines': (all, sql, tables) => {
+    setLines(tables, all, { sort: [`1; ${sql}; --`] });
   },
-  'table of lines that is another': (all) => {
-    setLines(all, { name: 'events' });
+  'main table of lines': (all, sql, tables) => {
+    setLines(tables, all, { linesOf: `t" AS SELECT 1; ${sql}; --` });
+  },
+  'table of lines that is another': (all, _, tables) => {
+    setLines(tables, all, { name: 'events' });
   },
 };
 
-/** Lines as a description may have them, with some of it changed. */
-function setLines(all: Description, change: object): void {
-  const [column] = all.columns;
-  all['lines'] = { name: 'shipment_lines', about: 'lines', columns: [column], sort: [column?.['name']], ...change };
+/** A table of lines, with some of its description changed. */
+function setLines(tables: DescribedTables, { columns, name, customPipeline }: Description, change: object): void {
+  const [column = {}] = columns;
+  const lines = { name: 'shipment_lines', about: 'lines', columns: [column], sort: [column['name']] };
+  const description = { ...lines, customPipeline, linesOf: name, ...change };
+  tables[description.name] = { metaData: tables['shipments']?.metaData ?? {}, description };
 }
 
 function setDigits(columns: Record<string, unknown>[], digits: unknown): void {
@@ -88,10 +101,14 @@ function descriptions(): Attack[] {
       kind: 'description',
       name: `${statement} as ${field}`,
       make: (scene) => {
-        const file = join(scene.lake, '_pipelines', 'shipments.json');
-        const description = JSON.parse(readFileSync(file, 'utf8')) as Description;
-        set(description, sql(scene));
-        writeFileSync(file, JSON.stringify(description));
+        const isIts = ({ tables = {} }: Change) => tables['shipments']?.description !== undefined;
+        changeCommit(scene, true, isIts, (commit) => {
+          const tables = structuredClone(commit.tables) as unknown as DescribedTables;
+          const { description } = tables['shipments'] ?? {};
+          if (description === undefined) throw new Error('expected the description of shipments, got none');
+          set(description, sql(scene), tables);
+          return { ...commit, tables: tables as unknown as NonNullable<Change['tables']> };
+        });
       },
     })),
   );
@@ -158,18 +175,18 @@ function changeLog(scene: Scene, main: MainTable, path: string, target: Target, 
     );
     return { ...table, remove, add: changed };
   });
-  changeCommit(scene, main, isSealed, change);
+  changeCommit(scene, isSealed, hasFileIn(main), (commit) => change(commit, main));
 }
 
 /**
- * Changes the last commit with a file of the account in a table, and seals it and the ones behind it again, or takes its seal away.
+ * Changes the last commit of a kind, and seals it and the ones behind it again, or takes its seal away.
  * Nothing is left that the catalog could be read from instead.
  */
 function changeCommit(
   { lake }: Scene,
-  main: MainTable,
   isSealed: boolean,
-  change: (commit: Change, table: string) => Change,
+  isIts: (commit: Change) => boolean,
+  change: (commit: Change) => Change,
 ): void {
   const folder = join(lake, '_catalog');
   const names = readdirSync(folder).filter((name) => /^\d{20}\.json$/.test(name));
@@ -177,12 +194,10 @@ function changeCommit(
     const { sha256, ...commit } = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Change & { sha256: string };
     return { name, commit, sha256 };
   });
-  const isIts = ({ commit }: (typeof commits)[number]) =>
-    commit.tables?.[main]?.add?.some(({ path }) => path.startsWith('account=shop')) === true;
-  const at = commits.findLastIndex(isIts);
+  const at = commits.findLastIndex(({ commit }) => isIts(commit));
   let previous = commits[at - 1]?.sha256;
   for (const [place, { name, commit }] of commits.slice(at).entries()) {
-    const changed = place === 0 ? change(commit, main) : commit;
+    const changed = place === 0 ? change(commit) : commit;
     const next = { ...changed, ...(previous !== undefined && { previous }) };
     if (!isSealed) {
       writeFileSync(join(folder, name), JSON.stringify(next));
@@ -195,12 +210,16 @@ function changeCommit(
   for (const name of ['_checkpoints', '_last-checkpoint']) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
+function hasFileIn(main: MainTable): (commit: Change) => boolean {
+  return ({ tables = {} }) => tables[main]?.add?.some(({ path }) => path.startsWith('account=shop')) === true;
+}
+
 function values(): Attack[] {
   return oddChanges.map(({ name, change }, at): Attack => ({
     kind: 'value',
     name,
     make: (scene) => {
-      changeCommit(scene, 'events', at % 2 === 0, change);
+      changeCommit(scene, at % 2 === 0, hasFileIn('events'), (commit) => change(commit, 'events'));
     },
   }));
 }
@@ -223,7 +242,6 @@ const places: Readonly<Record<string, (scene: Scene) => string[]>> = {
   _journal: () => ['_journal'],
   _runs: () => ['_runs'],
   _tmp: () => ['_tmp'],
-  _pipelines: () => ['_pipelines'],
   _iceberg: () => ['_iceberg'],
   'what _iceberg holds of events': () => ['_iceberg/events/metadata'],
   'metadata of events': () => ['_iceberg/events/metadata/v1.metadata.json'],
@@ -240,8 +258,6 @@ const places: Readonly<Record<string, (scene: Scene) => string[]>> = {
   'the checkpoints': () => ['_catalog/_checkpoints'],
   'the hint': () => ['_catalog/_last-checkpoint'],
   '_last-run': () => ['_last-run.json'],
-  'a description': () => ['_pipelines/shipments.json'],
-  'another description': () => ['_pipelines/more.json'],
   'a file in _runs': () => ['_runs/run.json'],
   'a file in _tmp': () => ['_tmp/a.tmp'],
   'a file in _journal': () => ['_journal/page-1.json'],

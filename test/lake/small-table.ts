@@ -26,7 +26,7 @@ export const standing: Clock = { now: () => 1_750_000_000_000, sleep: () => Prom
 
 /** The lake of these tables as one more process would have it. */
 export function opened(store: Store, clock: Clock = standing, revisions?: Revisions): Promise<Lake> {
-  return Lake.open(store, [things, parts, changes], clock, revisions, []);
+  return Lake.open(store, [things, parts, changes], clock, revisions);
 }
 
 export function file(name: string): Add {

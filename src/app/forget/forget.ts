@@ -22,7 +22,6 @@ import {
   type Load,
 } from '../../lake/upkeep/erasure.js';
 import { existingLake } from '../../lake/existing-lake.js';
-import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
 import { forgetRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { acquireExclusiveLease, leasePath, otherLeases, type RunLease } from '../../lake/upkeep/leases.js';
@@ -115,8 +114,7 @@ async function removeAccountRows(
   const { store } = lake;
   await lake.refresh();
   const filesBefore = accountFiles(lake, account);
-  const described = lake.tables.flatMap(({ schema: { customPipeline } }) => customPipeline ?? []).map(descriptionPath);
-  const spared = new Set([forgetNotePath(account), leasePath(lease.id), ...described]);
+  const spared = new Set([forgetNotePath(account), leasePath(lease.id)]);
   signal.throwIfAborted();
   // Before any row is removed: a kill must not leave forgotten days that look empty.
   if (before !== undefined) spared.add(await noteForgotten(store, account, before));

@@ -9,7 +9,6 @@ import type { FinancesPipeline } from '../../sources/finances/connect-finances.j
 import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
 import { type Findings, emptyFailure, isOtherAccount } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
-import { tablesOfLoadedPipelines, describeTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { noteRequestedRanges, readRequestedRanges, type RequestedRange } from '../../lake/upkeep/requested-ranges.js';
 import { acquireLease, type RunLease } from '../../lake/upkeep/leases.js';
@@ -25,7 +24,7 @@ import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { noteFault, readForgottenNote } from '../../lake/upkeep/erasure.js';
 import { catalogVersion } from '../catalog-version.js';
 import { holesFailure, noteRun, type RunReport } from './run-summary.js';
-import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
+import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from './freshness.js';
@@ -97,41 +96,27 @@ const openSlices = 4;
  * @throws LedgerlakeError USAGE before anything is changed, or the failure that ended the run, which is reported first
  */
 export async function load(request: LoadRequest, context: RunContext): Promise<void> {
-  const target = await checkedTarget(request, context);
+  const store = await checkedStore(request, context);
   // Only rows that are read again are compared.
-  if (!request.refresh) return loadInto(target, undefined, request, context);
+  if (!request.refresh) return loadInto(store, undefined, request, context);
   const comparing = { clock: context.clock, acceptEmpty: request.options.acceptEmpty === true };
-  await withWorkspace(defaultLimits, target.store, (workspace) =>
-    loadInto(target, new EventRevisions(workspace, comparing), request, context),
+  await withWorkspace(defaultLimits, store, (workspace) =>
+    loadInto(store, new EventRevisions(workspace, comparing), request, context),
   );
 }
 
-/** The store that a load writes to, and the tables of custom pipelines in it. */
-interface Target {
-  readonly store: Store;
-  /** The tables that the lake describes. */
-  readonly described: readonly Table[];
-  /** The described tables that have rows; empty where the job has no custom pipeline. */
-  readonly filled: readonly Table[];
-  /** The tables of the job's custom pipelines. */
-  readonly requested: readonly Table[];
-}
-
 /** @throws LedgerlakeError USAGE for what makes the load impossible, before anything is changed */
-async function checkedTarget({ options, job }: LoadRequest, { clock, emit }: RunContext): Promise<Target> {
+async function checkedStore({ options, job }: LoadRequest, { clock, emit }: RunContext): Promise<Store> {
   const { custom, account } = job;
   for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock, emit, encryption: options.encryption });
   if (options.store === undefined) await refuseFile(options.lake);
-  const described = await describedTables(store);
-  const filled = custom.length === 0 ? [] : await tablesOfLoadedPipelines(store, described);
-  for (const { loaded } of custom) refuseChanged(loaded, filled, options.lake);
-  return { store, described, filled, requested: custom.flatMap((pipeline) => pipeline.tables) };
+  return store;
 }
 
 async function loadInto(
-  target: Target,
+  store: Store,
   revisions: EventRevisions | undefined,
   request: LoadRequest,
   context: RunContext,
@@ -145,14 +130,16 @@ async function loadInto(
     context.emit(event);
   };
   const serviceNow = (): number => clock.now() + (clockOffsetSeconds ?? 0) * 1000;
-  const lake = await Lake.open(target.store, [...tables, ...target.requested], clock, revisions, target.described);
+  const requested = job.custom.flatMap((pipeline) => pipeline.tables);
+  const lake = await Lake.open(store, [...tables, ...requested], clock, revisions);
+  for (const { loaded } of job.custom) refuseChanged(loaded, lake.described, options.lake);
   refuseMixing(account, lake.accounts(), options.lake);
   request.opened?.(lake);
   const pipelines = withNeeds(job.pipelines).map(({ name }) => name);
   const lease = await acquireLease(lake, clock, { command, account, pipelines });
   try {
     emitOtherRuns(lease, account, emit);
-    await prepareLake(lake, target, options);
+    await prepareLake(lake, requested, options);
     const forgotten = await readForgottenNote(lake.store, account);
     const fault = noteFault(forgotten);
     if (fault !== undefined) emit({ event: 'message', message: fault });
@@ -192,14 +179,14 @@ async function loadInto(
   }
 }
 
-/** Refreshes the lake under the lease, and describes the tables of the job's custom pipelines. */
-async function prepareLake(lake: Lake, { requested, filled }: Target, { retentionHours }: LoadOptions): Promise<void> {
+/** Refreshes the lake under the lease, and adds the columns that the tables of the job's custom pipelines have gained. */
+async function prepareLake(lake: Lake, requested: readonly Table[], { retentionHours }: LoadOptions): Promise<void> {
   // The lease keeps other runs from forgetting rows; the plan must know what was forgotten before.
   await lake.refresh();
   // What a run committed that was killed.
   await lake.publish();
   await lake.setRetention(retentionHours);
-  await describeTables(lake.store, withLaterColumns(requested, filled));
+  await lake.growTables(requested);
 }
 
 /** A run whose plan is noted in the lake. */

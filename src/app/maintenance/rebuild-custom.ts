@@ -8,11 +8,10 @@ import { selectRows } from '../../lake/files/month-files.js';
 import { metadataOf, newFile, sharedTags } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import type { Store } from '../../lake/store/store.js';
-import { describedTables, describeTables } from '../../lake/table-descriptions.js';
 import type { NewFile } from '../../lake/commit-files.js';
+import type { Lake } from '../../lake/lake.js';
 import { collectorOf, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
-import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
+import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { scanned } from '../../sources/custom/json-node.js';
 import { callDefinition, definitionError, type LoadedDefinition } from '../../sources/custom/load-definitions.js';
 import { sameRows } from '../reconcile/differing-rows.js';
@@ -31,22 +30,21 @@ import {
 } from './file-bundles.js';
 
 /**
- * Adds the columns that definitions have gained to the lake's table descriptions, so that it is opened with them. Pipelines that
- * the lake hasn't loaded are left out.
+ * Adds the columns that definitions have gained to the lake's catalog, so that it is opened with them. Pipelines that the lake hasn't
+ * loaded are left out.
  *
+ * @param location of the lake, as given by the user
  * @throws LedgerlakeError USAGE for a definition that doesn't fit what was loaded
  */
-export async function updateDescriptions(
-  store: Store,
+export async function growCustomTables(
+  lake: Lake,
   customPipelines: readonly CustomPipeline[],
-  lake: string,
+  location: string,
 ): Promise<void> {
-  const described = await describedTables(store);
-  for (const { name, loaded, tables } of customPipelines) {
-    if (!described.some(({ customPipeline }) => customPipeline === name)) continue;
-    refuseChanged(loaded, described, lake);
-    await describeTables(store, withLaterColumns(tables, described));
-  }
+  const isLoaded = ({ name }: CustomPipeline) => lake.described.some(({ customPipeline }) => customPipeline === name);
+  const stored = customPipelines.filter(isLoaded);
+  for (const { loaded } of stored) refuseChanged(loaded, lake.described, location);
+  await lake.growTables(stored.flatMap(({ tables }) => tables));
 }
 
 /** Whether the rows of a custom pipeline can be derived again, because its records are stored. */

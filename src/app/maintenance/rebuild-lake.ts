@@ -5,11 +5,11 @@ import type { ParquetSource } from '../../core/parquet/parquet-source.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
-import { describedTables } from '../../lake/table-descriptions.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import { commandIn, type CommandScope } from '../command-text.js';
 import type { RunContext } from '../context.js';
+import { tables } from '../../sources/finances/lake-tables.js';
 import { rereadCommand, type RepairedLake } from '../reread-command.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
@@ -30,9 +30,9 @@ import {
   type Workspace,
 } from '../../lake/files/workspace.js';
 import {
-  existingStore,
   maintain,
   newSummary,
+  openExisting,
   type FamilySummary,
   type MaintenanceOptions,
   type MaintenanceRun,
@@ -61,15 +61,12 @@ export interface RebuildOptions extends MaintenanceOptions {
  *   damaged, STOPPED; the summary is printed before, and commits stay
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
-  await reportUndefined(options, context);
-  return rebuildEntries(options, context);
-}
-
-async function rebuildEntries(options: RebuildOptions, context: RunContext): Promise<void> {
   const { customPipelines = [] } = options;
+  const lake = await openExisting(options, tables, context);
+  reportUndefined(lake.described, options, context);
   // Imported only where there are custom pipelines, because it loads an HTTP client.
   const custom = customPipelines.length === 0 ? undefined : await import('./rebuild-custom.js');
-  await custom?.updateDescriptions(await existingStore(options, context), customPipelines, options.lake);
+  await custom?.growCustomTables(lake, customPipelines, options.lake);
   const limits = withThreads(rebuildLimits, options.threads);
   const threads = new RederivingThreads((options.limits ?? limits).thread, context.signal);
   const maintained = maintain(options, context, {
@@ -144,9 +141,8 @@ function derivable(families: readonly Family[]): readonly Family[] {
 }
 
 /** Refuses a named custom pipeline without a definition, and reports others, which are not derived again. */
-async function reportUndefined(options: RebuildOptions, { clock, emit }: RunContext): Promise<void> {
+function reportUndefined(described: readonly Table[], options: RebuildOptions, { emit }: RunContext): void {
   const { pipelines: named, customPipelines = [] } = options;
-  const described = await describedTables(await existingStore(options, { clock }));
   const names = new Set(described.flatMap((table) => (hasColumn(table, 'raw') ? (table.customPipeline ?? []) : [])));
   for (const name of [...names].toSorted()) {
     if (customPipelines.some((pipeline) => pipeline.name === name)) continue;

@@ -7,7 +7,6 @@ import { halvesAfter } from '../../engine/slicing/bisected-windows.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import { tablesOfLoadedPipelines, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { refuseFile } from '../../lake/existing-lake.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -96,9 +95,9 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
 async function openPlannedLake({ lake }: PlanOptions, { custom }: LoadJob, clock: Clock): Promise<Lake> {
   const store = openStore(lake, { clock });
   await refuseFile(lake);
-  const filled = custom.length === 0 ? [] : await tablesOfLoadedPipelines(store, await describedTables(store));
-  for (const { loaded } of custom) refuseChanged(loaded, filled, lake);
-  return Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
+  const opened = await Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
+  for (const { loaded } of custom) refuseChanged(loaded, opened.described, lake);
+  return opened;
 }
 
 /** The quotas of pipelines at the start of a run; none for a pipeline that isn't throttled. */

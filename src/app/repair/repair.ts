@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Emit } from '../../core/events/run-event.js';
-import { codeOf } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -11,7 +10,6 @@ import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { Lake } from '../../lake/lake.js';
 import { plannedStore } from '../../lake/store/planned-store.js';
 import type { Store } from '../../lake/store/store.js';
-import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
 import { noteRequestedRanges, readRequestedRanges } from '../../lake/upkeep/requested-ranges.js';
 import { repairCatalog, type RepairStep } from '../../lake/upkeep/repair-catalog.js';
@@ -118,12 +116,7 @@ function hidesMore({ damaged, lost, adoption }: RepairPlan): boolean {
 
 async function planOf(store: Store, context: RepairContext): Promise<RepairPlan> {
   const { clock, signal } = context;
-  // Damaged descriptions are no reason not to repair the rest.
-  const custom = await describedTables(store).catch((error: unknown) => {
-    if (codeOf(error) !== 'LAKE_LOG') throw error;
-    return [];
-  });
-  const { lake, steps, lost, gaps } = await repairCatalog(store, [...tables, ...custom], clock);
+  const { lake, steps, lost, gaps } = await repairCatalog(store, tables, clock);
   return withWorkspace(defaultLimits, store, async (workspace) => {
     const damaged = await damagedFiles(lake, { clock, signal }, workspace);
     const isLost = lake.isEmpty || lost.length > 0;

@@ -59,16 +59,16 @@ function checkNames({ columns, sort }: Pick<Fields, 'columns' | 'sort'>, context
 }
 
 /**
- * The description of a custom table and of the table of its lines, as a lake stores it. The schema accepts only what
- * this program writes, because a lake may come from anybody.
+ * The description of a custom table, as a catalog has it. The schema accepts only what this program writes, because a lake may
+ * come from anybody.
  */
-export const tableSchema = object('an object with `name`, `columns` and `ownPipeline`', {
+export const tableSchema = object('an object with `name`, `columns` and `customPipeline`', {
   ...tableFields,
-  ownPipeline: pipelineName,
-  lines: object('an object with `name` and `columns`', tableFields).superRefine(checkNames).exactOptional(),
+  customPipeline: pipelineName,
+  linesOf: tableName.exactOptional(),
 }).superRefine((table, context) => {
   checkNames(table, context);
-  if (table.lines?.name === table.name) {
-    context.addIssue({ code: 'custom', path: ['lines', 'name'], message: 'a name other than the name of the table' });
+  if (table.linesOf === table.name) {
+    context.addIssue({ code: 'custom', path: ['linesOf'], message: 'a name other than the name of the table' });
   }
 });

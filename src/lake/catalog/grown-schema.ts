@@ -33,10 +33,20 @@ function grownMetaData(stored: MetaData, wanted: MetaData): MetaData | undefined
   return isDeepStrictEqual(metaData, stored) ? undefined : metaData;
 }
 
+/** The description with the columns in its own order, and those that it lacks behind them. */
 function grownDescription(stored: Fields | undefined, wanted: Fields): Fields | undefined {
-  const columns = grownColumns(columnsOf(stored), columnsOf(wanted));
-  const description = { ...wanted, columns: columns ?? columnsOf(stored) };
-  return stored !== undefined && isDeepStrictEqual(description, stored) ? undefined : description;
+  if (stored === undefined) return wanted;
+  const known = new Map(columnsOf(stored).map((column) => [nameOf(column), column]));
+  const columns = columnsOf(wanted);
+  const names = new Set(columns.map(nameOf));
+  const marked = columns.map((column) => {
+    const before = known.get(nameOf(column));
+    // Older files don't have it.
+    return before === undefined || before['later'] === true ? { ...column, later: true } : column;
+  });
+  const lacked = [...known].flatMap(([name, column]) => (names.has(name) ? [] : [column]));
+  const description = { ...wanted, columns: [...marked, ...lacked] };
+  return isDeepStrictEqual(description, stored) ? undefined : description;
 }
 
 /** The columns, nullable ones made so, and those that are missing behind them; undefined where nothing changes. */
@@ -57,10 +67,16 @@ function grownColumns(stored: readonly Fields[], wanted: readonly Fields[]): rea
  *
  * @throws LedgerlakeError LAKE_LOG naming the first one that is missing
  */
-export function checkGrown(stored: TableState | undefined, { metaData }: Schema, where: string): void {
-  if (stored === undefined || metaData === undefined) return;
-  const names = new Set(fieldsOf(metaData.schemaString).map(nameOf));
-  const [lost] = fieldsOf(stored.metaData.schemaString).filter((column) => !names.has(nameOf(column)));
+export function checkGrown(stored: TableState | undefined, { metaData, description }: Schema, where: string): void {
+  if (stored === undefined) return;
+  const lacking = (before: readonly Fields[], now: readonly Fields[]) => {
+    const names = new Set(now.map(nameOf));
+    return before.filter((column) => !names.has(nameOf(column)));
+  };
+  const [lost] = [
+    ...(metaData ? lacking(fieldsOf(stored.metaData.schemaString), fieldsOf(metaData.schemaString)) : []),
+    ...(description ? lacking(columnsOf(stored.description), columnsOf(description)) : []),
+  ];
   if (lost !== undefined)
     throw catalogError(`expected every column in the schema of ${where}, it has lost ${nameOf(lost)}`);
 }

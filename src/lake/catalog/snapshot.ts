@@ -179,7 +179,7 @@ function changedState(state: LakeState, { tables = {}, fence, config }: Change):
     const known = metaData ?? table?.metaData;
     if (known === undefined)
       throw catalogError(`expected the schema of the table ${name} in its first commit, got none`);
-    if (metaData !== undefined) checkGrown(table, { metaData }, name);
+    checkGrown(table, { ...(metaData && { metaData }), ...(description && { description }) }, name);
     const described = description ?? table?.description;
     const versions = (table?.versions ?? 0) + 1;
     changed.set(name, { versions, metaData: known, ...(described && { description: described }) });

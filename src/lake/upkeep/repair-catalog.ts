@@ -44,7 +44,7 @@ export async function repairCatalog(store: Store, tables: readonly Table[], cloc
     const table = tables.find((one) => one.name === name);
     return table === undefined ? undefined : newMetaData(table, clock.now(), 0);
   };
-  const names = tables.map(({ name }) => name);
+  const names = [...new Set([...tables.map(({ name }) => name), ...(await publishedTables(store))])];
   const { restored, lost, gaps } = await restoreCommits(store, names, codec, described);
   for (const version of restored)
     steps.push({ path: commitPath(version), text: 'is restored from the published logs' });
@@ -66,6 +66,16 @@ export async function repairCatalog(store: Store, tables: readonly Table[], cloc
   if (faults.length > 0) await lake.writeCheckpoint();
   steps.push(...(await publishAgain(lake, files)));
   return { lake, steps, lost, gaps };
+}
+
+/** The tables with a published log, those of custom pipelines too. */
+async function publishedTables(store: Store): Promise<ReadonlySet<string>> {
+  const names = new Set<string>();
+  for await (const { path } of store.list('')) {
+    const [, name] = /^([^/]+)\/_delta_log\//.exec(path) ?? [];
+    if (name !== undefined) names.add(name);
+  }
+  return names;
 }
 
 /** Removes versions of a published log that the catalog doesn't know. */

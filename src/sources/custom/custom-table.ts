@@ -133,22 +133,6 @@ function difference(stored: Table, table: Table): string | undefined {
   return sort.join() === sorted.join() ? undefined : `sort to be [${sort.join(', ')}], got [${sorted.join(', ')}]`;
 }
 
-/** Marks the columns that were added after the first load of a table: older files lack them. */
-export function withLaterColumns(tables: readonly Table[], kept: readonly Table[]): Table[] {
-  return tables.map((table) => {
-    const stored = kept.find(({ name }) => name === table.name);
-    if (stored === undefined) return table;
-    const lacked = ({ name }: Column) =>
-      stored.columns.find((column) => column.name === name)?.later ?? !hasName(stored, name);
-    const columns = table.columns.map((column) => (lacked(column) ? { ...column, later: true as const } : column));
-    return { ...table, columns };
-  });
-}
-
-function hasName({ columns }: Table, name: string): boolean {
-  return columns.some((column) => column.name === name);
-}
-
 function shapeOf({ columns }: Table): Map<string, string> {
   return new Map(columns.map((column) => [column.name, sqlType(column)]));
 }

@@ -117,8 +117,6 @@ test.each([
       );
     expect(await loaded()).toMatchObject({ code: 'HOLES', exitCode: 1 });
 
-    const body = answers.at(-1) ?? '';
-    const byte = body.indexOf('"b"');
     const holes = (await holesIn(lake)) as { pipeline: string; unit: string; byte: number; request_id: string }[];
     const own = holes.filter((hole) => hole.pipeline === pipeline);
     expect(own.map(({ unit }) => unit).toSorted()).toEqual(keys.toSorted());

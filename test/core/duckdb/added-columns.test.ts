@@ -39,7 +39,7 @@ async function lakeOfBoth() {
     const local = await folder.write(`query.parquet`, query);
     const bytes = await readFile(local);
     await rm(local);
-    const lake = await Lake.open(store, [schema], standing, undefined, []);
+    const lake = await Lake.open(store, [schema], standing);
     const [, account = '', month = ''] = /account=(.*)\/month=(.*)\//.exec(path) ?? [];
     const partitionValues = { account, month };
     const add = { partitionValues, size: bytes.length, modificationTime: 0, dataChange: true, tags: { account } };
@@ -61,7 +61,7 @@ async function lakeOfBoth() {
 }
 
 async function viewed(schema: Table, { root, store }: Awaited<ReturnType<typeof lakeOfBoth>>): Promise<void> {
-  const lake = await Lake.open(store, [schema], standing, undefined, []);
+  const lake = await Lake.open(store, [schema], standing);
   const table = lake.table('things');
   const files = lake.committedFiles().get('things') ?? [];
   expect(files).toHaveLength(3);

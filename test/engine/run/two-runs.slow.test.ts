@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
-import { grownMetaData } from '../../../src/lake/commit-files.js';
+import { schemaChange } from '../../../src/lake/commit-files.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { entries } from '../../../src/sources/finances/model/tables.js';
@@ -91,10 +91,9 @@ test('a dead run’s lease and leftovers stand in nobody’s way, and are gone a
   try {
     // A run begins a table before it writes its first file.
     const opened = await Lake.open(openStore(lake), [entries], systemClock);
-    await opened.commitChange('CREATE TABLE', (snapshot) => {
-      const metaData = grownMetaData(snapshot, entries, systemClock.now());
-      return { tables: { entries: metaData === undefined ? {} : { metaData } } };
-    });
+    await opened.commitChange('CREATE TABLE', (snapshot) => ({
+      tables: { entries: schemaChange(snapshot, entries, systemClock.now()) },
+    }));
     await mkdir(month, { recursive: true });
     await mkdir(join(lake, '_runs'));
     await writeFile(join(month, '20250601T000000Z-20250608T000000Z-0-dead-0.parquet'), 'half a file');

@@ -308,9 +308,15 @@ export class SmallLake {
   /** With the schemas of this writer's program. */
   #described({ tables, ...rest }: ChangeOfTables): Change {
     const described = [...(tables ?? [])].map(
-      ([name, change]) => [name, { metaData: this.#metaData(name), ...change }] as const,
+      ([name, change]) => [name, { ...this.#schema(name), ...change }] as const,
     );
     return { ...rest, tables: Object.fromEntries(described) };
+  }
+
+  /** The table's metaData, and its description as one of a custom pipeline. */
+  #schema(table: string): Pick<TableChange, 'metaData' | 'description'> {
+    const columns = this.#options.columns.map((name) => ({ name, type: 'text' }));
+    return { metaData: this.#metaData(table), description: { name: table, columns } };
   }
 
   #metaData(table: string): MetaData {

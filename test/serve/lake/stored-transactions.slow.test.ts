@@ -1,7 +1,7 @@
 import { onTestFinished, expect, test } from 'vitest';
 import type { Table } from '../../../src/core/columns/table.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { grownMetaData } from '../../../src/lake/commit-files.js';
+import { schemaChange } from '../../../src/lake/commit-files.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import type { Ledger, LedgerItem } from '../../../src/serve/http/ledger.js';
@@ -115,10 +115,10 @@ async function lakeOfTransactions() {
       since: start,
       origin: 'api' as const,
     };
-    await lake.commitChange('WRITE', (snapshot) => {
-      const metaData = grownMetaData(snapshot, schema, start);
-      return { tables: { [schema.name]: { ...(metaData && { metaData }), add: [add] } }, keys: { set: [key] } };
-    });
+    await lake.commitChange('WRITE', (snapshot) => ({
+      tables: { [schema.name]: { ...schemaChange(snapshot, schema, start), add: [add] } },
+      keys: { set: [key] },
+    }));
   }
   const rows = all.map(transactionRow);
   await commit(transactions, 'first', rows.slice(0, 200));

@@ -1,4 +1,7 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { repair } from '../../../src/app/repair/repair.js';
 import { compact } from '../../../src/app/maintenance/compact-lake.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import { plan } from '../../../src/app/plan/plan.js';
@@ -127,4 +130,20 @@ test('a nightly run loads what is new and looks back', async () => {
   expect((await synced(nightly, { clock })).failure).toBeUndefined();
   expect(service.requests.length).toBeLessThan(5);
   expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: BigInt(all + 1) });
+});
+
+test('repair restores a table of one’s own with its description from its publication', async () => {
+  const { lake } = await loadedTwice();
+  const hash = 'SELECT count(*) AS rows, bit_xor(hash(of)) AS hash FROM shipments AS of';
+  const before = await rowOf(lake, hash);
+  expect(await readdir(lake)).not.toContain('_pipelines');
+  const folder = join(lake, '_catalog');
+  const commits = (await readdir(folder)).filter((name) => name.endsWith('.json'));
+  const bytes = await Promise.all(commits.map((name) => readFile(join(folder, name), 'utf8')));
+  await rm(folder, { recursive: true });
+  await expect(rowOf(lake, hash)).rejects.toMatchObject({ code: 'LAKE_LOG' });
+  expect(await repair({ lake, yes: true }, quietly())).toBe(0);
+  expect(await Promise.all(commits.map((name) => readFile(join(folder, name), 'utf8')))).toEqual(bytes);
+  expect(await rowOf(lake, hash)).toEqual(before);
+  expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 });
