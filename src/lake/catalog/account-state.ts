@@ -1,5 +1,4 @@
-import type { Add } from '../delta/actions.js';
-import { catalogError } from './catalog-errors.js';
+import { logError, type Add } from '../delta/actions.js';
 import { accountOfFile, accountOfPath, lakePathOf, type Change, type RemovedFile } from './change.js';
 import type { LoadKey, LoadKeyId, StoredLoadKey } from './load-key.js';
 
@@ -134,7 +133,7 @@ function applied(content: AccountContent, changes: readonly AccountChange[]): Ac
   const keys = new CopiedMaps(content.keys);
   const retired = new Map(content.retired);
   for (const { version, retiredAt, ...change } of changes) {
-    const wrong = (what: string) => catalogError(`expected version ${version} of the catalog to follow, it ${what}`);
+    const wrong = (what: string) => logError(`expected version ${version} of the catalog to follow, it ${what}`);
     for (const { table, file } of change.remove) {
       const path = lakePathOf(table, file);
       if (!files.of(table).delete(file.path)) throw wrong(`removes ${path}, which is not there`);

@@ -1,13 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
 
-/** The error for a damaged file of the catalog, with the advice. */
-export function catalogError(fault: string): LedgerlakeError {
-  return new LedgerlakeError(
-    'LAKE_LOG',
-    `${fault}; run \`ledgerlake repair\`, or restore the file from a copy of the lake`,
-  );
-}
-
 /** The error for a file of a newer program. */
 export function newerProgram(file: string, what: string, found: number, supported: number): LedgerlakeError {
   return new LedgerlakeError(

@@ -1,7 +1,7 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { isObject } from '../delta/actions.js';
+import { logError, isObject } from '../delta/actions.js';
 import type { Store } from '../store/store.js';
-import { catalogError, ErasedCommit } from './catalog-errors.js';
+import { ErasedCommit } from './catalog-errors.js';
 import type { EncodedCheckpoint } from './checkpoint.js';
 import { readCommit, sealStub, type ErasedStub, type SealedCommit } from './commit.js';
 import { seal, unseal } from './seal.js';
@@ -194,7 +194,7 @@ export class CatalogFiles {
       throw new LedgerlakeError('LAKE_CONFLICT', `${what}; no commit was erased, run again when it has ended`);
     }
     if (Buffer.compare(found, encoded.bytes) !== 0) {
-      throw catalogError(
+      throw logError(
         `expected the checkpoint ${file} as it was just written, its bytes have changed; no commit was erased`,
       );
     }

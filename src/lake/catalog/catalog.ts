@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { codeOf } from '../../core/errors.js';
 import { zstd, type Zstd } from '../../core/parquet/encoder/zstd.js';
 import type { Store } from '../store/store.js';
-import { catalogError, FencedRun, newerProgram } from './catalog-errors.js';
+import { FencedRun, newerProgram } from './catalog-errors.js';
 import { CatalogFiles } from './catalog-files.js';
 import type { Change, Fence } from './change.js';
 import { encodeCheckpoint } from './checkpoint.js';
@@ -12,6 +12,7 @@ import { commitRules, nextCommit, type CommitRules } from './next-commit.js';
 import { openSnapshot, type OpenedSnapshot } from './open-snapshot.js';
 import { runName } from './run-name.js';
 import type { Snapshot } from './snapshot.js';
+import { logError } from '../delta/actions.js';
 
 /** Commits that are asked for at once where newer ones may exist. */
 const refreshAhead = 3;
@@ -257,7 +258,7 @@ export class Catalog {
       // Another run may have committed and published meanwhile.
       if ((await this.refresh()).version > version) continue;
       const found = version < 0 ? 'got none' : `got ${version} as the newest`;
-      throw catalogError(
+      throw logError(
         `expected the commits of ${this.#files.location} that ${ahead}/_delta_log was published from, ${found}`,
       );
     }

@@ -1,7 +1,7 @@
 import { compare } from '../../core/compare.js';
-import { isObject, type Fields } from '../delta/actions.js';
+import { logError, isObject, type Fields } from '../delta/actions.js';
 import { checkLoggedPaths } from '../delta/log-paths.js';
-import { catalogError, newerProgram } from './catalog-errors.js';
+import { newerProgram } from './catalog-errors.js';
 import type { Change, TableChange } from './change.js';
 import { seal, unseal, type Sealed } from './seal.js';
 
@@ -113,14 +113,12 @@ export function sealStub({ value, hash }: Sealed<Pick<Commit, 'version' | 'previ
  */
 export function readCommit(bytes: Uint8Array, version: number, file: string): SealedCommit | ErasedStub {
   const sealed = unseal(bytes);
-  if (sealed === undefined) throw catalogError(`expected ${file} as it was written, its bytes have changed`);
+  if (sealed === undefined) throw logError(`expected ${file} as it was written, its bytes have changed`);
   const { value, hash } = sealed;
   if (!isObject(value)) throw malformed(file, 'it is no object');
   checkFormat(value, file);
   if (value['version'] !== version) {
-    throw catalogError(
-      `expected version ${version} of the catalog in ${file}, found ${JSON.stringify(value['version'])}`,
-    );
+    throw logError(`expected version ${version} of the catalog in ${file}, found ${JSON.stringify(value['version'])}`);
   }
   if ('erased' in value) {
     if (isText(value['erased']) && isText(value['previous']) && isNumber(value['at']))
@@ -151,7 +149,7 @@ export function checkFormat({ format, minReaderVersion = 1 }: Fields, file: stri
 }
 
 function malformed(file: string, fault: string): Error {
-  return catalogError(`expected a commit of the catalog in ${file}, found something else (${fault})`);
+  return logError(`expected a commit of the catalog in ${file}, found something else (${fault})`);
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string';

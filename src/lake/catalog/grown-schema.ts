@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type Fields, type MetaData } from '../delta/actions.js';
-import { catalogError } from './catalog-errors.js';
+import { logError, isObject, type Fields, type MetaData } from '../delta/actions.js';
 import type { TableChange } from './change.js';
 
 /** What a snapshot knows of a table. */
@@ -78,7 +77,7 @@ export function checkGrown(stored: TableState | undefined, { metaData, descripti
     ...(description ? lacking(columnsOf(stored.description), columnsOf(description)) : []),
   ];
   if (lost !== undefined)
-    throw catalogError(`expected every column in the schema of ${where}, it has lost ${nameOf(lost)}`);
+    throw logError(`expected every column in the schema of ${where}, it has lost ${nameOf(lost)}`);
 }
 
 function fieldsOf(schema: string): readonly Fields[] {
@@ -90,7 +89,7 @@ function fieldsOf(schema: string): readonly Fields[] {
   }
   const fields = isObject(parsed) ? parsed['fields'] : undefined;
   if (Array.isArray(fields) && fields.every(isObject)) return fields;
-  throw catalogError(`expected a table's schema in the catalog, found ${schema.slice(0, 60)}`);
+  throw logError(`expected a table's schema in the catalog, found ${schema.slice(0, 60)}`);
 }
 
 function columnsOf(description: Fields | undefined): readonly Fields[] {

@@ -1,6 +1,5 @@
-import type { Add } from '../delta/actions.js';
+import { logError, type Add } from '../delta/actions.js';
 import { AccountState, byAccount, type AccountChange } from './account-state.js';
-import { catalogError } from './catalog-errors.js';
 import { accountOfPath, type CatalogConfig, type Change, type Fence } from './change.js';
 import { noHash, type Commit, type CommitHeader } from './commit.js';
 import { checkGrown, type TableState } from './grown-schema.js';
@@ -166,7 +165,7 @@ function headerOf({ version, at, minReaderVersion, minWriterVersion }: Commit) {
 }
 
 function checkFollows(state: LakeState, { version, previous, at }: Commit): void {
-  const wrong = (expected: string) => catalogError(`expected version ${version} of the catalog to ${expected}`);
+  const wrong = (expected: string) => logError(`expected version ${version} of the catalog to ${expected}`);
   if (version !== state.version + 1) throw wrong(`be version ${state.version + 1}`);
   if (previous !== state.hash) throw wrong(`follow version ${state.version}, it names another hash`);
   if (at < state.at) throw wrong(`be no earlier than version ${state.version}`);
@@ -177,8 +176,7 @@ function changedState(state: LakeState, { tables = {}, fence, config }: Change):
   for (const [name, { metaData, description }] of Object.entries(tables)) {
     const table = changed.get(name);
     const known = metaData ?? table?.metaData;
-    if (known === undefined)
-      throw catalogError(`expected the schema of the table ${name} in its first commit, got none`);
+    if (known === undefined) throw logError(`expected the schema of the table ${name} in its first commit, got none`);
     checkGrown(table, { ...(metaData && { metaData }), ...(description && { description }) }, name);
     const described = description ?? table?.description;
     const versions = (table?.versions ?? 0) + 1;
