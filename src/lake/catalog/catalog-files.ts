@@ -14,6 +14,9 @@ const hintPath = `${catalogFolder}/_last-checkpoint`;
 /** Commits that are read concurrently when the catalog is opened. */
 const readAhead = 32;
 
+/** Commits that are erased concurrently. */
+const erasedAtOnce = 16;
+
 /** Checkpoints that stay when one is written: readers may have begun with the one before. */
 const keptCheckpoints = 2;
 
@@ -130,8 +133,20 @@ export class CatalogFiles {
     return this.#store.create(commitPath(version), bytes, version > 0 ? commitPath(version - 1) : undefined);
   }
 
-  /** Overwrites a commit by its stub, so that its name stays taken. One that is erased already stays. */
-  async erase(version: number): Promise<void> {
+  /**
+   * Overwrites the commits before a version by their stubs, so that their names stay taken: a few at a time, the oldest first, so that
+   * the newest ones, which other runs may still read, go last. Where it ends early, erasing again continues.
+   */
+  async eraseBefore(version: number): Promise<void> {
+    for (let from = 0; from < version; from += erasedAtOnce) {
+      const versions = Array.from({ length: Math.min(erasedAtOnce, version - from) }, (_, at) => from + at);
+      const erased = await Promise.allSettled(versions.map((older) => this.#erase(older)));
+      for (const one of erased) if (one.status === 'rejected') throw one.reason;
+    }
+  }
+
+  /** One that is erased already stays. */
+  async #erase(version: number): Promise<void> {
     try {
       const commit = await this.commit(version);
       if (commit !== undefined) await this.#store.write(commitPath(version), sealStub(commit));

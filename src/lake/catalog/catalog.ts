@@ -322,7 +322,7 @@ export class Catalog {
     const snapshot = this.#snapshot;
     const { version } = snapshot;
     await this.#files.writeOnlyCheckpoint(version, encodeCheckpoint(snapshot, this.#zstd));
-    for (let older = 0; older < version; older++) await this.#files.erase(older);
+    await this.#files.eraseBefore(version);
     for (const older of [...this.#recent.keys()]) if (older < version) this.#recent.delete(older);
   }
 }

@@ -280,6 +280,42 @@ test('erased commits keep names and chain; a run that slept meanwhile commits no
   );
 });
 
+test('commits are erased a few at a time, and where that ends early the lake is whole and erasing again continues', async () => {
+  const whole = memoryStore();
+  await fill(whole, 50);
+  const newest = 50;
+  let most = 0;
+  for (let failing = 1; failing <= newest; failing += 7) {
+    const store = memoryStore();
+    for (const [path, bytes] of whole.files) await store.write(path, bytes);
+    let [writes, running] = [0, 0];
+    const dying: Store = {
+      ...store,
+      write: async (path, bytes) => {
+        if (!/_catalog\/\d{20}\.json$/.test(path)) return store.write(path, bytes);
+        if (++writes >= failing) throw new LedgerlakeError('LAKE_STORE', 'cannot write');
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => setImmediate(resolve));
+        await store.write(path, bytes);
+        running--;
+      },
+    };
+    const catalog = await open(dying);
+    const publisher = new DeltaPublisher(dying, catalog);
+    await expect(catalog.erase('FORGET', () => publisher.publish())).rejects.toThrow('cannot write');
+    const isStub = (version: number) => Buffer.from(store.files.get(commitPath(version)) ?? []).includes('"erased"');
+    const stubs = Array.from({ length: newest }, (_, version) => version).filter(isStub);
+    expect(stubs).toHaveLength(failing - 1);
+    expect(stubs.every((version) => version < failing + 16)).toBe(true);
+    const again = await open(store);
+    expect(paths(again)).toHaveLength(50);
+    await again.erase('FORGET', () => new DeltaPublisher(store, again).publish());
+    expect(Array.from({ length: newest + 1 }, (_, version) => version).every(isStub)).toBe(true);
+    expect(paths(await open(store))).toHaveLength(50);
+  }
+  expect(most).toBe(16);
+});
+
 test('a lake of a newer program is read where it can be, and not written', async () => {
   const store = memoryStore();
   const catalog = await fill(store, 1);
