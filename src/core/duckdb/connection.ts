@@ -38,6 +38,7 @@ import {
 } from '../text/rows.js';
 import { filePattern, literal } from './literals.js';
 import { statementsOf } from './sql-statements.js';
+import { Mutex } from '../mutex.js';
 import { decimalScale, decimalText } from '../numeric/decimal.js';
 import { dateText, floatNumber, keepByteOrderMarks, ticksText } from './texts.js';
 
@@ -76,7 +77,8 @@ export interface QueryResult {
 }
 
 /**
- * An in-memory DuckDB in UTC. It runs one query at a time: a query ends the rows of the previous one. Every method but
+ * An in-memory DuckDB in UTC. It runs one query at a time, in the order of the calls: a query ends the rows of the previous one, if
+ * they are still being read. Every method but
  * `close` throws a LedgerlakeError with code SQL and DuckDB's own message, the line with its caret included.
  *
  * Cells are exact: DECIMAL is its text with all digits, BIGINT and wider are bigints, smaller integers and DOUBLE
@@ -160,6 +162,8 @@ async function openConnection(
 ): Promise<Database> {
   const { allowsSeveral, defaultSignal } = defaults;
   const connection = await instance.connect();
+  // A query ends the rows of the one before it, so that those that read all of theirs wait for each other.
+  const turns = new Mutex();
 
   const run = async (
     sql: string,
@@ -181,21 +185,23 @@ async function openConnection(
   };
 
   return {
-    query: (sql, options) => run(sql, options, !allowsSeveral),
-    execute: async (sql, options) => {
-      const { chunks } = await run(sql, options);
-      // A statement may throw only while its rows are read.
-      const rows = chunks[Symbol.asyncIterator]();
-      while ((await rows.next()).done !== true);
-    },
-    rows: async (sql, options) => {
-      const { columns, chunks } = await run(sql, options);
-      const all: Record<string, ResultCell>[] = [];
-      for await (const rows of chunks) {
-        for (const row of rows) all.push(Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
-      }
-      return all;
-    },
+    query: (sql, options) => turns.run(() => run(sql, options, !allowsSeveral)),
+    execute: (sql, options) =>
+      turns.run(async () => {
+        const { chunks } = await run(sql, options);
+        // A statement may throw only while its rows are read.
+        const rows = chunks[Symbol.asyncIterator]();
+        while ((await rows.next()).done !== true);
+      }),
+    rows: (sql, options) =>
+      turns.run(async () => {
+        const { columns, chunks } = await run(sql, options);
+        const all: Record<string, ResultCell>[] = [];
+        for await (const rows of chunks) {
+          for (const row of rows) all.push(Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
+        }
+        return all;
+      }),
     openConnection: () => openConnection(instance, defaults, () => undefined),
     close: () => {
       connection.closeSync();

@@ -130,6 +130,23 @@ test('who stops reading early can go on with another query', async () => {
   expect(await cell('1')).toBe(1);
 });
 
+test('queries that are asked for at once run one after the other, and each gets all of its rows', async () => {
+  const asked = Array.from({ length: 12 }, async (_, number) => {
+    if (number % 4 === 1) return failure(database.rows('SELEC'));
+    if (number % 4 === 2) return database.execute(`CREATE OR REPLACE TEMP TABLE at_once AS SELECT ${number} AS number`);
+    if (number % 4 === 3) return database.rows('FROM at_once');
+    return database.rows(`SELECT ${number} AS number, i FROM range(5000) AS rows(i)`);
+  });
+  for (const [number, answer] of (await Promise.all(asked)).entries()) {
+    if (number % 4 === 1) expect(answer).toMatchObject({ code: 'SQL' });
+    if (number % 4 === 2) expect(answer).toBeUndefined();
+    if (number % 4 === 3) expect(answer).toEqual([{ number: number - 1 }]);
+    if (number % 4 !== 0) continue;
+    expect(answer).toHaveLength(5000);
+    expect(answer).toContainEqual({ number, i: 4999n });
+  }
+});
+
 test('of several statements the last one’s result is given, and all are run', async () => {
   await database.query('CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (1), (2)');
   const { chunks, returns } = await database.query('INSERT INTO t VALUES (3); DELETE FROM t WHERE i < 3');
