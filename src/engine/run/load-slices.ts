@@ -45,8 +45,8 @@ interface Pass<Upstream> extends PipelineRunOptions<Upstream> {
 
 /**
  * The stages of a pass: slices are opened one by one as the quota allows, several are read and encoded concurrently, and
- * complete ones are committed one by one. An open slice occupies its slot until it is committed, so that the concurrency plan
- * limits memory too.
+ * complete ones are committed as they are complete: those that are ready while another commit is on its way become one commit. An
+ * open slice occupies its slot until it is committed, so that the concurrency plan limits memory too.
  *
  * After an abort complete slices are still committed, before this function returns. So the signal goes to the scheduler and to
  * the reading, and the failure of a slice never fails a stream.
@@ -64,19 +64,33 @@ export async function loadSlices<Upstream>(
   const pace = () => pipeline.pace(upstream);
   const scheduler = new Scheduler({ queue, pace, unpaced: openSlices, clock, signal, closing });
   const pass: Pass<Upstream> = { ...options, pipeline, queue, scheduler, summary, counted: new Map() };
-  let conflicts = 0;
+  const before = summary.conflicts;
   await streamPipeline(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
     readConcurrently(
       (open) => readSlice(open, pass),
       ({ slice }) => isReread(slice, pass),
     ),
-    async (slices: AsyncIterable<WholeSlice>) => {
-      for await (const slice of slices) if ((await commitSlice(slice, pass)) === 'conflict') conflicts++;
-    },
+    (slices: AsyncIterable<WholeSlice>) => commitConcurrently(slices, pass),
   );
   if (scheduler.failure !== undefined) throw scheduler.failure as Error;
-  return conflicts;
+  return summary.conflicts - before;
+}
+
+/**
+ * The last stage: commits slices on arrival. Those behind a refresh wait for it, because its comparison with the stored rows may show
+ * that the answers belong to another account.
+ */
+async function commitConcurrently<Upstream>(slices: AsyncIterable<WholeSlice>, pass: Pass<Upstream>): Promise<void> {
+  const committing: Promise<void>[] = [];
+  for await (const slice of slices) {
+    const committed = commitSlice(slice, pass);
+    // A failure is thrown below.
+    committed.catch(() => undefined);
+    if (slice.isReread) await committed;
+    else committing.push(committed);
+  }
+  await Promise.all(committing);
 }
 
 /** Whether a slice is loaded, at least partly. */
@@ -126,6 +140,7 @@ function readConcurrently(
 /** A slice that was read completely and encoded. */
 interface WholeSlice {
   readonly open: OpenSlice;
+  readonly isReread: boolean;
   readonly files: readonly SliceFile[];
   /** Rows read, by table. */
   readonly rows: ReadonlyMap<string, number>;
@@ -155,6 +170,7 @@ async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promi
 async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promise<WholeSlice> {
   const { pipeline, scheduler, upstream, summary, signal, job } = pass;
   const { slice } = open;
+  const isRepeated = isReread(slice, pass);
   const afterwards: (() => Promise<void>)[] = [];
   const reading: Reading<Upstream> = {
     ...{ upstream, signal, account: job.account, counts: summary },
@@ -179,7 +195,7 @@ async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Prom
   );
   const rows = new Map<string, number>();
   for (const file of files) count(rows, file.table.name, file.rows);
-  return { open, files, rows, collector, afterwards };
+  return { open, isReread: isRepeated, files, rows, collector, afterwards };
 }
 
 /** Pages after which an oversized slice is no longer abandoned. */
@@ -224,8 +240,8 @@ async function* encoded(
   }
 }
 
-/** Commits a slice and counts it; `conflict` where another run loaded some of it meanwhile. */
-async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<'done' | 'conflict'> {
+/** Commits a slice and counts it. Its failure is the pass's, and none of this function. */
+async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<void> {
   const { pipeline, queue, summary, counted, job, split, acceptsEmpty } = pass;
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
@@ -247,7 +263,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
     if (!committed.isCommitted) {
       summary.conflicts++;
       pass.emit({ event: 'slice-conflict', ...eventLabels(slice, pass) });
-      return 'conflict';
+      return;
     }
     const counts = { files: committed.files, bytes: committed.bytes };
     addSlice(summary, { ...counts, rows, warnings }, counted.get(name));
@@ -259,7 +275,6 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   } finally {
     open.close();
   }
-  return 'done';
 }
 
 /** A hole with its slice, and with its load key where the slice has several. */

@@ -56,6 +56,7 @@ export class Catalog {
   #turns: Promise<void> | undefined;
   #snapshot: Snapshot;
   #checkpoint: OpenedSnapshot['checkpoint'];
+  #checkpointing: Promise<void> | undefined;
 
   private constructor(
     files: CatalogFiles,
@@ -267,6 +268,11 @@ export class Catalog {
   /** Writes a checkpoint where one is due. What was committed stands without it. */
   async writeDueCheckpoint(): Promise<void> {
     if (!this.#isCheckpointDue()) return;
+    this.#checkpointing ??= this.#writeUnwrittenCheckpoint().finally(() => (this.#checkpointing = undefined));
+    await this.#checkpointing;
+  }
+
+  async #writeUnwrittenCheckpoint(): Promise<void> {
     // Concurrent runs find it due at the same time: only the first one writes it.
     const hinted = await this.#files.hintedCheckpoint();
     const version = Math.min(hinted?.version ?? -1, this.#snapshot.version);
