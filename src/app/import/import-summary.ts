@@ -7,7 +7,18 @@ import { count } from '../../core/count.js';
 import type { EventWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import type { AddedRows } from './add-events.js';
+
+/** The result of adding events or groups. */
+export interface AddedRows {
+  /** New rows, by table; of groups also those in a later state than the stored ones. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly files: number;
+  readonly bytes: number;
+  /** Events or groups that the lake had before, as often as the input has them. */
+  readonly known: number;
+  /** Events of loaded windows that lack them, and groups of days with one, by the start of the day. */
+  readonly leftOut: ReadonlyMap<number, number>;
+}
 
 /** The pipelines whose pages are imported. */
 export const importedPipelines = [financialEvents, financialEventGroups] as const;
@@ -81,7 +92,7 @@ export class ImportSummary implements PipelineSummary {
   readonly warnings = new Map<string, Map<string, number>>();
   /** Events or groups that the lake had before. */
   known = 0;
-  /** Events or groups of days with a loaded window. */
+  /** Events or groups that a loaded window lacks, and events of files without a date. */
   leftOut = 0;
   /** Starts of those days. */
   readonly leftOutDays = new Set<number>();
@@ -99,6 +110,11 @@ export class ImportSummary implements PipelineSummary {
     this.bytes += bytes;
     this.known += known;
     for (const [table, more] of Object.entries(rows)) count(this.rows, table, more);
+  }
+
+  /** Counts the events of a file without any date. */
+  leaveOutDateless(events: number): void {
+    this.leftOut += events;
   }
 
   /** Counts rows of a day with a loaded window. */

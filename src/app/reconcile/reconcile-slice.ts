@@ -12,7 +12,8 @@ import type {
   Revisions,
   RevisionToCommit,
 } from '../../lake/slice-commit.js';
-import { filesToSplit, replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
+import { replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
+import { filesToSplit } from '../../lake/loads/replaced-files.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';

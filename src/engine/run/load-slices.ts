@@ -228,14 +228,14 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   const { pipeline, queue, summary, counted, job, split, acceptsEmpty } = pass;
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
-  const { name, loadKeys, excludes, splits, retires, noted, grows } = slice;
+  const { name, loadKeys, excludes, window, retires, noted, grows } = slice;
   const warnings = withSlice(collector.warnings, slice.label);
   const holes = [...(warnings['holes']?.keys() ?? [])];
   try {
     const committed = await job.lake.commit(
       {
         ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
-        ...{ name, loadKeys, excludes, splits, retires, noted, grows, acceptsEmpty },
+        ...{ name, loadKeys, excludes, window, retires, noted, grows, acceptsEmpty },
         hasHoles: holes.length > 0,
         refresh: job.refresh || slice.isReread === true,
       },

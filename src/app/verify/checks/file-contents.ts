@@ -1,5 +1,5 @@
 import { sqlType } from '../../../core/columns/table.js';
-import { identifier, literal } from '../../../core/duckdb/literals.js';
+import { identifier, literal, timestampLiteral } from '../../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../core/errors.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
@@ -8,7 +8,8 @@ import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
 import { countRows, misfitIn, rowsIn } from '../../../lake/files/local-parquet.js';
 import { netSumsIn } from '../../../lake/files/new-file.js';
-import { parseImportedKey } from '../../../lake/loads/imported-days.js';
+import { importedKey, parseImportedKey } from '../../../lake/loads/imported-spans.js';
+import { monthRange } from '../../reread-command.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
@@ -106,10 +107,15 @@ async function checkPartition(
       faults.add('partitions', file, fault);
     }
   }
-  if (file.loadKeys.some((key) => parseImportedKey(key) !== undefined)) {
-    const condition = loadKeyCondition(file.loadKeys, instantColumn(file.delta.schema));
-    const found = await countRows(events, path, `NOT ${condition}`);
-    if (found > 0) faults.add('partitions', file, `${formatCount(found, 'row')} of no day that the file names`);
+  const imported = file.loadKeys.filter((key) => parseImportedKey(key) !== undefined);
+  const month = monthRange(file.month);
+  if (imported.length > 0 && month !== undefined) {
+    const instant = instantColumn(file.delta.schema);
+    const start = `greatest(window_start, ${timestampLiteral(month.start)})`;
+    const end = `least(window_end, ${timestampLiteral(month.end)})`;
+    const isInside = `${instant} >= ${start} AND ${instant} < ${end}`;
+    const found = await countRows(events, path, `${loadKeyCondition(imported)} AND NOT (${isInside})`);
+    if (found > 0) faults.add('partitions', file, `${formatCount(found, 'imported row')} outside of their days or month`);
   }
   faults.addTo(certificate);
 }
@@ -124,12 +130,8 @@ function windowFault(start: ResultCell, end: ResultCell, { loadKeys, month }: Cl
   if (start === null || end === null) return 'rows without a window';
   const window = { start: Number(start), end: Number(end) };
   const loadKey = windowKey(window);
-  // A part of an imported day that loaded windows have not replaced lies within the day of its rows.
-  const isImported = [...loadKeys].some((key) => {
-    const day = parseImportedKey(key);
-    return day !== undefined && day.start >= window.start && day.end <= window.end;
-  });
-  if (!loadKeys.has(loadKey) && !isImported) return `rows of ${loadKey}, which the file does not name`;
+  if (!loadKeys.has(loadKey) && loadKeys.has(importedKey(window))) return undefined;
+  if (!loadKeys.has(loadKey)) return `rows of ${loadKey}, which the file does not name`;
   if (!isWithinMonth(window)) return `${loadKey} crosses the end of a month`;
   return monthOf(window.start) === month ? undefined : `rows of ${loadKey} in the folder of ${month}`;
 }

@@ -1,0 +1,157 @@
+import type { Database } from '../../core/duckdb/connection.js';
+import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
+import type { Family, Table } from '../../core/columns/table.js';
+import { count } from '../../core/count.js';
+import { dayMs, overlap, type Window } from '../../core/windows.js';
+import type { CheckedFiles } from '../../lake/files/month-files.js';
+import { copyRows, mostGroupRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
+import { addNets, metadataOf, netSumsIn } from '../../lake/files/new-file.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
+import { entries, events } from '../../sources/finances/model/tables.js';
+import { storedRows, type ImportTarget, type StoredRows } from './stored-imports.js';
+import type { Positions, StagedMonth } from './staged-months.js';
+
+/** A staged month of one input; inputs are numbered in their order. */
+export interface InputMonth extends StagedMonth {
+  readonly input: number;
+}
+
+/** What the lake lacks of a month. */
+export interface MonthUnion {
+  readonly stored: StoredRows;
+  readonly added: readonly StagedMonth[];
+  /** How many events the lake has as often. */
+  readonly known: number;
+  /** Events of loaded windows that lack them, by the start of the day. */
+  readonly leftOut: ReadonlyMap<number, number>;
+  /** Inputs with an event that the lake, or an input before, has. */
+  readonly shared: ReadonlySet<number>;
+}
+
+/** In SQL: the number of an event among equal ones, which is at the end of its id. */
+export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
+
+/**
+ * Compares the staged events of a month, which all have dates, with each other and with the lake. Afterwards the lake has as many equal
+ * events as the source that has most, and none within loaded windows. What a single input has is added as it is.
+ *
+ * @throws LedgerlakeError LAKE_STORE, SQL where a stored file is missing or damaged
+ */
+export async function uniteMonth(
+  target: ImportTarget,
+  family: Family,
+  workspace: Workspace,
+  files: CheckedFiles,
+  staged: readonly InputMonth[],
+  positions: Positions,
+): Promise<MonthUnion> {
+  const days = new Set(staged.flatMap(({ spans }) => spans.map(({ start }) => start)));
+  const first = Math.min(...days);
+  const last = Math.max(...days);
+  const stored = storedRows(target, family, (window, { origin }) =>
+    origin === 'import'
+      ? window.end - window.start === dayMs && days.has(window.start)
+      : overlap(window, { start: first, end: last + dayMs }),
+  );
+  const isAlone = days.size === staged.reduce((sum, { spans }) => sum + spans.length, 0);
+  if (isAlone && stored.keys.length === 0)
+    return { stored, added: staged, known: 0, leftOut: new Map(), shared: new Set() };
+  const { database } = workspace;
+  const paths = (await files.of(target.lake, events, stored.files)).flatMap((month) => month.paths);
+  await createRows(database, staged, paths, stored.loaded);
+  const counted = await database.rows(
+    'SELECT file, count(*) FILTER (is_kept) AS kept, count(*) FILTER (is_kept AND (number <> nth OR more > 0)) AS changed, ' +
+      'count(*) FILTER (NOT is_kept AND (nth <= times OR NOT is_loaded)) AS known FROM rows_ GROUP BY file',
+  );
+  const added: StagedMonth[] = [];
+  const byFile = new Map(counted.map((row) => [Number(row['file']), row]));
+  let known = 0;
+  for (const [file, month] of staged.entries()) {
+    const found = byFile.get(file);
+    const kept = Number(found?.['kept'] ?? 0);
+    known += Number(found?.['known'] ?? 0);
+    if (kept === 0) continue;
+    const isWhole = kept === month.events.rows && Number(found?.['changed']) === 0;
+    added.push(isWhole ? month : await keptMonth(target, family, workspace, month, file));
+  }
+  const leftOut = new Map<number, number>();
+  for (const { day, rows } of await database.rows(
+    'SELECT epoch_ms(window_start) AS day, count(*) AS rows FROM rows_ WHERE is_loaded AND nth > times GROUP BY ALL',
+  ))
+    count(leftOut, Number(day), Number(rows));
+  const lasts = await database.rows('SELECT epoch_ms(window_start) AS day, max(position) + 1 AS next FROM rows_ GROUP BY ALL');
+  for (const { day, next } of lasts) positions.raise(dayOf(Number(day)), Number(next));
+  const shared = await database.rows('SELECT DISTINCT input FROM rows_ WHERE times > 0 OR is_double');
+  return { stored, added, known, leftOut, shared: new Set(shared.map(({ input }) => Number(input))) };
+}
+
+/**
+ * Creates the table `rows_` of the staged events: the number of each among equal ones of its input, how many equal ones the lake has,
+ * and whether it is kept.
+ */
+async function createRows(
+  database: Database,
+  staged: readonly InputMonth[],
+  stored: readonly string[],
+  loaded: readonly Window[],
+): Promise<void> {
+  const values = staged.map(({ events: { path }, input }, file) => `(${literal(path)}, ${file}, ${input})`);
+  const paths = staged.map(({ events: { path } }) => path);
+  const isLoaded = loaded.map(
+    ({ start, end }) => `(posted_at >= ${timestampLiteral(start)} AND posted_at < ${timestampLiteral(end)})`,
+  );
+  const ofStored = (select: string, none: string, group: string) =>
+    stored.length === 0 ? `SELECT ${none} WHERE false` : `SELECT ${select} FROM ${rowsIn(stored)} ${group}`;
+  await database.execute(
+    'CREATE OR REPLACE TEMP TABLE rows_ AS WITH ' +
+      `files AS (SELECT * FROM (VALUES ${values.join(', ')}) AS t(path, file, input)), ` +
+      `stored AS (${ofStored('content_hash, count(*) AS times', "'' AS content_hash, 0 AS times", 'WHERE posted_at IS NOT NULL GROUP BY ALL')}), ` +
+      `lasts AS (${ofStored('window_start, max(position) + 1 AS more', 'NULL::TIMESTAMPTZ AS window_start, 0 AS more', `WHERE window_end - window_start = INTERVAL 24 HOUR GROUP BY ALL`)}), ` +
+      `staged AS (SELECT file, input, file_row_number AS row, content_hash, window_start, position, ${numberInId} AS number, ` +
+      `${isLoaded.length === 0 ? 'false' : `(${isLoaded.join(' OR ')})`} AS is_loaded ` +
+      `FROM ${rowsIn(paths, ', filename = true, file_row_number = true')} AS found JOIN files ON found.filename = files.path), ` +
+      'numbered AS (SELECT *, row_number() OVER (PARTITION BY input, content_hash ORDER BY file, row) AS nth FROM staged), ' +
+      'compared AS (SELECT numbered.* REPLACE (position + coalesce(more, 0) AS position), coalesce(more, 0) AS more, coalesce(times, 0) AS times, ' +
+      'row_number() OVER (PARTITION BY content_hash, nth ORDER BY input) AS turn, ' +
+      'coalesce(min(input) FILTER (NOT is_loaded) OVER (PARTITION BY content_hash) < input, false) AS is_double ' +
+      'FROM numbered LEFT JOIN stored USING (content_hash) LEFT JOIN lasts USING (window_start)) ' +
+      'SELECT file, input, row, number, nth, position, more, window_start, times, is_loaded, is_double, ' +
+      'NOT is_loaded AND nth > times AND turn = 1 AS is_kept FROM compared',
+  );
+}
+
+/** Writes the kept events of a staged month, with their numbers and positions. */
+async function keptMonth(
+  { account }: ImportTarget,
+  family: Family,
+  { database, newPath }: Workspace,
+  staged: StagedMonth,
+  file: number,
+): Promise<StagedMonth> {
+  const { month } = staged;
+  const kept = `(SELECT row, nth, position, window_start FROM rows_ WHERE file = ${file} AND is_kept) AS kept`;
+  const days = await database.rows(`SELECT DISTINCT epoch_ms(window_start) AS day FROM ${kept} ORDER BY day`);
+  const spans = days.map(({ day }) => dayOf(Number(day)));
+  const metadata = metadataOf({ family, account, month, loadKeys: spans.map(importedKey) });
+  const write = (table: Table, select: string): Promise<LocalParquet> =>
+    copyRows(database, table, { select, target: newPath(), metadata, groupRows: mostGroupRows });
+  const rows = (path: string) => `${rowsIn([path], ', file_row_number = true')} AS staged`;
+  const id = "staged.content_hash || CASE WHEN nth = 1 THEN '' ELSE '-' || nth END";
+  const ofEvents = `FROM ${rows(staged.events.path)} JOIN ${kept} ON kept.row = staged.file_row_number`;
+  const order = 'ORDER BY staged.file_row_number';
+  const main = await write(
+    events,
+    `SELECT staged.* EXCLUDE (file_row_number) REPLACE (${id} AS event_id, kept.position AS position) ${ofEvents} ${order}`,
+  );
+  const derived =
+    staged.entries &&
+    (await write(
+      entries,
+      `SELECT staged.* EXCLUDE (file_row_number) REPLACE (ids.new_id AS event_id) FROM ${rows(staged.entries.path)} ` +
+        `JOIN (SELECT staged.event_id, ${id} AS new_id ${ofEvents}) AS ids ON staged.event_id = ids.event_id ${order}`,
+    ));
+  const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
+  const net = filled === undefined ? {} : addNets([await netSumsIn(database, [filled.path])]);
+  return { month, spans, events: main, entries: filled, net: JSON.stringify(net) };
+}
