@@ -136,7 +136,10 @@ export class SliceWriter {
 /** The imported rows that a slice's window reaches, as one text: their files, and which spans are loaded with it. */
 function reachedState(snapshot: Snapshot, slice: SliceCommit, main: Table): string {
   const { covered, partial } = importsReached(snapshot, slice);
-  const files = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, [...covered, ...partial]);
+  const files = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, [
+    ...covered,
+    ...partial,
+  ]);
   return JSON.stringify([covered, partial, files.map(({ path }) => path)]);
 }
 

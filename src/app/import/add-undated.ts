@@ -14,21 +14,9 @@ import { events } from '../../sources/finances/model/tables.js';
 import type { PageSpans } from '../spans/page-spans.js';
 import { compareEvents, type StoredEvents } from '../spans/undated-events.js';
 import type { ChunkThreads } from './chunk-threads.js';
-import { numberInId } from './month-union.js';
-import {
-  filesOf,
-  loadKeysOfStaged,
-  stageMonths,
-  type Positions,
-  type StagedMonth,
-} from './staged-months.js';
-import {
-  commitImported,
-  storedRows,
-  untilCommitted,
-  type ImportOptions,
-  type StoredRows,
-} from './stored-imports.js';
+import { numberInId, sharedMeanwhile } from './month-union.js';
+import { filesOf, loadKeysOfStaged, stageMonths, type Positions, type StagedMonth } from './staged-months.js';
+import { commitImported, storedRows, untilCommitted, type ImportOptions, type StoredRows } from './stored-imports.js';
 import type { UndatedEvents } from './undated-lines.js';
 
 /** The events without a date of an input. */
@@ -36,7 +24,9 @@ export interface UndatedInput {
   readonly undated: UndatedEvents;
   /** The spans of its pages. */
   readonly spans: PageSpans;
-  /** Whether the lake had an event with a date of the input before. */
+  /** Its events with a date, which the lake has by now. */
+  readonly months: readonly StagedMonth[];
+  /** Whether the lake, or an input before, had one of these. */
   readonly isShared: boolean;
 }
 
@@ -73,21 +63,34 @@ export async function addUndated(
   resources: Resources,
   inputs: readonly UndatedInput[],
 ): Promise<AddedUndated> {
-  const extents = inputs.flatMap(({ undated, spans }) => (undated.pages.length === 0 ? [] : [extentOf(undated, spans)]));
+  const extents = inputs.flatMap(({ undated, spans }) =>
+    undated.pages.length === 0 ? [] : [extentOf(undated, spans)],
+  );
   const none = { rows: { events: 0, entries: 0 }, files: 0, bytes: 0, known: 0, undecided: 0, leftOut: new Map() };
   if (extents.length === 0) return none;
   const range = spanOf(extents);
   return untilCommitted(options, 'events without a date', async () => {
     options.signal.throwIfAborted();
     const stored = storedRows(options, family, (window) => overlap(window, range));
-    const compared = compareInputs(inputs, stored, await storedEvents(options, resources, stored, inputs));
+    const { workspace, files: checked } = resources;
+    const alone = inputs.flatMap(({ months, isShared }, input) =>
+      isShared ? [] : months.map((month) => ({ ...month, input })),
+    );
+    const since = alone.length === 0 ? undefined : await sharedMeanwhile(options, family, workspace, checked, alone);
+    const isShared = (input: number) => inputs[input]?.isShared === true || since?.shared.has(input) === true;
+    const equal = await storedEvents(options, resources, stored, inputs);
+    const compared = compareInputs(inputs, isShared, stored, equal);
     const { known, undecided, leftOut } = compared;
     if (compared.added.length === 0) return { ...none, known, undecided, leftOut };
     await raisePositions(options, resources, family, stored, compared.added);
     const staged = await encodeEvents(options, family, resources, inputs, compared);
     const files = await filesOf(options, family, staged);
     const { isCommitted, ...written } = await commitImported(options, family, {
-      ...{ stored, files, loadKeys: loadKeysOfStaged(staged) },
+      ...{ files, loadKeys: loadKeysOfStaged(staged) },
+      stored: {
+        ...stored,
+        isCurrent: (snapshot) => stored.isCurrent(snapshot) && since?.stored.isCurrent(snapshot) !== false,
+      },
     });
     if (!isCommitted) return undefined;
     const sum = (rowsOf: (month: StagedMonth) => number) => staged.reduce((rows, month) => rows + rowsOf(month), 0);
@@ -133,7 +136,9 @@ async function storedEvents(
       'ORDER BY ALL',
   );
   const loaded = new Set(
-    stored.keys.flatMap(({ origin, window }) => (origin === 'api' && window !== undefined ? [importedKey(window)] : [])),
+    stored.keys.flatMap(({ origin, window }) =>
+      origin === 'api' && window !== undefined ? [importedKey(window)] : [],
+    ),
   );
   for (const row of rows) {
     const content = String(row['content_hash']);
@@ -165,6 +170,7 @@ interface ComparedInputs {
 
 function compareInputs(
   inputs: readonly UndatedInput[],
+  isShared: (input: number) => boolean,
   { loaded }: StoredRows,
   equal: Map<string, EqualEvents>,
 ): ComparedInputs {
@@ -172,7 +178,7 @@ function compareInputs(
   const times = new Map<UndatedEvent, number>();
   const leftOut = new Map<number, number>();
   let [known, undecided] = [0, 0];
-  for (const [input, { undated, spans, isShared }] of inputs.entries()) {
+  for (const [input, { undated, spans }] of inputs.entries()) {
     const byContent = new Map<string, UndatedEvent[]>();
     for (const [number, content] of undated.contents.entries()) {
       const page = undated.pages[number] ?? 0;
@@ -184,7 +190,7 @@ function compareInputs(
     const ofInput: UndatedEvent[] = [];
     for (const [content, list] of byContent) {
       const stored = equal.get(content) ?? { loaded: [], imported: [], numbers: new Map<string, number>() };
-      const result = compareEvents(list, isShared ? stored : { ...stored, imported: [] }, loaded);
+      const result = compareEvents(list, isShared(input) ? stored : { ...stored, imported: [] }, loaded);
       known += result.known;
       undecided += result.undecided;
       for (const { start } of result.leftOut) count(leftOut, start, 1);

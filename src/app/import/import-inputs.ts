@@ -103,8 +103,11 @@ class Batch {
   bytes = 0;
   readonly #options: ImportOptions;
   readonly #resources: ImportResources;
-  readonly #read: { readonly input: Input; readonly staging: EventStaging; readonly result: Promise<ReadInput | LeftOut> }[] =
-    [];
+  readonly #read: {
+    readonly input: Input;
+    readonly staging: EventStaging;
+    readonly result: Promise<ReadInput | LeftOut>;
+  }[] = [];
   #hasFailed = false;
 
   constructor(workspace: Workspace, threads: ChunkThreads, options: ImportOptions) {
@@ -133,11 +136,16 @@ class Batch {
   ): Promise<void> {
     const read: ReadInput[] = [];
     const ended: { readonly input: Input; readonly failure: LedgerlakeError | undefined }[] = [];
+    let failed: { readonly reason: unknown } | undefined;
     for (const { input, result } of this.#read) {
-      const one = await result;
+      const one = await result.catch((reason: unknown) => {
+        failed ??= { reason };
+      });
+      // What comes before the failure is committed.
+      if (one === undefined) break;
       if ('failure' in one) {
         failures.set(input.name, one.failure);
-        if (one.events > 0) summaries.of(financialEvents.name, newWarnings()).leaveOutDateless(one.events);
+        if (one.dateless > 0) summaries.of(financialEvents.name, newWarnings()).dateless += one.dateless;
       } else read.push(one);
       ended.push({ input, failure: 'failure' in one ? one.failure : undefined });
     }
@@ -152,6 +160,7 @@ class Batch {
       const status = failure === undefined ? 'imported' : 'left-out';
       this.#options.emit({ event: 'input-ended', input: input.name, status, reason: failure?.message ?? null });
     }
+    if (failed !== undefined) throw failed.reason;
     await this.close();
   }
 
@@ -173,10 +182,12 @@ class Batch {
     for (const [month, staged] of [...groupBy(months, ({ month }) => month)].toSorted(([a], [b]) => compare(a, b))) {
       const added = await this.#commitMonth(month, staged, shared);
       noteAdded(summary, added, emit);
-      summary.extendRange(staged.flatMap(({ spans }) => spans.map(({ start }) => start)).filter((day) => !added.leftOut.has(day)));
+      summary.extendRange(
+        staged.flatMap(({ spans }) => spans.map(({ start }) => start)).filter((day) => !added.leftOut.has(day)),
+      );
     }
-    const undated = read.flatMap(({ staging, spans }, number) =>
-      spans === undefined ? [] : [{ undated: staging.undated, spans, isShared: shared.has(number) }],
+    const undated = read.flatMap(({ staging, spans, months: own }, number) =>
+      spans === undefined ? [] : [{ undated: staging.undated, spans, months: own, isShared: shared.has(number) }],
     );
     const files = new CheckedFiles(this.#resources.workspace);
     const added = await addUndated(this.#options, eventFamily, { ...this.#resources, files }, undated);
@@ -214,8 +225,8 @@ class Batch {
 /** An input that is left out. */
 interface LeftOut {
   readonly failure: LedgerlakeError;
-  /** Its events, where none has a date. */
-  readonly events: number;
+  /** The number of its events, where none has a date. */
+  readonly dateless: number;
 }
 
 /** An input whose lines are handed out, up to its end or to a failure. */
@@ -310,7 +321,7 @@ async function finishReading(handedOut: HandedOutInput): Promise<ReadInput | Lef
     return { months, spans, staging, list, groups, ...counts };
   } catch (error) {
     await staging.settled();
-    if (isBrokenLine(error)) return { failure: error, events: staging.dateless };
+    if (isBrokenLine(error)) return { failure: error, dateless: staging.dateless };
     throw error;
   }
 }

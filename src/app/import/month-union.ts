@@ -7,6 +7,9 @@ import type { CheckedFiles } from '../../lake/files/month-files.js';
 import { copyRows, mostGroupRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, metadataOf, netSumsIn } from '../../lake/files/new-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
+import { lakePathOf } from '../../lake/catalog/change.js';
+import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
+import { runOfDataFile } from '../../lake/data-files.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import { storedRows, type ImportTarget, type StoredRows } from './stored-imports.js';
@@ -47,13 +50,7 @@ export async function uniteMonth(
   positions: Positions,
 ): Promise<MonthUnion> {
   const days = new Set(staged.flatMap(({ spans }) => spans.map(({ start }) => start)));
-  const first = Math.min(...days);
-  const last = Math.max(...days);
-  const stored = storedRows(target, family, (window, { origin }) =>
-    origin === 'import'
-      ? window.end - window.start === dayMs && days.has(window.start)
-      : overlap(window, { start: first, end: last + dayMs }),
-  );
+  const stored = storedRows(target, family, isOfDays(days));
   const isAlone = days.size === staged.reduce((sum, { spans }) => sum + spans.length, 0);
   if (isAlone && stored.keys.length === 0)
     return { stored, added: staged, known: 0, leftOut: new Map(), shared: new Set() };
@@ -80,10 +77,50 @@ export async function uniteMonth(
     'SELECT epoch_ms(window_start) AS day, count(*) AS rows FROM rows_ WHERE is_loaded AND nth > times GROUP BY ALL',
   ))
     count(leftOut, Number(day), Number(rows));
-  const lasts = await database.rows('SELECT epoch_ms(window_start) AS day, max(position) + 1 AS next FROM rows_ GROUP BY ALL');
+  const lasts = await database.rows(
+    'SELECT epoch_ms(window_start) AS day, max(position) + 1 AS next FROM rows_ GROUP BY ALL',
+  );
   for (const { day, next } of lasts) positions.raise(dayOf(Number(day)), Number(next));
   const shared = await database.rows('SELECT DISTINCT input FROM rows_ WHERE times > 0 OR is_double');
   return { stored, added, known, leftOut, shared: new Set(shared.map(({ input }) => Number(input))) };
+}
+
+/** The inputs with an event that another run has added since their months were compared, and what the lake has of their days. */
+export async function sharedMeanwhile(
+  target: ImportTarget,
+  family: Family,
+  { database }: Workspace,
+  files: CheckedFiles,
+  months: readonly InputMonth[],
+): Promise<{ readonly stored: StoredRows; readonly shared: ReadonlySet<number> }> {
+  const { lake } = target;
+  const days = new Set(months.flatMap(({ spans }) => spans.map(({ start }) => start)));
+  const stored = storedRows(target, family, isOfDays(days));
+  const others = stored.files.filter((add) => runOfDataFile(lakePathOf(events.name, add)) !== lake.run);
+  if (others.length === 0) return { stored, shared: new Set() };
+  const paths = (await files.of(lake, events, others)).flatMap((month) => month.paths);
+  const rows = await database.rows(
+    `SELECT DISTINCT input FROM ${rowsIn(
+      months.map((month) => month.events.path),
+      ', filename = true',
+    )} AS found ` +
+      `JOIN ${inputsOf(months)} ON found.filename = files.path ` +
+      `WHERE content_hash IN (SELECT content_hash FROM ${rowsIn(paths)} WHERE posted_at IS NOT NULL)`,
+  );
+  return { stored, shared: new Set(rows.map(({ input }) => Number(input))) };
+}
+
+/** Chooses imported days, and loaded windows that overlap them. */
+function isOfDays(days: ReadonlySet<number>): (window: Window, key: StoredLoadKey) => boolean {
+  const range = { start: Math.min(...days), end: Math.max(...days) + dayMs };
+  return (window, { origin }) =>
+    origin === 'import' ? window.end - window.start === dayMs && days.has(window.start) : overlap(window, range);
+}
+
+/** In SQL: the table `files` of the staged months' files, numbered as they are, with their inputs. */
+function inputsOf(months: readonly InputMonth[]): string {
+  const values = months.map(({ events: { path }, input }, file) => `(${literal(path)}, ${file}, ${input})`);
+  return `(VALUES ${values.join(', ')}) AS files(path, file, input)`;
 }
 
 /**
@@ -96,7 +133,6 @@ async function createRows(
   stored: readonly string[],
   loaded: readonly Window[],
 ): Promise<void> {
-  const values = staged.map(({ events: { path }, input }, file) => `(${literal(path)}, ${file}, ${input})`);
   const paths = staged.map(({ events: { path } }) => path);
   const isLoaded = loaded.map(
     ({ start, end }) => `(posted_at >= ${timestampLiteral(start)} AND posted_at < ${timestampLiteral(end)})`,
@@ -105,12 +141,11 @@ async function createRows(
     stored.length === 0 ? `SELECT ${none} WHERE false` : `SELECT ${select} FROM ${rowsIn(stored)} ${group}`;
   await database.execute(
     'CREATE OR REPLACE TEMP TABLE rows_ AS WITH ' +
-      `files AS (SELECT * FROM (VALUES ${values.join(', ')}) AS t(path, file, input)), ` +
       `stored AS (${ofStored('content_hash, count(*) AS times', "'' AS content_hash, 0 AS times", 'WHERE posted_at IS NOT NULL GROUP BY ALL')}), ` +
       `lasts AS (${ofStored('window_start, max(position) + 1 AS more', 'NULL::TIMESTAMPTZ AS window_start, 0 AS more', `WHERE window_end - window_start = INTERVAL 24 HOUR GROUP BY ALL`)}), ` +
       `staged AS (SELECT file, input, file_row_number AS row, content_hash, window_start, position, ${numberInId} AS number, ` +
       `${isLoaded.length === 0 ? 'false' : `(${isLoaded.join(' OR ')})`} AS is_loaded ` +
-      `FROM ${rowsIn(paths, ', filename = true, file_row_number = true')} AS found JOIN files ON found.filename = files.path), ` +
+      `FROM ${rowsIn(paths, ', filename = true, file_row_number = true')} AS found JOIN ${inputsOf(staged)} ON found.filename = files.path), ` +
       'numbered AS (SELECT *, row_number() OVER (PARTITION BY input, content_hash ORDER BY file, row) AS nth FROM staged), ' +
       'compared AS (SELECT numbered.* REPLACE (position + coalesce(more, 0) AS position), coalesce(more, 0) AS more, coalesce(times, 0) AS times, ' +
       'row_number() OVER (PARTITION BY content_hash, nth ORDER BY input) AS turn, ' +

@@ -71,7 +71,12 @@ export async function stageMonths(
       taken[row] = positions.take(span);
     }
     const all = [...spans.values()].flatMap((ofStart) => [...ofStart.values()]);
-    return { month, rows, spans: all, metadata: metadataOf({ family, account, month, loadKeys: all.map(importedKey) }) };
+    return {
+      month,
+      rows,
+      spans: all,
+      metadata: metadataOf({ family, account, month, loadKeys: all.map(importedKey) }),
+    };
   });
   const encoded = await task.encode({ times, positions: taken, months: placed });
   const staged: StagedMonth[] = [];

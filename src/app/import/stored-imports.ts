@@ -101,7 +101,11 @@ const mostAttempts = 20;
  *
  * @throws what the step throws, unless another run has replaced a file that it reads; LedgerlakeError LAKE_CONFLICT in the end
  */
-export async function untilCommitted<T>({ lake }: ImportTarget, what: string, step: () => Promise<T | undefined>): Promise<T> {
+export async function untilCommitted<T>(
+  { lake }: ImportTarget,
+  what: string,
+  step: () => Promise<T | undefined>,
+): Promise<T> {
   for (let attempt = 1; attempt <= mostAttempts; attempt++) {
     const { version } = lake.snapshot;
     try {

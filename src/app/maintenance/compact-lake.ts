@@ -191,10 +191,7 @@ const leastRewrittenShare = 1 / 128;
  * items that are only rewritten. Where it plans nothing, at most one item of those that may be merged is that small, and few bytes
  * are of files that slices wrote.
  */
-export function planMerges<T extends Sized>(
-  items: readonly T[],
-  targetBytes: number,
-): T[][] {
+export function planMerges<T extends Sized>(items: readonly T[], targetBytes: number): T[][] {
   const merges: T[][] = [];
   let merge: T[] = [];
   let bytes = 0;

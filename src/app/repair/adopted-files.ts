@@ -112,7 +112,8 @@ function isDay(window: Window): boolean {
 
 /** In SQL: whether a row without a date has the id of an imported one, which both ends of its span are part of. */
 function isSpanId({ main }: Family): string {
-  if (!['event_list', 'posted_at', 'window_start', 'window_end'].every((column) => hasColumn(main, column))) return 'false';
+  if (!['event_list', 'posted_at', 'window_start', 'window_end'].every((column) => hasColumn(main, column)))
+    return 'false';
   const text = (name: string) => `strftime(${name} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ')`;
   const hashed = `event_list || chr(0) || raw || chr(0) || ${text('window_start')} || chr(0) || ${text('window_end')}`;
   return `posted_at IS NULL AND starts_with(event_id, left(sha256(${hashed}), 32))`;

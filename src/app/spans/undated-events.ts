@@ -39,8 +39,7 @@ export function compareEvents<T extends Window>(
   const taken = new Set(loaded.values());
   const same = pairs(others, [...stored.loaded.filter((one) => !taken.has(one)), ...stored.imported]);
   const undecided = [...loaded, ...same].filter(
-    ([{ start, end }, other]) =>
-      (start < other.start && end < other.end) || (start > other.start && end > other.end),
+    ([{ start, end }, other]) => (start < other.start && end < other.end) || (start > other.start && end > other.end),
   );
   return {
     added: others.filter((event) => !same.has(event)),

@@ -4,12 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Table, Family } from '../../core/columns/table.js';
 import { type Add, isObject } from '../delta/actions.js';
-import {
-  addOf,
-  type AddedFile,
-  loadKeysOf,
-  loggedJson,
-} from '../delta/file-tags.js';
+import { addOf, type AddedFile, loadKeysOf, loggedJson } from '../delta/file-tags.js';
 import type { NewFile } from '../commit-files.js';
 import { type LocalParquet, rowsIn } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';

@@ -49,7 +49,9 @@ export interface ReachedImports {
 /** The imported load keys that a window reaches once it is loaded. */
 export function reachedImports(snapshot: Snapshot, pipeline: string, account: string, window: Window): ReachedImports {
   const keys = [...snapshot.keysOf(account, pipeline).values()];
-  const reached = keys.filter((key) => key.origin === 'import' && key.window !== undefined && overlap(key.window, window));
+  const reached = keys.filter(
+    (key) => key.origin === 'import' && key.window !== undefined && overlap(key.window, window),
+  );
   if (reached.length === 0) return { covered: [], partial: [] };
   const loaded = joined([window, ...loadedOf(keys)]);
   const whole = loaded.find(({ start, end }) => start <= window.start && end >= window.end) ?? window;

@@ -14,11 +14,14 @@ function page(hours: readonly number[], hasNext = true): SavedPage {
 /** The days of each page's span since the start, and the hour of its instant. */
 function days(pages: readonly SavedPage[]): (readonly [first: number, end: number, hour: number])[] | undefined {
   const spans = spansOf(pages);
-  return spans && pages.map((_, at) => [
-    ((spans.starts[at] ?? NaN) - start) / dayMs,
-    ((spans.ends[at] ?? NaN) - start) / dayMs,
-    (Number(spans.instants[at]) / 1000 - start) / hourMs,
-  ]);
+  return (
+    spans &&
+    pages.map((_, at) => [
+      ((spans.starts[at] ?? NaN) - start) / dayMs,
+      ((spans.ends[at] ?? NaN) - start) / dayMs,
+      (Number(spans.instants[at]) / 1000 - start) / hourMs,
+    ])
+  );
 }
 
 test('a page by date reaches from the last date before it to the first behind it, in whole days', () => {
@@ -64,10 +67,10 @@ test('a file without a date has no spans', () => {
 });
 
 test('each span has the dates of its page and its instant, and lies within the days of the file', () => {
-  const pages = fc.array(
-    fc.tuple(fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 3 }), fc.boolean()),
-    { minLength: 1, maxLength: 8 },
-  );
+  const pages = fc.array(fc.tuple(fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 3 }), fc.boolean()), {
+    minLength: 1,
+    maxLength: 8,
+  });
   fc.assert(
     fc.property(pages, (given) => {
       const all = given.map(([hours, hasNext]) => page(hours, hasNext));

@@ -115,7 +115,8 @@ async function checkPartition(
     const end = `least(window_end, ${timestampLiteral(month.end)})`;
     const isInside = `${instant} >= ${start} AND ${instant} < ${end}`;
     const found = await countRows(events, path, `${loadKeyCondition(imported)} AND NOT (${isInside})`);
-    if (found > 0) faults.add('partitions', file, `${formatCount(found, 'imported row')} outside of their days or month`);
+    if (found > 0)
+      faults.add('partitions', file, `${formatCount(found, 'imported row')} outside of their days or month`);
   }
   faults.addTo(certificate);
 }

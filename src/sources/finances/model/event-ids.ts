@@ -123,7 +123,8 @@ export class HashedIds {
 
   /** The digest of the content in `#hashed` and the start of its window, or both ends of its span. */
   #undatedDigest(length: number, { windowStart = 0, windowEnd = 0, isSpan }: RowSource): string {
-    const window = isSpan === true ? `\0${isoInstant(windowStart)}\0${isoInstant(windowEnd)}` : `\0${isoInstant(windowStart)}`;
+    const window =
+      isSpan === true ? `\0${isoInstant(windowStart)}\0${isoInstant(windowEnd)}` : `\0${isoInstant(windowStart)}`;
     const end = length + this.#hashed.write(window, length, 'latin1');
     return digestOf(this.#hashed.subarray(0, end));
   }
