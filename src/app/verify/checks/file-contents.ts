@@ -3,12 +3,13 @@ import { identifier, literal, timestampLiteral } from '../../../core/duckdb/lite
 import { LedgerlakeError } from '../../../core/errors.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
-import { monthOf } from '../../../core/windows.js';
+import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
+import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { countRows, misfitIn, rowsIn } from '../../../lake/files/local-parquet.js';
 import { netSumsIn } from '../../../lake/files/new-file.js';
-import { importedKey, parseImportedKey } from '../../../lake/loads/imported-spans.js';
+import { importedKey, loadedOf, parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { monthRange } from '../../reread-command.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
@@ -94,7 +95,7 @@ const slices: Readonly<Record<string, string>> = {
 async function checkPartition(
   { file, path }: ReadableFile,
   { loadKey }: PipelineTable,
-  { events, certificate }: CheckContext,
+  { lake, events, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions');
   const claims = { month: file.month, loadKeys: new Set(file.loadKeys) };
@@ -107,18 +108,43 @@ async function checkPartition(
       faults.add('partitions', file, fault);
     }
   }
-  const imported = file.loadKeys.filter((key) => parseImportedKey(key) !== undefined);
-  const month = monthRange(file.month);
-  if (imported.length > 0 && month !== undefined) {
-    const instant = instantColumn(file.delta.schema);
-    const start = `greatest(window_start, ${timestampLiteral(month.start)})`;
-    const end = `least(window_end, ${timestampLiteral(month.end)})`;
-    const isInside = `${instant} >= ${start} AND ${instant} < ${end}`;
-    const found = await countRows(events, path, `${loadKeyCondition(imported)} AND NOT (${isInside})`);
-    if (found > 0)
-      faults.add('partitions', file, `${formatCount(found, 'imported row')} outside of their days or month`);
+  const spans = file.loadKeys.flatMap((key) => parseImportedKey(key) ?? []);
+  if (spans.length > 0) {
+    const isImported = loadKeyCondition(spans.map(importedKey));
+    const outside = await countRows(events, path, `${isImported} AND NOT (${isInPlace(file)})`);
+    if (outside > 0)
+      faults.add('partitions', file, `${formatCount(outside, 'imported row')} outside of their days or month`);
+    const loaded = loadedOf(lake.loadKeys(file.pipeline, file.account).values()).filter((window) =>
+      spans.some((span) => overlap(span, window)),
+    );
+    const twice = await countRows(events, path, `${isImported} AND ${isInWindows(file, loaded)}`);
+    if (twice > 0)
+      faults.add('partitions', file, `${formatCount(twice, 'imported row')} of loaded windows: rows may occur twice`);
   }
   faults.addTo(certificate);
+}
+
+/** In SQL: whether an imported row lies in its days and in the month of its folder. */
+function isInPlace({ delta, month }: LogFile): string {
+  const instant = instantColumn(delta.schema);
+  const range = monthRange(month);
+  const isInSpan = `${instant} >= window_start AND ${instant} < window_end`;
+  return range === undefined ? isInSpan : `${isInSpan} AND ${isWithin(instant, range)}`;
+}
+
+/** In SQL: whether an imported row is of windows: by its date, without one by all of its days. */
+function isInWindows({ delta }: LogFile, windows: readonly Window[]): string {
+  const instant = instantColumn(delta.schema);
+  const isDated = hasColumn(delta.schema, 'posted_at') ? 'posted_at IS NOT NULL AND ' : '';
+  const inEach = windows.map((window) => {
+    const ofDays = `window_start >= ${timestampLiteral(window.start)} AND window_end <= ${timestampLiteral(window.end)}`;
+    return `(${isDated}${isWithin(instant, window)}) OR (${ofDays})`;
+  });
+  return inEach.length === 0 ? 'false' : `(${inEach.join(' OR ')})`;
+}
+
+function isWithin(instant: string, { start, end }: Window): string {
+  return `${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)}`;
 }
 
 /** What a file says about its rows. */
