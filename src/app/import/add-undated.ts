@@ -1,4 +1,3 @@
-import { alignedWith } from '../../core/columns/memory.js';
 import type { Family } from '../../core/columns/table.js';
 import { count } from '../../core/count.js';
 import { literal } from '../../core/duckdb/literals.js';
@@ -14,8 +13,9 @@ import { events } from '../../sources/finances/model/tables.js';
 import type { PageSpans } from '../spans/page-spans.js';
 import { compareEvents, type StoredEvents } from '../spans/undated-events.js';
 import type { ChunkThreads } from './chunk-threads.js';
+import { GatheredLines } from './gathered-lines.js';
 import { numberInId, sharedMeanwhile } from './month-union.js';
-import { filesOf, loadKeysOfStaged, stageMonths, type Positions, type StagedMonth } from './staged-months.js';
+import { newFilesOf, loadKeysOfStaged, stageMonths, type Positions, type StagedMonth } from './staged-months.js';
 import { commitImported, storedRows, untilCommitted, type ImportOptions, type StoredRows } from './stored-imports.js';
 import type { UndatedEvents } from './undated-lines.js';
 
@@ -51,6 +51,8 @@ interface Resources {
 interface UndatedEvent extends Window {
   readonly input: number;
   readonly number: number;
+  /** Its number among equal ones of the span, once it is added. */
+  times: number;
 }
 
 /**
@@ -82,9 +84,9 @@ export async function addUndated(
     const compared = compareInputs(inputs, isShared, stored, equal);
     const { known, undecided, leftOut } = compared;
     if (compared.added.length === 0) return { ...none, known, undecided, leftOut };
-    await raisePositions(options, resources, family, stored, compared.added);
-    const staged = await encodeEvents(options, family, resources, inputs, compared);
-    const files = await filesOf(options, family, staged);
+    await skipPositions(options, resources, family, stored, compared.added);
+    const staged = await encodeEvents(options, family, resources, inputs, compared.added);
+    const files = await newFilesOf(options, family, staged);
     const { isCommitted, ...written } = await commitImported(options, family, {
       ...{ files, loadKeys: loadKeysOfStaged(staged) },
       stored: {
@@ -161,8 +163,6 @@ function mayHaveUndated({ stats }: Add): boolean {
 
 interface ComparedInputs {
   readonly added: readonly UndatedEvent[];
-  /** Of each added event its number among equal ones of the span. */
-  readonly times: ReadonlyMap<UndatedEvent, number>;
   readonly known: number;
   readonly undecided: number;
   readonly leftOut: Map<number, number>;
@@ -175,14 +175,13 @@ function compareInputs(
   equal: Map<string, EqualEvents>,
 ): ComparedInputs {
   const added: UndatedEvent[] = [];
-  const times = new Map<UndatedEvent, number>();
   const leftOut = new Map<number, number>();
   let [known, undecided] = [0, 0];
   for (const [input, { undated, spans }] of inputs.entries()) {
     const byContent = new Map<string, UndatedEvent[]>();
     for (const [number, content] of undated.contents.entries()) {
       const page = undated.pages[number] ?? 0;
-      const event = { input, number, start: spans.starts[page] ?? 0, end: spans.ends[page] ?? 0 };
+      const event = { input, number, start: spans.starts[page] ?? 0, end: spans.ends[page] ?? 0, times: 0 };
       const list = byContent.get(content);
       if (list === undefined) byContent.set(content, [event]);
       else list.push(event);
@@ -198,7 +197,7 @@ function compareInputs(
         const key = importedKey(event);
         const number = (stored.numbers.get(key) ?? 0) + 1;
         stored.numbers.set(key, number);
-        times.set(event, number);
+        event.times = number;
         stored.imported.push(event);
         ofInput.push(event);
       }
@@ -206,11 +205,11 @@ function compareInputs(
     }
     added.push(...ofInput.toSorted((a, b) => a.number - b.number));
   }
-  return { added, times, known, undecided, leftOut };
+  return { added, known, undecided, leftOut };
 }
 
-/** Makes the positions of spans of several days begin after the stored ones; those of days are known. */
-async function raisePositions(
+/** Skips the stored positions of spans of several days; those of days are skipped already. */
+async function skipPositions(
   { lake, account }: ImportOptions,
   { workspace: { database }, files, positions }: Resources,
   family: Family,
@@ -227,7 +226,7 @@ async function raisePositions(
   );
   for (const { start, end, next } of rows) {
     const span = { start: Number(start), end: Number(end) };
-    if (needed.has(importedKey(span))) positions.raise(span, Number(next));
+    if (needed.has(importedKey(span))) positions.skip(span, Number(next));
   }
 }
 
@@ -237,7 +236,7 @@ async function encodeEvents(
   family: Family,
   { workspace, threads, positions }: Resources,
   inputs: readonly UndatedInput[],
-  { added, times }: ComparedInputs,
+  added: readonly UndatedEvent[],
 ): Promise<StagedMonth[]> {
   const staged: Promise<StagedMonth[]>[] = [];
   let turn: Promise<unknown> = Promise.resolve();
@@ -245,13 +244,13 @@ async function encodeEvents(
     await threads.vacancy();
     signal.throwIfAborted();
     const task = threads.nextTask();
-    const flattened = markHandled(task.flatten(chunk.lines, chunk.spans));
+    const flattened = markHandled(task.flatten(chunk.gathered.lines, chunk.spans));
     const before = turn;
     const encoded = (async () => {
       const { flat } = await flattened;
       await before;
       if (flat?.starts.length !== chunk.events.length) throw new Error('expected an event for each line');
-      const numbers = Int32Array.from(chunk.events, (event) => times.get(event) ?? 1);
+      const numbers = Int32Array.from(chunk.events, ({ times }) => times);
       return { encoding: stageMonths(task, { ...flat, times: numbers }, { family, account, positions, workspace }) };
     })();
     turn = markHandled(encoded);
@@ -264,22 +263,23 @@ async function encodeEvents(
       ),
     );
   };
-  let open: OpenChunk | undefined;
+  let open: UndatedChunk | undefined;
+  threads.expect(inputs.reduce((sum, { undated }) => sum + undated.bytes, 0));
   try {
     for (const [number, { undated, spans }] of inputs.entries()) {
       const byNumber = new Map(added.flatMap((event) => (event.input === number ? [[event.number, event]] : [])));
       for await (const line of undated.lines([...byNumber.keys()])) {
         const event = byNumber.get(line.number);
         if (event === undefined) continue;
-        if (open?.hasRoom(line.bytes) === false) {
-          await handOut(open.close());
+        if (open?.gathered.hasRoom(line.bytes.length) === false) {
+          await handOut(open);
           open = undefined;
         }
-        open ??= new OpenChunk(threads, Math.max(limits.chunkBytes, line.bytes.length));
+        open ??= new UndatedChunk(threads, Math.max(limits.chunkBytes, line.bytes.length));
         open.add(event, line.bytes, spans.instants[undated.pages[line.number] ?? 0] ?? 0n);
       }
     }
-    if (open !== undefined) await handOut(open.close());
+    if (open !== undefined) await handOut(open);
     return (await Promise.all(staged)).flat();
   } finally {
     // They write to the workspace.
@@ -287,50 +287,27 @@ async function encodeEvents(
   }
 }
 
-interface UndatedChunk {
-  readonly lines: Parameters<ReturnType<ChunkThreads['nextTask']>['flatten']>[0];
-  readonly spans: PageSpans;
-  readonly events: readonly UndatedEvent[];
-}
-
-/** Lines of a chunk at most. */
-const mostLines = 10_000;
-
-/** Lines that are gathered for one chunk. */
-class OpenChunk {
-  readonly #bytes: Buffer<SharedArrayBuffer>;
-  readonly #starts: number[] = [];
-  readonly #ends: number[] = [];
-  readonly #events: UndatedEvent[] = [];
+/** Lines that are gathered for one chunk, with their events. */
+class UndatedChunk {
+  readonly events: UndatedEvent[] = [];
+  readonly gathered: GatheredLines;
   readonly #instants: bigint[] = [];
 
   constructor(threads: ChunkThreads, bytes: number) {
-    this.#bytes = threads.linesMemory(bytes + mostLines * Float64Array.BYTES_PER_ELEMENT);
-  }
-
-  hasRoom(line: Uint8Array): boolean {
-    const end = alignedWith(line, this.#ends.at(-1) ?? 0) + line.length;
-    return this.#events.length < mostLines && end <= this.#bytes.length;
+    this.gathered = new GatheredLines(threads, bytes);
   }
 
   add(event: UndatedEvent, line: Uint8Array, instant: bigint): void {
-    const start = alignedWith(line, this.#ends.at(-1) ?? 0);
-    this.#bytes.set(line, start);
-    this.#starts.push(start);
-    this.#ends.push(start + line.length);
-    this.#events.push(event);
+    this.gathered.add(line);
+    this.events.push(event);
     this.#instants.push(instant);
   }
 
-  close(): UndatedChunk {
+  get spans(): PageSpans {
     return {
-      lines: { bytes: this.#bytes, starts: Int32Array.from(this.#starts), ends: Int32Array.from(this.#ends) },
-      spans: {
-        starts: Float64Array.from(this.#events, ({ start }) => start),
-        ends: Float64Array.from(this.#events, ({ end }) => end),
-        instants: BigInt64Array.from(this.#instants),
-      },
-      events: this.#events,
+      starts: Float64Array.from(this.events, ({ start }) => start),
+      ends: Float64Array.from(this.events, ({ end }) => end),
+      instants: BigInt64Array.from(this.#instants),
     };
   }
 }

@@ -21,7 +21,7 @@ export interface ImportLimits extends Limits {
 /** A chunk is about 5,000 events with ten amounts each, and takes several times its bytes of memory while it is processed. */
 export const importLimits: ImportLimits = {
   ...defaultLimits,
-  memory: '256MB',
+  memory: '128MB',
   chunkBytes: 8_000_000,
 };
 
@@ -112,8 +112,11 @@ export class ChunkThreads {
     return this.#limits.thread.threads ?? 2;
   }
 
+  /** Ends the threads, and releases all memory. Further chunks are processed on the caller's thread until `expect` says otherwise. */
   async close(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.close()));
+    await Promise.all(this.#threads.splice(0).map((thread) => thread.close()));
+    for (const memory of [this.#linesMemory, this.#rowsMemory, this.#free]) memory.length = 0;
+    this.#isThreaded = false;
   }
 
   #threaded(): ChunkSteps {

@@ -1,4 +1,3 @@
-import { alignedWith } from '../../core/columns/memory.js';
 import type { Hole } from '../../core/json/tape.js';
 import type { Family } from '../../core/columns/table.js';
 import { markHandled, type Workspace } from '../../lake/files/workspace.js';
@@ -6,6 +5,7 @@ import { moveWarnings, newWarnings } from '../../sources/finances/model/slice-ro
 import { noDate, pageSpans, type PageDates, type PageSpans } from '../spans/page-spans.js';
 import type { FlattenedChunk, GroupsBody } from './chunk.js';
 import type { ChunkThreads } from './chunk-threads.js';
+import { GatheredLines } from './gathered-lines.js';
 import type { ImportOptions } from './stored-imports.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, longestLine, type Line } from './saved-pages.js';
@@ -32,21 +32,13 @@ interface LineListener {
   readonly addEventPage: () => void;
 }
 
-/** Lines that are gathered for one chunk. */
-interface GatheredLines {
-  readonly bytes: Buffer<SharedArrayBuffer>;
-  /** Bytes of all lines. */
-  length: number;
-  readonly starts: number[];
-  readonly ends: number[];
-  /** The number of each line in the input. */
+/** Lines that are gathered for one chunk, with their numbers in the input. */
+interface NumberedLines {
+  readonly gathered: GatheredLines;
   readonly numbers: number[];
   /** Numbers of the lines that are too long to be kept. */
   readonly tooLong: Set<number>;
 }
-
-/** Lines of a chunk at most: each takes memory for its position and its faults. */
-const mostLines = 10_000;
 
 /**
  * The size of an input's chunks in bytes. All chunks are about as large, because a small one takes as many commits and files. A
@@ -79,7 +71,7 @@ export class EventStaging {
   /** When the newest chunk has its positions. */
   #turn: Promise<unknown>;
   #failure: { readonly reason: unknown } | undefined;
-  #gathered: GatheredLines | undefined;
+  #open: NumberedLines | undefined;
 
   /** @param turn when the first chunk may take its positions, and lines may be reported */
   constructor(
@@ -105,25 +97,19 @@ export class EventStaging {
 
   /** Copies the next line. Resolves once there is room for more; throws the failure of an earlier line or chunk. */
   async add({ number, bytes }: Line): Promise<void> {
-    const length = bytes?.length ?? 0;
-    const { chunkBytes } = this.#options.limits;
-    if (this.#gathered !== undefined && this.#gathered.length + length > chunkBytes) await this.handOut();
-    const gathered = (this.#gathered ??= this.#emptyLines(Math.max(length, chunkBytes)));
-    const { starts, ends, numbers, tooLong } = gathered;
-    const previousEnd = ends.at(-1) ?? 0;
-    const start = bytes === undefined ? previousEnd : alignedWith(bytes, previousEnd);
-    if (bytes === undefined) tooLong.add(number);
-    else gathered.bytes.set(bytes, start);
-    gathered.length += length;
-    starts.push(start);
-    ends.push(start + length);
-    numbers.push(number);
-    if (numbers.length === mostLines || gathered.length >= this.#fullChunkBytes) await this.handOut();
-  }
-
-  #emptyLines(bytes: number): GatheredLines {
-    const memory = this.#resources.threads.linesMemory(bytes + mostLines * Float64Array.BYTES_PER_ELEMENT);
-    return { bytes: memory, length: 0, starts: [], ends: [], numbers: [], tooLong: new Set() };
+    const { length } = bytes ?? nothing;
+    if (this.#open?.gathered.hasRoom(length) === false) await this.handOut();
+    const most = Math.max(length, this.#options.limits.chunkBytes);
+    this.#open ??= {
+      gathered: new GatheredLines(this.#resources.threads, most),
+      numbers: [],
+      tooLong: new Set(),
+    };
+    const open = this.#open;
+    open.gathered.add(bytes ?? nothing);
+    open.numbers.push(number);
+    if (bytes === undefined) open.tooLong.add(number);
+    if (open.gathered.isFull || open.gathered.length >= this.#fullChunkBytes) await this.handOut();
   }
 
   /**
@@ -160,8 +146,8 @@ export class EventStaging {
 
   /** Hands the gathered lines out to be flattened, once there is room. Throws the failure of an earlier line or chunk. */
   async handOut(): Promise<void> {
-    const lines = this.#gathered;
-    this.#gathered = undefined;
+    const lines = this.#open;
+    this.#open = undefined;
     if (lines === undefined) return;
     const { threads } = this.#resources;
     await threads.vacancy();
@@ -177,13 +163,10 @@ export class EventStaging {
   }
 
   /** Flattens a chunk, and encodes it once those before have their positions. */
-  async #process(lines: GatheredLines): Promise<readonly StagedMonth[]> {
-    const { bytes, starts, ends } = lines;
+  async #process(lines: NumberedLines): Promise<readonly StagedMonth[]> {
     const { threads, positions, workspace } = this.#resources;
     const task = threads.nextTask();
-    const flattened = markHandled(
-      task.flatten({ bytes, starts: Int32Array.from(starts), ends: Int32Array.from(ends) }),
-    );
+    const flattened = markHandled(task.flatten(lines.gathered.lines));
     const before = this.#turn;
     const turn = async () => {
       try {
@@ -194,7 +177,7 @@ export class EventStaging {
         this.#events += chunk.events;
         this.#lastLine = lines.numbers.at(-1) ?? 0;
         await this.undated.add(chunk.undated, this.#pages);
-        this.#pages += lines.starts.length;
+        this.#pages += lines.numbers.length;
         const { account } = this.#options;
         const { flat } = chunk;
         if (flat === undefined) {
@@ -214,7 +197,7 @@ export class EventStaging {
   }
 
   /** Reports a chunk's lines to the listener. */
-  #reportLines({ numbers, tooLong }: GatheredLines, { broken, holes, groups, warnings }: FlattenedChunk): void {
+  #reportLines({ numbers, tooLong }: NumberedLines, { broken, holes, groups, warnings }: FlattenedChunk): void {
     const listener = this.#listener;
     moveWarnings(warnings, this.warnings);
     for (const [at, line] of numbers.entries()) {
@@ -229,6 +212,8 @@ export class EventStaging {
     }
   }
 }
+
+const nothing = new Uint8Array();
 
 /** The dates of an input's pages, from those of its chunks. */
 function joinedDates(chunks: readonly PageDates[], pages: number): PageDates {

@@ -21,7 +21,7 @@ import type { ChunkThreads } from './chunk-threads.js';
 import { EventStaging, type ImportResources } from './event-staging.js';
 import type { AddedRows, ImportSummaries, ImportSummary } from './import-summary.js';
 import { uniteMonth, type InputMonth } from './month-union.js';
-import { filesOf, loadKeysOfStaged, Positions, type StagedMonth } from './staged-months.js';
+import { newFilesOf, loadKeysOfStaged, Positions, type StagedMonth } from './staged-months.js';
 import { commitImported, untilCommitted, type ImportOptions } from './stored-imports.js';
 import type { PageSpans } from '../spans/page-spans.js';
 import type { Input } from './input-bytes.js';
@@ -80,6 +80,7 @@ export async function importInputs(
         if (goesOn && batch.bytes < batchBytes && at + 1 < inputs.length) continue;
         await batch.commit(summaries, failures, secondsPassed);
         batch = new Batch(workspace, threads, options);
+        threads.expect(inputs.slice(at + 1).reduce((sum, { bytes = 0 }) => sum + bytes, 0));
       }
     } finally {
       await batch.close();
@@ -149,6 +150,8 @@ class Batch {
       } else read.push(one);
       ended.push({ input, failure: 'failure' in one ? one.failure : undefined });
     }
+    // DuckDB needs the memory of the threads.
+    await this.#resources.threads.close();
     await this.#commitEvents(read, summaries, secondsPassed);
     for (const { list, groups, groupPages } of read) {
       const summary = summaries.of(financialEventGroups.name, list.warnings);
@@ -207,7 +210,7 @@ class Batch {
       const { known, leftOut, stored, added } = union;
       const rows = rowsOf(added);
       if (added.length === 0) return { rows, files: 0, bytes: 0, known, leftOut };
-      const newFiles = await filesOf(this.#options, eventFamily, added);
+      const newFiles = await newFilesOf(this.#options, eventFamily, added);
       const loads = { stored, files: newFiles, loadKeys: loadKeysOfStaged(added) };
       const { isCommitted, ...written } = await commitImported(this.#options, eventFamily, loads);
       return isCommitted ? { rows, ...written, known, leftOut } : undefined;

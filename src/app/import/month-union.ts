@@ -1,5 +1,5 @@
 import type { Database } from '../../core/duckdb/connection.js';
-import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
+import { literal, readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
 import type { Family, Table } from '../../core/columns/table.js';
 import { count } from '../../core/count.js';
 import { dayMs, overlap, type Window } from '../../core/windows.js';
@@ -56,9 +56,12 @@ export async function uniteMonth(
     return { stored, added: staged, known: 0, leftOut: new Map(), shared: new Set() };
   const { database } = workspace;
   const paths = (await files.of(target.lake, events, stored.files)).flatMap((month) => month.paths);
-  await createRows(database, staged, paths, stored.loaded);
+  await createTables(database, staged, paths, stored.loaded);
+  const lasts = await database.rows('SELECT epoch_ms(window_start) AS day, more FROM lasts_');
+  for (const { day, more } of lasts) positions.skip(dayOf(Number(day)), Number(more));
+  const moved = new Set(lasts.map(({ day }) => Number(day)));
   const counted = await database.rows(
-    'SELECT file, count(*) FILTER (is_kept) AS kept, count(*) FILTER (is_kept AND (number <> nth OR more > 0)) AS changed, ' +
+    'SELECT file, count(*) FILTER (NOT is_kept) AS dropped, count(*) FILTER (is_kept AND number <> nth) AS renumbered, ' +
       'count(*) FILTER (NOT is_kept AND (nth <= times OR NOT is_loaded)) AS known FROM rows_ GROUP BY file',
   );
   const added: StagedMonth[] = [];
@@ -66,21 +69,18 @@ export async function uniteMonth(
   let known = 0;
   for (const [file, month] of staged.entries()) {
     const found = byFile.get(file);
-    const kept = Number(found?.['kept'] ?? 0);
+    const dropped = Number(found?.['dropped'] ?? 0);
     known += Number(found?.['known'] ?? 0);
-    if (kept === 0) continue;
-    const isWhole = kept === month.events.rows && Number(found?.['changed']) === 0;
-    added.push(isWhole ? month : await keptMonth(target, family, workspace, month, file));
+    if (dropped === month.events.rows) continue;
+    const isWhole = dropped + Number(found?.['renumbered'] ?? 0) === 0;
+    const isInPlace = month.spans.every(({ start }) => !moved.has(start));
+    added.push(isWhole && isInPlace ? month : await keptMonth(target, family, workspace, month, file));
   }
   const leftOut = new Map<number, number>();
   for (const { day, rows } of await database.rows(
     'SELECT epoch_ms(window_start) AS day, count(*) AS rows FROM rows_ WHERE is_loaded AND nth > times GROUP BY ALL',
   ))
     count(leftOut, Number(day), Number(rows));
-  const lasts = await database.rows(
-    'SELECT epoch_ms(window_start) AS day, max(position) + 1 AS next FROM rows_ GROUP BY ALL',
-  );
-  for (const { day, next } of lasts) positions.raise(dayOf(Number(day)), Number(next));
   const shared = await database.rows('SELECT DISTINCT input FROM rows_ WHERE times > 0 OR is_double');
   return { stored, added, known, leftOut, shared: new Set(shared.map(({ input }) => Number(input))) };
 }
@@ -124,34 +124,42 @@ function inputsOf(months: readonly InputMonth[]): string {
 }
 
 /**
- * Creates the table `rows_` of the staged events: the number of each among equal ones of its input, how many equal ones the lake has,
- * and whether it is kept.
+ * Creates the table `rows_` of the staged events that aren't the only ones of their content, or that are of loaded windows: the number
+ * of each among equal ones of its input, how many equal ones the lake has, and whether it is kept. The table `lasts_` has the number
+ * of the next position of each day that the lake has.
  */
-async function createRows(
+async function createTables(
   database: Database,
   staged: readonly InputMonth[],
   stored: readonly string[],
   loaded: readonly Window[],
 ): Promise<void> {
   const paths = staged.map(({ events: { path } }) => path);
-  const isLoaded = loaded.map(
+  const inWindows = loaded.map(
     ({ start, end }) => `(posted_at >= ${timestampLiteral(start)} AND posted_at < ${timestampLiteral(end)})`,
   );
-  const ofStored = (select: string, none: string, group: string) =>
-    stored.length === 0 ? `SELECT ${none} WHERE false` : `SELECT ${select} FROM ${rowsIn(stored)} ${group}`;
+  const isLoaded = inWindows.length === 0 ? 'false' : `(${inWindows.join(' OR ')})`;
+  const ofStored = (select: string, none: string, rest: string) =>
+    stored.length === 0 ? `SELECT ${none} WHERE false` : `SELECT ${select} FROM ${rowsIn(stored)} ${rest}`;
+  const isDay = 'WHERE window_end - window_start = INTERVAL 24 HOUR GROUP BY ALL';
+  const noDay = 'NULL::TIMESTAMPTZ AS window_start, 0 AS more';
+  await database.execute(
+    `CREATE OR REPLACE TEMP TABLE lasts_ AS ${ofStored('window_start, max(position) + 1 AS more', noDay, isDay)}`,
+  );
   await database.execute(
     'CREATE OR REPLACE TEMP TABLE rows_ AS WITH ' +
       `stored AS (${ofStored('content_hash, count(*) AS times', "'' AS content_hash, 0 AS times", 'WHERE posted_at IS NOT NULL GROUP BY ALL')}), ` +
-      `lasts AS (${ofStored('window_start, max(position) + 1 AS more', 'NULL::TIMESTAMPTZ AS window_start, 0 AS more', `WHERE window_end - window_start = INTERVAL 24 HOUR GROUP BY ALL`)}), ` +
-      `staged AS (SELECT file, input, file_row_number AS row, content_hash, window_start, position, ${numberInId} AS number, ` +
-      `${isLoaded.length === 0 ? 'false' : `(${isLoaded.join(' OR ')})`} AS is_loaded ` +
-      `FROM ${rowsIn(paths, ', filename = true, file_row_number = true')} AS found JOIN ${inputsOf(staged)} ON found.filename = files.path), ` +
+      `repeated AS (SELECT content_hash FROM ${readParquet(paths)} GROUP BY ALL HAVING count(*) > 1 ` +
+      'UNION ALL SELECT content_hash FROM stored), ' +
+      `staged AS (SELECT file, input, file_row_number AS row, content_hash, window_start, ${numberInId} AS number, ${isLoaded} AS is_loaded ` +
+      `FROM ${readParquet(paths, 'filename = true', 'file_row_number = true')} AS found JOIN ${inputsOf(staged)} ON found.filename = files.path ` +
+      `WHERE ${isLoaded} OR content_hash IN (SELECT content_hash FROM repeated)), ` +
       'numbered AS (SELECT *, row_number() OVER (PARTITION BY input, content_hash ORDER BY file, row) AS nth FROM staged), ' +
-      'compared AS (SELECT numbered.* REPLACE (position + coalesce(more, 0) AS position), coalesce(more, 0) AS more, coalesce(times, 0) AS times, ' +
+      'compared AS (SELECT numbered.*, coalesce(times, 0) AS times, ' +
       'row_number() OVER (PARTITION BY content_hash, nth ORDER BY input) AS turn, ' +
       'coalesce(min(input) FILTER (NOT is_loaded) OVER (PARTITION BY content_hash) < input, false) AS is_double ' +
-      'FROM numbered LEFT JOIN stored USING (content_hash) LEFT JOIN lasts USING (window_start)) ' +
-      'SELECT file, input, row, number, nth, position, more, window_start, times, is_loaded, is_double, ' +
+      'FROM numbered LEFT JOIN stored USING (content_hash)) ' +
+      'SELECT file, input, row, number, nth, window_start, times, is_loaded, is_double, ' +
       'NOT is_loaded AND nth > times AND turn = 1 AS is_kept FROM compared',
   );
 }
@@ -165,26 +173,31 @@ async function keptMonth(
   file: number,
 ): Promise<StagedMonth> {
   const { month } = staged;
-  const kept = `(SELECT row, nth, position, window_start FROM rows_ WHERE file = ${file} AND is_kept) AS kept`;
-  const days = await database.rows(`SELECT DISTINCT epoch_ms(window_start) AS day FROM ${kept} ORDER BY day`);
+  const rows = (path: string) => `${rowsIn([path], ', file_row_number = true')} AS staged`;
+  const kept =
+    `FROM ${rows(staged.events.path)} LEFT JOIN (SELECT * FROM rows_ WHERE file = ${file}) AS found ` +
+    'ON found.row = staged.file_row_number LEFT JOIN lasts_ ON lasts_.window_start = staged.window_start ' +
+    'WHERE found.is_kept IS DISTINCT FROM false';
+  const days = await database.rows(`SELECT DISTINCT epoch_ms(staged.window_start) AS day ${kept} ORDER BY day`);
   const spans = days.map(({ day }) => dayOf(Number(day)));
   const metadata = metadataOf({ family, account, month, loadKeys: spans.map(importedKey) });
   const write = (table: Table, select: string): Promise<LocalParquet> =>
     copyRows(database, table, { select, target: newPath(), metadata, groupRows: mostGroupRows });
-  const rows = (path: string) => `${rowsIn([path], ', file_row_number = true')} AS staged`;
-  const id = "staged.content_hash || CASE WHEN nth = 1 THEN '' ELSE '-' || nth END";
-  const ofEvents = `FROM ${rows(staged.events.path)} JOIN ${kept} ON kept.row = staged.file_row_number`;
+  const id =
+    'CASE WHEN found.nth IS NULL THEN staged.event_id WHEN found.nth = 1 THEN staged.content_hash ' +
+    "ELSE staged.content_hash || '-' || found.nth END";
+  const position = 'staged.position + coalesce(lasts_.more, 0)';
   const order = 'ORDER BY staged.file_row_number';
   const main = await write(
     events,
-    `SELECT staged.* EXCLUDE (file_row_number) REPLACE (${id} AS event_id, kept.position AS position) ${ofEvents} ${order}`,
+    `SELECT staged.* EXCLUDE (file_row_number) REPLACE (${id} AS event_id, ${position} AS position) ${kept} ${order}`,
   );
   const derived =
     staged.entries &&
     (await write(
       entries,
       `SELECT staged.* EXCLUDE (file_row_number) REPLACE (ids.new_id AS event_id) FROM ${rows(staged.entries.path)} ` +
-        `JOIN (SELECT staged.event_id, ${id} AS new_id ${ofEvents}) AS ids ON staged.event_id = ids.event_id ${order}`,
+        `JOIN (SELECT staged.event_id, ${id} AS new_id ${kept}) AS ids ON staged.event_id = ids.event_id ${order}`,
     ));
   const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
   const net = filled === undefined ? {} : addNets([await netSumsIn(database, [filled.path])]);

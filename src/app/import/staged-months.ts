@@ -1,6 +1,6 @@
 import type { EncodedFile } from '../../core/parquet/encode-file.js';
 import type { Family, Table } from '../../core/columns/table.js';
-import { joined, type Window } from '../../core/windows.js';
+import type { Window } from '../../core/windows.js';
 import { contentOf } from '../../lake/delta/file-tags.js';
 import type { NewFile } from '../../lake/commit-files.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
@@ -36,10 +36,10 @@ export class Positions {
     return next;
   }
 
-  /** Makes the positions of a span begin at least at a number. */
-  raise(span: Window, least: number): void {
+  /** Skips positions of a span, which the lake has. */
+  skip(span: Window, count: number): void {
     const key = importedKey(span);
-    this.#next.set(key, Math.max(least, this.#next.get(key) ?? 0));
+    this.#next.set(key, count + (this.#next.get(key) ?? 0));
   }
 }
 
@@ -97,7 +97,7 @@ async function localFile({ writeLocal }: Workspace, { bytes, rows, stats }: Enco
 }
 
 /** Staged months as new files of the lake. */
-export async function filesOf(
+export async function newFilesOf(
   { account, clock }: ImportTarget,
   family: Family,
   staged: readonly StagedMonth[],
@@ -119,9 +119,4 @@ export async function filesOf(
 /** The load keys of staged months. */
 export function loadKeysOfStaged(staged: readonly StagedMonth[]): string[] {
   return [...new Set(staged.flatMap(({ spans }) => spans.map(importedKey)))].toSorted();
-}
-
-/** The range that spans lie in. */
-export function joinedSpans(staged: readonly StagedMonth[]): Window[] {
-  return joined(staged.flatMap(({ spans }) => spans));
 }

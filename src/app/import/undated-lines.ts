@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { openToRead, readFileRange } from '../../core/io/files.js';
 import { appendToFile } from '../../core/io/write-file.js';
 import type { UndatedLines } from './chunk.js';
@@ -18,6 +17,11 @@ export class UndatedEvents {
   /** @param path of a file that does not exist yet */
   constructor(path: string) {
     this.#path = path;
+  }
+
+  /** Bytes of all lines. */
+  get bytes(): number {
+    return this.#ends.at(-1) ?? 0;
   }
 
   /** @param firstPage number of the chunk's first line in the input */
@@ -52,9 +56,5 @@ export class UndatedEvents {
     } finally {
       await file.close();
     }
-  }
-
-  async remove(): Promise<void> {
-    await rm(this.#path, { force: true });
   }
 }

@@ -66,6 +66,10 @@ async function expectSound(lake: { root: string; clock: typeof clock }, fees: Re
       "SELECT window_start || ' ' || position FROM events GROUP BY window_start, window_end, position HAVING count(*) > 1",
   );
   expect(doubled).toEqual([]);
+  const iso = (column: string) => `strftime(${column} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ')`;
+  const hashed = `event_list || chr(0) || raw || chr(0) || ${iso('window_start')} || chr(0) || ${iso('window_end')}`;
+  const others = `SELECT count(*) FROM events WHERE posted_at IS NULL AND left(event_id, 32) <> left(sha256(${hashed}), 32)`;
+  expect(await value(opened, others)).toBe('0');
   if (sum > 0) expect(found(await verified(lake))).toEqual([]);
 }
 
