@@ -3,7 +3,7 @@ import { months, type Window } from '../core/windows.js';
 import { readWindow } from '../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../lake/delta/file-tags.js';
 import type { Lake } from '../lake/lake.js';
-import { parseImportedKey } from '../lake/loads/imported-days.js';
+import { parseImportedKey } from '../lake/loads/imported-spans.js';
 import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
 import { backfillCommandLine, commandIn, programCommand, shellWord } from './command-text.js';
 

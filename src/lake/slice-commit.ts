@@ -96,6 +96,6 @@ export interface Remainder {
   readonly files: readonly NewFile[];
   /** The files of the main table that they are made from. */
   readonly mains: readonly Add[];
-  /** Load keys of rows that stay where only a part of one is replaced, each with the one that it is a part of. */
-  readonly pieces: ReadonlyMap<string, string>;
+  /** How many imported rows of these don't stay. */
+  readonly importedRows: number;
 }

@@ -6,18 +6,10 @@ import type { Snapshot } from './catalog/snapshot.js';
 import { lakePathOf } from './catalog/change.js';
 import { notCommitted, type CommitResult, type FileCommit } from './commit-files.js';
 import type { Add } from './delta/actions.js';
-import { importSpansOf, rowsInLog, type ImportSpan } from './delta/file-tags.js';
+import { loadKeysOf, rowsInLog } from './delta/file-tags.js';
 import { TableSnapshot } from './catalog/table-snapshot.js';
-import { importedKey } from './loads/imported-days.js';
-import {
-  displacedKeys,
-  filesOf,
-  filesToReplace,
-  filesToSplit,
-  hasConflict,
-  keyChange,
-  replacedKeys,
-} from './loads/load-keys.js';
+import { hasConflict, keyChange } from './loads/load-keys.js';
+import { emptiedKeys, filesReached, filesToReplace, filesToSplit, importsReached } from './loads/replaced-files.js';
 import {
   sliceAdd,
   type ComparedLake,
@@ -29,8 +21,8 @@ import {
 } from './slice-commit.js';
 
 /**
- * Writes what stays of the files of the slice's main table that have load keys of the slice and others, and calls `use` with it:
- * undefined where no file has others. Undated imported events move to other days before, in a commit of their own.
+ * Writes what stays of the files of the slice's main table that have rows which the slice replaces and others, and calls `use` with it:
+ * undefined where no file has others.
  *
  * @throws DamagedFile for a file that can't be read; what `use` throws
  */
@@ -47,7 +39,6 @@ export class SliceWriter {
   readonly #clock: Clock;
   readonly #revisions: Revisions | undefined;
   readonly #splitting = new Mutex();
-  readonly #displacing = new Mutex();
 
   constructor(lake: WrittenLake, clock: Clock, revisions: Revisions | undefined) {
     this.#lake = lake;
@@ -58,28 +49,20 @@ export class SliceWriter {
   async commit(slice: SliceCommit, split?: Split): Promise<CommitResult> {
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
-    if (split === undefined || !this.#displaces(slice, main)) return this.#commitWhole(slice, main, split);
-    // Which day undated imported events move to depends on the loaded windows.
-    return this.#displacing.run(() => this.#commitWhole(slice, main, split));
-  }
-
-  async #commitWhole(slice: SliceCommit, main: Table, split: Split | undefined): Promise<CommitResult> {
     for (let attempt = 1; ; attempt++) {
       const replaces = slice.refresh || (slice.retires ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this.#lake, slice) : undefined;
       if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return notCommitted;
-      const mayBeMixed = split !== undefined && (replaces || this.#displaces(slice, main));
       const commit = async (): Promise<SliceResult> => {
-        const displacedPaths = this.#displacedPaths(this.#lake.snapshot, slice, main);
-        const isCurrent = (snapshot: Snapshot) =>
-          split === undefined || this.#displacedPaths(snapshot, slice, main) === displacedPaths;
+        const imports = reachedState(this.#lake.snapshot, slice, main);
+        const isCurrent = (snapshot: Snapshot) => reachedState(snapshot, slice, main) === imports;
         const one = { slice, main, revision, isCurrent };
-        if (!mayBeMixed) return this.#commitOne(one, undefined);
-        return split({ ...slice, loadKeys: replacedKeys(slice) }, (remainder) => this.#commitOne(one, remainder));
+        if (split === undefined || !this.#isMixed(slice, main)) return this.#commitOne(one, undefined);
+        return split(slice, (remainder) => this.#commitOne(one, remainder));
       };
       // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
-      const isMixed = mayBeMixed && this.#isMixed(slice, main);
+      const isMixed = split !== undefined && this.#isMixed(slice, main);
       const { isStale, mixed, ...committed } = await (isMixed ? this.#splitting.run(commit) : commit());
       if (committed.isCommitted) revision?.committed();
       if (!isStale) return committed;
@@ -89,40 +72,27 @@ export class SliceWriter {
     }
   }
 
+  /** Whether a file may have rows that the slice replaces, and others. */
   #isMixed(slice: SliceCommit, main: Table): boolean {
-    const mixed = filesToSplit(this.#lake.snapshot, this.#lake.table(main.name).snapshot, slice);
-    return mixed.length > 0 || undatedFiles(this.#lake.snapshot, slice, main).length > 0;
+    const { snapshot } = this.#lake;
+    const table = new TableSnapshot(snapshot, main.name);
+    return filesToSplit(snapshot, table, slice).length > 0 || filesReached(snapshot, table, slice).length > 0;
   }
 
   /** Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two years. */
   #refuseEmptying(slice: SliceCommit, main: Table, remainder: Remainder | undefined): void {
     if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
     const { snapshot } = this.#lake;
-    if (displacedKeys(snapshot, slice).length === 0) return;
-    const stored = filesToReplace(snapshot, this.#lake.table(main.name).snapshot, slice);
-    const kept = remainder?.files.filter(({ table }) => table === main).map(({ add }) => add) ?? [];
-    const rows = rowsInLog(stored) - rowsInLog(kept);
+    const { covered } = importsReached(snapshot, slice);
+    const copied = new Set(remainder?.mains.map(({ path }) => path));
+    const files = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, covered);
+    const rows = rowsInLog(files.filter(({ path }) => !copied.has(path))) + (remainder?.importedRows ?? 0);
     if (rows === 0) return;
     throw new LedgerlakeError(
       'UPSTREAM_EMPTY',
       `expected results of ${slice.loadKeys.join(', ')}, for which imports stored up to ${rows} rows, got ` +
         'none from the service; the imported rows stay, --accept-empty removes them',
     );
-  }
-
-  /** Whether the slice replaces imported rows, or may do so. */
-  #displaces(slice: SliceCommit, main: Table): boolean {
-    return (
-      displacedKeys(this.#lake.snapshot, slice).length > 0 || undatedFiles(this.#lake.snapshot, slice, main).length > 0
-    );
-  }
-
-  /** The files with imported rows that the slice replaces, or may replace, as one text. */
-  #displacedPaths(snapshot: Snapshot, slice: SliceCommit, main: Table): string {
-    if (slice.splits === undefined) return '';
-    const table = new TableSnapshot(snapshot, main.name);
-    const displaced = table.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
-    return [...new Set([...displaced, ...undatedFiles(snapshot, slice, main)])].map(({ path }) => path).join();
   }
 
   async #commitOne(
@@ -153,30 +123,36 @@ export class SliceWriter {
         const isWhole = mixed === undefined && [...copied].every((path) => table.file(path) !== undefined);
         isStale = !isCurrent(snapshot) || !isWhole || revision?.isCurrent(snapshot) === false;
         if (isStale || hasConflict(snapshot, slice)) return undefined;
-        const keys = keyChange(snapshot, slice, now, {
-          pieces: remainder?.pieces,
-          isCompared: revision?.isCompared === true,
-        });
-        return { replaced: filesToReplace(snapshot, table, slice), keys };
+        const replaced = [...new Set([...filesToReplace(snapshot, table, slice), ...storedOf(table, copied)])];
+        const kept = new Set(remainder?.files.flatMap(({ add }) => loadKeysOf(add)));
+        const emptied = emptiedKeys(snapshot, table, slice, replaced, kept);
+        const keys = keyChange(snapshot, slice, now, { emptied, isCompared: revision?.isCompared === true });
+        return { replaced, keys };
       },
     });
     return { ...committed, isStale, mixed };
   }
 }
 
-/** Files with undated imported events that may belong to the slice. */
-function undatedFiles(snapshot: Snapshot, { pipeline, account, splits }: SliceCommit, main: Table): readonly Add[] {
-  if (splits === undefined) return [];
-  const mayBelong = ({ first, last }: ImportSpan) => splits(importedKey({ start: first, end: last + 1 })) !== undefined;
-  const files = filesOf(new TableSnapshot(snapshot, main.name), pipeline, account);
-  return files.filter((add) => importSpansOf(add).some(mayBelong));
+/** The imported rows that a slice's window reaches, as one text: their files, and which spans are loaded with it. */
+function reachedState(snapshot: Snapshot, slice: SliceCommit, main: Table): string {
+  const { covered, partial } = importsReached(snapshot, slice);
+  const files = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, [
+    ...covered,
+    ...partial,
+  ]);
+  return JSON.stringify([covered, partial, files.map(({ path }) => path)]);
+}
+
+function storedOf(table: TableSnapshot, paths: ReadonlySet<string>): Add[] {
+  return [...paths].flatMap((path) => table.file(path) ?? []);
 }
 
 interface OneCommit {
   readonly slice: SliceCommit;
   readonly main: Table;
   readonly revision: RevisionToCommit | undefined;
-  /** Whether the imported rows that the slice displaces are still the same. */
+  /** Whether the imported rows that the slice reaches are still the same. */
   readonly isCurrent: (snapshot: Snapshot) => boolean;
 }
 

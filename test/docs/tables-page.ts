@@ -16,7 +16,7 @@ export function tablesPage(): string {
     '',
     '- `content_hash` is the first half of SHA-256 over the name of the list, a zero byte and `raw`, in hexadecimal digits.',
     '- `event_id` is `content_hash`; for an event without a date of its own the same hash with another zero byte and',
-    '  `window_start` (ISO 8601, milliseconds, `Z`) appended. In `group_*` and `order_*` it begins with the requested settlement or',
+    '  `window_start` (ISO 8601, milliseconds, `Z`) appended, of an imported one also a zero byte and `window_end`. In `group_*` and `order_*` it begins with the requested settlement or',
     '  order and a colon. The second, third … identical event of a slice has `-2`, `-3` … at its end: both may be genuine.',
     '',
     '## Lists and amounts',

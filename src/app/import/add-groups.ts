@@ -11,33 +11,35 @@ import { rowsIn } from '../../lake/files/local-parquet.js';
 import { imported, metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { splitter } from '../maintenance/split.js';
 import { encodeFile } from '../../core/parquet/encode-file.js';
-import { dayOf } from '../../lake/loads/imported-days.js';
-import { monthOf } from '../../core/windows.js';
-import { conflictFailure, maxAttempts, type AddedRows, type InputFiles } from './add-events.js';
-import { commitDays, storedDays, type ImportTarget } from './imported-day-files.js';
+import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
+import type { CheckedFiles } from '../../lake/files/month-files.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import { monthOf, overlap } from '../../core/windows.js';
+import type { AddedRows } from './import-summary.js';
+import { commitImported, storedRows, untilCommitted, type ImportTarget } from './stored-imports.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { datesByPage } from './saved-pages.js';
 
-const nothing: AddedRows = { rows: { groups: 0 }, files: 0, bytes: 0, known: 0, leftOut: 0 };
+const nothing: AddedRows = { rows: { groups: 0 }, files: 0, bytes: 0, known: 0, leftOut: new Map() };
 
 /** Adds the groups of a day to the lake, which has each group once, in the latest state that was imported. */
 export async function addGroups(
   target: ImportTarget,
-  { workspace, files: localFiles }: InputFiles,
+  { workspace, files: localFiles }: { readonly workspace: Workspace; readonly files: CheckedFiles },
   family: Family,
   day: number,
   rows: readonly GroupRow[],
 ): Promise<AddedRows> {
   const { lake, clock, account } = target;
-  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const stored = storedDays(target, family, [day]);
-    if (stored.open.length === 0) return { ...nothing, leftOut: rows.length };
+  return untilCommitted(target, isoDate(day), async () => {
+    const stored = storedRows(target, family, (window) => overlap(window, dayOf(day)));
+    if (stored.loaded.length > 0) return { ...nothing, leftOut: new Map([[day, rows.length]]) };
     // Of a merged file the rows of other days stay.
     const { pipeline, main } = family;
-    const { loadKeys } = stored;
+    const loadKeys = [importedKey(dayOf(day))];
     const slice: SliceCommit = { pipeline, account, name: '', loadKeys, tables: [main], files: [], refresh: true };
     const paths = (await localFiles.of(lake, groups, stored.files)).flatMap((month) => month.paths);
     const inLake = paths.length === 0 ? [] : await storedGroups(workspace.database, paths, day);
@@ -56,10 +58,12 @@ export async function addGroups(
       lake,
       clock,
       workspace.limits,
-    )(slice, (remainder) => commitDays(target, family, stored, [newGroups, ...(remainder?.files ?? [])], stored.files));
-    if (isCommitted) return { ...nothing, rows: { groups: added }, ...written, known };
-  }
-  throw conflictFailure(isoDate(day));
+    )(slice, (remainder) => {
+      const replaced = { stored, files: [newGroups, ...(remainder?.files ?? [])], loadKeys, replaced: stored.files };
+      return commitImported(target, family, replaced);
+    });
+    return isCommitted ? { ...nothing, rows: { groups: added }, ...written, known } : undefined;
+  });
 }
 
 async function storedGroups(database: Database, paths: readonly string[], day: number): Promise<GroupRow[]> {
@@ -97,10 +101,11 @@ export class GroupList {
   /** The groups by the start of the day on which they opened; undefined where no group has an opening date. */
   byDay(): Map<number, GroupRow[]> | undefined {
     const all = [...this.#groups.values()].toSorted((a, b) => a.line - b.line);
-    const { instants } = datesByPage(
-      { length: all.length, page: (row) => all[row]?.line ?? 0, date: (row) => all[row]?.row.startedAt },
-      undefined,
-    );
+    const instants = datesByPage({
+      length: all.length,
+      page: (row) => all[row]?.line ?? 0,
+      date: (row) => all[row]?.row.startedAt,
+    });
     const days = new Map<number, GroupRow[]>();
     for (const [at, { row }] of all.entries()) {
       const instant = instants[at];

@@ -1,15 +1,15 @@
 import { WorkerThread } from '../../core/worker-thread.js';
 import { defaultLimits, type Limits } from '../../lake/files/workspace.js';
+import type { PageSpans } from '../spans/page-spans.js';
 import type {
   Chunk,
-  ChosenEvents,
   ChunkEncoder,
   ChunkLines,
   ChunkRows,
-  DedupedChunk,
   EncodedMonth,
   FlattenedChunk,
-  AssignedChunk,
+  PlacedChunk,
+  PlacedEvents,
 } from './chunk.js';
 
 /** The memory limits of an import. */
@@ -21,34 +21,33 @@ export interface ImportLimits extends Limits {
 /** A chunk is about 5,000 events with ten amounts each, and takes several times its bytes of memory while it is processed. */
 export const importLimits: ImportLimits = {
   ...defaultLimits,
-  memory: '256MB',
+  memory: '128MB',
   chunkBytes: 8_000_000,
 };
 
-/** A call of a chunk's method on a thread, by the chunk's number. */
-export type ChunkCall = { readonly chunk: number } & (
-  | { readonly call: 'flatten'; readonly lines: ChunkLines; readonly memory: SharedArrayBuffer | undefined }
-  | { readonly call: 'assign-days'; readonly before: bigint | undefined }
-  | { readonly call: 'encode'; readonly deduped: DedupedChunk }
-  | { readonly call: 'discard' }
-);
+/** A step of a chunk on a thread. */
+export type ChunkCall =
+  | {
+      readonly call: 'flatten';
+      readonly lines: ChunkLines;
+      readonly spans: PageSpans | undefined;
+      readonly memory: SharedArrayBuffer | undefined;
+    }
+  | { readonly call: 'encode'; readonly chunk: PlacedChunk };
 
-/**
- * A chunk on any thread. Its methods are called in this order: `assignDays` only where `flatten` could not assign the days, and
- * `discard` instead of the remaining ones.
- */
+/** A chunk on any thread. */
 export interface ChunkTask {
-  /** The chunk owns the bytes until they are flattened. */
-  flatten(lines: ChunkLines): Promise<FlattenedChunk>;
-  assignDays(before: bigint | undefined): Promise<AssignedChunk>;
-  encode(chosen: ChosenEvents): Promise<readonly EncodedMonth[]>;
-  /** Releases the chunk. Never throws. */
+  /** The chunk owns the bytes until they are flattened. `spans`: see `Chunk.flatten`. */
+  flatten(lines: ChunkLines, spans?: PageSpans): Promise<FlattenedChunk>;
+  /** Encodes the events, once they are flattened. */
+  encode(events: PlacedEvents): Promise<readonly EncodedMonth[]>;
+  /** Releases a chunk that isn't encoded. Never throws. */
   discard(): void;
 }
 
 const threadScript = new URL('./chunk-thread-main.js', import.meta.url);
 
-/** Concurrent chunks of a thread: it processes one while the other is transferred, or waits to be deduplicated. */
+/** Concurrent chunks of a thread: it processes one while the other is transferred, or waits for those before. */
 const mostChunksPerThread = 2;
 
 /** Processes chunks on the caller's thread while the input is small, and on worker threads from then on. */
@@ -56,7 +55,7 @@ export class ChunkThreads {
   readonly #limits: ImportLimits;
   readonly #signal: AbortSignal;
   readonly #threads: WorkerThread<ChunkCall, unknown>[] = [];
-  /** Chunks of all inputs that are neither encoded nor waiting for a date. */
+  /** Chunks that aren't encoded yet. */
   readonly #pending = new Set<Promise<void>>();
   /** Memory of encoded lines, for further ones. */
   readonly #linesMemory: SharedArrayBuffer[] = [];
@@ -66,7 +65,6 @@ export class ChunkThreads {
   readonly #free: Chunk[] = [];
   #encoder: Promise<ChunkEncoder> | undefined;
   #isThreaded = false;
-  #chunkCount = 0;
 
   constructor(limits: ImportLimits, signal: AbortSignal) {
     this.#limits = limits;
@@ -107,38 +105,27 @@ export class ChunkThreads {
 
   /** A new chunk. */
   nextTask(): ChunkTask {
-    return this.#isThreaded ? this.#threaded() : this.#unthreaded();
+    return this.#chunkTask(this.#isThreaded ? this.#threaded() : this.#unthreaded());
   }
 
   get #mostThreads(): number {
     return this.#limits.thread.threads ?? 2;
   }
 
+  /** Ends the threads, and releases all memory. Further chunks are processed on the caller's thread until `expect` says otherwise. */
   async close(): Promise<void> {
-    await Promise.all(this.#threads.map((thread) => thread.close()));
+    await Promise.all(this.#threads.splice(0).map((thread) => thread.close()));
+    for (const memory of [this.#linesMemory, this.#rowsMemory, this.#free]) memory.length = 0;
+    this.#isThreaded = false;
   }
 
-  #threaded(): ChunkTask {
-    const chunk = this.#chunkCount++;
-    const flattening = this.#threadOf('flatten');
-    /** Whether the thread has the chunk, whose days aren't known yet. */
-    let isOnThread = false;
-    return this.#chunkTask({
-      flatten: async (lines, memory) => {
-        const flattened = (await flattening.ask({ chunk, call: 'flatten', lines, memory })) as FlattenedChunk;
-        isOnThread = flattened.assigned === undefined;
-        return flattened;
-      },
-      assignDays: async (before) => {
-        isOnThread = false;
-        return (await flattening.ask({ chunk, call: 'assign-days', before })) as AssignedChunk;
-      },
-      encode: (deduped) =>
-        this.#threadOf('encode').ask({ chunk, call: 'encode', deduped }) as Promise<readonly EncodedMonth[]>,
-      discard: () => {
-        if (isOnThread) void flattening.ask({ chunk, call: 'discard' });
-      },
-    });
+  #threaded(): ChunkSteps {
+    return {
+      flatten: async (lines, spans, memory) =>
+        (await this.#threadOf('flatten').ask({ call: 'flatten', lines, spans, memory })) as FlattenedChunk,
+      encode: async (chunk) =>
+        (await this.#threadOf('encode').ask({ call: 'encode', chunk })) as readonly EncodedMonth[],
+    };
   }
 
   /**
@@ -162,34 +149,23 @@ export class ChunkThreads {
     return thread;
   }
 
-  /** A chunk on the caller's thread. Its errors are rejections, as those of a worker thread are. */
-  #unthreaded(): ChunkTask {
-    const chunk = Promise.resolve(this.#free.pop() ?? import('./chunk.js').then((module) => new module.Chunk()));
-    let isInUse = true;
-    const free = (): void => {
-      if (isInUse) void chunk.then((ended) => this.#free.push(ended));
-      isInUse = false;
-    };
-    return this.#chunkTask({
-      flatten: async (lines, memory) => {
-        const flattened = (await chunk).flatten(lines, memory);
-        if (flattened.assigned !== undefined) free();
+  /** The steps on the caller's thread. Their errors are rejections, as those of a worker thread are. */
+  #unthreaded(): ChunkSteps {
+    return {
+      flatten: async (lines, spans, memory) => {
+        const chunk = this.#free.pop() ?? new (await import('./chunk.js')).Chunk();
+        const flattened = chunk.flatten(lines, spans, memory);
+        this.#free.push(chunk);
         return flattened;
       },
-      assignDays: async (before) => {
-        const assigned = (await chunk).assignDays(before);
-        free();
-        return assigned;
-      },
-      encode: async (deduped) => {
+      encode: async (chunk) => {
         this.#encoder ??= import('./chunk.js').then((module) => new module.ChunkEncoder());
-        return (await this.#encoder).encode(deduped);
+        return (await this.#encoder).encode(chunk);
       },
-      discard: free,
-    });
+    };
   }
 
-  /** Keeps a chunk's lines and rows between calls, and releases their memory for further chunks at its end. */
+  /** Keeps a chunk's lines and rows between its steps, and releases their memory for further chunks at its end. */
   #chunkTask(steps: ChunkSteps): ChunkTask {
     let lines: ChunkLines | undefined;
     let rows: ChunkRows | undefined;
@@ -200,38 +176,34 @@ export class ChunkThreads {
       lines = rows = undefined;
     };
     return {
-      flatten: async (chunkLines) => {
+      flatten: async (chunkLines, spans) => {
         lines = chunkLines;
-        const flattened = await (flattening = steps.flatten(chunkLines, this.#rowsMemory.pop()));
-        rows = flattened.assigned?.rows;
+        const flattened = await (flattening = steps.flatten(chunkLines, spans, this.#rowsMemory.pop()));
+        rows = flattened.flat?.rows;
         if (flattened.repaired !== undefined) lines = flattened.repaired;
         return flattened;
       },
-      assignDays: async (before) => {
-        const assigned = await steps.assignDays(before);
-        rows = assigned.rows;
-        return assigned;
-      },
-      encode: async (chosen) => {
-        if (lines === undefined || rows === undefined) throw new Error('expected a chunk whose days are assigned');
+      encode: async (events) => {
+        if (lines === undefined || rows === undefined) throw new Error('expected a chunk that is flattened');
         try {
-          return await steps.encode({ lines, rows, chosen });
+          return await steps.encode({ lines, rows, events });
         } finally {
           end();
         }
       },
       discard: () => {
-        void Promise.allSettled([flattening]).then(() => {
-          if (lines !== undefined) steps.discard();
-          end();
-        });
+        void Promise.allSettled([flattening]).then(end);
       },
     };
   }
 }
 
 /** The steps of a chunk on a thread, given the results of the steps before. */
-interface ChunkSteps extends Omit<ChunkTask, 'flatten' | 'encode'> {
-  flatten(lines: ChunkLines, memory: SharedArrayBuffer | undefined): Promise<FlattenedChunk>;
-  encode(deduped: DedupedChunk): Promise<readonly EncodedMonth[]>;
+interface ChunkSteps {
+  flatten(
+    lines: ChunkLines,
+    spans: PageSpans | undefined,
+    memory: SharedArrayBuffer | undefined,
+  ): Promise<FlattenedChunk>;
+  encode(chunk: PlacedChunk): Promise<readonly EncodedMonth[]>;
 }

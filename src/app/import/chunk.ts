@@ -1,11 +1,12 @@
+import { compare } from '../../core/compare.js';
 import { Mutex } from '../../core/mutex.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { columnBytes, int64sOf, ReusedMemory, SharedArrays } from '../../core/columns/memory.js';
 import { Tape, kind, type Hole, type Repairs } from '../../core/json/tape.js';
 import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js';
 import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
-import type { Window } from '../../core/windows.js';
-import { dayOf } from '../../lake/loads/imported-days.js';
+import { monthOf, type Window } from '../../core/windows.js';
+import { dayOf } from '../../lake/loads/imported-spans.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
 import { eachEvent, scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
@@ -14,13 +15,14 @@ import { Flattener } from '../../sources/finances/model/flatten.js';
 import {
   moveWarnings,
   newWarnings,
+  emptySource,
   SliceRows,
-  windowSource,
+  spanSource,
   type EventWarnings,
   type RowsMemory,
 } from '../../sources/finances/model/slice-rows.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
-import { datesByPage } from './saved-pages.js';
+import { millisOf, noDate, type PageDates, type PageSpans } from '../spans/page-spans.js';
 
 /** Some lines of an input. */
 export interface ChunkLines {
@@ -33,9 +35,10 @@ export interface ChunkLines {
 
 /** The contents of a chunk's lines. */
 export interface FlattenedChunk {
+  /** With a date or without. */
   readonly events: number;
-  /** The earliest date of the first page with a date, and the latest of the last such page, in microseconds since 1970. */
-  readonly dates: { readonly first: bigint; readonly last: bigint } | undefined;
+  /** The dates of each line. */
+  readonly dates: PageDates;
   /** Faults of lines that are not bodies of the service, by the line's number in the chunk. */
   readonly broken: ReadonlyMap<number, string>;
   /** The lines that the rows refer to, where some are no JSON: with repaired bodies. */
@@ -45,8 +48,39 @@ export interface FlattenedChunk {
   /** Bodies with groups, which are read later, by the line's number in the chunk. */
   readonly groups: ReadonlyMap<number, GroupsBody>;
   readonly warnings: EventWarnings;
-  /** Its events with their days; undefined where the days depend on earlier chunks, or where it has no events. */
-  readonly assigned: AssignedChunk | undefined;
+  /** Its events without a date, where their spans weren't given. */
+  readonly undated: UndatedLines;
+  /** Its other events; undefined where there are none. */
+  readonly flat: FlatEvents | undefined;
+}
+
+/** Events without a date, each as a line of its own: their spans are known once the whole input is read. */
+export interface UndatedLines {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Where each line ends. */
+  readonly ends: Int32Array;
+  /** The line of the chunk that each is from. */
+  readonly lines: Int32Array;
+  /** Their content hashes. */
+  readonly contents: readonly string[];
+}
+
+/** Events whose spans are known. */
+export interface FlatEvents {
+  /** Start and end of each event's span, in milliseconds since 1970. */
+  readonly starts: Float64Array<ArrayBuffer>;
+  readonly ends: Float64Array<ArrayBuffer>;
+  /** The number of each event among equal ones of the chunk, from 1. */
+  readonly times: Int32Array<ArrayBuffer>;
+  /** In order. */
+  readonly months: readonly FlatMonth[];
+  readonly rows: ChunkRows;
+}
+
+export interface FlatMonth {
+  readonly month: string;
+  /** Rows of its events, in order of receipt. */
+  readonly rows: Int32Array<ArrayBuffer>;
 }
 
 export interface GroupsBody {
@@ -62,20 +96,9 @@ interface RepairedBody {
 
 /** The contents of lines whose events are among the rows. */
 interface ReadLines extends Pick<FlattenedChunk, 'broken' | 'groups' | 'warnings'> {
+  /** 1 for each line with a `NextToken`. */
+  readonly hasNext: Uint8Array;
   readonly repaired: ReadonlyMap<number, RepairedBody>;
-}
-
-/** The events of a chunk, once their days are known. */
-export interface AssignedChunk {
-  /** Their ids without the numbers of equal events: `idWords` words for each event. */
-  readonly words: Int32Array;
-  /** The start of each event's day. */
-  readonly days: Float64Array<ArrayBuffer>;
-  /** Events without a date, by their row. */
-  readonly undated: ReadonlyMap<number, UndatedEvent>;
-  /** The earliest and the latest date, in milliseconds since 1970; undefined where there is none. */
-  readonly reach: { readonly first: number; readonly last: number } | undefined;
-  readonly rows: ChunkRows;
 }
 
 /** A chunk's events without their bytes, on their way to the encoder. */
@@ -89,31 +112,22 @@ export interface ChunkRows {
 }
 
 /** A chunk that is ready to be encoded. */
-export interface DedupedChunk {
+export interface PlacedChunk {
   readonly lines: ChunkLines;
   readonly rows: ChunkRows;
-  readonly chosen: ChosenEvents;
+  readonly events: PlacedEvents;
 }
 
-interface UndatedEvent {
-  readonly contentHash: string;
-  /** Without the number of equal events. */
-  readonly eventId: string;
-}
-
-/** The events of a chunk that are written. */
-export interface ChosenEvents {
-  /** The number of each event among equal ones of the input, from 1. */
+/** The events of a chunk as they are written. */
+export interface PlacedEvents {
+  /** The number of each event among equal ones, from 1. */
   readonly times: Int32Array<ArrayBuffer>;
-  /** The position of each event in its day. */
+  /** The position of each event in its span. */
   readonly positions: Int32Array<ArrayBuffer>;
-  readonly months: readonly ChosenMonth[];
+  readonly months: readonly PlacedMonth[];
 }
 
-export interface ChosenMonth {
-  readonly month: string;
-  /** Rows of its events, day by day. */
-  readonly rows: Int32Array<ArrayBuffer>;
+export interface PlacedMonth extends FlatMonth {
   /** The metadata of its files. */
   readonly metadata: ReadonlyMap<string, string>;
 }
@@ -154,8 +168,8 @@ function privateCopy({ bytes, ends }: ChunkLines, memory: Buffer<ArrayBuffer>): 
 }
 
 /**
- * Flattens the events of an input's lines, and assigns them to their days. Saved pages are read as pages of the service are, but
- * their windows are unknown, so each UTC day is a window. A chunk is used for further lines afterwards, with the memory that it has.
+ * Flattens the events of an input's lines. Saved pages are read as pages of the service are, but their windows are unknown: the window
+ * of an event is its span of days. A chunk is used for further lines afterwards, with the memory that it has.
  */
 export class Chunk {
   readonly #rows = new SliceRows();
@@ -163,25 +177,25 @@ export class Chunk {
   readonly #flattener = new Flattener(this.#rows, this.#pageWarnings);
   readonly #tape = new Tape();
   #lines = Buffer.alloc(0);
-  #memory: SharedArrayBuffer | undefined;
 
   /**
    * Flattens lines, in place of those before. Broken lines and bodies without events add no rows.
    *
-   * @param memory for the rows once their days are assigned, if it is large enough
+   * @param spans of the events of each line; left out: events with a date are of its day, the others are returned as lines
+   * @param memory for the rows, if it is large enough
    */
-  flatten(lines: ChunkLines, memory?: SharedArrayBuffer): FlattenedChunk {
-    this.#memory = memory;
+  flatten(lines: ChunkLines, spans?: PageSpans, memory?: SharedArrayBuffer): FlattenedChunk {
     const received = this.#read(lines, new Map());
     const repaired = received.repaired.size === 0 ? undefined : withBodies(lines, received.repaired);
     // The rows refer to the lines' bytes. Bodies that are no JSON are rare, so their lines are simply read again.
     const { broken, warnings } = repaired === undefined ? received : this.#read(repaired, received.repaired);
-    const { first, last, instants, dependsOnBefore } = this.#dates(undefined);
-    const dates = first === undefined || last === undefined ? undefined : { first, last };
-    const assigned = dependsOnBefore ? undefined : this.#assign(instants);
     const holes = new Map([...received.repaired].map(([line, body]) => [line, body.repairs.holes]));
-    const { groups } = received;
-    return { events: this.#rows.events.length, dates, broken, repaired, holes, groups, warnings, assigned };
+    const { groups, hasNext } = received;
+    return {
+      ...{ events: this.#rows.events.length, dates: this.#dates(lines.starts.length, hasNext) },
+      ...{ broken, repaired, holes, groups, warnings },
+      ...this.#place(spans, memory),
+    };
   }
 
   /** @param known the bodies that are repaired, by line */
@@ -189,13 +203,14 @@ export class Chunk {
     const { starts, ends } = lines;
     const rows = this.#rows;
     this.#flattener.clear();
-    // The window is set once the day of an event is known.
-    rows.begin(windowSource({ start: 0, end: 0 }));
+    // The source is set once the span of an event is known.
+    rows.begin(emptySource);
     const warnings = newWarnings();
     const all = (this.#lines = privateCopy(lines, this.#lines));
     const broken = new Map<number, string>();
     const groups = new Map<number, GroupsBody>();
     const repaired = new Map<number, RepairedBody>();
+    const hasNext = new Uint8Array(starts.length);
     for (const [line, start] of starts.entries()) {
       const body = all.subarray(start, ends[line]);
       rows.pages++;
@@ -203,6 +218,7 @@ export class Chunk {
       try {
         const content = this.#addBody(body, known.get(line));
         if (content.hasGroups) groups.set(line, { body: Uint8Array.from(body), hasEvents: content.hasEvents });
+        if (content.hasNext) hasNext[line] = 1;
         if (content.repaired !== undefined) repaired.set(line, content.repaired);
         moveWarnings(this.#pageWarnings, warnings);
       } catch (error) {
@@ -212,68 +228,101 @@ export class Chunk {
         broken.set(line, isHtml(body) ? webPage(body) : error.message);
       }
     }
-    return { broken, groups, warnings, repaired };
+    return { broken, groups, warnings, repaired, hasNext };
   }
 
-  /**
-   * Assigns each event to its day, which is its window, and computes the ids, which depend on it.
-   *
-   * @param before the latest date of the nearest page before the chunk that has one, in microseconds since 1970
-   */
-  assignDays(before: bigint | undefined): AssignedChunk {
-    return this.#assign(this.#dates(before).instants);
-  }
-
-  #assign(instants: readonly (bigint | undefined)[]): AssignedChunk {
-    const rows = this.#rows;
-    const { length, postedAt } = rows.events;
-    const days = new Float64Array(length);
-    const sourceOfDay = new Map<number, number>();
-    let day = { start: NaN, end: NaN };
+  #dates(lines: number, hasNext: Uint8Array): PageDates {
+    const { length, page, postedAt } = this.#rows.events;
+    const first = new BigInt64Array(lines).fill(noDate);
+    const last = new BigInt64Array(lines).fill(noDate);
     for (let row = 0; row < length; row++) {
-      const instant = millisOf(instants[row] ?? 0n);
-      if (!(instant >= day.start && instant < day.end)) day = dayOf(instant);
-      this.#setDay(row, day, sourceOfDay);
-      days[row] = day.start;
+      const date = postedAt[row];
+      if (date === undefined) continue;
+      const line = page.get(row) - 1;
+      const known = first[line] ?? noDate;
+      if (known === noDate || date < known) first[line] = date;
+      if (date > (last[line] ?? noDate)) last[line] = date;
     }
-    const ids = new HashedIds(rows, 'writable');
-    const undated = new Map<number, UndatedEvent>();
-    const reach = { first: Infinity, last: -Infinity };
+    return { first, last, hasNext };
+  }
+
+  /** Sets the windows of the events whose spans are known, and computes the ids, which depend on them. */
+  #place(spans: PageSpans | undefined, given: SharedArrayBuffer | undefined) {
+    const rows = this.#rows;
+    const { length, postedAt, page } = rows.events;
+    const sources = new Map<string, number>();
+    const instants: (bigint | undefined)[] = [];
+    const [starts, ends] = [new Float64Array(length), new Float64Array(length)];
+    const undated: number[] = [];
+    const months = new Map<string, number[]>();
+    let day: Window = { start: NaN, end: NaN };
+    let month = '';
     for (let row = 0; row < length; row++) {
-      const posted = postedAt[row];
+      const line = page.get(row) - 1;
+      const posted = spans === undefined ? postedAt[row] : spans.instants[line];
+      instants.push(posted);
       if (posted === undefined) {
-        undated.set(row, { contentHash: ids.contentHash(row), eventId: ids.eventId(row) });
+        undated.push(row);
         continue;
       }
       const instant = millisOf(posted);
-      if (instant < reach.first) reach.first = instant;
-      if (instant > reach.last) reach.last = instant;
+      if (!(instant >= day.start && instant < day.end)) {
+        day = dayOf(instant);
+        month = monthOf(instant);
+      }
+      const span = spans === undefined ? day : { start: spans.starts[line] ?? 0, end: spans.ends[line] ?? 0 };
+      this.#setSpan(row, span, sources);
+      starts[row] = span.start;
+      ends[row] = span.end;
+      const ofMonth = months.get(month);
+      if (ofMonth === undefined) months.set(month, [row]);
+      else ofMonth.push(row);
     }
-    const memory = new SharedArrays(this.#memory);
+    const ids = new HashedIds(rows, 'writable');
+    if (months.size === 0) return { undated: this.#undatedLines(undated, ids), flat: undefined };
+    const isDated = new Uint8Array(length).fill(1);
+    for (const row of undated) isDated[row] = 0;
+    const memory = new SharedArrays(given);
     const copies = {
       ...{ memory: rows.copy(this.#lines, memory), hashes: ids.copy(memory) },
       instants: memory.int64s(instants),
     };
-    return {
-      ...{ words: ids.words(), days, undated, reach: reach.first === Infinity ? undefined : reach },
+    const inOrder = [...months].toSorted(([a], [b]) => compare(a, b));
+    const flat: FlatEvents = {
+      ...{ starts, ends, times: ids.times((row) => isDated[row] === 1) },
+      months: inOrder.map(([name, ofMonth]) => ({ month: name, rows: Int32Array.from(ofMonth) })),
       rows: { ...copies, reusable: memory.reusable },
     };
+    return { undated: this.#undatedLines(undated, ids), flat };
   }
 
-  /** Sets the window of an event to its day. */
-  #setDay(row: number, day: Window, sourceOfDay: Map<number, number>): void {
-    const { events, sources } = this.#rows;
-    let source = sourceOfDay.get(day.start);
+  /** Sets the window of an event to its span. */
+  #setSpan(row: number, span: Window, sources: Map<string, number>): void {
+    const { events, sources: all } = this.#rows;
+    const key = `${span.start}/${span.end}`;
+    let source = sources.get(key);
     if (source === undefined) {
-      source = sources.push(windowSource(day)) - 1;
-      sourceOfDay.set(day.start, source);
+      source = all.push(spanSource(span)) - 1;
+      sources.set(key, source);
     }
     events.source.set(row, source);
   }
 
-  #dates(before: bigint | undefined) {
-    const { length, page, postedAt } = this.#rows.events;
-    return datesByPage({ length, page: (row) => page.get(row), date: (row) => postedAt[row] }, before);
+  #undatedLines(rows: readonly number[], ids: HashedIds): UndatedLines {
+    const { lists, events } = this.#rows;
+    const lines = rows.map((row) => {
+      const list = JSON.stringify(lists.value(events.list.get(row)));
+      // The form that is read directly.
+      return [Buffer.from(`{"payload":{"FinancialEvents":{${list}:[`), events.raw.bytes(row), lineEnd];
+    });
+    let end = 0;
+    const ends = lines.map((line) => (end += line.reduce((sum, { length }) => sum + length, 0)));
+    return {
+      bytes: new Uint8Array(Buffer.concat(lines.flat(), end)),
+      ends: Int32Array.from(ends),
+      lines: Int32Array.from(rows, (row) => events.page.get(row) - 1),
+      contents: rows.map((row) => ids.contentHash(row)),
+    };
   }
 
   /**
@@ -283,8 +332,9 @@ export class Chunk {
    */
   #addBody(body: Buffer, known: RepairedBody | undefined): Content {
     // A line that is too long is empty here.
-    const isDirect = body.length === 0 || (known === undefined && addPageDirectly(body, this.#rows, this.#flattener));
-    if (isDirect) return { hasEvents: true, hasGroups: false, repaired: undefined };
+    const none = { hasNext: false };
+    const direct = body.length === 0 ? none : known === undefined && addPageDirectly(body, this.#rows, this.#flattener);
+    if (direct) return { hasEvents: true, hasGroups: false, hasNext: direct.hasNext, repaired: undefined };
     const page = scanPage(body, { tape: this.#tape, isBare: true });
     const { repairs } = page.tape;
     const repaired = repairs && { bytes: page.tape.bytes, repairs };
@@ -293,7 +343,8 @@ export class Chunk {
       const member = page.tape.member(page.payload, name);
       return member !== undefined && page.tape.kind(member) !== kind.null;
     };
-    const content = { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList'), repaired };
+    const hasNext = page.cursor !== undefined;
+    const content = { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList'), hasNext, repaired };
     if (!content.hasEvents && !content.hasGroups) refuseOtherResults(page);
     if (content.hasEvents)
       eachEvent(page, (list, event) => {
@@ -317,15 +368,15 @@ export class ChunkEncoder {
    *
    * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER
    */
-  encode(chunk: DedupedChunk): Promise<EncodedMonth[]> {
+  encode(chunk: PlacedChunk): Promise<EncodedMonth[]> {
     return this.#mutex.run(() => this.#encodeNow(chunk));
   }
 
-  async #encodeNow({ lines, rows, chosen }: DedupedChunk): Promise<EncodedMonth[]> {
+  async #encodeNow({ lines, rows, events: placed }: PlacedChunk): Promise<EncodedMonth[]> {
     this.#memory.clear();
     this.#lines = privateCopy(lines, this.#lines);
     this.#rows.take(rows.memory, this.#lines);
-    const { times, positions, months } = chosen;
+    const { times, positions, months } = placed;
     this.#rows.events.position.assign(positions);
     const ids = new HashedIds(this.#rows, rows.hashes);
     const effective = int64sOf(rows.instants);
@@ -352,10 +403,14 @@ export class ChunkEncoder {
   }
 }
 
+const lineEnd = Buffer.from(']}}}');
+
 /** The members of a body, which show the operation that it answers. A body with neither is an empty page. */
 interface Content {
   readonly hasEvents: boolean;
   readonly hasGroups: boolean;
+  /** Whether it has a `NextToken`. */
+  readonly hasNext: boolean;
   /** The body, where it is no JSON. */
   readonly repaired: RepairedBody | undefined;
 }
@@ -380,11 +435,4 @@ function refuseOtherResults({ tape, payload }: ScannedPage): void {
 
 function webPage(bytes: Buffer): string {
   return `expected a body with a "payload" object, found a web page (HTML): ${excerpt(bytes.toString('utf8', 0, 400))}`;
-}
-
-/** Milliseconds of an instant in microseconds. */
-function millisOf(micros: bigint): number {
-  const number = Number(micros);
-  // Doubles are exact for the instants of five centuries, and a division of bigints allocates.
-  return Number.isSafeInteger(number) ? Math.trunc(number / 1000) : Number(micros / 1000n);
 }

@@ -9,20 +9,23 @@ import { CheckedFiles } from '../../lake/files/month-files.js';
 import { markHandled, subWorkspace, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import { holeText } from '../../sources/finances/selling-partner/page-holes.js';
-import { countWarning } from '../../sources/finances/model/slice-rows.js';
+import { countWarning, newWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
-import { addEvents, type AddedRows, type InputFiles } from './add-events.js';
 import { addGroups, GroupList } from './add-groups.js';
+import { addUndated } from './add-undated.js';
 import type { GroupsBody } from './chunk.js';
+import { compare } from '../../core/compare.js';
+import { groupBy } from '../../core/group-by.js';
 import { tuneForComputation } from '../../core/v8-flags.js';
 import type { ChunkThreads } from './chunk-threads.js';
-import { DedupIndex } from './dedup-index.js';
-import { EventStaging, type ImportResources, type StagedMonth } from './event-staging.js';
-import type { ImportSummaries, ImportSummary } from './import-summary.js';
-import type { ImportOptions } from './imported-day-files.js';
+import { EventStaging, type ImportResources } from './event-staging.js';
+import type { AddedRows, ImportSummaries, ImportSummary } from './import-summary.js';
+import { uniteMonth, type InputMonth } from './month-union.js';
+import { newFilesOf, loadKeysOfStaged, Positions, type StagedMonth } from './staged-months.js';
+import { commitImported, untilCommitted, type ImportOptions } from './stored-imports.js';
+import type { PageSpans } from '../spans/page-spans.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, savedLines } from './saved-pages.js';
-import { UndatedDedup } from './undated-events.js';
 
 const eventFamily = familyOf(financialEvents);
 const groupFamily = familyOf(financialEventGroups);
@@ -33,14 +36,15 @@ function familyOf(pipeline: PipelineTables): Family {
   return family;
 }
 
-/** Inputs that may be read before the first of them is committed: their files wait on the local disk. */
-const mostUncommitted = 4;
+/** Bytes of the inputs that are committed together. */
+const batchBytes = 1_000_000_000;
 
-/** An input that is read and deduplicated: its events are on the local disk or being written, its groups in memory. */
+/** An input whose events are on the local disk, and whose groups are in memory. */
 interface ReadInput {
+  readonly months: readonly StagedMonth[];
+  /** The spans of its pages; undefined where all events have a date. */
+  readonly spans: PageSpans | undefined;
   readonly staging: EventStaging;
-  /** A handled promise. */
-  readonly months: Promise<readonly StagedMonth[]>;
   readonly list: GroupList;
   /** By the start of the day on which the groups opened. */
   readonly groups: ReadonlyMap<number, readonly GroupRow[]>;
@@ -51,8 +55,8 @@ interface ReadInput {
 }
 
 /**
- * Loads saved pages into a lake, input by input. An input is read to its end, with its rows staged on the local disk, before
- * anything of it is committed; the next inputs are read meanwhile. An input with broken lines is left out.
+ * Loads saved pages into a lake. Inputs are read to their end, with their rows staged on the local disk, before anything of them is
+ * committed: month by month, and events without a date at the end. An input with broken lines is left out.
  *
  * @returns the failures of inputs that were left out, by name
  * @throws LedgerlakeError as the lake does, or the signal's reason; earlier commits stay, and importing the same inputs again
@@ -66,16 +70,24 @@ export async function importInputs(
 ): Promise<ReadonlyMap<string, LedgerlakeError>> {
   tuneForComputation();
   options.emit({ event: 'inputs-planned', inputs: inputs.length, bytes: totalBytes(inputs) });
-  return withWorkspace(options.limits, options.lake.store, async (workspace) => {
-    const queue = new InputQueue({ workspace, threads, options, summaries });
+  const failures = new Map<string, LedgerlakeError>();
+  const secondsPassed = stopwatch(options.clock);
+  await withWorkspace(options.limits, options.lake.store, async (workspace) => {
+    let batch = new Batch(workspace, threads, options);
     try {
-      for (const input of inputs) if (!(await queue.add(input))) break;
-      await queue.committed();
-      return queue.failures;
+      for (const [at, input] of inputs.entries()) {
+        const goesOn = await batch.read(input);
+        if (goesOn && batch.bytes < batchBytes && at + 1 < inputs.length) continue;
+        await batch.commit(summaries, failures, secondsPassed);
+        batch = new Batch(workspace, threads, options);
+        threads.expect(inputs.slice(at + 1).reduce((sum, { bytes = 0 }) => sum + bytes, 0));
+      }
     } finally {
-      await queue.close();
+      await batch.close();
+      await threads.close();
     }
   });
+  return failures;
 }
 
 /** Null where the size of an input is unknown. */
@@ -86,91 +98,138 @@ function totalBytes(inputs: readonly Input[]): number | null {
   );
 }
 
-interface InputQueueContext {
-  readonly workspace: Workspace;
-  readonly threads: ChunkThreads;
-  readonly options: ImportOptions;
-  readonly summaries: ImportSummaries;
-}
+/** Inputs that are committed together. */
+class Batch {
+  /** Of the inputs so far. */
+  bytes = 0;
+  readonly #options: ImportOptions;
+  readonly #resources: ImportResources;
+  readonly #read: {
+    readonly input: Input;
+    readonly staging: EventStaging;
+    readonly result: Promise<ReadInput | LeftOut>;
+  }[] = [];
+  #hasFailed = false;
 
-/** Inputs on their way into the lake: several are read at once; they are deduplicated and committed in their order. */
-class InputQueue {
-  /** Why inputs were left out, by name. */
-  readonly failures = new Map<string, LedgerlakeError>();
-  readonly #context: InputQueueContext;
-  readonly #dedupIndex: DedupIndex;
-  /** Aborts reading once a commit has failed. */
-  readonly #failed = new AbortController();
-  readonly #secondsPassed: () => number;
-  /** When the newest input is deduplicated. */
-  #deduplicated: Promise<unknown> = Promise.resolve();
-  readonly #commits: Promise<void>[] = [];
-  /** The stagings of inputs that may not be committed yet. */
-  #stagings: readonly EventStaging[] = [];
-
-  constructor(context: InputQueueContext) {
-    const { options, workspace } = context;
-    this.#context = context;
-    this.#dedupIndex = new DedupIndex(options, eventFamily, workspace);
-    this.#secondsPassed = stopwatch(options.clock);
+  constructor(workspace: Workspace, threads: ChunkThreads, options: ImportOptions) {
+    this.#options = options;
+    this.#resources = { workspace: subWorkspace(workspace), threads, positions: new Positions() };
   }
 
-  /** Reads an input, and queues its commit. False where reading failed and no further input is to be read. */
-  async add(input: Input): Promise<boolean> {
-    const { workspace, threads, options } = this.#context;
-    const dedupIndex = this.#dedupIndex;
-    const resources = { workspace: subWorkspace(workspace), threads, dedupIndex };
-    const turn = markHandled(this.#deduplicated.then(dedupIndex.nextInput.bind(dedupIndex)));
-    const signal = AbortSignal.any([options.signal, this.#failed.signal]);
-    const handedOut = await handOutLines(input, { ...options, signal }, resources, turn);
-    this.#stagings = [...this.#stagings.slice(1 - mostUncommitted), handedOut.staging];
-    const read = markHandled(deduplicate(handedOut, dedupIndex));
-    this.#deduplicated = read;
-    this.#queueCommit(input, read, resources);
-    if (handedOut.failure !== undefined && !isBrokenLine(handedOut.failure.reason)) return false;
-    await this.#commits.at(-mostUncommitted);
-    return true;
+  /** Hands the lines of an input out. False where the import has failed, so that no further input is to be read. */
+  async read(input: Input): Promise<boolean> {
+    const turn = this.#read.at(-1)?.staging.turn ?? Promise.resolve();
+    const handedOut = await handOutLines(input, this.#options, this.#resources, turn);
+    this.bytes += handedOut.bytes;
+    const result = markHandled(finishReading(handedOut));
+    result.catch(() => {
+      this.#hasFailed = true;
+    });
+    this.#read.push({ input, staging: handedOut.staging, result });
+    return !this.#hasFailed && (handedOut.failure === undefined || isBrokenLine(handedOut.failure.reason));
   }
 
-  /** Resolves once all inputs are committed or left out. */
-  async committed(): Promise<void> {
-    await this.#commits.at(-1);
-  }
-
-  /** Waits for all pending steps, which write to the workspace, and closes the threads. */
-  async close(): Promise<void> {
-    await Promise.allSettled([this.#deduplicated, ...this.#commits]);
-    await Promise.all(this.#stagings.map((staging) => staging.settled()));
-    await this.#context.threads.close();
-    await this.#dedupIndex.close();
-  }
-
-  #queueCommit(input: Input, read: Promise<ReadInput | LedgerlakeError>, resources: ImportResources): void {
-    const before = this.#commits.at(-1);
-    const commit = async (): Promise<void> => {
-      // The import fails with the failure of the first input that fails.
-      const [result] = await Promise.all([read, before]).catch(async (error: unknown) => {
-        await before;
-        throw error;
+  /** Commits all inputs that were read. Adds those that are left out to `failures`. */
+  async commit(
+    summaries: ImportSummaries,
+    failures: Map<string, LedgerlakeError>,
+    secondsPassed: () => number,
+  ): Promise<void> {
+    const read: ReadInput[] = [];
+    const ended: { readonly input: Input; readonly failure: LedgerlakeError | undefined }[] = [];
+    let failed: { readonly reason: unknown } | undefined;
+    for (const { input, result } of this.#read) {
+      const one = await result.catch((reason: unknown) => {
+        failed ??= { reason };
       });
-      await this.#commit(input, result, resources);
-    };
-    const committed = markHandled(commit());
-    this.#commits.push(committed);
-    committed.catch((error: unknown) => {
-      this.#failed.abort(error);
+      // What comes before the failure is committed.
+      if (one === undefined) break;
+      if ('failure' in one) {
+        failures.set(input.name, one.failure);
+        if (one.dateless > 0) summaries.of(financialEvents.name, newWarnings()).dateless += one.dateless;
+      } else read.push(one);
+      ended.push({ input, failure: 'failure' in one ? one.failure : undefined });
+    }
+    // DuckDB needs the memory of the threads.
+    await this.#resources.threads.close();
+    await this.#commitEvents(read, summaries, secondsPassed);
+    for (const { list, groups, groupPages } of read) {
+      const summary = summaries.of(financialEventGroups.name, list.warnings);
+      summary.pages += groupPages;
+      await commitGroups(groups, this.#options, this.#resources, summary);
+      summary.seconds += secondsPassed();
+    }
+    for (const { input, failure } of ended) {
+      const status = failure === undefined ? 'imported' : 'left-out';
+      this.#options.emit({ event: 'input-ended', input: input.name, status, reason: failure?.message ?? null });
+    }
+    if (failed !== undefined) throw failed.reason;
+    await this.close();
+  }
+
+  async #commitEvents(
+    read: readonly ReadInput[],
+    summaries: ImportSummaries,
+    secondsPassed: () => number,
+  ): Promise<void> {
+    const { emit } = this.#options;
+    const [first] = read;
+    if (first === undefined) return;
+    const summary = summaries.of(financialEvents.name, newWarnings());
+    for (const { staging, eventPages, skipped } of read) {
+      summaries.of(financialEvents.name, staging.warnings).pages += eventPages;
+      summaries.skippedLines += skipped;
+    }
+    const shared = new Set<number>();
+    const months = read.flatMap((input, number) => input.months.map((month) => ({ ...month, input: number })));
+    for (const [month, staged] of [...groupBy(months, ({ month }) => month)].toSorted(([a], [b]) => compare(a, b))) {
+      const added = await this.#commitMonth(month, staged, shared);
+      noteAdded(summary, added, emit);
+      summary.extendRange(
+        staged.flatMap(({ spans }) => spans.map(({ start }) => start)).filter((day) => !added.leftOut.has(day)),
+      );
+    }
+    const undated = read.flatMap(({ staging, spans, months: own }, number) =>
+      spans === undefined ? [] : [{ undated: staging.undated, spans, months: own, isShared: shared.has(number) }],
+    );
+    const files = new CheckedFiles(this.#resources.workspace);
+    const added = await addUndated(this.#options, eventFamily, { ...this.#resources, files }, undated);
+    noteAdded(summary, added, emit);
+    summaries.undecided += added.undecided;
+    summary.seconds += secondsPassed();
+  }
+
+  /** @param shared gets the inputs that have an event in common with the lake or with an input before */
+  #commitMonth(month: string, staged: readonly InputMonth[], shared: Set<number>): Promise<AddedRows> {
+    const { workspace, positions } = this.#resources;
+    return untilCommitted(this.#options, month, async () => {
+      this.#options.signal.throwIfAborted();
+      const files = new CheckedFiles(workspace);
+      const union = await uniteMonth(this.#options, eventFamily, workspace, files, staged, positions);
+      for (const input of union.shared) shared.add(input);
+      const { known, leftOut, stored, added } = union;
+      const rows = rowsOf(added);
+      if (added.length === 0) return { rows, files: 0, bytes: 0, known, leftOut };
+      const newFiles = await newFilesOf(this.#options, eventFamily, added);
+      const loads = { stored, files: newFiles, loadKeys: loadKeysOfStaged(added) };
+      const { isCommitted, ...written } = await commitImported(this.#options, eventFamily, loads);
+      return isCommitted ? { rows, ...written, known, leftOut } : undefined;
     });
   }
 
-  async #commit(input: Input, read: ReadInput | LedgerlakeError, resources: ImportResources): Promise<void> {
-    const { options, summaries } = this.#context;
-    const isLeftOut = read instanceof LedgerlakeError;
-    if (isLeftOut) this.failures.set(input.name, read);
-    else await commitInput(read, options, resources, summaries, this.#secondsPassed);
-    await resources.workspace.clear();
-    const status = isLeftOut ? 'left-out' : 'imported';
-    options.emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
+  /** Waits for all pending steps, which write to the workspace, and removes the files. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#read.map(({ result }) => result));
+    await Promise.all(this.#read.map(({ staging }) => staging.settled()));
+    await this.#resources.workspace.clear();
   }
+}
+
+/** An input that is left out. */
+interface LeftOut {
+  readonly failure: LedgerlakeError;
+  /** The number of its events, where none has a date. */
+  readonly dateless: number;
 }
 
 /** An input whose lines are handed out, up to its end or to a failure. */
@@ -178,10 +237,9 @@ interface HandedOutInput {
   readonly staging: EventStaging;
   readonly list: GroupList;
   readonly counts: { eventPages: number; groupPages: number; skipped: number };
+  readonly bytes: number;
   /** Counts a broken line. Throws LedgerlakeError BROKEN_LINE where broken lines aren't skipped. */
   readonly broken: (line: number, found: string) => void;
-  /** When the inputs before are deduplicated, and this one may be. */
-  readonly turn: Promise<void>;
   /** Why it wasn't read to its end: LedgerlakeError BROKEN_LINE, what a thread throws, or the signal's reason. */
   readonly failure: { readonly reason: unknown } | undefined;
 }
@@ -196,7 +254,7 @@ async function handOutLines(
   input: Input,
   options: ImportOptions,
   resources: ImportResources,
-  turn: Promise<void>,
+  turn: Promise<unknown>,
 ): Promise<HandedOutInput> {
   const { signal, skipBroken, emit } = options;
   const list = new GroupList();
@@ -240,23 +298,22 @@ async function handOutLines(
   } catch (reason) {
     failure = { reason };
   }
-  return { staging, list, counts, broken, turn, failure };
+  return { staging, list, counts, bytes: received, broken, failure };
 }
 
 /**
- * Waits until all events of an input are deduplicated.
+ * Waits until the events of an input are staged. An input that can't be read is left out.
  *
- * @returns LedgerlakeError BROKEN_LINE where the input can't be read, so that nothing of it is committed
- * @throws LedgerlakeError what a thread throws, or the signal's reason
+ * @throws what a thread throws, or the signal's reason
  */
-async function deduplicate(
-  { staging, list, counts, broken, turn, failure }: HandedOutInput,
-  dedupIndex: DedupIndex,
-): Promise<ReadInput | LedgerlakeError> {
+async function finishReading(handedOut: HandedOutInput): Promise<ReadInput | LeftOut> {
+  const { staging, list, counts, broken, failure } = handedOut;
   try {
-    await turn;
+    // A line before the failure may be broken.
+    await staging.turn;
+    staging.throwFailure();
     if (failure !== undefined) throw failure.reason;
-    await staging.finish();
+    const { months, spans } = await staging.finish();
     const groups = list.byDay() ?? new Map<number, GroupRow[]>();
     if (groups.size === 0) {
       for (const line of list.lines) {
@@ -264,11 +321,10 @@ async function deduplicate(
         counts.groupPages--;
       }
     }
-    return { staging, months: markHandled(staging.months()), list, groups, ...counts };
+    return { months, spans, staging, list, groups, ...counts };
   } catch (error) {
     await staging.settled();
-    dedupIndex.abandonInput();
-    if (isBrokenLine(error)) return error;
+    if (isBrokenLine(error)) return { failure: error, dateless: staging.dateless };
     throw error;
   }
 }
@@ -283,71 +339,34 @@ function stopwatch(clock: Clock): () => number {
   };
 }
 
-/** Commits the events and the groups of an input. */
-async function commitInput(
-  input: ReadInput,
-  options: ImportOptions,
-  { workspace, dedupIndex }: ImportResources,
-  summaries: ImportSummaries,
-  secondsPassed: () => number,
-): Promise<void> {
-  const { staging, list } = input;
-  const months = await input.months;
-  const localFiles = new CheckedFiles(workspace);
-  const undated = new UndatedDedup(options, eventFamily, workspace, localFiles, staging.undated);
-  const files = { workspace, files: localFiles, dedupIndex, undated };
-  summaries.skippedLines += input.skipped;
-  const events = summaries.of(financialEvents.name, staging.warnings);
-  events.pages += input.eventPages;
-  await commitEvents(staging, months, options, files, events);
-  summaries.undecided += undated.undecided;
-  events.seconds += secondsPassed();
-  const groups = summaries.of(financialEventGroups.name, list.warnings);
-  groups.pages += input.groupPages;
-  await commitGroups(input.groups, options, files, groups);
-  groups.seconds += secondsPassed();
-}
-
-async function commitEvents(
-  { leftOut, known }: EventStaging,
-  months: readonly StagedMonth[],
-  options: ImportOptions,
-  files: InputFiles,
-  summary: ImportSummary,
-): Promise<void> {
-  for (const [day, rows] of leftOut) summary.leaveOut(day, rows);
-  for (const [day, rows] of known) {
-    summary.known += rows;
-    summary.extendRange([day]);
-  }
-  for (const month of months) {
-    options.signal.throwIfAborted();
-    const added = await addEvents(options, files, eventFamily, month);
-    noteAdded(summary, added, options.emit);
-    summary.extendRange(month.days);
-  }
-}
-
 async function commitGroups(
   groups: ReadInput['groups'],
   options: ImportOptions,
-  files: InputFiles,
+  { workspace }: ImportResources,
   summary: ImportSummary,
 ): Promise<void> {
+  const files = new CheckedFiles(workspace);
   for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
     options.signal.throwIfAborted();
-    const added = await addGroups(options, files, groupFamily, day, rows);
+    const added = await addGroups(options, { workspace, files }, groupFamily, day, rows);
     noteAdded(summary, added, options.emit);
-    if (added.leftOut > 0) summary.leaveOut(day, added.leftOut);
-    else summary.extendRange([day]);
+    if (added.leftOut.size === 0) summary.extendRange([day]);
   }
 }
 
 /** Counts and emits the rows and files of a commit. */
 function noteAdded(summary: ImportSummary, added: AddedRows, emit: Emit): void {
-  const { rows, files, bytes } = added;
+  const { rows, files, bytes, leftOut } = added;
   summary.add(added);
+  for (const [day, events] of leftOut) summary.leaveOut(day, events);
   if (files > 0) emit({ event: 'rows-imported', pipeline: summary.pipeline, rows, files, bytes });
+}
+
+function rowsOf(months: readonly StagedMonth[]): Record<string, number> {
+  return {
+    events: months.reduce((sum, { events: { rows } }) => sum + rows, 0),
+    entries: months.reduce((sum, { entries: { rows } = { rows: 0 } }) => sum + rows, 0),
+  };
 }
 
 /** The input with a report of its progress as it is read. */

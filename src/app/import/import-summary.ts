@@ -7,7 +7,18 @@ import { count } from '../../core/count.js';
 import type { EventWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import type { AddedRows } from './add-events.js';
+
+/** The result of adding events or groups. */
+export interface AddedRows {
+  /** New rows, by table; of groups also those in a later state than the stored ones. */
+  readonly rows: Readonly<Record<string, number>>;
+  readonly files: number;
+  readonly bytes: number;
+  /** Events or groups that the lake had before, as often as the input has them. */
+  readonly known: number;
+  /** Events of loaded windows that lack them, and groups of days with one, by the start of the day. */
+  readonly leftOut: ReadonlyMap<number, number>;
+}
 
 /** The pipelines whose pages are imported. */
 export const importedPipelines = [financialEvents, financialEventGroups] as const;
@@ -44,20 +55,21 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
 }
 
 /** Lines about rows that were not imported. */
-function notImported({ pipeline, known, leftOut, leftOutDays }: ImportSummary): string[] {
+function notImported({ pipeline, known, leftOut, leftOutDays, dateless }: ImportSummary): string[] {
   const noun = importedPipelines.find(({ name }) => name === pipeline)?.result ?? 'event';
   const days = formatCount(leftOutDays.size, 'day');
   return [
     ...(known === 0 ? [] : [`Known: ${formatCount(known, noun)} already in the lake`]),
     ...(leftOut === 0 ? [] : [`Left out: ${formatCount(leftOut, noun)} of ${days} that a loaded window touches`]),
+    ...(dateless === 0 ? [] : [`Left out: ${formatCount(dateless, noun)} of files without any date`]),
   ];
 }
 
 /** The summary for programs: the keys of every run, and what an import leaves out. */
 export function importObject(report: RunReport, summaries: ImportSummaries): Readonly<Record<string, unknown>> {
   const { all, skippedLines, undecided } = summaries;
-  const left = all.map(({ pipeline, known, leftOut, leftOutDays }) => {
-    return [pipeline, { known, left_out: leftOut, left_out_days: leftOutDays.size }] as const;
+  const left = all.map(({ pipeline, known, leftOut, leftOutDays, dateless }) => {
+    return [pipeline, { known, left_out: leftOut + dateless, left_out_days: leftOutDays.size }] as const;
   });
   return summaryObject(report, { skipped_lines: skippedLines, undecided, imported: Object.fromEntries(left) });
 }
@@ -81,10 +93,12 @@ export class ImportSummary implements PipelineSummary {
   readonly warnings = new Map<string, Map<string, number>>();
   /** Events or groups that the lake had before. */
   known = 0;
-  /** Events or groups of days with a loaded window. */
+  /** Events that a loaded window lacks, and groups of days with one. */
   leftOut = 0;
   /** Starts of those days. */
   readonly leftOutDays = new Set<number>();
+  /** Events of files in which none has a date. */
+  dateless = 0;
   #first = Infinity;
   #last = -Infinity;
 
@@ -140,6 +154,6 @@ export class ImportSummaries {
   }
 
   get all(): readonly ImportSummary[] {
-    return [...this.#summaries.values()].filter(({ pages }) => pages > 0);
+    return [...this.#summaries.values()].filter(({ pages, dateless }) => pages + dateless > 0);
   }
 }

@@ -132,52 +132,35 @@ function isBlank(bytes: Buffer): boolean {
   return true;
 }
 
-/** Events or groups in the order of receipt: the number of each one's page, and its date in microseconds since 1970, if any. */
+/** Groups in the order of receipt: the number of each one's page, and its date in microseconds since 1970, if any. */
 interface Received {
   readonly length: number;
-  page(row: number): number;
-  date(row: number): bigint | undefined;
-}
-
-interface EffectiveDates {
-  /** Microseconds since 1970, by row; undefined where no row has a date. */
-  readonly instants: readonly (bigint | undefined)[];
-  /** The earliest date of the first page with a date. */
-  readonly first: bigint | undefined;
-  /** The latest date of the last page with a date. */
-  readonly last: bigint | undefined;
-  /** Whether the first page has no date, or there are no rows. */
-  readonly dependsOnBefore: boolean;
+  readonly page: (row: number) => number;
+  readonly date: (row: number) => bigint | undefined;
 }
 
 /**
- * The instant of each event or group: its own date, else the earliest date of its page, else the latest of the nearest page
- * before with a date, else the earliest of the nearest page after. `effectiveInstants` does the same for a slice, whose pages are
- * in order, so that the latest date of all pages before is that of the nearest one.
- *
- * @param before the latest date of the nearest page before the first; undefined: none
+ * The instant of each group, in microseconds since 1970: its own date, else the earliest date of its page, else the latest of the nearest
+ * page before with a date, else the earliest of the nearest page after. Undefined where none has a date.
  */
-export function datesByPage(received: Received, before: bigint | undefined): EffectiveDates {
-  const { length } = received;
+export function datesByPage({ length, page, date }: Received): readonly (bigint | undefined)[] {
   const earliest = new Map<number, bigint>();
   const latest = new Map<number, bigint>();
   for (let row = 0; row < length; row++) {
-    const date = received.date(row);
-    if (date !== undefined) widen(earliest, latest, received.page(row), date);
+    const own = date(row);
+    if (own !== undefined) widen(earliest, latest, page(row), own);
   }
   const instants: (bigint | undefined)[] = [];
-  const first = earliest.values().next().value;
-  let nearest = before ?? first;
-  let last = before;
+  let nearest = earliest.values().next().value;
+  let last: bigint | undefined;
   for (let row = 0; row < length; row++) {
-    const page = received.page(row);
-    if (row === 0 || page !== received.page(row - 1)) {
+    if (row === 0 || page(row) !== page(row - 1)) {
       if (row > 0) nearest = last ?? nearest;
-      last = latest.get(page) ?? last;
+      last = latest.get(page(row)) ?? last;
     }
-    instants.push(received.date(row) ?? earliest.get(page) ?? nearest);
+    instants.push(date(row) ?? earliest.get(page(row)) ?? nearest);
   }
-  return { instants, first, last, dependsOnBefore: length === 0 || !earliest.has(received.page(0)) };
+  return instants;
 }
 
 function widen(earliest: Map<number, bigint>, latest: Map<number, bigint>, page: number, date: bigint): void {

@@ -7,11 +7,11 @@ import { addSize, bundlesOf, bundleBytes, rewriteBundles, tablesOf, type Bundle 
 import type { Family } from '../../core/columns/table.js';
 import { groupBy } from '../../core/group-by.js';
 import { mergedFiles } from './merge.js';
-import { mayShareFile, isRewritten } from '../../lake/files/new-file.js';
+import { isRewritten } from '../../lake/files/new-file.js';
 import { leadingColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeysText } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { accountOf, columnStatistics, importSpansOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { accountOf, columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { removedFile } from '../../lake/catalog/change.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { damageOf } from '../../lake/files/checked-file.js';
@@ -158,12 +158,11 @@ function mergesOf(family: Family, bundles: readonly Bundle[], targetBytes: numbe
       bytes: Math.max(...tablesOf(family, [bundle]).map(({ adds }) => adds.reduce(addSize, 0))),
       sliceBytes: sliceBytesOf(bundle),
       first: leastValue(family, bundle),
-      spans: importSpansOf(bundle.main),
     }))
     .toSorted((a, b) =>
       a.first === b.first ? (a.bundle.main.path < b.bundle.main.path ? -1 : 1) : a.first < b.first ? -1 : 1,
     );
-  const merges = planMerges(items, targetBytes, (one, other) => mayShareFile(one.spans, other.spans));
+  const merges = planMerges(items, targetBytes);
   return merges.map((merge) => merge.map(({ bundle }) => bundle));
 }
 
@@ -192,27 +191,21 @@ const leastRewrittenShare = 1 / 128;
  * items that are only rewritten. Where it plans nothing, at most one item of those that may be merged is that small, and few bytes
  * are of files that slices wrote.
  */
-export function planMerges<T extends Sized>(
-  items: readonly T[],
-  targetBytes: number,
-  mayMerge: (one: T, other: T) => boolean = () => true,
-): T[][] {
+export function planMerges<T extends Sized>(items: readonly T[], targetBytes: number): T[][] {
   const merges: T[][] = [];
-  /** Merges with room for more items. */
-  const open: { items: T[]; bytes: number }[] = [];
+  let merge: T[] = [];
+  let bytes = 0;
   for (const item of items) {
     if (item.bytes * 2 >= targetBytes) continue;
-    let merge = open.find(({ items: others }) => others.every((other) => mayMerge(other, item)));
-    if (merge === undefined) open.push((merge = { items: [], bytes: 0 }));
-    if (merge.bytes + item.bytes > targetBytes) {
-      merges.push(merge.items);
-      merge.items = [];
-      merge.bytes = 0;
+    if (bytes + item.bytes > targetBytes) {
+      merges.push(merge);
+      merge = [];
+      bytes = 0;
     }
-    merge.items.push(item);
-    merge.bytes += item.bytes;
+    merge.push(item);
+    bytes += item.bytes;
   }
-  merges.push(...open.map(({ items: merged }) => merged));
+  merges.push(merge);
   const found = merges.filter((merge) => merge.length > 1);
   const merged = new Set(found.flat());
   const alone = items.filter((item) => item.sliceBytes >= targetBytes * leastRewrittenShare && !merged.has(item));

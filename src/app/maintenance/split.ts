@@ -1,5 +1,8 @@
 import type { Clock } from '../../core/clock.js';
+import { literal, timestampLiteral } from '../../core/duckdb/literals.js';
+import { groupBy } from '../../core/group-by.js';
 import { type Table, familiesOf, type Family } from '../../core/columns/table.js';
+import type { Window } from '../../core/windows.js';
 import { countRows, columnList, checkRowCount, rowsIn } from '../../lake/files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -8,7 +11,9 @@ import { loadKeysOf, rowsInLog } from '../../lake/delta/file-tags.js';
 import type { Lake, Split } from '../../lake/lake.js';
 import type { Remainder, SliceCommit } from '../../lake/slice-commit.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
-import { filesToSplit } from '../../lake/loads/load-keys.js';
+import { importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
+import { replacedKeys, touchedFiles } from '../../lake/loads/load-keys.js';
+import { filesReached, filesToSplit, importsReached, vanishingKeys } from '../../lake/loads/replaced-files.js';
 import {
   bundlesOf,
   fetchFiles,
@@ -19,20 +24,22 @@ import {
   type Bundle,
   type Rewriting,
 } from './file-bundles.js';
-import { moveUndated } from './undated-rows.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
+import { replacedEvents } from '../spans/undated-events.js';
 
 /**
- * Writes what stays of files that have a slice's load keys beside others, as files that `compact` merged: one with the rest for each.
- * They are committed with the slice.
+ * Writes what stays of files that have rows which a slice replaces and others: files that `compact` merged, and imported rows of days
+ * that the slice's window reaches in part. The rest of each becomes one file, which is committed with the slice.
+ *
+ * Of imported rows a loaded window replaces those with a date within it, those without one whose span is loaded then, and of the others
+ * that may be of the window as many as its answer has equal ones beyond these.
  */
 export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Split {
   return async (slice, use) => {
     const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
     if (family === undefined) return use(undefined);
-    await withWorkspace(limits, lake.store, (workspace) => moveUndated({ lake, clock, workspace, family }, slice));
     return withWorkspace(limits, lake.store, async (workspace) => {
       for (;;) {
         const bundles = mixedBundles(lake, family, slice);
@@ -47,10 +54,11 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
   };
 }
 
-/** The bundles with load keys of a slice and others. */
+/** The bundles that may have rows which a slice replaces, and others. */
 function mixedBundles(lake: Lake, family: Family, slice: SliceCommit): Bundle[] {
   const { snapshot } = lake;
-  const mixed = filesToSplit(snapshot, new TableSnapshot(snapshot, family.main.name), slice);
+  const table = new TableSnapshot(snapshot, family.main.name);
+  const mixed = [...filesToSplit(snapshot, table, slice), ...filesReached(snapshot, table, slice)];
   const unsplittable = mixed.find((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
   if (unsplittable !== undefined) throw unsplittableFailure(lake, family, unsplittable);
   const paths = new Set(mixed.map(({ path }) => path));
@@ -58,14 +66,18 @@ function mixedBundles(lake: Lake, family: Family, slice: SliceCommit): Bundle[] 
 }
 
 async function remainderOf(rewriting: Rewriting, slice: SliceCommit, bundles: readonly Bundle[]): Promise<Remainder> {
+  const replaced = await replacedRows(rewriting, slice, bundles);
   const files: NewFile[] = [];
-  const pieces = new Map<string, string>();
+  const mains: Add[] = [];
+  let importedRows = 0;
   for (const bundle of bundles) {
-    const kept = await keptFiles(rewriting, slice, bundle);
+    const kept = await keptFiles(rewriting, replaced, bundle);
+    if (kept === undefined) continue;
     files.push(...kept.files);
-    for (const [piece, whole] of kept.pieces) pieces.set(piece, whole);
+    mains.push(bundle.main);
+    importedRows += kept.importedRows;
   }
-  return { files, mains: bundles.map(({ main }) => main), pieces };
+  return { files, mains, importedRows };
 }
 
 function unsplittableFailure(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
@@ -77,20 +89,136 @@ function unsplittableFailure(lake: Lake, { main }: Family, add: Add): Ledgerlake
   );
 }
 
-/** Writes the rows of a bundle that a slice doesn't replace. `pieces`: see `Remainder`. */
-async function keptFiles(
+/** The rows that a slice replaces. */
+interface ReplacedRows {
+  /** Load keys of which no row stays. */
+  readonly vanishing: ReadonlySet<string>;
+  /** Imported load keys of which some rows may stay. */
+  readonly partial: ReadonlySet<string>;
+  /** In SQL: the rows of these that are replaced. */
+  readonly ofPartial: string;
+}
+
+async function replacedRows(
   rewriting: Rewriting,
   slice: SliceCommit,
+  bundles: readonly Bundle[],
+): Promise<ReplacedRows> {
+  const { lake, family } = rewriting;
+  const { main } = family;
+  const vanishing = vanishingKeys(lake.snapshot, slice);
+  const partial = new Set(importsReached(lake.snapshot, slice).partial);
+  const { window } = slice;
+  if (window === undefined || partial.size === 0) return { vanishing, partial, ofPartial: 'false' };
+  const instant = instantColumn(main);
+  const isInside = `${instant} >= ${timestampLiteral(window.start)} AND ${instant} < ${timestampLiteral(window.end)}`;
+  if (!['posted_at', 'content_hash', 'event_id'].every((column) => hasColumn(main, column)))
+    return { vanishing, partial, ofPartial: isInside };
+  const ids = await replacedUndated(rewriting, slice, window, partial, bundles);
+  const undated = ids.length === 0 ? 'false' : `event_id IN (${ids.map(literal).join(', ')})`;
+  return { vanishing, partial, ofPartial: `(posted_at IS NOT NULL AND ${isInside}) OR ${undated}` };
+}
+
+/** The ids of the events without a date that a slice replaces, among those that are of other days, too. */
+async function replacedUndated(
+  rewriting: Rewriting,
+  slice: SliceCommit,
+  window: Window,
+  partial: ReadonlySet<string>,
+  bundles: readonly Bundle[],
+): Promise<string[]> {
+  const { lake, workspace, family } = rewriting;
+  const paths = await writtenPaths(rewriting, slice);
+  if (paths.length === 0) return [];
+  const reached = bundles.filter(({ main }) => loadKeysOf(main).some((key) => partial.has(key)));
+  const rows = await workspace.database.rows(
+    'SELECT event_id, content_hash, epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end" FROM ' +
+      `${rowsIn(await mainPaths(rewriting, reached))} WHERE posted_at IS NULL ORDER BY event_id`,
+  );
+  const events = rows
+    .map((row) => ({
+      ...{ id: String(row['event_id']), content: String(row['content_hash']) },
+      ...{ start: Number(row['start']), end: Number(row['end']) },
+    }))
+    .filter((event) => partial.has(importedKey(event)));
+  if (events.length === 0) return [];
+  const { covered } = importsReached(lake.snapshot, slice);
+  const { snapshot } = lake.table(family.main.name);
+  const counts = [
+    countsOf(paths, 'true', 1),
+    // A refresh replaces only as many as it has more than before.
+    ...storedCounts(await fetchFiles(rewriting, family.main, touchedFiles(snapshot, slice)), replacedKeys(slice)),
+    ...storedCounts(
+      await fetchFiles(rewriting, family.main, snapshot.filesWith(slice.account, slice.pipeline, covered)),
+      covered,
+    ),
+  ];
+  const left = await workspace.database.rows(
+    `SELECT content_hash, sum(number)::BIGINT AS number FROM (${counts.join(' UNION ALL ')}) GROUP BY ALL HAVING sum(number) > 0`,
+  );
+  const numbers = new Map(left.map(({ content_hash, number }) => [String(content_hash), Number(number)]));
+  return [...groupBy(events, ({ content }) => content)].flatMap(([content, equal]) =>
+    replacedEvents(equal, numbers.get(content) ?? 0, window).map(({ id }) => id),
+  );
+}
+
+/** In SQL: the number of events without a date of some rows, by content hash. */
+function countsOf(paths: readonly string[], condition: string, sign: number): string {
+  return `SELECT content_hash, ${sign} AS number FROM ${rowsIn(paths)} WHERE posted_at IS NULL AND ${condition}`;
+}
+
+function storedCounts(paths: readonly string[], loadKeys: readonly string[]): string[] {
+  return paths.length === 0 ? [] : [countsOf(paths, loadKeyCondition(loadKeys), -1)];
+}
+
+/** Writes a slice's files of the main table to the local disk, and returns their paths. */
+async function writtenPaths({ workspace, family }: Rewriting, { files }: SliceCommit): Promise<string[]> {
+  const paths: string[] = [];
+  for (const { table, bytes } of files) if (table === family.main) paths.push(await workspace.writeLocal(bytes));
+  return paths;
+}
+
+function mainPaths(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<string[]> {
+  return fetchFiles(
+    rewriting,
+    rewriting.family.main,
+    bundles.map(({ main }) => main),
+  );
+}
+
+/** What stays of a bundle. */
+interface KeptFiles {
+  readonly files: readonly NewFile[];
+  /** How many of the replaced rows are imported. */
+  readonly importedRows: number;
+}
+
+/** Writes the rows of a bundle that a slice doesn't replace; undefined where it replaces none. */
+async function keptFiles(
+  rewriting: Rewriting,
+  { vanishing, partial, ofPartial }: ReplacedRows,
   bundle: Bundle,
-): Promise<{ readonly files: readonly NewFile[]; readonly pieces: ReadonlyMap<string, string> }> {
+): Promise<KeptFiles | undefined> {
   const { workspace, family, clock } = rewriting;
   const { main, derived } = family;
   const local = new Map<Table, readonly string[]>();
   const tables = tablesOf(family, [bundle]);
-  for (const { table, adds } of tables) local.set(table, await fetchFiles(rewriting, table, adds));
-  const mains = local.get(main) ?? [];
-  const { replaced, kept, pieces } = await splitLoadKeys(rewriting, slice, bundle.main, mains[0] ?? '');
-  const condition = loadKeyCondition(replaced, instantColumn(main));
+  const mains = await mainPaths(rewriting, [bundle]);
+  const keys = loadKeysOf(bundle.main);
+  const reached = keys.filter((key) => partial.has(key));
+  const whole = loadKeyCondition(keys.filter((key) => vanishing.has(key)));
+  const condition = reached.length === 0 ? whole : `(${whole} OR (${loadKeyCondition(reached)} AND (${ofPartial})))`;
+  const count = (rows: string) => countRows(workspace.database, mains[0] ?? '', rows);
+  if ((await count(condition)) === 0) return undefined;
+  const ofImports = loadKeyCondition(keys.filter((key) => parseImportedKey(key) !== undefined));
+  const importedRows = await count(`${condition} AND ${ofImports}`);
+  const kept: string[] = [];
+  for (const key of keys) {
+    if (vanishing.has(key)) continue;
+    if (!partial.has(key) || (await count(`${loadKeyCondition([key])} AND NOT ${condition}`)) > 0) kept.push(key);
+  }
+  for (const { table, adds } of tables)
+    local.set(table, table === main ? mains : await fetchFiles(rewriting, table, adds));
   const events = derived.some((table) => local.has(table) && table.linesOf === undefined)
     ? await chosenEvents(rewriting, mains, condition)
     : undefined;
@@ -121,33 +249,7 @@ async function keptFiles(
   const target = fileTargetOf(family, bundle.main, kept);
   const tags = bundle.main.tags ?? {};
   const files = await writeBundle(workspace, { target, key: bundle.main.path, tags, tables: written }, clock.now());
-  return { files, pieces };
-}
-
-/** The load keys of a main file that a slice replaces, and those that stay; of one that it cuts the parts with rows. */
-async function splitLoadKeys(
-  { workspace, family }: Rewriting,
-  slice: SliceCommit,
-  add: Add,
-  path: string,
-): Promise<{ readonly replaced: string[]; readonly kept: string[]; readonly pieces: Map<string, string> }> {
-  const own = new Set(slice.loadKeys);
-  const found = { replaced: new Array<string>(), kept: new Array<string>(), pieces: new Map<string, string>() };
-  for (const loadKey of loadKeysOf(add)) {
-    const cut = slice.splits?.(loadKey);
-    if (cut === undefined || own.has(loadKey)) {
-      found[own.has(loadKey) ? 'replaced' : 'kept'].push(loadKey);
-      continue;
-    }
-    found.replaced.push(cut.inside);
-    for (const piece of cut.outside) {
-      const condition = loadKeyCondition([piece], instantColumn(family.main));
-      if ((await countRows(workspace.database, path, condition)) === 0) continue;
-      found.kept.push(piece);
-      found.pieces.set(piece, loadKey);
-    }
-  }
-  return found;
+  return { files, importedRows };
 }
 
 /** Events of a bundle that derived rows are chosen by. */

@@ -1,6 +1,6 @@
 import { isoInstant } from '../../core/numeric/instant.js';
-import { dayMs, dayStart, joined, type Window } from '../../core/windows.js';
-import type { LoadKey, LoadedSpan } from '../../lake/catalog/load-key.js';
+import { joined } from '../../core/windows.js';
+import type { LoadedSpan } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedSpans } from '../../lake/loads/loaded-spans.js';
@@ -114,7 +114,7 @@ export function loadedSpansMacro(snapshot: Snapshot): string {
   const spans = asKnownPipelines.flatMap(({ pipeline, table }) =>
     [...snapshot.accounts()].flatMap((account) =>
       [...snapshot.keysOf(account, pipeline).values()].flatMap((key) => {
-        const { start, end } = windowOfRows(key);
+        const { start, end } = key.window ?? { start: 0, end: 0 };
         const named = {
           source: table,
           account,
@@ -135,12 +135,6 @@ export function loadedSpansMacro(snapshot: Snapshot): string {
     'CREATE OR REPLACE MACRO loaded_spans() AS TABLE SELECT ' +
     `unnest(from_json(${literal(JSON.stringify(spans))}, ${literal(JSON.stringify(spansType))}), recursive := true)`
   );
-}
-
-/** The window that a load key's rows have: of an imported one whole days, also where loaded windows have left a part of them. */
-function windowOfRows({ window = { start: 0, end: 0 }, origin }: LoadKey): Window {
-  if (origin === 'api') return window;
-  return { start: dayStart(window.start), end: dayStart(window.end + dayMs - 1) };
 }
 
 /** The calls of macros with a quoted instant in a statement; instants in milliseconds since 1970. */

@@ -2,7 +2,7 @@ import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
 import { readWindow, loadedWindows } from '../../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import { importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
+import { importedDays, parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { loadingCommand, spansText } from '../command-text.js';
 import { byDate, byTransaction, type PipelineTable } from '../verify/checks/main-tables.js';
 
@@ -46,7 +46,7 @@ export function transactionsSince(lake: Lake, account: string): number {
 /** The windows that an account has loaded or imported in a main table, in order. */
 export function storedWindows(lake: Lake, { pipeline }: PipelineTable, account: string): Window[] {
   const { snapshot } = lake;
-  return joined([...loadedWindows(lake, pipeline, account), ...importedWindows(snapshot, pipeline, account)]);
+  return joined([...loadedWindows(lake, pipeline, account), ...importedDays(snapshot, pipeline, account)]);
 }
 
 /** A text about left-out windows, with the command that loads them. */

@@ -11,7 +11,9 @@ import { loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { localFile, type Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
-import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
+import { dayOf, importedKey, parseImportedKey } from '../../lake/loads/imported-spans.js';
+import { readWindow } from '../../engine/slicing/window-slices.js';
+import { hasColumn } from '../../lake/files/sorted-file.js';
 import { parseNote } from '../../lake/store/store.js';
 import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 import { familiesIn, type RepairedFiles } from './damaged-files.js';
@@ -83,39 +85,52 @@ async function claimOf(
   try {
     // The hash reads every value.
     const rows = await database.rows(
-      `SELECT ${keyExpression(family.main)} AS key, bit_xor(hash(of)) AS read FROM ${rowsIn([local])} AS of GROUP BY 1 ORDER BY 1`,
+      `SELECT ${keyExpression(family.main)} AS key, bool_or(${isSpanId(family)}) AS is_span, bit_xor(hash(of)) AS read ` +
+        `FROM ${rowsIn([local])} AS of GROUP BY 1 ORDER BY 1`,
     );
-    const keys = rows.map(({ key }) => (typeof key === 'string' ? key : ''));
-    if (keys.length === 0 || keys.includes('')) return undefined;
-    const isImported = basename(path).startsWith('import-');
     const isMerged = basename(path).startsWith('compact-');
-    const loadKeys = keys.map((key) => (isImported || isMerged ? importedIfDay(key) : key));
-    return { family, account, month, path, loadKeys };
+    const isImport = basename(path).startsWith('import-');
+    const keys = rows.map(({ key, is_span: isSpan }) => {
+      const window = typeof key === 'string' ? readWindow(key) : undefined;
+      if (window === undefined) return typeof key === 'string' ? key : '';
+      const isImported = isImport || (isMerged && (isDay(window) || isSpan === true));
+      return isImported ? importedKey(window) : String(key);
+    });
+    if (keys.length === 0 || keys.includes('')) return undefined;
+    return { family, account, month, path, loadKeys: keys };
   } catch (error) {
     if (codeOf(error) !== 'SQL') throw error;
     return undefined;
   }
 }
 
-/** Whether a window of one day was imported or loaded can't be told of a merged file: it counts as imported, so that it is loaded again. */
-function importedIfDay(key: string): string {
-  const window = windowOf(key);
-  if (window === undefined) return key;
+/** Whether the rows of one day were imported or loaded can't be told of a merged file: they count as imported, so that the day is loaded again. */
+function isDay(window: Window): boolean {
   const day = dayOf(window.start);
-  return day.start === window.start && day.end === window.end ? importedKey(day) : key;
+  return day.start === window.start && day.end === window.end;
+}
+
+/** In SQL: whether a row without a date has the id of an imported one, which both ends of its span are part of. */
+function isSpanId({ main }: Family): string {
+  if (!['event_list', 'posted_at', 'window_start', 'window_end'].every((column) => hasColumn(main, column)))
+    return 'false';
+  const text = (name: string) => `strftime(${name} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%gZ')`;
+  const hashed = `event_list || chr(0) || raw || chr(0) || ${text('window_start')} || chr(0) || ${text('window_end')}`;
+  return `posted_at IS NULL AND starts_with(event_id, left(sha256(${hashed}), 32))`;
 }
 
 function windowOf(key: string): Window | undefined {
-  const [, start, end] = /^(?:window|imported)\/([^/]+)\/([^/]+)$/.exec(key) ?? [];
-  return start === undefined || end === undefined ? undefined : { start: Date.parse(start), end: Date.parse(end) };
+  return readWindow(key) ?? parseImportedKey(key);
 }
 
-/** Whether another file, or the catalog, has rows of the same load. */
+/** Whether another file, or the catalog, has rows of the same load. Imported rows stay beside loaded windows that lack a part of their span. */
 function isContested(lake: Lake, file: AdoptableFile, key: string, claimed: readonly AdoptableFile[]): boolean {
-  const window = windowOf(key);
+  const span = parseImportedKey(key);
+  const window = readWindow(key);
   const isSame = (other: string) => {
-    const others = windowOf(other);
-    return window === undefined || others === undefined ? other === key : overlap(window, others);
+    const loaded = readWindow(other);
+    if (span !== undefined && loaded !== undefined) return loaded.start <= span.start && loaded.end >= span.end;
+    return window !== undefined && loaded !== undefined ? overlap(window, loaded) : other === key;
   };
   const loaded = lake.loadKeys(file.family.pipeline, file.account);
   if ([...loaded.keys()].some(isSame)) return true;

@@ -10,7 +10,7 @@ import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { demoAccount } from '../configuration/account.js';
 import { rangeMarginMs, readDateRange, type RangeOptions } from '../configuration/range.js';
-import { importedWindows } from '../../lake/loads/imported-days.js';
+import { importedDays } from '../../lake/loads/imported-spans.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { contains, dayMs, spanOf, type Window } from '../../core/windows.js';
@@ -219,7 +219,7 @@ export function loadedRange(
     mains.flatMap(({ pipeline }) => {
       const windows: readonly Window[] = [
         ...loadedWindows(lake, pipeline, account),
-        ...importedWindows(lake.snapshot, pipeline, account),
+        ...importedDays(lake.snapshot, pipeline, account),
         ...unfinished.filter((range) => range.account === account && range.pipeline === pipeline),
       ];
       return windows.length === 0 ? [] : [spanOf(windows)];
@@ -250,8 +250,7 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
 function pipelineStatus(main: PipelineTable, question: StatusQuestion): PipelineStatus {
   const { lake, account, range, forgotten } = question;
   const { pipeline, loadKey } = main;
-  const imported = importedWindows(lake.snapshot, pipeline, account);
-  const loaded = lake.loadKeys(pipeline, account).size - imported.length;
+  const loaded = [...lake.loadKeys(pipeline, account).values()].filter(({ origin }) => origin === 'api').length;
   const { days, gaps } = main.coverage?.(lake, account, range) ?? { days: [], gaps: [] };
   const isForgotten = ({ start, state }: Day) => state === 'empty' && start < (forgotten?.before ?? -Infinity);
   return {

@@ -11,8 +11,8 @@ export const importCommand: CommandDefinition = {
   about: 'Load saved response bodies',
   description:
     'Loads saved responses of the service, one body per line ({"payload":{...}}), without a request: events into events\n' +
-    'and entries, lists of groups into groups. It stores rows by whole UTC days. It skips days that are already loaded;\n' +
-    'a later load of a day replaces the imported rows. A second import of the same file changes nothing.',
+    'and entries, lists of groups into groups. It stores rows by whole UTC days. It skips windows that are already loaded;\n' +
+    'a later load of a window replaces its imported rows. A second import of the same file changes nothing.',
   options: {
     ...shared('lake'),
     account: { about: 'Account of the events [default: the only configured account, else demo]' },

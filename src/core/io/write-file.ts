@@ -74,7 +74,7 @@ export async function replaceFile(path: string, content: string | Uint8Array, mo
  * Appends to a file, which is created where it is missing; either way only `mode` applies to it then. Throws the
  * system's error for a link, and an error for a FIFO or a device, neither of which is waited for.
  */
-export async function appendToFile(path: string, content: string, mode: number): Promise<void> {
+export async function appendToFile(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, mode);
   try {

@@ -245,14 +245,14 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   const { pipeline, queue, summary, counted, job, split, acceptsEmpty } = pass;
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
-  const { name, loadKeys, excludes, splits, retires, noted, grows } = slice;
+  const { name, loadKeys, excludes, window, retires, noted, grows } = slice;
   const holes = new Map(collector.holes.map((hole) => [holePlace(hole, slice), 1]));
   const warnings = { ...collector.warnings, holes };
   try {
     const committed = await job.lake.commit(
       {
         ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
-        ...{ name, loadKeys, excludes, splits, retires, noted, grows, acceptsEmpty },
+        ...{ name, loadKeys, excludes, window, retires, noted, grows, acceptsEmpty },
         holes: holesByKey(collector.holes, loadKeys),
         refresh: job.refresh || slice.isReread === true,
       },

@@ -1,4 +1,3 @@
-import type { KeySplit } from '../../lake/loads/load-keys.js';
 import type { Stretch } from './concurrency-plan.js';
 import type { Window } from '../../core/windows.js';
 
@@ -20,8 +19,8 @@ export interface Slice {
   readonly grows?: boolean;
   /** Whether another load key can't be loaded beside these, as they overlap. */
   readonly excludes?: (loadKey: string) => boolean;
-  /** How it splits an imported key; see `SliceLoads`. */
-  readonly splits?: (loadKey: string) => KeySplit | undefined;
+  /** The window of dates that it reads. */
+  readonly window?: Window;
 }
 
 /** Results on a full page. */

@@ -4,7 +4,7 @@ import type { Sample } from './volume-estimate.js';
 import type { ChangedWindow } from '../run/pipeline.js';
 import type { Slice } from '../run/slice-queue.js';
 import { type Window, overlap } from '../../core/windows.js';
-import { splitImportedKey, parseImportedKey } from '../../lake/loads/imported-days.js';
+import { parseImportedKey } from '../../lake/loads/imported-spans.js';
 import { LoadKeyWindows } from '../../lake/loads/load-keys.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -74,7 +74,6 @@ export function windowSlice(window: Window, retires: readonly Window[] = []): Wi
       const other = loadKey === key || replaced.includes(loadKey) ? undefined : readWindow(loadKey);
       return other !== undefined && overlap(other, window);
     },
-    splits: (loadKey) => splitImportedKey(loadKey, window),
   };
 }
 

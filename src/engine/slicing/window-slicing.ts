@@ -2,7 +2,7 @@ import { cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../cor
 import type { Add } from '../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import { importedWindows } from '../../lake/loads/imported-days.js';
+import { importedDays } from '../../lake/loads/imported-spans.js';
 import { densityFromStart, densityOfGap, meanPages, type Expectation, type Sample } from './volume-estimate.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from './window-slices.js';
@@ -122,7 +122,7 @@ export function windowCoverage(
   { pipeline, filled }: Pick<WindowSource, 'pipeline'> & { readonly filled: readonly Window[] },
 ): Coverage {
   const gaps = uncovered(range, loadedWindows(lake, pipeline, account));
-  const imported = importedWindows(lake.snapshot, pipeline, account);
+  const imported = importedDays(lake.snapshot, pipeline, account);
   return { days: dayStates(range, gaps, filled, imported), gaps };
 }
 

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { LedgerlakeError } from '../../core/errors.js';
 import { type Add, type Fields, isObject } from './actions.js';
-import { isoInstant } from '../../core/numeric/instant.js';
 
 /** The main table's file that the rows of a derived file belong to, as a path within the lake; undefined for a file of a main table. */
 export function mainOf(add: Add): string | undefined {
@@ -28,39 +27,10 @@ export function rowsInLog(adds: readonly Add[]): number {
 
 /** The load keys of a file's rows. */
 export function loadKeysOf(add: Add): readonly string[] {
-  return stringsOf(add.tags?.['units']) ?? [];
-}
-
-/**
- * The spans of the imports whose undated events a file has: such an event may belong to any instant of its span. Empty
- * where the file has none, or was written by a version without this tag; invalid spans are skipped. No two spans of a
- * file share a day (`mayShareFile`), so that the day of an event identifies its span.
- */
-export function importSpansOf(add: Add): readonly ImportSpan[] {
-  return (stringsOf(add.tags?.[spansTag]) ?? []).flatMap((text) => {
-    const [first = NaN, last = NaN] = text.split('/').map((instant) => Date.parse(instant));
-    return first <= last ? [{ first, last }] : [];
-  });
-}
-
-/** The tag of a file with undated events of such spans; empty without spans. */
-export function importSpansTag(spans: readonly ImportSpan[]): Readonly<Record<string, string>> {
-  const texts = spans.map(({ first, last }) => `${isoInstant(first)}/${isoInstant(last)}`);
-  return texts.length === 0 ? {} : { [spansTag]: JSON.stringify([...new Set(texts)].toSorted()) };
-}
-
-const spansTag = 'import_spans';
-
-/** From the first to the last date of an import's input, in milliseconds since 1970, both included. */
-export interface ImportSpan {
-  readonly first: number;
-  readonly last: number;
-}
-
-function stringsOf(tag: string | undefined): readonly string[] | undefined {
-  if (tag === undefined) return undefined;
-  const strings = loggedJson(tag, 'a list', (value): value is unknown => value !== undefined);
-  return Array.isArray(strings) ? strings.map(String) : undefined;
+  const tag = add.tags?.['units'];
+  if (tag === undefined) return [];
+  const keys = loggedJson(tag, 'a list', (value): value is unknown => value !== undefined);
+  return Array.isArray(keys) ? keys.map(String) : [];
 }
 
 /**

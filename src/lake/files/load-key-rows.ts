@@ -1,5 +1,4 @@
 import type { Table } from '../../core/columns/table.js';
-import { dayOf, parseImportedKey } from '../loads/imported-days.js';
 import { hasColumn } from './sorted-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
@@ -29,20 +28,15 @@ export function canSplitRows(main: Table, derived: readonly Table[], loadKeys: r
   return canSplit(main) && derived.every(follows);
 }
 
-/** SQL expression for the instant that assigns a main table's row to a day, or to the rest of one. */
+/** SQL expression for the instant that tells whether an imported row of a main table is of a window. */
 export function instantColumn(main: Table): string {
   return hasColumn(main, 'effective_at') ? 'effective_at' : 'coalesce(started_at, window_start)';
 }
 
-/**
- * SQL condition for the rows of a main table that belong to one of these load keys. Never null.
- *
- * @param instant see `instantColumn`
- */
-export function loadKeyCondition(loadKeys: readonly string[], instant = 'effective_at'): string {
+/** SQL condition for the rows of a main table that belong to one of these load keys. Never null. */
+export function loadKeyCondition(loadKeys: readonly string[]): string {
   const conditions = loadKeys.map((loadKey) => {
     const { kind, name } = parseLoadKey(loadKey);
-    if (kind === 'imported') return importedRows(loadKey, instant);
     const columns = columnsOf[kind] ?? [];
     const values = columns.length === 1 ? [literal(name)] : name.split('/').map((instant) => timestampLiteral(instant));
     return columns.map((column, at) => `${identifier(column)} = ${values[at] ?? 'NULL'}`).join(' AND ');
@@ -50,15 +44,6 @@ export function loadKeyCondition(loadKeys: readonly string[], instant = 'effecti
   return conditions.length === 0
     ? 'false'
     : `coalesce(${conditions.map((condition) => `(${condition})`).join(' OR ')}, false)`;
-}
-
-/** Rows of the rest of an imported day keep the whole day as their window, because some ids depend on it. */
-function importedRows(loadKey: string, instant: string): string {
-  const { start, end } = parseImportedKey(loadKey) ?? { start: 0, end: 0 };
-  const day = dayOf(start);
-  const whole = `window_start = ${timestampLiteral(day.start)} AND window_end = ${timestampLiteral(day.end)}`;
-  if (start === day.start && end === day.end) return whole;
-  return `${whole} AND ${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)}`;
 }
 
 /**

@@ -4,21 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Table, Family } from '../../core/columns/table.js';
 import { type Add, isObject } from '../delta/actions.js';
-import {
-  addOf,
-  type AddedFile,
-  importSpansOf,
-  importSpansTag,
-  loadKeysOf,
-  type ImportSpan,
-  loggedJson,
-} from '../delta/file-tags.js';
+import { addOf, type AddedFile, loadKeysOf, loggedJson } from '../delta/file-tags.js';
 import type { NewFile } from '../commit-files.js';
 import { type LocalParquet, rowsIn } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';
 import { version } from '../../core/version.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
-import { dayStart } from '../../core/windows.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { ResultCell } from '../../core/text/rows.js';
 
@@ -112,27 +103,11 @@ export type NetSums = Readonly<Record<string, string>>;
 export function mergedTags(adds: readonly Add[]): Record<string, string> {
   const tags = sharedTags(adds.map((add) => add.tags ?? {}));
   tags['units'] = JSON.stringify([...new Set(adds.flatMap(loadKeysOf))].toSorted());
-  Object.assign(tags, importSpansTag(adds.flatMap(importSpansOf)));
   const nets = valuesOf(adds, 'net');
   if (nets.length > 0) tags['net'] = JSON.stringify(addNets(nets.map(readNetSums)));
   const groups = valuesOf(adds, 'groups');
   if (groups.length > 0) tags['groups'] = JSON.stringify(groups.flatMap((list) => loggedJson(list, 'a list', isList)));
   return tags;
-}
-
-/**
- * Whether one file may have the events of imports with these spans. Where different spans share a day, the day of an
- * undated event wouldn't identify its span.
- */
-export function mayShareFile(some: readonly ImportSpan[], others: readonly ImportSpan[]): boolean {
-  return some.every(({ first, last }) =>
-    others.every(
-      (span) =>
-        dayStart(span.first) > dayStart(last) ||
-        dayStart(span.last) < dayStart(first) ||
-        (span.first === first && span.last === last),
-    ),
-  );
 }
 
 /** The tags that are equal in all, without those that are set for each file. */

@@ -1,18 +1,9 @@
 import type { Hole, LoadKey, LoadKeyId } from '../catalog/load-key.js';
 import type { Snapshot } from '../catalog/snapshot.js';
 import type { Add } from '../delta/actions.js';
-import { loadKeysOf } from '../delta/file-tags.js';
 import type { TableSnapshot } from '../catalog/table-snapshot.js';
 import type { Window } from '../../core/windows.js';
-import { clippedSince, joinedSince } from './loaded-spans.js';
-
-/** How a slice splits a load key that it replaces without having read it. */
-export interface KeySplit {
-  /** The part that is replaced. */
-  readonly inside: string;
-  /** The parts that stay; empty where all of it is replaced. */
-  readonly outside: readonly string[];
-}
+import { joinedSince } from './loaded-spans.js';
 
 /** The load keys that a slice has read. */
 export interface SliceLoads {
@@ -28,8 +19,8 @@ export interface SliceLoads {
   readonly retires?: readonly string[] | undefined;
   /** Whether another load key conflicts with the slice: an overlapping window. */
   readonly excludes?: ((loadKey: string) => boolean) | undefined;
-  /** How the slice splits a stored load key that it displaces: a day of imported rows. Undefined for a load key that stays unchanged. */
-  readonly splits?: ((loadKey: string) => KeySplit | undefined) | undefined;
+  /** The window whose imported rows the slice replaces. */
+  readonly window?: Window | undefined;
 }
 
 /** The load keys that a slice replaces: its own, and those that it retires. */
@@ -40,28 +31,6 @@ export function replacedKeys({ loadKeys, retires = [] }: SliceLoads): readonly s
 /** The files of a table with any of the load keys that a slice replaces. */
 export function touchedFiles(table: TableSnapshot, slice: SliceLoads): Add[] {
   return table.filesWith(slice.account, slice.pipeline, replacedKeys(slice));
-}
-
-/** The load keys that the slice displaces (see `SliceLoads.splits`), in whole or in part. */
-export function displacedKeys(snapshot: Snapshot, { pipeline, account, splits }: SliceLoads): string[] {
-  if (splits === undefined) return [];
-  return [...snapshot.keysOf(account, pipeline).keys()].filter((loadKey) => splits(loadKey) !== undefined);
-}
-
-/** The files of a table with any rows that the slice replaces or displaces. */
-export function filesToReplace(snapshot: Snapshot, table: TableSnapshot, slice: SliceLoads): Add[] {
-  const replaced = [...replacedKeys(slice), ...displacedKeys(snapshot, slice)];
-  return table.filesWith(slice.account, slice.pipeline, replaced);
-}
-
-/** Those of them with rows that stay. */
-export function filesToSplit(snapshot: Snapshot, table: TableSnapshot, slice: SliceLoads): Add[] {
-  const wanted = new Set(replacedKeys(slice));
-  const stays = (loadKey: string) => {
-    const cut = slice.splits?.(loadKey);
-    return cut === undefined ? !wanted.has(loadKey) : cut.outside.length > 0;
-  };
-  return filesToReplace(snapshot, table, slice).filter((add) => loadKeysOf(add).some(stays));
 }
 
 /** Whether another run has loaded the slice's load keys or conflicting ones. */
@@ -89,8 +58,8 @@ export interface KeyChange {
 interface KeyOptions {
   /** Of the slice's load keys; left out: `api`. */
   readonly origin?: LoadKey['origin'];
-  /** Load keys that are left of displaced ones, each with the one that it is a part of. */
-  readonly pieces?: ReadonlyMap<string, string> | undefined;
+  /** Imported load keys of which no row stays. */
+  readonly emptied?: readonly string[] | undefined;
   /**
    * Whether the history has what the slice changes of the loaded windows that it replaces: then one can tell which rows are known
    * since before. Otherwise all are known since now.
@@ -98,27 +67,19 @@ interface KeyOptions {
   readonly isCompared?: boolean;
 }
 
-/** The slice's load keys as loaded at an instant, and the retired and displaced ones deleted. `now`: milliseconds since 1970. */
+/** The slice's load keys as loaded at an instant, and the retired and emptied ones deleted. `now`: milliseconds since 1970. */
 export function keyChange(
   snapshot: Snapshot,
   slice: SliceLoads,
   now: number,
-  { origin = 'api', pieces = new Map(), isCompared = false }: KeyOptions = {},
+  { origin = 'api', emptied = [], isCompared = false }: KeyOptions = {},
 ): KeyChange {
   const { pipeline, account } = slice;
   const stored = snapshot.keysOf(account, pipeline);
   const wanted = new Set(slice.loadKeys);
-  const gone = [...new Set([...(slice.retires ?? []), ...displacedKeys(snapshot, slice)])].flatMap((key) => {
+  const gone = [...new Set([...(slice.retires ?? []), ...emptied])].flatMap((key) => {
     const found = wanted.has(key) ? undefined : stored.get(key);
     return found === undefined ? [] : [found];
-  });
-  const left = [...pieces].flatMap(([key, whole]): LoadKey[] => {
-    const found = stored.get(whole);
-    const window = windowOfKey(key);
-    if (found === undefined) return [];
-    const { readAt, origin, holes } = found;
-    const since = clippedSince(found, window);
-    return [{ account, pipeline, key, ...(window && { window }), readAt, since, origin, ...(holes && { holes }) }];
   });
   const set = slice.loadKeys.map((key): LoadKey => {
     const window = windowOfKey(key);
@@ -132,7 +93,7 @@ export function keyChange(
     const holes = slice.holes?.get(key);
     return { account, pipeline, key, ...(window && { window }), readAt: now, since, origin, ...(holes && { holes }) };
   });
-  return { set: [...set, ...left], delete: gone.map(({ key }) => ({ account, pipeline, key })) };
+  return { set, delete: gone.map(({ key }) => ({ account, pipeline, key })) };
 }
 
 /** The window of a load key such as `window/START/END`; undefined for one that has none. */

@@ -18,15 +18,6 @@ export function joinedSince(window: Window | undefined, before: readonly LoadKey
   return asSince(partition([...known, ...rest]), now);
 }
 
-/** The `since` of a part of a load key. */
-export function clippedSince(key: LoadKey, window: Window | undefined): LoadKey['since'] {
-  if (typeof key.since === 'number' || window === undefined) return key.since;
-  return asSince(
-    key.since.flatMap((span) => within(span, window)),
-    key.readAt,
-  );
-}
-
 function within(span: LoadedSpan, window: Window): LoadedSpan[] {
   const start = Math.max(span.start, window.start);
   const end = Math.min(span.end, window.end);

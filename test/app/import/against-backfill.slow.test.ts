@@ -71,7 +71,8 @@ test.each([
   expect(
     await value(
       ours,
-      "SELECT count(*) FROM events WHERE window_end - window_start <> INTERVAL 1 DAY OR window_start <> date_trunc('day', window_start)",
+      "SELECT count(*) FROM events WHERE window_start <> date_trunc('day', window_start) OR window_end <> date_trunc('day', window_end) " +
+        'OR (posted_at IS NOT NULL AND window_end - window_start <> INTERVAL 1 DAY) OR NOT (effective_at >= window_start AND effective_at < window_end)',
     ),
   ).toBe('0');
   expect(found(await verified(lake))).toEqual([]);

@@ -1,14 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { Chunk, ChunkEncoder, type DedupedChunk } from '../../../src/app/import/chunk.js';
+import { Chunk, ChunkEncoder, type PlacedChunk } from '../../../src/app/import/chunk.js';
 import { importLimits } from '../../../src/app/import/chunk-threads.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { clockAt, database, fileContents, temporaryFolder } from '../lake-run.js';
 import { shipment } from '../load/ledger-items.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';
-
-const month = '2025-02';
 
 /** A page of so many events of a day, none of which any other page has. */
 function page(number: number, events: number): string {
@@ -20,26 +18,25 @@ function page(number: number, events: number): string {
 }
 
 /** A chunk with one line, ready to be encoded. */
-function deduped(body: string): DedupedChunk {
+function placed(body: string): PlacedChunk {
   const line = Buffer.from(body);
   const bytes = new Uint8Array(new SharedArrayBuffer(line.length));
   bytes.set(line);
   const lines = { bytes, starts: Int32Array.of(0), ends: Int32Array.of(line.length) };
-  const { events, assigned } = new Chunk().flatten(lines);
-  if (assigned === undefined) throw new Error('expected events with dates');
-  const rows = Int32Array.from({ length: events }, (_, row) => row);
-  const times = new Int32Array(events).fill(1);
-  const chosen = { times, positions: rows.slice(), months: [{ month, rows, metadata: new Map() }] };
-  return { lines, rows: assigned.rows, chosen };
+  const { events, flat } = new Chunk().flatten(lines);
+  if (flat === undefined) throw new Error('expected events with dates');
+  const positions = Int32Array.from({ length: events }, (_, row) => row);
+  const months = flat.months.map((one) => ({ ...one, metadata: new Map() }));
+  return { lines, rows: flat.rows, events: { times: flat.times, positions, months } };
 }
 
 const pages = [300, 40, 170, 1].map((events, number) => page(number, events));
 
 test('chunks that are encoded at once on one thread give the bytes that they give one after the other', async () => {
   const alone = [];
-  for (const chunk of pages.map(deduped)) alone.push(await new ChunkEncoder().encode(chunk));
+  for (const chunk of pages.map(placed)) alone.push(await new ChunkEncoder().encode(chunk));
   const encoder = new ChunkEncoder();
-  const atOnce = await Promise.all(pages.map(deduped).map((chunk) => encoder.encode(chunk)));
+  const atOnce = await Promise.all(pages.map(placed).map((chunk) => encoder.encode(chunk)));
   expect(atOnce).toEqual(alone);
   expect(alone.map(([files]) => files?.events.rows)).toEqual([300, 40, 170, 1]);
 });

@@ -4,14 +4,11 @@ import { datesByPage } from '../../../src/app/import/saved-pages.js';
 
 type Pages = readonly (readonly (number | null)[])[];
 
-function placed(pages: Pages, before?: bigint) {
+function placed(pages: Pages) {
   const rows = pages.flatMap((dates, page) =>
     dates.map((date) => ({ page, date: date === null ? undefined : BigInt(date) })),
   );
-  return datesByPage(
-    { length: rows.length, page: (row) => rows[row]?.page ?? -1, date: (row) => rows[row]?.date },
-    before,
-  );
+  return datesByPage({ length: rows.length, page: (row) => rows[row]?.page ?? -1, date: (row) => rows[row]?.date });
 }
 
 /** The same by its words alone. */
@@ -40,19 +37,7 @@ const pagesOf = fc.array(fc.array(fc.option(fc.integer({ min: 0, max: 9 }), { fr
 test('what has no date stands at its page, else at the page before, else at the page behind', () => {
   fc.assert(
     fc.property(pagesOf, (pages) => {
-      expect(placed(pages).instants).toEqual(expected(pages));
-    }),
-  );
-});
-
-test('where pages are parted makes no difference, once there was a date', () => {
-  fc.assert(
-    fc.property(pagesOf, pagesOf, (pages, two) => {
-      const one = [[5, null], ...pages];
-      const first = placed(one);
-      const second = placed(two, first.last);
-      expect([...first.instants, ...second.instants]).toEqual(placed([...one, ...two]).instants);
-      expect(second.last).toBe(placed([...one, ...two]).last);
+      expect(placed(pages)).toEqual(expected(pages));
     }),
   );
 });

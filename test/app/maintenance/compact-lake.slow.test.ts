@@ -400,25 +400,6 @@ describe('a plan of merges', () => {
     );
   });
 
-  test('keeps things apart that must not be merged, and merges the others past them', () => {
-    const colours = fc.array(fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 0, max: 2 })), {
-      maxLength: 40,
-    });
-    fc.assert(
-      fc.property(colours, (given) => {
-        const all = given.map(([bytes, colour], at) => ({ bytes, sliceBytes: 0, colour, at }));
-        const merges = planMerges(all, 100, (one, other) => one.colour === other.colour);
-        const each = [0, 1, 2].flatMap((colour) =>
-          planMerges(
-            all.filter((thing) => thing.colour === colour),
-            100,
-          ),
-        );
-        expect(new Set(merges)).toEqual(new Set(each));
-      }),
-    );
-  });
-
   test('what is large enough is written again for its landed bytes alone, behind the merges and once', () => {
     const landed = (bytes: number, sliceBytes: number) => ({ bytes, sliceBytes });
     const [one, other, large, written, small] = [

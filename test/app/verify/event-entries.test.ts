@@ -35,7 +35,13 @@ async function problems(page: string, change?: string): Promise<string[]> {
   const collector = transactionCollector({ transactions, entries: transactionEntries }, () => '2024-03');
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
   const readable = (table: Table, path: string): ReadableFile => {
-    const file = { delta: { schema: table }, table: table.name, file: `${table.name}.parquet`, slice: '' };
+    const file = {
+      delta: { schema: table },
+      table: table.name,
+      file: `${table.name}.parquet`,
+      slice: '',
+      loadKeys: [],
+    };
     return { path, file: file as unknown as ReadableFile['file'] };
   };
   const files = new Map<Table, ReadableFile>();

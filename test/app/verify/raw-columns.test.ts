@@ -103,7 +103,7 @@ test('events of any form are found to have the columns of their raw', { timeout:
         if (rows.table !== events) continue;
         const path = join(folder, 'events.parquet');
         await writeFile(path, (await encodeFile(rows, new Map())).bytes);
-        const file = { delta: { schema: events }, table: events.name, file: path, slice: '' };
+        const file = { delta: { schema: events }, table: events.name, file: path, slice: '', loadKeys: [] };
         mains.push({ path, file: file as unknown as ReadableFile['file'] });
       }
       const certificate = new Certificate();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decimalScale, decimalText } from '../../../src/core/numeric/decimal.js';
 import { rowsInLog } from '../../../src/lake/delta/file-tags.js';
-import { addNets, mayShareFile, mergedTags } from '../../../src/lake/files/new-file.js';
+import { addNets, mergedTags } from '../../../src/lake/files/new-file.js';
 
 const add = (tags: Record<string, string>) => ({
   path: 'x',
@@ -55,17 +55,4 @@ test('a merged file has the units of all, the sum of the rows, and of other tags
     groups: '[{"id":"1"},{"id":"2"}]',
   });
   expect(rowsInLog(adds)).toBe(42);
-});
-
-test('events of imports share a file where their spans are equal, or have no day in common', () => {
-  const hour = 3_600_000;
-  const span = (first: number, last: number) => [{ first: first * hour, last: last * hour }];
-  expect(mayShareFile([], span(0, 30))).toBe(true);
-  expect(mayShareFile(span(0, 30), span(0, 30))).toBe(true);
-  expect(mayShareFile(span(0, 23), span(24, 40))).toBe(true);
-  expect(mayShareFile(span(24, 40), span(0, 23))).toBe(true);
-  // Both have events of the second day.
-  expect(mayShareFile(span(0, 30), span(31, 40))).toBe(false);
-  expect(mayShareFile(span(0, 30), span(0, 31))).toBe(false);
-  expect(mayShareFile([...span(0, 1), ...span(48, 50)], span(49, 60))).toBe(false);
 });

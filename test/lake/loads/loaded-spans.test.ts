@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { contains, type Window } from '../../../src/core/windows.js';
 import type { LoadKey } from '../../../src/lake/catalog/load-key.js';
-import { clippedSince, joinedSince, loadedSpans } from '../../../src/lake/loads/loaded-spans.js';
+import { joinedSince, loadedSpans } from '../../../src/lake/loads/loaded-spans.js';
 
 const length = 24;
 const now = 1000;
@@ -54,27 +54,10 @@ test('each instant of a window that takes the place of others is loaded since th
   );
 });
 
-test('a part of a load key is loaded since when the whole had the part', () => {
-  fc.assert(
-    fc.property(keys, windows, (key, part) => {
-      const window = {
-        start: Math.max(part.start, key.window?.start ?? 0),
-        end: Math.min(part.end, key.window?.end ?? 0),
-      };
-      fc.pre(window.start < window.end);
-      const since = clippedSince(key, window);
-      expectWhole(window, since);
-      for (let instant = window.start; instant < window.end; instant++)
-        expect(sinceAt({ window, since }, instant)).toBe(sinceAt(key, instant));
-    }),
-  );
-});
-
 test('a load key that is no range of dates keeps its instant', () => {
   const { window, ...settlement } = keyOf({ start: 0, end: 1 }, 3);
   expect(window).toBeDefined();
   expect(joinedSince(undefined, [settlement], now)).toBe(3);
   expect(joinedSince(undefined, [], now)).toBe(now);
   expect(loadedSpans(settlement)).toEqual([]);
-  expect(clippedSince(settlement, undefined)).toBe(3);
 });

@@ -2,6 +2,8 @@ import { compare } from '../../../core/compare.js';
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../../core/numeric/instant.js';
 import { textOrNull, type ResultCell } from '../../../core/text/rows.js';
+import { windowKey } from '../../../engine/slicing/window-slices.js';
+import { importedKey } from '../../../lake/loads/imported-spans.js';
 import { compareBytes } from '../../../lake/store/store.js';
 import { RowFaults, type CheckContext, type CheckName } from './certificate.js';
 import { rowsIn } from '../../../lake/files/local-parquet.js';
@@ -18,6 +20,8 @@ interface EventRow {
   readonly isDated: boolean;
   /** Milliseconds since 1970. */
   readonly windowStart: number | null;
+  /** The same, of a row in the span of an import; null of other rows. */
+  readonly spanEnd: number | null;
   readonly groupId: string | null;
   readonly requestedOrderId: string | null;
   readonly raw: string;
@@ -143,26 +147,39 @@ async function* eventRows(
   { events }: CheckContext,
 ): AsyncGenerator<{ event: EventRow; file: LogFile }> {
   const sql =
-    `SELECT event_id, content_hash, ${listColumn}, posted_at IS NOT NULL, epoch_ms(window_start), ${group}, ` +
+    `SELECT event_id, content_hash, ${listColumn}, posted_at IS NOT NULL, epoch_ms(window_start), epoch_ms(window_end), ${group}, ` +
     `requested_order_id, raw, source, ${rawColumnsSql(rawColumns)} FROM ${withSource(mains)} ORDER BY event_id`;
   for await (const chunk of (await events.query(sql)).chunks) {
     for (const row of chunk) {
-      const [eventId, contentHash, list, isDated, windowStart, groupId, requestedOrderId, raw, source, ...columns] =
-        row;
+      const [eventId, contentHash, list, isDated, start, end, groupId, requestedOrderId, raw, source, ...columns] = row;
+      const [windowStart, windowEnd] = [instantOrNull(start), instantOrNull(end)];
+      const file = fileOf(mains, Number(source));
       const event = {
         eventId: text(eventId),
         contentHash: text(contentHash),
         list: text(list),
         isDated: isDated === true,
-        windowStart: windowStart === null || windowStart === undefined ? null : Number(windowStart),
+        windowStart,
+        spanEnd: isDated !== true && isImported(file, windowStart, windowEnd) ? windowEnd : null,
         groupId: textOrNull(groupId),
         requestedOrderId: textOrNull(requestedOrderId),
         raw: text(raw),
         columns,
       };
-      yield { event, file: fileOf(mains, Number(source)) };
+      yield { event, file };
     }
   }
+}
+
+function instantOrNull(cell: ResultCell | undefined): number | null {
+  return cell === null || cell === undefined ? null : Number(cell);
+}
+
+/** Whether a file has the rows of a window as imported ones. */
+function isImported({ loadKeys }: LogFile, start: number | null, end: number | null): boolean {
+  if (start === null || end === null) return false;
+  const window = { start, end };
+  return loadKeys.includes(importedKey(window)) && !loadKeys.includes(windowKey(window));
 }
 
 /** Several files as one, each row with the number of its file. */
@@ -189,6 +206,7 @@ function idFault(event: EventRow): string | undefined {
   const owner = event.requestedOrderId ?? event.groupId;
   const isPlain = event.isDated || event.windowStart === null;
   if (!isPlain) hash.update(`\0${isoInstant(event.windowStart)}`);
+  if (!isPlain && event.spanEnd !== null) hash.update(`\0${isoInstant(event.spanEnd)}`);
   const identity = isPlain ? content : hash.digest('hex').slice(0, 32);
   const id = owner === null ? identity : `${owner}:${identity}`;
   const rest = event.eventId.startsWith(id) ? event.eventId.slice(id.length) : 'other';

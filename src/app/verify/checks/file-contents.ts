@@ -1,14 +1,16 @@
 import { sqlType } from '../../../core/columns/table.js';
-import { identifier, literal } from '../../../core/duckdb/literals.js';
+import { identifier, literal, timestampLiteral } from '../../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../core/errors.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import type { ResultCell } from '../../../core/text/rows.js';
-import { monthOf } from '../../../core/windows.js';
+import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../../lake/files/load-key-rows.js';
+import { hasColumn } from '../../../lake/files/sorted-file.js';
 import { countRows, misfitIn, rowsIn } from '../../../lake/files/local-parquet.js';
 import { netSumsIn } from '../../../lake/files/new-file.js';
-import { parseImportedKey } from '../../../lake/loads/imported-days.js';
+import { importedKey, loadedOf, parseImportedKey } from '../../../lake/loads/imported-spans.js';
+import { monthRange } from '../../reread-command.js';
 import { RowFaults, type CheckContext } from './certificate.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
@@ -93,7 +95,7 @@ const slices: Readonly<Record<string, string>> = {
 async function checkPartition(
   { file, path }: ReadableFile,
   { loadKey }: PipelineTable,
-  { events, certificate }: CheckContext,
+  { lake, events, certificate }: CheckContext,
 ): Promise<void> {
   certificate.count('partitions');
   const claims = { month: file.month, loadKeys: new Set(file.loadKeys) };
@@ -106,12 +108,43 @@ async function checkPartition(
       faults.add('partitions', file, fault);
     }
   }
-  if (file.loadKeys.some((key) => parseImportedKey(key) !== undefined)) {
-    const condition = loadKeyCondition(file.loadKeys, instantColumn(file.delta.schema));
-    const found = await countRows(events, path, `NOT ${condition}`);
-    if (found > 0) faults.add('partitions', file, `${formatCount(found, 'row')} of no day that the file names`);
+  const spans = file.loadKeys.flatMap((key) => parseImportedKey(key) ?? []);
+  if (spans.length > 0) {
+    const isImported = loadKeyCondition(spans.map(importedKey));
+    const outside = await countRows(events, path, `${isImported} AND NOT (${isInPlace(file)})`);
+    if (outside > 0)
+      faults.add('partitions', file, `${formatCount(outside, 'imported row')} outside of their days or month`);
+    const loaded = loadedOf(lake.loadKeys(file.pipeline, file.account).values()).filter((window) =>
+      spans.some((span) => overlap(span, window)),
+    );
+    const twice = await countRows(events, path, `${isImported} AND ${isInWindows(file, loaded)}`);
+    if (twice > 0)
+      faults.add('partitions', file, `${formatCount(twice, 'imported row')} of loaded windows: rows may occur twice`);
   }
   faults.addTo(certificate);
+}
+
+/** In SQL: whether an imported row lies in its days and in the month of its folder. */
+function isInPlace({ delta, month }: LogFile): string {
+  const instant = instantColumn(delta.schema);
+  const range = monthRange(month);
+  const isInSpan = `${instant} >= window_start AND ${instant} < window_end`;
+  return range === undefined ? isInSpan : `${isInSpan} AND ${isWithin(instant, range)}`;
+}
+
+/** In SQL: whether an imported row is of windows: by its date, without one by all of its days. */
+function isInWindows({ delta }: LogFile, windows: readonly Window[]): string {
+  const instant = instantColumn(delta.schema);
+  const isDated = hasColumn(delta.schema, 'posted_at') ? 'posted_at IS NOT NULL AND ' : '';
+  const inEach = windows.map((window) => {
+    const ofDays = `window_start >= ${timestampLiteral(window.start)} AND window_end <= ${timestampLiteral(window.end)}`;
+    return `(${isDated}${isWithin(instant, window)}) OR (${ofDays})`;
+  });
+  return inEach.length === 0 ? 'false' : `(${inEach.join(' OR ')})`;
+}
+
+function isWithin(instant: string, { start, end }: Window): string {
+  return `${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)}`;
 }
 
 /** What a file says about its rows. */
@@ -124,12 +157,8 @@ function windowFault(start: ResultCell, end: ResultCell, { loadKeys, month }: Cl
   if (start === null || end === null) return 'rows without a window';
   const window = { start: Number(start), end: Number(end) };
   const loadKey = windowKey(window);
-  // A part of an imported day that loaded windows have not replaced lies within the day of its rows.
-  const isImported = [...loadKeys].some((key) => {
-    const day = parseImportedKey(key);
-    return day !== undefined && day.start >= window.start && day.end <= window.end;
-  });
-  if (!loadKeys.has(loadKey) && !isImported) return `rows of ${loadKey}, which the file does not name`;
+  if (!loadKeys.has(loadKey) && loadKeys.has(importedKey(window))) return undefined;
+  if (!loadKeys.has(loadKey)) return `rows of ${loadKey}, which the file does not name`;
   if (!isWithinMonth(window)) return `${loadKey} crosses the end of a month`;
   return monthOf(window.start) === month ? undefined : `rows of ${loadKey} in the folder of ${month}`;
 }

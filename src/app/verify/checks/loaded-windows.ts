@@ -1,6 +1,6 @@
 import { readWindow } from '../../../engine/slicing/window-slices.js';
 import type { Lake } from '../../../lake/lake.js';
-import { parseImportedKey } from '../../../lake/loads/imported-days.js';
+import { parseImportedKey } from '../../../lake/loads/imported-spans.js';
 import { holeText } from '../../unread-events.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
@@ -30,8 +30,8 @@ export function isWithinMonth({ start, end }: Window): boolean {
 }
 
 /**
- * Checks that windows which were read or imported do not overlap, lie within a month each, and cover every slice that
- * has a file; lists the events that could not be read.
+ * Checks that windows which were read do not overlap and lie within a month each, that imported spans are whole days, and that
+ * every load key of a file is known; lists the events that could not be read.
  */
 export function checkWindows(
   lake: Lake,
@@ -60,15 +60,11 @@ export function checkWindows(
       let before: ReadWindow | undefined;
       const windows = readWindows(lake, main, account).flatMap((window): ReadWindow[] => {
         if (typeof window !== 'string') return [window];
-        const day = parseImportedKey(window);
-        if (day === undefined) {
-          add(at(window), `expected a window of two instants for ${account}`);
-          return [];
-        }
-        if (dayStart(day.start) !== dayStart(day.end - 1)) {
-          add(at(window), `the imported rows of ${account} cross the end of a day`);
-        }
-        return [{ ...day, loadKey: window }];
+        const span = parseImportedKey(window);
+        if (span === undefined) add(at(window), `expected a window of two instants for ${account}`);
+        else if (dayStart(span.start) !== span.start || dayStart(span.end) !== span.end)
+          add(at(window), `the span of imported rows of ${account} is no whole days`);
+        return [];
       });
       for (const window of windows.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
         if (!isWithinMonth(window)) add(at(window.loadKey), `the window of ${account} crosses the end of a month`);

@@ -3,7 +3,7 @@ import { groupBy } from '../../../core/group-by.js';
 import { joined, spanOf, uncovered, type Window } from '../../../core/windows.js';
 import { loadedWindows } from '../../../engine/slicing/window-slices.js';
 import type { Lake } from '../../../lake/lake.js';
-import { importedWindows } from '../../../lake/loads/imported-days.js';
+import { importedDays } from '../../../lake/loads/imported-spans.js';
 import { readForgottenBefore } from '../../../lake/upkeep/erasure.js';
 import {
   readRequestedRanges,
@@ -59,7 +59,7 @@ export async function configuredRanges(
 function gapsOf(lake: Lake, account: string, { pipeline, start, end }: RequestedRange): readonly Window[] | undefined {
   const main = mainTablesOf(lake).find((table) => table.pipeline === pipeline);
   if (main?.coverage === undefined) return undefined;
-  const imported = importedWindows(lake.snapshot, pipeline, account);
+  const imported = importedDays(lake.snapshot, pipeline, account);
   return main.coverage(lake, account, { start, end }).gaps.flatMap((gap) => uncovered(gap, imported));
 }
 

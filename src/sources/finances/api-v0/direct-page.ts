@@ -17,38 +17,46 @@ const outerDepth = 4;
  * Adds the events of a page directly from its bytes, if it has the service's usual form: no white space, no members other than
  * `FinancialEvents` and `NextToken`, no list twice.
  *
- * @returns false for another form: nothing is added then, and `scanPage` reads or refuses it
+ * @returns undefined for another form: nothing is added then, and `scanPage` reads or refuses it
  */
-export function addPageDirectly(bytes: Buffer, rows: SliceRows, flattener: Flattener): boolean {
+export function addPageDirectly(bytes: Buffer, rows: SliceRows, flattener: Flattener): DirectPage | undefined {
   // A larger page may have more values than a tape can hold.
-  if (bytes.length > 2 * mostNodes || !isUtf8(bytes)) return false;
+  if (bytes.length > 2 * mostNodes || !isUtf8(bytes)) return undefined;
   const { mark } = rows;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const isAdded = addLists({ bytes, view }, flattener);
-  if (!isAdded) rows.truncate(mark);
-  return isAdded;
+  const page = addLists({ bytes, view }, flattener);
+  if (page === undefined) rows.truncate(mark);
+  return page;
 }
 
-function addLists(json: JsonBytes, flattener: Flattener): boolean {
+interface DirectPage {
+  /** Whether it has a `NextToken`. */
+  readonly hasNext: boolean;
+}
+
+function addLists(json: JsonBytes, flattener: Flattener): DirectPage | undefined {
   const { bytes, view } = json;
-  if (!pageStart.matchesAt(json, 0)) return false;
+  if (!pageStart.matchesAt(json, 0)) return undefined;
   let at = pageStart.length;
   let hasEvents = false;
-  let hasToken = false;
+  let tokenEnd = none;
+  let hasNext = false;
   for (;;) {
     if (!hasEvents && eventsStart.matchesAt(json, at)) {
       hasEvents = true;
       at = listsEnd(json, at + eventsStart.length, flattener);
-      if (at === none) return false;
-    } else if (!hasToken && tokenStart.matchesAt(json, at)) {
-      hasToken = true;
-      at = plainEnd(bytes, view, at + tokenStart.length);
-      if (bytes[at++] !== quote) return false;
-    } else return false;
+      if (at === none) return undefined;
+    } else if (tokenEnd === none && tokenStart.matchesAt(json, at)) {
+      const start = at + tokenStart.length;
+      tokenEnd = at = plainEnd(bytes, view, start);
+      hasNext = tokenEnd > start;
+      if (bytes[at++] !== quote) return undefined;
+    } else return undefined;
     if (bytes[at] !== comma) break;
     at++;
   }
-  return hasEvents && pageEnd.matchesAt(json, at) && at + pageEnd.length === bytes.length;
+  const isWhole = hasEvents && pageEnd.matchesAt(json, at) && at + pageEnd.length === bytes.length;
+  return isWhole ? { hasNext } : undefined;
 }
 
 /** Adds the events of the lists that begin at a byte. Returns the end of their object; `none` for another form. */

@@ -5,8 +5,8 @@ import type { ColumnMemory, SharedArrays } from '../../../core/columns/memory.js
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { RowSource, SliceRows } from './slice-rows.js';
 
-/** Maximum bytes of an instant and the zero before it: years of more than four digits have a sign. */
-const windowLength = 32;
+/** Maximum bytes of two instants and the zeros before them: years of more than four digits have a sign. */
+const windowLength = 64;
 /** Maximum bytes of a list's name and a zero. */
 const mostName = 64;
 /** The first 128 bits of a SHA-256. */
@@ -27,27 +27,14 @@ export function contentHashOf(list: string, raw: Buffer): string {
 
 /**
  * The ids of a slice's events: hashes of the received bytes, so that the same event has the same id on every run. The id of an
- * event without a date also includes the start of its window, as only that distinguishes equal fees of two months. The second,
- * third … identical event of a slice gets `-2`, `-3` …
+ * event without a date also includes the start of its window, as only that distinguishes equal fees of two months; of an imported
+ * one both ends of its span. The second, third … identical event of a slice gets `-2`, `-3` …
  *
  * @param leftOut rows that become no event, and aren't counted
  */
 export function eventIds(rows: SliceRows, leftOut: ReadonlySet<number> = new Set()): EventIds {
   const ids = new HashedIds(rows);
-  const seen = new Map<string, number>();
-  const times = Int32Array.from({ length: rows.events.length }, (_, row) => {
-    if (leftOut.has(row)) return 1;
-    const id = ids.eventId(row);
-    const count = (seen.get(id) ?? 0) + 1;
-    seen.set(id, count);
-    return count;
-  });
-  return ids.numbered(times);
-}
-
-/** The id of one of several events with the same hash; `times` counts them from 1. */
-export function numberedId(id: string, times: number): string {
-  return id + numberSuffix(times);
+  return ids.numbered(ids.times((row) => !leftOut.has(row)));
 }
 
 function numberSuffix(times: number): string {
@@ -103,8 +90,7 @@ export class HashedIds {
 
   #hash(row: number, name: Buffer, source: RowSource): void {
     const { raw, postedAt } = this.#rows.events;
-    const { windowStart } = source;
-    const isUndated = postedAt[row] === undefined && windowStart !== undefined;
+    const isUndated = postedAt[row] === undefined && source.windowStart !== undefined;
     if (this.#mayWritePages && !isUndated && raw.start(row) >= name.length && name.length <= mostName) {
       const content = this.#digestInPlace(row, name);
       putDigest(content, this.#contents, row);
@@ -119,7 +105,7 @@ export class HashedIds {
     hashed.set(raw.bytes(row), name.length);
     const content = digestOf(hashed.subarray(0, length));
     putDigest(content, this.#contents, row);
-    putDigest(isUndated ? this.#undatedDigest(length, windowStart) : content, this.#hashes, row);
+    putDigest(isUndated ? this.#undatedDigest(length, source) : content, this.#hashes, row);
   }
 
   /** Writes the list's name over the bytes before the event, and restores them: faster than copying the event. */
@@ -135,15 +121,26 @@ export class HashedIds {
     return digest;
   }
 
-  /** The digest of the content in `#hashed` and the start of its window. */
-  #undatedDigest(length: number, windowStart: number): string {
-    const end = length + this.#hashed.write(`\0${isoInstant(windowStart)}`, length, 'latin1');
+  /** The digest of the content in `#hashed` and the start of its window, or both ends of its span. */
+  #undatedDigest(length: number, { windowStart = 0, windowEnd = 0, isSpan }: RowSource): string {
+    const window =
+      isSpan === true ? `\0${isoInstant(windowStart)}\0${isoInstant(windowEnd)}` : `\0${isoInstant(windowStart)}`;
+    const end = length + this.#hashed.write(window, length, 'latin1');
     return digestOf(this.#hashed.subarray(0, end));
   }
 
-  /** A copy of the ids' hashes as words of 32 bits, four an event. */
-  words(): Int32Array {
-    return new Int32Array(this.#hashes.slice().buffer);
+  /** The number of each event among those with the same id, from 1; 1 for those that aren't counted. */
+  times(isCounted: (row: number) => boolean): Int32Array<ArrayBuffer> {
+    const seen = new Map<string, number>();
+    const times = new Int32Array(this.#rows.events.length).fill(1);
+    for (let row = 0; row < times.length; row++) {
+      if (!isCounted(row)) continue;
+      const id = this.eventId(row);
+      const count = (seen.get(id) ?? 0) + 1;
+      seen.set(id, count);
+      times[row] = count;
+    }
+    return times;
   }
 
   /** Copies of all hashes. */

@@ -190,6 +190,8 @@ export interface RowSource {
   readonly fallback: number | undefined;
   /** Whether the instant of an event without a date is limited to the window. */
   readonly clamp: boolean;
+  /** Whether its window is the span of imported events. */
+  readonly isSpan?: true;
   readonly groupId: string | undefined;
   readonly requestedOrderId: string | undefined;
 }
@@ -208,6 +210,11 @@ export function orderSource(order: string): RowSource {
 /** Rows of a window of dates. */
 export function windowSource({ start, end }: Window): RowSource {
   return { ...emptySource, windowStart: start, windowEnd: end, fallback: start, clamp: true };
+}
+
+/** Imported rows in a span of days. */
+export function spanSource(span: Window): RowSource {
+  return { ...windowSource(span), isSpan: true };
 }
 
 /** The month of the earliest date; `unknown` without a date. `dates`: microseconds since 1970. */

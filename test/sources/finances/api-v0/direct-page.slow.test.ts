@@ -48,7 +48,7 @@ class Pages {
 
   addDirectly(body: Buffer): boolean {
     this.#rows.pages++;
-    const isAdded = addPageDirectly(body, this.#rows, this.#flattener);
+    const isAdded = addPageDirectly(body, this.#rows, this.#flattener) !== undefined;
     if (isAdded) moveWarnings(this.#pageWarnings, this.warnings);
     else for (const counts of Object.values(this.#pageWarnings)) counts.clear();
     return isAdded;

@@ -1,0 +1,124 @@
+import type { ImportLimits } from './chunk-threads.js';
+import type { Emit } from '../../core/events/run-event.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import type { Add } from '../../lake/delta/actions.js';
+import type { CommitResult, NewFile } from '../../lake/commit-files.js';
+import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
+import type { Snapshot } from '../../lake/catalog/snapshot.js';
+import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
+import type { Lake } from '../../lake/lake.js';
+import { keyChange } from '../../lake/loads/load-keys.js';
+import type { Clock } from '../../core/clock.js';
+import type { Family } from '../../core/columns/table.js';
+import { loadedOf } from '../../lake/loads/imported-spans.js';
+import type { Window } from '../../core/windows.js';
+
+/** The lake and the account of an import. */
+export interface ImportTarget {
+  readonly lake: Lake;
+  readonly clock: Clock;
+  readonly account: string;
+}
+
+export interface ImportOptions extends ImportTarget {
+  readonly signal: AbortSignal;
+  /** Skips lines that are not bodies of the service, instead of leaving the whole input out. */
+  readonly skipBroken: boolean;
+  readonly limits: ImportLimits;
+  readonly emit: Emit;
+}
+
+/** What the lake has of the days that an import adds to, at one time. */
+export interface StoredRows {
+  readonly keys: readonly StoredLoadKey[];
+  /** The loaded windows among them, joined. */
+  readonly loaded: readonly Window[];
+  /** Their files of the main table. */
+  readonly files: readonly Add[];
+  /** Whether a snapshot has the same. */
+  readonly isCurrent: (snapshot: Snapshot) => boolean;
+}
+
+/** What the lake has under load keys. */
+export function storedRows(
+  { lake, account }: ImportTarget,
+  { pipeline, main }: Family,
+  isChosen: (window: Window, key: StoredLoadKey) => boolean,
+): StoredRows {
+  const read = (snapshot: Snapshot) => {
+    const keys = [...snapshot.keysOf(account, pipeline).values()].filter(
+      (key) => key.window !== undefined && isChosen(key.window, key),
+    );
+    const loaded = loadedOf(keys);
+    const table = new TableSnapshot(snapshot, main.name);
+    const files = table.filesWith(
+      account,
+      pipeline,
+      keys.map(({ key }) => key),
+    );
+    return { keys, loaded, files, state: JSON.stringify([loaded, files.map(({ path }) => path).toSorted()]) };
+  };
+  const stored = read(lake.snapshot);
+  return { ...stored, isCurrent: (snapshot) => read(snapshot).state === stored.state };
+}
+
+/** Imported files to commit. */
+export interface ImportedFiles {
+  /** What the lake had when they were chosen. */
+  readonly stored: StoredRows;
+  readonly files: readonly NewFile[];
+  /** The load keys of their rows. */
+  readonly loadKeys: readonly string[];
+  /** Files that are replaced; others stay. */
+  readonly replaced?: readonly Add[];
+}
+
+/** Commits imported files, unless the lake has changed in their days meanwhile: then nothing is changed, and the caller reads again. */
+export async function commitImported(
+  { lake, clock, account }: ImportTarget,
+  { pipeline, main }: Family,
+  { stored, files, loadKeys, replaced = [] }: ImportedFiles,
+): Promise<CommitResult> {
+  const committed = await lake.commitFiles({
+    operation: 'IMPORT',
+    main,
+    files,
+    decide: (snapshot) => {
+      if (!stored.isCurrent(snapshot)) return undefined;
+      const loads = { pipeline, account, loadKeys, refresh: true };
+      return { replaced, keys: keyChange(snapshot, loads, clock.now(), { origin: 'import' }) };
+    },
+  });
+  if (!committed.isCommitted) await lake.refresh();
+  return committed;
+}
+
+/** Attempts to commit days that other runs change each time. */
+const mostAttempts = 20;
+
+/**
+ * Repeats a step until it has committed: undefined where another run has changed the days meanwhile.
+ *
+ * @throws what the step throws, unless another run has replaced a file that it reads; LedgerlakeError LAKE_CONFLICT in the end
+ */
+export async function untilCommitted<T>(
+  { lake }: ImportTarget,
+  what: string,
+  step: () => Promise<T | undefined>,
+): Promise<T> {
+  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    const { version } = lake.snapshot;
+    try {
+      const done = await step();
+      if (done !== undefined) return done;
+    } catch (error) {
+      if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
+      await lake.refresh();
+      if (lake.snapshot.version === version || attempt === mostAttempts) throw error;
+    }
+  }
+  throw new LedgerlakeError(
+    'LAKE_CONFLICT',
+    `expected to add imported rows of ${what}, got conflicts with other runs each time; run the same command again`,
+  );
+}

@@ -1,0 +1,190 @@
+import { compare } from '../../core/compare.js';
+import { overlap, type Window } from '../../core/windows.js';
+
+/** What a file, an import or a loaded window has of equal events without a date: each with the days that it can be of. */
+export interface StoredEvents<T extends Window = Window> {
+  /** Of loaded windows: the span of each is its window. */
+  readonly loaded: readonly T[];
+  /** Imported ones. */
+  readonly imported: readonly T[];
+}
+
+/** What becomes of some equal events of a file. */
+export interface ComparedEvents<T> {
+  /** Those that the lake lacks. */
+  readonly added: readonly T[];
+  /** Those of loaded windows that lack them. */
+  readonly leftOut: readonly T[];
+  /** How many the lake has. */
+  readonly known: number;
+  /** How many of these may be other ones: both spans have days that the other lacks. */
+  readonly undecided: number;
+}
+
+/**
+ * Compares equal events without a date of a file with those of the lake. As many are the same as can be paired by spans that overlap.
+ * Events whose span is loaded pair with those of loaded windows, and are never added. The others pair with what is left of these,
+ * and with imported ones.
+ *
+ * @param windows the loaded ones, joined
+ */
+export function compareEvents<T extends Window>(
+  events: readonly T[],
+  stored: StoredEvents,
+  windows: readonly Window[],
+): ComparedEvents<T> {
+  const inside = events.filter((event) => isCovered(event, windows));
+  const others = events.filter((event) => !isCovered(event, windows));
+  const loaded = pairs(inside, stored.loaded);
+  const taken = new Set(loaded.values());
+  const same = pairs(others, [...stored.loaded.filter((one) => !taken.has(one)), ...stored.imported]);
+  const undecided = [...loaded, ...same].filter(
+    ([{ start, end }, other]) => (start < other.start && end < other.end) || (start > other.start && end > other.end),
+  );
+  return {
+    added: others.filter((event) => !same.has(event)),
+    leftOut: inside.filter((event) => !loaded.has(event)),
+    known: loaded.size + same.size,
+    undecided: undecided.length,
+  };
+}
+
+/**
+ * Which of some equal imported events without a date a loaded window replaces, besides those whose span is loaded: as many of those
+ * that may be of the window as its answer has of them beyond these, and of those the most alike.
+ *
+ * @param events those that reach into the window, and whose span is not loaded
+ * @param number how many the answer has beyond the replaced ones
+ */
+export function replacedEvents<T extends Window>(events: readonly T[], number: number, window: Window): readonly T[] {
+  return events.toSorted((a, b) => likeness(b, window) - likeness(a, window)).slice(0, Math.max(0, number));
+}
+
+/** Whether windows, joined, cover all of a span. */
+export function isCovered({ start, end }: Window, windows: readonly Window[]): boolean {
+  return windows.some((window) => window.start <= start && window.end >= end);
+}
+
+/**
+ * Pairs events of two sources whose spans overlap: as many as can be, and of those the most alike.
+ *
+ * @returns the partner of each paired event of the first source
+ */
+export function pairs<A extends Window, B extends Window>(a: readonly A[], b: readonly B[]): ReadonlyMap<A, B> {
+  const paired = new Pairs(a, b);
+  paired.pairAll();
+  while (paired.improve());
+  return paired.partners;
+}
+
+class Pairs<A extends Window, B extends Window> {
+  readonly partners = new Map<A, B>();
+  readonly #reverse = new Map<B, A>();
+  #changes = 0;
+  readonly #a: readonly A[];
+  readonly #b: readonly B[];
+
+  constructor(a: readonly A[], b: readonly B[]) {
+    this.#a = a.toSorted(byEnd);
+    this.#b = b.toSorted(byEnd);
+  }
+
+  /** Pairs as many as can be: each event, by the end of its span, with the first free one that overlaps. */
+  pairAll(): void {
+    const own = new Unpaired(this.#a, this.partners);
+    const other = new Unpaired(this.#b, this.#reverse);
+    for (;;) {
+      const [one, two] = [own.first, other.first];
+      if (one !== undefined && (two === undefined || byEnd(one, two) <= 0)) {
+        const found = other.overlapping(one);
+        if (found !== undefined) this.#pair(one, found);
+        own.skip();
+      } else if (two !== undefined) {
+        const found = own.overlapping(two);
+        if (found !== undefined) this.#pair(found, two);
+        other.skip();
+      } else return;
+    }
+  }
+
+  /** Lets events without a partner take that of another one where they are more alike. False where there is none. */
+  improve(): boolean {
+    const before = this.#changes;
+    for (const one of this.#a) if (!this.partners.has(one)) this.#takePartner(one, this.#a, this.partners, this.#pair);
+    const pair = (one: B, other: A) => {
+      this.#pair(other, one);
+    };
+    for (const one of this.#b) if (!this.#reverse.has(one)) this.#takePartner(one, this.#b, this.#reverse, pair);
+    return this.#changes > before;
+  }
+
+  #takePartner<X extends Window, Y extends Window>(
+    one: X,
+    own: readonly X[],
+    partners: Map<X, Y>,
+    pair: (one: X, other: Y) => void,
+  ): void {
+    let best: X | undefined;
+    let most = leastGain;
+    for (const other of own) {
+      const partner = partners.get(other);
+      const gain = partner === undefined ? 0 : likeness(one, partner) - likeness(other, partner);
+      if (gain > most) [best, most] = [other, gain];
+    }
+    const partner = best && partners.get(best);
+    if (best === undefined || partner === undefined) return;
+    partners.delete(best);
+    pair(one, partner);
+    this.#changes++;
+  }
+
+  readonly #pair = (one: A, other: B): void => {
+    this.partners.set(one, other);
+    this.#reverse.set(other, one);
+  };
+}
+
+/** Less than any difference of two likenesses of spans of days. */
+const leastGain = 1e-9;
+
+/** Events in order, of which more and more have a partner. */
+class Unpaired<T extends Window> {
+  #at = 0;
+  readonly #events: readonly T[];
+  readonly #partners: ReadonlyMap<T, unknown>;
+
+  constructor(events: readonly T[], partners: ReadonlyMap<T, unknown>) {
+    this.#events = events;
+    this.#partners = partners;
+  }
+
+  get first(): T | undefined {
+    for (let event = this.#events[this.#at]; event !== undefined; event = this.#events[++this.#at]) {
+      if (!this.#partners.has(event)) return event;
+    }
+    return undefined;
+  }
+
+  /** Goes on behind the first one. */
+  skip(): void {
+    this.#at++;
+  }
+
+  overlapping(span: Window): T | undefined {
+    for (let at = this.#at; at < this.#events.length; at++) {
+      const event = this.#events[at];
+      if (event !== undefined && !this.#partners.has(event) && overlap(event, span)) return event;
+    }
+    return undefined;
+  }
+}
+
+function byEnd(a: Window, b: Window): number {
+  return compare(a.end, b.end) || compare(a.start, b.start);
+}
+
+/** From 0 to 1: the days that both spans have, by those that either has. */
+function likeness(a: Window, b: Window): number {
+  const common = Math.min(a.end, b.end) - Math.max(a.start, b.start);
+  return Math.max(0, common) / (Math.max(a.end, b.end) - Math.min(a.start, b.start));
+}

@@ -1,0 +1,69 @@
+import type { StoredLoadKey } from '../catalog/load-key.js';
+import type { Snapshot } from '../catalog/snapshot.js';
+import { LoadKeyWindows } from './load-keys.js';
+import { dayMs, dayStart, joined, overlap, type Window } from '../../core/windows.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+
+const prefix = 'imported/';
+
+/**
+ * The load key of the imported rows of a span of whole UTC days. It doesn't count as a loaded window, because saved pages may lack
+ * rows of these days: a backfill requests the days anyway, and replaces the imported rows.
+ */
+export function importedKey({ start, end }: Window): string {
+  return `${prefix}${isoInstant(start)}/${isoInstant(end)}`;
+}
+
+/** The span of such a load key; undefined for a load key of another kind. */
+export function parseImportedKey(loadKey: string): Window | undefined {
+  if (!loadKey.startsWith(prefix)) return undefined;
+  const [start = '', end = ''] = loadKey.slice(prefix.length).split('/');
+  const window = { start: Date.parse(start), end: Date.parse(end) };
+  return window.start < window.end ? window : undefined;
+}
+
+/** The UTC day of an instant in milliseconds since 1970. */
+export function dayOf(instant: number): Window {
+  const start = dayStart(instant);
+  return { start, end: start + dayMs };
+}
+
+/** The days with imported rows of a pipeline and account, in order. Rows that may be of several days are of none. */
+export function importedDays(snapshot: Snapshot, pipeline: string, account: string): readonly Window[] {
+  return days.of(snapshot.keysOf(account, pipeline));
+}
+
+const days = new LoadKeyWindows((loadKey) => {
+  const span = parseImportedKey(loadKey);
+  return span !== undefined && span.end - span.start === dayMs ? span : undefined;
+});
+
+/** What of an account's imports a loaded window reaches. */
+export interface ReachedImports {
+  /** Load keys whose spans are loaded as a whole, with this window: none of their rows stays. */
+  readonly covered: readonly string[];
+  /** Those that the window reaches otherwise: some of their rows may stay. */
+  readonly partial: readonly string[];
+}
+
+/** The imported load keys that a window reaches once it is loaded. */
+export function reachedImports(snapshot: Snapshot, pipeline: string, account: string, window: Window): ReachedImports {
+  const keys = [...snapshot.keysOf(account, pipeline).values()];
+  const reached = keys.filter(
+    (key) => key.origin === 'import' && key.window !== undefined && overlap(key.window, window),
+  );
+  if (reached.length === 0) return { covered: [], partial: [] };
+  const loaded = joined([window, ...loadedOf(keys)]);
+  const whole = loaded.find(({ start, end }) => start <= window.start && end >= window.end) ?? window;
+  const isCovered = ({ window: span }: StoredLoadKey) =>
+    span !== undefined && whole.start <= span.start && whole.end >= span.end;
+  return {
+    covered: reached.filter(isCovered).map(({ key }) => key),
+    partial: reached.filter((key) => !isCovered(key)).map(({ key }) => key),
+  };
+}
+
+/** The windows among load keys that were read from the API, joined. */
+export function loadedOf(keys: Iterable<StoredLoadKey>): Window[] {
+  return joined([...keys].flatMap(({ origin, window }) => (origin === 'api' && window !== undefined ? [window] : [])));
+}
