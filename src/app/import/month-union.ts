@@ -13,10 +13,10 @@ import { runOfDataFile } from '../../lake/data-files.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import { storedRows, type ImportTarget, type StoredRows } from './stored-imports.js';
-import type { Positions, StagedMonth } from './staged-months.js';
+import type { EncodedStage, Positions, StagedMonth } from './staged-months.js';
 
 /** A staged month of one input; inputs are numbered in their order. */
-export interface InputMonth extends StagedMonth {
+export interface InputMonth extends EncodedStage {
   readonly input: number;
 }
 
@@ -51,8 +51,7 @@ export async function uniteMonth(
 ): Promise<MonthUnion> {
   const days = new Set(staged.flatMap(({ spans }) => spans.map(({ start }) => start)));
   const stored = storedRows(target, family, isOfDays(days));
-  const isAlone = days.size === staged.reduce((sum, { spans }) => sum + spans.length, 0);
-  if (isAlone && stored.keys.length === 0)
+  if (stored.keys.length === 0 && !haveRepeats(staged))
     return { stored, added: staged, known: 0, leftOut: new Map(), shared: new Set() };
   const { database } = workspace;
   const paths = (await files.of(target.lake, events, stored.files)).flatMap((month) => month.paths);
@@ -83,6 +82,19 @@ export async function uniteMonth(
     count(leftOut, Number(day), Number(rows));
   const shared = await database.rows('SELECT DISTINCT input FROM rows_ WHERE times > 0 OR is_double');
   return { stored, added, known, leftOut, shared: new Set(shared.map(({ input }) => Number(input))) };
+}
+
+/** Whether two files may have the same event: some fingerprint is in both. */
+function haveRepeats(staged: readonly InputMonth[]): boolean {
+  if (staged.length === 1) return false;
+  const all = new BigUint64Array(staged.reduce((sum, { fingerprints }) => sum + fingerprints.length, 0));
+  let at = 0;
+  for (const { fingerprints } of staged) {
+    all.set(fingerprints, at);
+    at += fingerprints.length;
+  }
+  all.sort();
+  return all.some((fingerprint, index) => index > 0 && fingerprint === all[index - 1]);
 }
 
 /** The inputs with an event that another run has added since their months were compared, and what the lake has of their days. */
