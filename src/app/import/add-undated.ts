@@ -81,11 +81,10 @@ export async function addUndated(
   return untilCommitted(options, 'events without a date', async () => {
     options.signal.throwIfAborted();
     const stored = storedRows(options, family, (window) => overlap(window, range));
-    const { workspace, files: checked } = resources;
     const alone = inputs.flatMap(({ months, isShared }, input) =>
       isShared ? [] : months.map((month) => ({ ...month, input })),
     );
-    const since = alone.length === 0 ? undefined : await sharedMeanwhile(options, family, workspace, checked, alone);
+    const since = alone.length === 0 ? undefined : await sharedMeanwhile(options, family, resources, alone);
     const isShared = (input: number) => inputs[input]?.isShared === true || since?.shared.has(input) === true;
     const equal = await storedEvents(options, resources, stored, inputs);
     const compared = compareInputs(inputs, isShared, stored, equal);

@@ -205,7 +205,7 @@ class Batch {
     return untilCommitted(this.#options, month, async () => {
       this.#options.signal.throwIfAborted();
       const files = new CheckedFiles(workspace);
-      const union = await uniteMonth(this.#options, eventFamily, workspace, files, staged, positions);
+      const union = await uniteMonth(this.#options, eventFamily, { workspace, files, positions }, staged);
       for (const input of union.shared) shared.add(input);
       const { known, leftOut, stored, added } = union;
       const rows = rowsOf(added);
