@@ -125,7 +125,7 @@ export class SliceWriter {
         if (isStale || hasConflict(snapshot, slice)) return undefined;
         const replaced = [...new Set([...filesToReplace(snapshot, table, slice), ...storedOf(table, copied)])];
         const kept = new Set(remainder?.files.flatMap(({ add }) => loadKeysOf(add)));
-        const emptied = emptiedKeys(snapshot, table, slice, replaced, kept);
+        const emptied = emptiedKeys(snapshot, table, slice, { replaced, kept });
         const keys = keyChange(snapshot, slice, now, { emptied, isCompared: revision?.isCompared === true });
         return { replaced, keys };
       },

@@ -15,7 +15,14 @@ import { compareEvents, type StoredEvents } from '../spans/undated-events.js';
 import type { ChunkThreads } from './chunk-threads.js';
 import { GatheredLines } from './gathered-lines.js';
 import { numberInId, sharedMeanwhile } from './month-union.js';
-import { newFilesOf, loadKeysOfStaged, stageMonths, type Positions, type StagedMonth } from './staged-months.js';
+import {
+  newFilesOf,
+  loadKeysOfStaged,
+  stageMonths,
+  type EncodedStage,
+  type Positions,
+  type StagedMonth,
+} from './staged-months.js';
 import { commitImported, storedRows, untilCommitted, type ImportOptions, type StoredRows } from './stored-imports.js';
 import type { UndatedEvents } from './undated-lines.js';
 
@@ -25,7 +32,7 @@ export interface UndatedInput {
   /** The spans of its pages. */
   readonly spans: PageSpans;
   /** Its events with a date, which the lake has by now. */
-  readonly months: readonly StagedMonth[];
+  readonly months: readonly EncodedStage[];
   /** Whether the lake, or an input before, had one of these. */
   readonly isShared: boolean;
 }
@@ -74,11 +81,10 @@ export async function addUndated(
   return untilCommitted(options, 'events without a date', async () => {
     options.signal.throwIfAborted();
     const stored = storedRows(options, family, (window) => overlap(window, range));
-    const { workspace, files: checked } = resources;
     const alone = inputs.flatMap(({ months, isShared }, input) =>
       isShared ? [] : months.map((month) => ({ ...month, input })),
     );
-    const since = alone.length === 0 ? undefined : await sharedMeanwhile(options, family, workspace, checked, alone);
+    const since = alone.length === 0 ? undefined : await sharedMeanwhile(options, family, resources, alone);
     const isShared = (input: number) => inputs[input]?.isShared === true || since?.shared.has(input) === true;
     const equal = await storedEvents(options, resources, stored, inputs);
     const compared = compareInputs(inputs, isShared, stored, equal);

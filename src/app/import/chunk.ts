@@ -81,6 +81,8 @@ export interface FlatMonth {
   readonly month: string;
   /** Rows of its events, in order of receipt. */
   readonly rows: Int32Array<ArrayBuffer>;
+  /** The first 64 bits of their content hashes, of equal ones once. */
+  readonly fingerprints: BigUint64Array<ArrayBuffer>;
 }
 
 export interface GroupsBody {
@@ -127,7 +129,7 @@ export interface PlacedEvents {
   readonly months: readonly PlacedMonth[];
 }
 
-export interface PlacedMonth extends FlatMonth {
+export interface PlacedMonth extends Omit<FlatMonth, 'fingerprints'> {
   /** The metadata of its files. */
   readonly metadata: ReadonlyMap<string, string>;
 }
@@ -288,9 +290,14 @@ export class Chunk {
       instants: memory.int64s(instants),
     };
     const inOrder = [...months].toSorted(([a], [b]) => compare(a, b));
+    const times = ids.times((row) => isDated[row] === 1);
     const flat: FlatEvents = {
-      ...{ starts, ends, times: ids.times((row) => isDated[row] === 1) },
-      months: inOrder.map(([name, ofMonth]) => ({ month: name, rows: Int32Array.from(ofMonth) })),
+      ...{ starts, ends, times },
+      months: inOrder.map(([name, ofMonth]) => ({
+        month: name,
+        rows: Int32Array.from(ofMonth),
+        fingerprints: ids.fingerprints(ofMonth.filter((row) => times[row] === 1)),
+      })),
       rows: { ...copies, reusable: memory.reusable },
     };
     return { undated: this.#undatedLines(undated, ids), flat };

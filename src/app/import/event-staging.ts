@@ -9,7 +9,7 @@ import { GatheredLines } from './gathered-lines.js';
 import type { ImportOptions } from './stored-imports.js';
 import type { Input } from './input-bytes.js';
 import { brokenLine, longestLine, type Line } from './saved-pages.js';
-import { stageMonths, type Positions, type StagedMonth } from './staged-months.js';
+import { stageMonths, type Positions, type EncodedStage } from './staged-months.js';
 import { UndatedEvents } from './undated-lines.js';
 
 /** The resources that an input's import uses. */
@@ -63,7 +63,7 @@ export class EventStaging {
   readonly #listener: LineListener;
   /** A chunk is handed out once it has this many bytes. */
   readonly #fullChunkBytes: number;
-  readonly #months: Promise<readonly StagedMonth[]>[] = [];
+  readonly #months: Promise<readonly EncodedStage[]>[] = [];
   readonly #dates: PageDates[] = [];
   #pages = 0;
   #events = 0;
@@ -118,7 +118,7 @@ export class EventStaging {
    *
    * @throws LedgerlakeError BROKEN_LINE where none of its events has a date; the failure of a chunk
    */
-  async finish(): Promise<{ readonly months: readonly StagedMonth[]; readonly spans: PageSpans | undefined }> {
+  async finish(): Promise<{ readonly months: readonly EncodedStage[]; readonly spans: PageSpans | undefined }> {
     await this.#turn;
     const months = (await Promise.all(this.#months)).flat();
     this.throwFailure();
@@ -163,7 +163,7 @@ export class EventStaging {
   }
 
   /** Flattens a chunk, and encodes it once those before have their positions. */
-  async #process(lines: NumberedLines): Promise<readonly StagedMonth[]> {
+  async #process(lines: NumberedLines): Promise<readonly EncodedStage[]> {
     const { threads, positions, workspace } = this.#resources;
     const task = threads.nextTask();
     const flattened = markHandled(task.flatten(lines.gathered.lines));

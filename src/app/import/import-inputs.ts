@@ -21,7 +21,7 @@ import type { ChunkThreads } from './chunk-threads.js';
 import { EventStaging, type ImportResources } from './event-staging.js';
 import type { AddedRows, ImportSummaries, ImportSummary } from './import-summary.js';
 import { uniteMonth, type InputMonth } from './month-union.js';
-import { newFilesOf, loadKeysOfStaged, Positions, type StagedMonth } from './staged-months.js';
+import { newFilesOf, loadKeysOfStaged, Positions, type EncodedStage, type StagedMonth } from './staged-months.js';
 import { commitImported, untilCommitted, type ImportOptions } from './stored-imports.js';
 import type { PageSpans } from '../spans/page-spans.js';
 import type { Input } from './input-bytes.js';
@@ -41,7 +41,7 @@ const batchBytes = 1_000_000_000;
 
 /** An input whose events are on the local disk, and whose groups are in memory. */
 interface ReadInput {
-  readonly months: readonly StagedMonth[];
+  readonly months: readonly EncodedStage[];
   /** The spans of its pages; undefined where all events have a date. */
   readonly spans: PageSpans | undefined;
   readonly staging: EventStaging;
@@ -205,7 +205,7 @@ class Batch {
     return untilCommitted(this.#options, month, async () => {
       this.#options.signal.throwIfAborted();
       const files = new CheckedFiles(workspace);
-      const union = await uniteMonth(this.#options, eventFamily, workspace, files, staged, positions);
+      const union = await uniteMonth(this.#options, eventFamily, { workspace, files, positions }, staged);
       for (const input of union.shared) shared.add(input);
       const { known, leftOut, stored, added } = union;
       const rows = rowsOf(added);

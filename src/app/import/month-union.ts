@@ -12,11 +12,11 @@ import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import { runOfDataFile } from '../../lake/data-files.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
-import { storedRows, type ImportTarget, type StoredRows } from './stored-imports.js';
-import type { Positions, StagedMonth } from './staged-months.js';
+import { storedRows, type ImportOptions, type ImportTarget, type StoredRows } from './stored-imports.js';
+import type { EncodedStage, Positions, StagedMonth } from './staged-months.js';
 
 /** A staged month of one input; inputs are numbered in their order. */
-export interface InputMonth extends StagedMonth {
+export interface InputMonth extends EncodedStage {
   readonly input: number;
 }
 
@@ -32,6 +32,13 @@ export interface MonthUnion {
   readonly shared: ReadonlySet<number>;
 }
 
+interface UnionResources {
+  readonly workspace: Workspace;
+  /** Files of the lake. */
+  readonly files: CheckedFiles;
+  readonly positions: Positions;
+}
+
 /** In SQL: the number of an event among equal ones, which is at the end of its id. */
 export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
 
@@ -39,20 +46,17 @@ export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INT
  * Compares the staged events of a month, which all have dates, with each other and with the lake. Afterwards the lake has as many equal
  * events as the source that has most, and none within loaded windows. What a single input has is added as it is.
  *
- * @throws LedgerlakeError LAKE_STORE, SQL where a stored file is missing or damaged
+ * @throws LedgerlakeError LAKE_STORE, SQL where a stored file is missing or damaged; the signal's reason
  */
 export async function uniteMonth(
-  target: ImportTarget,
+  target: ImportOptions,
   family: Family,
-  workspace: Workspace,
-  files: CheckedFiles,
+  { workspace, files, positions }: UnionResources,
   staged: readonly InputMonth[],
-  positions: Positions,
 ): Promise<MonthUnion> {
   const days = new Set(staged.flatMap(({ spans }) => spans.map(({ start }) => start)));
   const stored = storedRows(target, family, isOfDays(days));
-  const isAlone = days.size === staged.reduce((sum, { spans }) => sum + spans.length, 0);
-  if (isAlone && stored.keys.length === 0)
+  if (stored.keys.length === 0 && !haveRepeats(staged))
     return { stored, added: staged, known: 0, leftOut: new Map(), shared: new Set() };
   const { database } = workspace;
   const paths = (await files.of(target.lake, events, stored.files)).flatMap((month) => month.paths);
@@ -68,13 +72,14 @@ export async function uniteMonth(
   const byFile = new Map(counted.map((row) => [Number(row['file']), row]));
   let known = 0;
   for (const [file, month] of staged.entries()) {
+    target.signal.throwIfAborted();
     const found = byFile.get(file);
     const dropped = Number(found?.['dropped'] ?? 0);
     known += Number(found?.['known'] ?? 0);
     if (dropped === month.events.rows) continue;
     const isWhole = dropped + Number(found?.['renumbered'] ?? 0) === 0;
     const isInPlace = month.spans.every(({ start }) => !moved.has(start));
-    added.push(isWhole && isInPlace ? month : await keptMonth(target, family, workspace, month, file));
+    added.push(isWhole && isInPlace ? month : await keptMonth(target, family, workspace, { ...month, file }));
   }
   const leftOut = new Map<number, number>();
   for (const { day, rows } of await database.rows(
@@ -85,12 +90,24 @@ export async function uniteMonth(
   return { stored, added, known, leftOut, shared: new Set(shared.map(({ input }) => Number(input))) };
 }
 
+/** Whether two files may have the same event: some fingerprint is in both. */
+function haveRepeats(staged: readonly InputMonth[]): boolean {
+  if (staged.length === 1) return false;
+  const all = new BigUint64Array(staged.reduce((sum, { fingerprints }) => sum + fingerprints.length, 0));
+  let at = 0;
+  for (const { fingerprints } of staged) {
+    all.set(fingerprints, at);
+    at += fingerprints.length;
+  }
+  all.sort();
+  return all.some((fingerprint, index) => index > 0 && fingerprint === all[index - 1]);
+}
+
 /** The inputs with an event that another run has added since their months were compared, and what the lake has of their days. */
 export async function sharedMeanwhile(
   target: ImportTarget,
   family: Family,
-  { database }: Workspace,
-  files: CheckedFiles,
+  { workspace: { database }, files }: Omit<UnionResources, 'positions'>,
   months: readonly InputMonth[],
 ): Promise<{ readonly stored: StoredRows; readonly shared: ReadonlySet<number> }> {
   const { lake } = target;
@@ -169,10 +186,8 @@ async function keptMonth(
   { account }: ImportTarget,
   family: Family,
   { database, newPath }: Workspace,
-  staged: StagedMonth,
-  file: number,
+  { file, month, ...staged }: StagedMonth & { readonly file: number },
 ): Promise<StagedMonth> {
-  const { month } = staged;
   const rows = (path: string) => `${rowsIn([path], ', file_row_number = true')} AS staged`;
   const kept =
     `FROM ${rows(staged.events.path)} LEFT JOIN (SELECT * FROM rows_ WHERE file = ${file}) AS found ` +

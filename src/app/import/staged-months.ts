@@ -8,7 +8,7 @@ import { imported, metadataOf, newFile } from '../../lake/files/new-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
-import type { FlatEvents } from './chunk.js';
+import type { FlatEvents, FlatMonth } from './chunk.js';
 import type { ChunkTask } from './chunk-threads.js';
 import type { ImportTarget } from './stored-imports.js';
 
@@ -24,22 +24,21 @@ export interface StagedMonth {
   readonly net: string;
 }
 
+/** A staged month as it was encoded. */
+export interface EncodedStage extends StagedMonth, Pick<FlatMonth, 'fingerprints'> {}
+
 /** The positions of events in their spans: no two events of a span have the same one. */
 export class Positions {
   readonly #next = new Map<string, number>();
 
   /** The next position of a span. */
-  take(span: Window): number {
-    const key = importedKey(span);
-    const next = this.#next.get(key) ?? 0;
-    this.#next.set(key, next + 1);
-    return next;
+  next(span: Window): number {
+    return this.#next.get(importedKey(span)) ?? 0;
   }
 
-  /** Skips positions of a span, which the lake has. */
+  /** Skips so many positions of a span. */
   skip(span: Window, count: number): void {
-    const key = importedKey(span);
-    this.#next.set(key, count + (this.#next.get(key) ?? 0));
+    this.#next.set(importedKey(span), this.next(span) + count);
   }
 }
 
@@ -58,33 +57,31 @@ export async function stageMonths(
   task: ChunkTask,
   { starts, ends, times, months }: FlatEvents,
   { family, account, positions, workspace }: Staging,
-): Promise<StagedMonth[]> {
+): Promise<EncodedStage[]> {
   const taken = new Int32Array(starts.length);
   const placed = months.map(({ month, rows }) => {
-    const spans = new Map<number, Map<number, Window>>();
+    const found = new Map<number, Map<number, { readonly span: Window; readonly first: number; events: number }>>();
     for (const row of rows) {
       const [start = 0, end = 0] = [starts[row], ends[row]];
-      const ofStart = spans.get(start) ?? new Map<number, Window>();
-      spans.set(start, ofStart);
-      const span = ofStart.get(end) ?? { start, end };
-      ofStart.set(end, span);
-      taken[row] = positions.take(span);
+      const ofStart = found.get(start) ?? new Map<number, { span: Window; first: number; events: number }>();
+      found.set(start, ofStart);
+      const one = ofStart.get(end) ?? { span: { start, end }, first: positions.next({ start, end }), events: 0 };
+      ofStart.set(end, one);
+      taken[row] = one.first + one.events++;
     }
-    const all = [...spans.values()].flatMap((ofStart) => [...ofStart.values()]);
-    return {
-      month,
-      rows,
-      spans: all,
-      metadata: metadataOf({ family, account, month, loadKeys: all.map(importedKey) }),
-    };
+    const all = [...found.values()].flatMap((ofStart) => [...ofStart.values()]);
+    for (const { span, events: count } of all) positions.skip(span, count);
+    const spans = all.map(({ span }) => span);
+    return { month, rows, spans, metadata: metadataOf({ family, account, month, loadKeys: spans.map(importedKey) }) };
   });
   const encoded = await task.encode({ times, positions: taken, months: placed });
-  const staged: StagedMonth[] = [];
+  const staged: EncodedStage[] = [];
   for (const [at, { month, spans }] of placed.entries()) {
     const files = encoded[at];
-    if (files === undefined) throw new Error(`expected the files of ${month}, got none`);
+    const fingerprints = months[at]?.fingerprints;
+    if (files === undefined || fingerprints === undefined) throw new Error(`expected the files of ${month}, got none`);
     staged.push({
-      ...{ month, spans, net: files.net },
+      ...{ month, spans, net: files.net, fingerprints },
       events: await localFile(workspace, files.events),
       entries: files.entries && (await localFile(workspace, files.entries)),
     });

@@ -114,7 +114,8 @@ async function replacedRows(
   const isInside = `${instant} >= ${timestampLiteral(window.start)} AND ${instant} < ${timestampLiteral(window.end)}`;
   if (!['posted_at', 'content_hash', 'event_id'].every((column) => hasColumn(main, column)))
     return { vanishing, partial, ofPartial: isInside };
-  const ids = await replacedUndated(rewriting, slice, window, partial, bundles);
+  const reached = bundles.filter((bundle) => loadKeysOf(bundle.main).some((key) => partial.has(key)));
+  const ids = await replacedUndated(rewriting, slice, window, reached);
   const undated = ids.length === 0 ? 'false' : `event_id IN (${ids.map(literal).join(', ')})`;
   return { vanishing, partial, ofPartial: `(posted_at IS NOT NULL AND ${isInside}) OR ${undated}` };
 }
@@ -124,13 +125,13 @@ async function replacedUndated(
   rewriting: Rewriting,
   slice: SliceCommit,
   window: Window,
-  partial: ReadonlySet<string>,
-  bundles: readonly Bundle[],
+  reached: readonly Bundle[],
 ): Promise<string[]> {
   const { lake, workspace, family } = rewriting;
   const paths = await writtenPaths(rewriting, slice);
   if (paths.length === 0) return [];
-  const reached = bundles.filter(({ main }) => loadKeysOf(main).some((key) => partial.has(key)));
+  const { covered, partial } = importsReached(lake.snapshot, slice);
+  const keys = new Set(partial);
   const rows = await workspace.database.rows(
     'SELECT event_id, content_hash, epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end" FROM ' +
       `${rowsIn(await mainPaths(rewriting, reached))} WHERE posted_at IS NULL ORDER BY event_id`,
@@ -140,9 +141,8 @@ async function replacedUndated(
       ...{ id: String(row['event_id']), content: String(row['content_hash']) },
       ...{ start: Number(row['start']), end: Number(row['end']) },
     }))
-    .filter((event) => partial.has(importedKey(event)));
+    .filter((event) => keys.has(importedKey(event)));
   if (events.length === 0) return [];
-  const { covered } = importsReached(lake.snapshot, slice);
   const { snapshot } = lake.table(family.main.name);
   const counts = [
     countsOf(paths, 'true', 1),

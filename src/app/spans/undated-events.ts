@@ -57,7 +57,8 @@ export function compareEvents<T extends Window>(
  * @param number how many the answer has beyond the replaced ones
  */
 export function replacedEvents<T extends Window>(events: readonly T[], number: number, window: Window): readonly T[] {
-  return events.toSorted((a, b) => likeness(b, window) - likeness(a, window)).slice(0, Math.max(0, number));
+  const alike = events.toSorted((a, b) => likeness(b, window) - likeness(a, window) || byEnd(a, b));
+  return alike.slice(0, Math.max(0, number));
 }
 
 /** Whether windows, joined, cover all of a span. */
@@ -85,14 +86,14 @@ class Pairs<A extends Window, B extends Window> {
   readonly #b: readonly B[];
 
   constructor(a: readonly A[], b: readonly B[]) {
-    this.#a = a.toSorted(byEnd);
-    this.#b = b.toSorted(byEnd);
+    this.#a = a;
+    this.#b = b;
   }
 
   /** Pairs as many as can be: each event, by the end of its span, with the first free one that overlaps. */
   pairAll(): void {
-    const own = new Unpaired(this.#a, this.partners);
-    const other = new Unpaired(this.#b, this.#reverse);
+    const own = new Unpaired(this.#a.toSorted(byEnd), this.partners);
+    const other = new Unpaired(this.#b.toSorted(byEnd), this.#reverse);
     for (;;) {
       const [one, two] = [own.first, other.first];
       if (one !== undefined && (two === undefined || byEnd(one, two) <= 0)) {

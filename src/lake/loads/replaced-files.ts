@@ -36,15 +36,14 @@ export function filesReached(snapshot: Snapshot, table: TableSnapshot, slice: Sl
 /**
  * The imported load keys without rows once a slice is committed.
  *
- * @param replaced the files that it replaces
- * @param kept the load keys of the files that take their place
+ * @param options.replaced the files that it replaces
+ * @param options.kept the load keys of the files that it adds in their place
  */
 export function emptiedKeys(
   snapshot: Snapshot,
   table: TableSnapshot,
   slice: SliceLoads,
-  replaced: readonly Add[],
-  kept: ReadonlySet<string>,
+  { replaced, kept }: { readonly replaced: readonly Add[]; readonly kept: ReadonlySet<string> },
 ): string[] {
   const paths = new Set(replaced.map(({ path }) => path));
   const has = (key: string) =>

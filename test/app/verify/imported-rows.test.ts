@@ -19,10 +19,14 @@ async function importedLake() {
 }
 
 test.each([
-  ['2025-03-01T10:00:00.000Z', '2025-03-01T11:00:00.000Z', '1 imported row of loaded windows'],
-  ['2025-03-01T11:00:00.000Z', '2025-03-03T09:00:00.000Z', undefined],
-  ['2025-03-01T00:00:00.000Z', '2025-03-04T00:00:00.000Z', '3 imported rows of loaded windows'],
-])('imported rows that a window from %s to %s has, too, are found', async (start, end, problem) => {
+  ['2025-03-01T10:00:00.000Z', '2025-03-01T11:00:00.000Z', ['1 imported row of loaded windows']],
+  ['2025-03-01T11:00:00.000Z', '2025-03-03T09:00:00.000Z', []],
+  [
+    '2025-03-01T00:00:00.000Z',
+    '2025-03-04T00:00:00.000Z',
+    ['2 imported rows of loaded windows', '1 imported row of loaded windows'],
+  ],
+])('imported rows that a window from %s to %s has, too, are found', async (start, end, expected) => {
   const given = await importedLake();
   expect(found(await verified(given))).toEqual([]);
   const lake = await Lake.open(openStore(given.root), tables, clock);
@@ -32,7 +36,7 @@ test.each([
     keys: { set: [{ ...load, readAt: clock.now(), since: clock.now(), origin: 'api' }], delete: [] },
     tables: { events: {} },
   }));
-  const problems = JSON.stringify((await verified(given)).problems);
-  if (problem === undefined) expect(problems).not.toContain('imported row');
-  else expect(problems).toMatch(new RegExp(problem));
+  const { problems } = await verified(given);
+  const imports = problems.flatMap(({ problem }) => /\d+ imported rows? of loaded windows/.exec(problem) ?? []);
+  expect(imports.toSorted()).toEqual(expected.toSorted());
 });

@@ -143,6 +143,13 @@ export class HashedIds {
     return times;
   }
 
+  /** The first 64 bits of the content hashes of some events. */
+  fingerprints(rows: readonly number[]): BigUint64Array<ArrayBuffer> {
+    const { buffer, byteOffset, byteLength } = this.#contents;
+    const view = new DataView(buffer, byteOffset, byteLength);
+    return BigUint64Array.from(rows, (row) => view.getBigUint64(row * hashBytes));
+  }
+
   /** Copies of all hashes. */
   copy(memory: SharedArrays): IdHashes {
     return { contents: memory.bytes(this.#contents), hashes: memory.bytes(this.#hashes) };
