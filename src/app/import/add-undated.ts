@@ -5,9 +5,8 @@ import { writeNewFile } from '../../core/io/write-file.js';
 import { dayMs, overlap, spanOf, type Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { statisticsOf } from '../../lake/delta/file-tags.js';
-import type { CheckedFiles } from '../../lake/files/month-files.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
-import { markHandled, type Workspace } from '../../lake/files/workspace.js';
+import { markHandled } from '../../lake/files/workspace.js';
 import { importedKey } from '../../lake/loads/imported-spans.js';
 import { events } from '../../sources/finances/model/tables.js';
 import type { PageSpans } from '../spans/page-spans.js';
@@ -23,7 +22,15 @@ import {
   type Positions,
   type StagedMonth,
 } from './staged-months.js';
-import { commitImported, storedRows, untilCommitted, type ImportOptions, type StoredRows } from './stored-imports.js';
+import {
+  commitImported,
+  storedRows,
+  untilCommitted,
+  withStoredFiles,
+  type ImportOptions,
+  type StoredReading,
+  type StoredRows,
+} from './stored-imports.js';
 import type { UndatedEvents } from './undated-lines.js';
 
 /** The events without a date of an input. */
@@ -47,10 +54,8 @@ export interface AddedUndated {
   readonly leftOut: ReadonlyMap<number, number>;
 }
 
-interface Resources {
-  readonly workspace: Workspace;
+interface Resources extends StoredReading {
   readonly threads: ChunkThreads;
-  readonly files: CheckedFiles;
   readonly positions: Positions;
 }
 
@@ -125,23 +130,23 @@ interface EqualEvents extends StoredEvents {
 
 /** The events of the lake that equal some of the inputs', by content hash. */
 async function storedEvents(
-  { lake }: ImportOptions,
-  { workspace, files }: Resources,
+  options: ImportOptions,
+  resources: Resources,
   stored: StoredRows,
   inputs: readonly UndatedInput[],
 ): Promise<Map<string, EqualEvents>> {
   const found = new Map<string, EqualEvents>();
   const candidates = stored.files.filter(mayHaveUndated);
   if (candidates.length === 0) return found;
-  const paths = (await files.of(lake, events, candidates)).flatMap((month) => month.paths);
-  const { database, newPath } = workspace;
+  const { database, newPath } = resources.workspace;
   const contents = newPath();
   await writeNewFile(contents, inputs.flatMap(({ undated }) => undated.contents).join('\n'), { mode: 0o600 });
-  const rows = await database.rows(
-    `SELECT content_hash, epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end", count(*) AS times, max(${numberInId}) AS number ` +
-      `FROM ${rowsIn(paths)} WHERE posted_at IS NULL AND content_hash IN (SELECT content_hash FROM ` +
-      `read_csv(${literal(contents)}, header = false, auto_detect = false, columns = {content_hash: 'VARCHAR'})) GROUP BY ALL ` +
-      'ORDER BY ALL',
+  const isEqual = `content_hash IN (SELECT content_hash FROM read_csv(${literal(contents)}, header = false, auto_detect = false, columns = {content_hash: 'VARCHAR'}))`;
+  const rows = await withStoredFiles(options, resources, candidates, (paths) =>
+    database.rows(
+      `SELECT content_hash, epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end", count(*) AS times, max(${numberInId}) AS number ` +
+        `FROM ${rowsIn(paths)} WHERE posted_at IS NULL AND ${isEqual} GROUP BY ALL ORDER BY ALL`,
+    ),
   );
   const loaded = new Set(
     stored.keys.flatMap(({ origin, window }) =>
@@ -216,8 +221,8 @@ function compareInputs(
 
 /** Skips the stored positions of spans of several days; those of days are skipped already. */
 async function skipPositions(
-  { lake, account }: ImportOptions,
-  { workspace: { database }, files, positions }: Resources,
+  options: ImportOptions,
+  resources: Resources,
   family: Family,
   { keys }: StoredRows,
   added: readonly UndatedEvent[],
@@ -225,14 +230,15 @@ async function skipPositions(
   const needed = new Set(added.filter(({ start, end }) => end - start > dayMs).map(importedKey));
   const known = keys.flatMap(({ key }) => (needed.has(key) ? [key] : []));
   if (known.length === 0) return;
-  const adds = lake.table(events.name).snapshot.filesWith(account, family.pipeline, known);
-  const paths = (await files.of(lake, events, adds)).flatMap((month) => month.paths);
-  const rows = await database.rows(
-    `SELECT epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end", max(position) + 1 AS next FROM ${rowsIn(paths)} GROUP BY ALL`,
+  const adds = options.lake.table(events.name).snapshot.filesWith(options.account, family.pipeline, known);
+  const rows = await withStoredFiles(options, resources, adds, (paths) =>
+    resources.workspace.database.rows(
+      `SELECT epoch_ms(window_start) AS start, epoch_ms(window_end) AS "end", max(position) + 1 AS next FROM ${rowsIn(paths)} GROUP BY ALL`,
+    ),
   );
   for (const { start, end, next } of rows) {
     const span = { start: Number(start), end: Number(end) };
-    if (needed.has(importedKey(span))) positions.skip(span, Number(next));
+    if (needed.has(importedKey(span))) resources.positions.skip(span, Number(next));
   }
 }
 

@@ -3,7 +3,6 @@ import { literal, readParquet, timestampLiteral } from '../../core/duckdb/litera
 import type { Family, Table } from '../../core/columns/table.js';
 import { count } from '../../core/count.js';
 import { dayMs, overlap, type Window } from '../../core/windows.js';
-import type { CheckedFiles } from '../../lake/files/month-files.js';
 import { copyRows, mostGroupRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, metadataOf, netSumsIn } from '../../lake/files/new-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -12,7 +11,14 @@ import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import { runOfDataFile } from '../../lake/data-files.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-spans.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
-import { storedRows, type ImportOptions, type ImportTarget, type StoredRows } from './stored-imports.js';
+import {
+  storedRows,
+  withStoredFiles,
+  type ImportOptions,
+  type ImportTarget,
+  type StoredReading,
+  type StoredRows,
+} from './stored-imports.js';
 import type { EncodedStage, Positions, StagedMonth } from './staged-months.js';
 
 /** A staged month of one input; inputs are numbered in their order. */
@@ -32,10 +38,7 @@ export interface MonthUnion {
   readonly shared: ReadonlySet<number>;
 }
 
-interface UnionResources {
-  readonly workspace: Workspace;
-  /** Files of the lake. */
-  readonly files: CheckedFiles;
+interface UnionResources extends StoredReading {
   readonly positions: Positions;
 }
 
@@ -51,16 +54,18 @@ export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INT
 export async function uniteMonth(
   target: ImportOptions,
   family: Family,
-  { workspace, files, positions }: UnionResources,
+  resources: UnionResources,
   staged: readonly InputMonth[],
 ): Promise<MonthUnion> {
+  const { workspace, positions } = resources;
   const days = new Set(staged.flatMap(({ spans }) => spans.map(({ start }) => start)));
   const stored = storedRows(target, family, isOfDays(days));
   if (stored.keys.length === 0 && !haveRepeats(staged))
     return { stored, added: staged, known: 0, leftOut: new Map(), shared: new Set() };
   const { database } = workspace;
-  const paths = (await files.of(target.lake, events, stored.files)).flatMap((month) => month.paths);
-  await createTables(database, staged, paths, stored.loaded);
+  await withStoredFiles(target, resources, stored.files, (paths) =>
+    createTables(database, staged, paths, stored.loaded),
+  );
   const lasts = await database.rows('SELECT epoch_ms(window_start) AS day, more FROM lasts_');
   for (const { day, more } of lasts) positions.skip(dayOf(Number(day)), Number(more));
   const moved = new Set(lasts.map(({ day }) => Number(day)));
@@ -107,7 +112,7 @@ function haveRepeats(staged: readonly InputMonth[]): boolean {
 export async function sharedMeanwhile(
   target: ImportTarget,
   family: Family,
-  { workspace: { database }, files }: Omit<UnionResources, 'positions'>,
+  resources: StoredReading,
   months: readonly InputMonth[],
 ): Promise<{ readonly stored: StoredRows; readonly shared: ReadonlySet<number> }> {
   const { lake } = target;
@@ -115,14 +120,15 @@ export async function sharedMeanwhile(
   const stored = storedRows(target, family, isOfDays(days));
   const others = stored.files.filter((add) => runOfDataFile(lakePathOf(events.name, add)) !== lake.run);
   if (others.length === 0) return { stored, shared: new Set() };
-  const paths = (await files.of(lake, events, others)).flatMap((month) => month.paths);
-  const rows = await database.rows(
-    `SELECT DISTINCT input FROM ${rowsIn(
-      months.map((month) => month.events.path),
-      ', filename = true',
-    )} AS found ` +
-      `JOIN ${inputsOf(months)} ON found.filename = files.path ` +
-      `WHERE content_hash IN (SELECT content_hash FROM ${rowsIn(paths)} WHERE posted_at IS NOT NULL)`,
+  const staged = readParquet(
+    months.map((month) => month.events.path),
+    'filename = true',
+  );
+  const rows = await withStoredFiles(target, resources, others, (paths) =>
+    resources.workspace.database.rows(
+      `SELECT DISTINCT input FROM ${staged} AS found JOIN ${inputsOf(months)} ON found.filename = files.path ` +
+        `WHERE content_hash IN (SELECT content_hash FROM ${rowsIn(paths)} WHERE posted_at IS NOT NULL)`,
+    ),
   );
   return { stored, shared: new Set(rows.map(({ input }) => Number(input))) };
 }

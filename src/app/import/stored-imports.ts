@@ -1,16 +1,21 @@
 import type { ImportLimits } from './chunk-threads.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { codeOf, LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { CommitResult, NewFile } from '../../lake/commit-files.js';
 import type { StoredLoadKey } from '../../lake/catalog/load-key.js';
 import type { Snapshot } from '../../lake/catalog/snapshot.js';
 import { TableSnapshot } from '../../lake/catalog/table-snapshot.js';
+import { damagedFile } from '../../lake/files/checked-file.js';
+import { rowsIn } from '../../lake/files/local-parquet.js';
+import type { CheckedFiles } from '../../lake/files/month-files.js';
+import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 import { keyChange } from '../../lake/loads/load-keys.js';
 import type { Clock } from '../../core/clock.js';
 import type { Family } from '../../core/columns/table.js';
 import { loadedOf } from '../../lake/loads/imported-spans.js';
+import { events } from '../../sources/finances/model/tables.js';
 import type { Window } from '../../core/windows.js';
 
 /** The lake and the account of an import. */
@@ -60,6 +65,41 @@ export function storedRows(
   };
   const stored = read(lake.snapshot);
   return { ...stored, isCurrent: (snapshot) => read(snapshot).state === stored.state };
+}
+
+/** What reads files of the lake. */
+export interface StoredReading {
+  readonly workspace: Workspace;
+  readonly files: CheckedFiles;
+}
+
+/**
+ * Runs a step over local copies of files of events.
+ *
+ * @throws DamagedFile where one of them can't be read; what the step throws
+ */
+export async function withStoredFiles<T>(
+  { lake }: ImportTarget,
+  { workspace: { database }, files }: StoredReading,
+  adds: readonly Add[],
+  step: (paths: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const pathsOf = async (some: readonly Add[]) => (await files.of(lake, events, some)).flatMap((month) => month.paths);
+  const paths = await pathsOf(adds);
+  try {
+    return await step(paths);
+  } catch (error) {
+    if (codeOf(error) !== 'SQL') throw error;
+    for (const add of adds) {
+      // The hash reads every value.
+      const sql = `SELECT bit_xor(hash(of)) AS read FROM ${rowsIn(await pathsOf([add]))} AS of`;
+      await database.rows(sql).catch((reason: unknown) => {
+        const [fault = ''] = messageOf(reason).split('\n');
+        throw damagedFile(lake.store, lake.table(events.name), add, `it can't be read as a file of events (${fault})`);
+      });
+    }
+    throw error;
+  }
 }
 
 /** Imported files to commit. */

@@ -24,7 +24,7 @@ afterAll(() => {
   database.close();
 });
 
-/** A month of a seller with so many events in 40 days, as one file of events and one of entries. */
+/** A month of a seller with so many events in 40 days, as one file of events with a date and one of their entries. */
 async function files(
   count = 1000,
 ): Promise<{ events: Uint8Array; path: string; counts: { events: number; rows: number } }> {
@@ -36,16 +36,18 @@ async function files(
   await imported({ root: lake, clock }, [
     await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', month)),
   ]);
-  const only = async (table: string): Promise<string> => {
+  const first = async (table: string): Promise<string> => {
     const folder = join(lake, table, 'account=demo', 'month=2025-05');
-    const [name, ...more] = await readdir(folder);
-    if (name === undefined || more.length > 0) throw new Error(`expected one file of ${table}`);
+    const numberOf = (name: string) => Number(/-(\d+)\.parquet$/.exec(name)?.[1]);
+    // Those with a date are written first.
+    const [name] = (await readdir(folder)).toSorted((one, other) => numberOf(one) - numberOf(other));
+    if (name === undefined) throw new Error(`expected a file of ${table}`);
     return join(folder, name);
   };
   // Out of the folders whose names DuckDB takes for columns.
   const path = join(lake, 'entries.parquet');
-  await copyFile(await only('entries'), path);
-  const main = await only('events');
+  await copyFile(await first('entries'), path);
+  const main = await first('events');
   const rowsIn = async (of: string) =>
     Number((await database.rows(`SELECT count(*) AS rows FROM '${of}'`))[0]?.['rows']);
   return { events: await readFile(main), path, counts: { events: await rowsIn(main), rows: await rowsIn(path) } };
