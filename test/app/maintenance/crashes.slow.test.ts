@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mainOf } from '../../../src/lake/delta/file-tags.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
+import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import { splitter } from '../../../src/app/maintenance/split.js';
 import { failingStore, interruptedStore } from './failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, rebuilt, steppingClock } from './kept-lake.js';
@@ -123,8 +124,12 @@ describe('a compaction beside other runs', () => {
     const before = await rowsByLog(lake);
     const refreshes = async () => {
       const opened = await open(lake, clock);
+      // A run without one counts as dead.
+      const lease = await acquireLease(opened, clock);
       const split = splitter(opened, clock);
       for (const number of [1, 2, 3, 2, 1]) await load(opened, number, shipments(number), { refresh: true, split });
+      lease.cleared();
+      await lease.release();
     };
     await Promise.all([refreshes(), compacted({ lake }, { clock }), rebuilt({ lake }, { clock })]);
     expect(await contents.differences()).toEqual({});
