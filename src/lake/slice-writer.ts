@@ -79,19 +79,26 @@ export class SliceWriter {
     return filesToSplit(snapshot, table, slice).length > 0 || filesReached(snapshot, table, slice).length > 0;
   }
 
-  /** Refuses to replace imported rows by nothing: they may be the only copy, as the upstream has no data older than two years. */
-  #refuseEmptying(slice: SliceCommit, main: Table, remainder: Remainder | undefined): void {
-    if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
+  /**
+   * Refuses to replace imported rows by nothing, and by fewer that could not all be read: they may be the only copy, as the upstream has
+   * no data older than two years.
+   */
+  #refuseLosing(slice: SliceCommit, main: Table, remainder: Remainder | undefined): void {
+    if (slice.acceptsEmpty === true) return;
+    const answered = slice.files.reduce((sum, { table, rows }) => sum + (table === main ? rows : 0), 0);
+    const unread = [...(slice.holes?.values() ?? [])].flat().length;
+    if (answered > 0 && unread === 0) return;
     const { snapshot } = this.#lake;
     const { covered } = importsReached(snapshot, slice);
     const copied = new Set(remainder?.mains.map(({ path }) => path));
     const files = new TableSnapshot(snapshot, main.name).filesWith(slice.account, slice.pipeline, covered);
     const rows = rowsInLog(files.filter(({ path }) => !copied.has(path))) + (remainder?.importedRows ?? 0);
-    if (rows === 0) return;
+    if (rows <= answered) return;
+    const got = answered === 0 ? 'none from the service' : `${answered}, beside parts of pages that can't be read`;
     throw new LedgerlakeError(
       'UPSTREAM_EMPTY',
-      `expected results of ${slice.loadKeys.join(', ')}, for which imports stored up to ${rows} rows, got ` +
-        'none from the service; the imported rows stay, --accept-empty removes them',
+      `expected results of ${slice.loadKeys.join(', ')}, for which imports stored up to ${rows} rows, got ${got}; ` +
+        `the imported rows stay, --accept-empty ${answered === 0 ? 'removes' : 'replaces'} them`,
     );
   }
 
@@ -99,7 +106,7 @@ export class SliceWriter {
     { slice, main, revision, isCurrent }: OneCommit,
     remainder: Remainder | undefined,
   ): Promise<SliceResult> {
-    this.#refuseEmptying(slice, main, remainder);
+    this.#refuseLosing(slice, main, remainder);
     const now = this.#clock.now();
     let isStale = false;
     let mixed: Add | undefined;

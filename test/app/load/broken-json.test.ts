@@ -302,3 +302,29 @@ test('an import repairs and leaves out alike, names file, line and bytes, and re
   expect(cut.failure).toMatchObject({ code: 'BROKEN_LINE' });
   expect(messageOf(cut.failure)).toMatch(/line 2: expected /);
 });
+
+test('a first load that cannot read an event keeps the imported rows that it may lack', async () => {
+  const clock = wakingClock();
+  const whole = adjustment('D', 'Lamp 5 wide');
+  let events: readonly string[] = [good, hole];
+  const { endpoint } = await answering(() => Buffer.from(eventsPage(events)));
+  const root = join(await temporaryFolder(), 'lake');
+  const saved = await fileOf([eventsPage([good, whole])]);
+  await imported({ root, clock }, [saved], { account: 'shop' });
+  const range = { from: '2025-03-04', to: '2025-03-05' };
+  const load = (more: Parameters<typeof ran>[0] = {}): Promise<unknown> =>
+    ran({ lake: root, endpoint, account: 'shop', pipelines: ['financial-events'], ...range, ...more }, { clock }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  const refused = await load();
+  expect(refused).toMatchObject({ code: 'INCOMPLETE', exitCode: 1 });
+  expect(messageOf(refused)).toMatch(/imports stored up to 2 rows, got 1, beside parts of pages that can't be read;/);
+  expect(await raws(root, clock, 'events')).toEqual([good, whole]);
+
+  // As many beside the hole as were imported.
+  const late = adjustment('F', 'late');
+  events = [good, hole, whole, late];
+  expect(await load()).toMatchObject({ code: 'HOLES' });
+  expect(await raws(root, clock, 'events')).toEqual([good, whole, late]);
+});
