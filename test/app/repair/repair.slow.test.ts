@@ -33,11 +33,16 @@ afterAll(async () => {
   for (const lake of [young, old]) lake.remove();
 });
 
+/** What a window decides: two that are loaded again may become one. */
+const ofWindow = ['window_start', 'window_end', 'position', 'event_id', 'effective_at'].map((name) => `'${name}'`);
+
 /** How many rows each table has, and what they come to. */
 async function rowsOf({ root, clock }: LoadedLake): Promise<readonly unknown[]> {
   const filled = ['events', 'entries', 'groups', 'group_events', 'group_entries', 'order_events', 'order_entries'];
   const selects = filled.map(
-    (name) => `SELECT '${name}' AS name, count(*) AS rows, bit_xor(hash(of)) AS hash FROM ${name} AS of`,
+    (name) =>
+      `SELECT '${name}' AS name, count(*) AS rows, sum(hash(of)) AS hash FROM ` +
+      `(SELECT COLUMNS(name -> name NOT IN (${ofWindow.join(', ')})) FROM ${name}) AS of`,
   );
   const query = selects.join(' UNION ALL ');
   return [...(await (await database(root, clock, query)).rows(`${query} ORDER BY ALL`))];
