@@ -84,16 +84,17 @@ function encodeBlock(
     bytes,
     sha256,
     size: text.length,
-    decode: () => decodeBlock(bytes, text.length, sha256, account, decompress),
+    decode: () => decodeBlock(bytes, text.length, account, decompress),
   };
 }
 
 /**
- * Decodes the head; blocks are decoded when their accounts are asked for.
+ * Decodes the head; blocks are decoded when their accounts are asked for. Their bytes are checked here, where another checkpoint can
+ * take the place of a damaged one.
  *
  * @param sha256 the head's hash, from the file's name
  * @param file its path, for messages
- * @throws LedgerlakeError LAKE_LOG where the head has changed, or is a newer program's
+ * @throws LedgerlakeError LAKE_LOG where the head or a block has changed, or the head is a newer program's
  */
 export function decodeCheckpoint(bytes: Uint8Array, sha256: string, file: string, zstd: Zstd): Snapshot {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -115,7 +116,10 @@ export function decodeCheckpoint(bytes: Uint8Array, sha256: string, file: string
     // A copy would cost the memory of the whole checkpoint once more.
     const block = buffer.subarray(at, (at += blockLength));
     const where = `${account} in the checkpoint ${file}`;
-    const decode = () => decodeBlock(block, size, hash, where, zstd.decompress);
+    if (digest('sha256', block) !== hash) {
+      throw logError(`expected the account ${where} as it was written, its bytes have changed`);
+    }
+    const decode = () => decodeBlock(block, size, where, zstd.decompress);
     accounts.set(account, AccountState.ofBlock({ bytes: block, sha256: hash, size, decode }));
   }
   return new Snapshot(stateOf(head, tables), accounts);
@@ -135,16 +139,7 @@ function stateOf(head: Omit<Head, 'tables' | 'blocks'>, tables: Head['tables']):
   };
 }
 
-function decodeBlock(
-  bytes: Uint8Array,
-  size: number,
-  sha256: string,
-  where: string,
-  decompress: Zstd['decompress'],
-): AccountContent {
-  if (digest('sha256', bytes) !== sha256) {
-    throw logError(`expected the account ${where} as it was written, its bytes have changed`);
-  }
+function decodeBlock(bytes: Uint8Array, size: number, where: string, decompress: Zstd['decompress']): AccountContent {
   let document: BlockDocument;
   try {
     document = JSON.parse(text(decompress(bytes, size))) as BlockDocument;

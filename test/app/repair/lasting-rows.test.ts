@@ -1,13 +1,17 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/core/clock.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { diskStore } from '../../../src/lake/store/disk.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { setClock } from '../load/synced.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { eventsBody, fileOf, imported } from '../import/imported.js';
 import { dataFiles, steppingClock } from '../maintenance/kept-lake.js';
 import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
 import { historyOf, refreshed, rowsOf } from '../reconcile/revised-lake.js';
+import { loadedLake } from '../verify/loaded-lake.js';
 import { clockStart, range, smallItems, smallLedger } from '../verify/small-ledger.js';
 import { verified } from '../verify/verified.js';
 import { loaded, ownClock, shipmentsFrom } from '../../sources/custom/custom-run.js';
@@ -119,3 +123,25 @@ test.each(['footer', 'page', 'whole'] as const)(
     expect(await rowsOf(root, clock, query)).toEqual(before);
   },
 );
+
+test('a checkpoint of which an account’s block is damaged is no obstacle to reading, and is repaired', async () => {
+  const clock = setClock(clockStart);
+  const young = await loadedLake(smallLedger());
+  const lake = { root: young.root, clock };
+  const opened = await Lake.open(diskStore(young.root), tables, clock);
+  for (let hours = 1; hours <= 25; hours++) await opened.setRetention(hours);
+  const folder = join(young.root, '_catalog', '_checkpoints');
+  const names = (await readdir(folder)).toSorted();
+  for (const name of names) {
+    const bytes = await readFile(join(folder, name));
+    bytes[bytes.length - 5] = (bytes[bytes.length - 5] ?? 0) ^ 1;
+    await writeFile(join(folder, name), bytes);
+  }
+  expect(names.length).toBeGreaterThan(0);
+  const count = 'SELECT count(*) AS n FROM events';
+  expect(await rowsOf(young.root, clock, count)).toEqual([{ n: 18n }]);
+  expect(await repaired(lake)).toMatchObject({ code: 0, text: expect.stringContaining('_checkpoints') as string });
+  await expectWhole(lake);
+  expect(await repaired(lake, false)).toMatchObject({ code: 0 });
+  young.remove();
+});

@@ -103,43 +103,29 @@ test('commits apply to an account that nobody has asked for, when somebody does'
   );
 });
 
-test('a damaged byte is refused: of the head at opening, of a block where its account is asked for, and there only', () => {
+test('a damaged byte is refused at opening, of the head as of a block, so that another checkpoint can take its place', () => {
   fc.assert(
     fc.property(snapshots, fc.nat(), fc.integer({ min: 1, max: 255 }), (snapshot, where, change) => {
       const { bytes, sha256 } = encodeCheckpoint(snapshot, codec);
       const at = where % bytes.length;
       const damaged = Uint8Array.from(bytes, (byte, index) => (index === at ? byte ^ change : byte));
       const headEnd = 8 + Buffer.from(bytes).readUInt32LE(0);
-      if (at < headEnd) {
-        expect(() => decoded({ bytes: damaged, sha256 })).toThrow(
-          'expected the checkpoint lake/x.checkpoint as it was written, its bytes have changed',
-        );
-        return;
-      }
-      const read = decoded({ bytes: damaged, sha256 });
-      const [account = '', ...others] = [...read.accounts()].filter((one) => fails(() => read.filesOf('t', one)));
-      expect(others).toEqual([]);
-      expect(() => read.filesOf('t', account)).toThrow(
-        `expected the account ${account} in the checkpoint lake/x.checkpoint as it was written`,
-      );
-      expect(contents(read, account)).toEqual(contents(snapshot, account));
-      // The next checkpoint has the damaged block as it is: its hash still says so.
-      expect(() => decoded(encodeCheckpoint(read, codec)).filesOf('t', account)).toThrow(
-        `expected the account ${account}`,
+      expect(() => decoded({ bytes: damaged, sha256 })).toThrow(
+        at < headEnd
+          ? 'expected the checkpoint lake/x.checkpoint as it was written, its bytes have changed'
+          : / in the checkpoint lake\/x\.checkpoint as it was written, its bytes have changed/,
       );
     }),
     { numRuns: 150 },
   );
 });
 
-test("a checkpoint that is cut off anywhere is refused, or lacks what it doesn't have", () => {
+test('a checkpoint that is cut off anywhere is refused', () => {
   fc.assert(
     fc.property(snapshots, fc.nat(), (snapshot, where) => {
       const { bytes, sha256 } = encodeCheckpoint(snapshot, codec);
       const cut = bytes.subarray(0, where % bytes.length);
-      if (cut.length < 8 + Buffer.from(bytes).readUInt32LE(0))
-        expect(() => decoded({ bytes: cut, sha256 })).toThrow('as it was written');
-      else expect(() => contents(decoded({ bytes: cut, sha256 }))).toThrow('as it was written');
+      expect(() => decoded({ bytes: cut, sha256 })).toThrow('as it was written');
     }),
     { numRuns: 60 },
   );
@@ -160,12 +146,3 @@ test('accounts that a version has emptied leave no block', () => {
     { numRuns: 20 },
   );
 });
-
-function fails(work: () => unknown): boolean {
-  try {
-    work();
-    return false;
-  } catch {
-    return true;
-  }
-}
