@@ -64,9 +64,9 @@ test.each([
       'SELECT * REPLACE (NULL::VARCHAR AS amazon_order_id) FROM rows',
       'amazon_order_id is null, raw has 111-',
     ],
-    transactions: [withMillionth('total_amount'), 'total_amount is 1.100001, raw has 1.1'],
+    transactions: [withMillionth('total_amount'), 'total_amount is [1-3].100001, raw has [1-3].1'],
     settlement_summaries: [withMillionth('net_proceeds'), '.100001, raw has '],
-    payouts: [withMillionth('amount'), 'amount is 1.100001, raw has 1.1'],
+    payouts: [withMillionth('amount'), 'amount is [1-3].100001, raw has [1-3].1'],
   },
 ])('rows with columns of others are found, and named with the command that reads them again', async (changes) => {
   const lake = whole.copy();
@@ -74,7 +74,8 @@ test.each([
     lake.remove();
   });
   for (const [table, [query = '']] of Object.entries(changes)) {
-    await rewrite(lake.root, table, addOf(lake.root, table), query);
+    // Each group has a file of its own.
+    await rewrite(lake.root, table, addOf(lake.root, table, table === 'groups' ? 'month=2025-02' : ''), query);
   }
   const result = await verified(lake);
   expect([result.code, found(result)]).toEqual([1, expect.arrayContaining(['raw-columns failed'])]);
@@ -82,7 +83,7 @@ test.each([
   expect(faults.map(({ table }) => table).toSorted()).toEqual(Object.keys(changes).toSorted());
   const expectedText = new Map<string, string>(Object.entries(changes).map(([table, [, text = '']]) => [table, text]));
   for (const { table, kind, problem, mend } of faults) {
-    expect([kind, problem]).toEqual(['lake', expect.stringContaining(expectedText.get(table) ?? 'no change')]);
+    expect([kind, problem]).toEqual(['lake', expect.stringMatching(expectedText.get(table) ?? 'no change')]);
     expect(mend).toMatch(/ backfill .*--refresh/);
   }
 });

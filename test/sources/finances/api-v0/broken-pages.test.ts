@@ -3,6 +3,9 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../../../src/core/clock.js';
 import { messageOf } from '../../../../src/core/errors.js';
 import { createSeller } from '../../../../src/emulator/seller/seller.js';
+import { Lake } from '../../../../src/lake/lake.js';
+import { diskStore } from '../../../../src/lake/store/disk.js';
+import { tables } from '../../../../src/sources/finances/lake-tables.js';
 import { database, ran, serving, temporaryFolder } from '../../../app/lake-run.js';
 import { mutating } from './odd-answers.js';
 
@@ -49,12 +52,11 @@ test('settlements whose answers are no pages are left open, be they the first on
     /^left open group-events group \S+.*, and 5 more: ListFinancialEventsByGroupId: expected a body with a "payload" object/,
   );
   expect(log.match(/left open/g)?.length).toBeGreaterThanOrEqual(6);
+  const opened = await Lake.open(diskStore(lake), tables, clock);
+  const loaded = opened.loadKeys('group-events', range.account);
+  expect(seen.filter((id) => !loaded.has(`group/${id}`))).toEqual(seen.slice(0, 6));
   const rows = await (await database(lake, clock)).rows('SELECT DISTINCT group_id AS id FROM group_events');
-  const loaded = new Set(rows.map(({ id }) => String(id)));
-  expect(seen.slice(0, 6).filter((id) => loaded.has(id))).toEqual([]);
-  // The newest one may have no events yet.
-  expect(seen.slice(6, -1).filter((id) => !loaded.has(id))).toEqual([]);
-  expect(loaded.size).toBeGreaterThan(2);
+  expect(rows.length).toBeGreaterThan(2);
 });
 
 test('a run whose first four windows and the next one are no pages stops, and says which one it was, why, and what to do', async () => {
