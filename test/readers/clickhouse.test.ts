@@ -39,10 +39,16 @@ test('ClickHouse reads what DuckDB does, through all that becomes of a lake', as
   expect(second.get('events')).not.toBe(first.get('events'));
 
   clock.set('2026-03-15T14:00:00Z');
-  await load('other-shop');
-  expect(await hasCheckpoint()).toBe(true);
+  let others = 0;
+  // Slices that are ready together are one commit, so that the number of commits is that of the machine.
+  while (!(await hasCheckpoint())) {
+    others++;
+    expect(others).toBeLessThan(12);
+    await load(`other-shop-${others}`);
+  }
   const third = await same();
-  expect(third.get('events')).toBe(2 * (second.get('events') ?? 0));
+  const ofOne = second.get('events') ?? 0;
+  expect(third.get('events')).toBe((1 + others) * ofOne);
 
   clock.set('2026-03-15T15:00:00Z');
   const { summary } = await compacted({ lake }, { clock });
@@ -60,7 +66,7 @@ test('ClickHouse reads what DuckDB does, through all that becomes of a lake', as
   const forgotten = { lake, account: 'shop', before: undefined, yes: true };
   await forget(forgotten, { ...context, confirm: undefined });
   const last = await same();
-  expect(last.get('events')).toBe(second.get('events'));
+  expect(last.get('events')).toBe(others * ofOne);
   expect(last.has('event_history')).toBe(false);
 });
 
