@@ -54,16 +54,17 @@ export class SliceWriter {
       const revision = replaces ? await this.#revisions?.compare(this.#lake, slice) : undefined;
       if (revision?.verdict === 'same') return { isCommitted: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return notCommitted;
+      const splits = split !== undefined && this.#isMixed(slice, main) ? split : undefined;
       const commit = async (): Promise<SliceResult> => {
         const imports = reachedState(this.#lake.snapshot, slice, main);
         const isCurrent = (snapshot: Snapshot) => reachedState(snapshot, slice, main) === imports;
         const one = { slice, main, revision, isCurrent };
-        if (split === undefined || !this.#isMixed(slice, main)) return this.#commitOne(one, undefined);
-        return split(slice, (remainder) => this.#commitOne(one, remainder));
+        if (splits === undefined) return this.#commitOne(one, undefined);
+        return splits(slice, (remainder) => this.#commitOne(one, remainder));
       };
       // Slices of one merged file replace it one after the other, because each would copy all of it, all but one in vain.
-      const isMixed = split !== undefined && this.#isMixed(slice, main);
-      const { isStale, mixed, ...committed } = await (isMixed ? this.#splitting.run(commit) : commit());
+      const committing = splits === undefined ? commit() : this.#splitting.run(commit);
+      const { isStale, mixed, ...committed } = await committing;
       if (committed.isCommitted) revision?.committed();
       if (!isStale) return committed;
       if (attempt < mostSplits) continue;
