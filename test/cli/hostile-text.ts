@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import type { Ended } from '../app/built-command.js';
+import { listening } from '../listening.js';
 
 /** A text that clears the screen, sets the title, forges a line, hides and turns what follows, and ends C strings. */
 export function hostile(name: string): string {
@@ -74,12 +74,7 @@ export async function answering(answer: (path: string) => { status?: number; bod
     response.writeHead(status, { 'content-type': 'application/json', 'x-amzn-RateLimit-Limit': '1000' });
     response.end(JSON.stringify(body));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return listening(server);
 }
 
 /** Fails where an output of a command could steer a terminal, has a forged line or a stack trace. */

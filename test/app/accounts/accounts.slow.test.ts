@@ -1,11 +1,11 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { secrets, tokenEndpoint, tokenOf, type Reply } from '../../engine/auth/token-endpoint.js';
 import { builtCommand, type Ended } from '../built-command.js';
 import { temporaryFolder } from '../lake-run.js';
+import { listening } from '../../listening.js';
 
 interface Service {
   readonly url: string;
@@ -24,12 +24,7 @@ async function service(answer?: (token: string) => Reply): Promise<Service> {
     const { status = 200, body } = answer?.(token ?? '') ?? (token === undefined ? refused : granted);
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((done) => server.close(done));
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: await listening(server), asked };
 }
 
 /** A working folder with a configuration. */

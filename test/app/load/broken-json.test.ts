@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/core/clock.js';
 import { messageOf } from '../../../src/core/errors.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
@@ -8,6 +8,7 @@ import { readLastRun } from '../../../src/lake/upkeep/last-run.js';
 import { contentHashOf } from '../../../src/sources/finances/model/event-ids.js';
 import { database, ran, temporaryFolder } from '../lake-run.js';
 import { imported, fileOf, value } from '../import/imported.js';
+import { listening } from '../../listening.js';
 
 /** A clock on which whoever sleeps has slept at once. */
 function wakingClock(): Clock {
@@ -30,14 +31,7 @@ async function answering(bodyOf: (url: URL) => Buffer): Promise<{ endpoint: stri
     const headers = { 'content-type': 'application/json', 'x-amzn-RequestId': `request-${requests.length}` };
     response.writeHead(200, headers).end(bodyOf(url));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('expected a port');
-  return { endpoint: `http://127.0.0.1:${address.port}`, requests };
+  return { endpoint: await listening(server), requests };
 }
 
 const adjustment = (sku: string, description: string) =>

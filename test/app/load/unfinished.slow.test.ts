@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import { status } from '../../../src/app/status/status.js';
@@ -17,6 +16,7 @@ import { servedBucket } from '../../s3-server/served-bucket.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { verified } from '../verify/verified.js';
 import { setClock, synced, type SetClock } from './synced.js';
+import { listening } from '../../listening.js';
 
 // Real sockets and processes, on machines that have others to do.
 const dayMs = 86_400_000;
@@ -66,12 +66,7 @@ async function shop(api: Api, location?: string): Promise<Shop> {
       response.end(await answer.text());
     });
   });
-  await new Promise<void>((listening) => proxy.listen(0, '127.0.0.1', listening));
-  onTestFinished(() => {
-    proxy.closeAllConnections();
-    proxy.close();
-  });
-  const endpoint = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const endpoint = await listening(proxy);
   const lake = location ?? (await temporaryFolder());
   return Object.assign(of, { clock, given: { lake, endpoint, account: 'shop', api } });
 }

@@ -1,12 +1,13 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { status } from '../../../src/app/status/status.js';
 import type { Format } from '../../../src/core/text/formats.js';
 import { Kept } from '../../core/text/streams.js';
 import { ran, temporaryFolder } from '../lake-run.js';
 import { verified } from '../verify/verified.js';
 import { setClock, synced } from './synced.js';
+import { listening } from '../../listening.js';
 
 const clock = setClock('2025-03-06T00:05:00Z');
 
@@ -66,14 +67,7 @@ async function brokenService(): Promise<{
     const headers = { 'content-type': 'application/json', 'x-amzn-RequestId': `request-${requests.length}` };
     response.writeHead(200, headers).end(body);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('expected a port');
-  const service = { endpoint: `http://127.0.0.1:${address.port}`, requests, answers, isBroken: true };
+  const service = { endpoint: await listening(server), requests, answers, isBroken: true };
   return service;
 }
 

@@ -1,9 +1,8 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
 import { Secret } from '../../../src/engine/auth/secret.js';
 import type { SignIn } from '../../../src/engine/auth/token-request.js';
+import { listening } from '../../listening.js';
 
 /** Secrets that nothing else holds, so that a search for them finds leaks and nothing else. */
 export const secrets = {
@@ -69,13 +68,9 @@ export async function tokenEndpoint(
       response.writeHead(status, headers).end(body);
     })();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  const origin = await listening(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/auth/o2/token`,
+    url: `${origin}/auth/o2/token`,
     asked,
     get abandoned() {
       return abandoned;

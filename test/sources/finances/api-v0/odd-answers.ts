@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { onTestFinished } from 'vitest';
+import { listening } from '../../../listening.js';
 
 /** What becomes of an answer's text on its way, by the path that was asked for; the same text: nothing. */
 export type Mutation = (text: string, path: string) => string | { readonly status: number; readonly body: string };
@@ -17,12 +17,5 @@ export async function mutating(upstream: string, mutate: Mutation): Promise<stri
       })
       .catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('expected a port');
-  return `http://127.0.0.1:${address.port}`;
+  return listening(server);
 }
