@@ -15,7 +15,7 @@ const letterU = 0x75;
 const unicodeEscape = 0x175;
 
 /** Bytes of the shortest text that is found because its escapes are resolved. */
-const shortestResolved = 6;
+const shortestResolved = 4;
 
 /** Characters of the longest escape: `&#0000000065;`. */
 const longestEscape = 13;
@@ -34,8 +34,13 @@ export class SecretSearch {
   /** By state: bytes of the longest text that ends there; 0: none. */
   readonly #lengths: Int32Array;
   readonly #longest: number;
+  /** Whether a text begins or ends with backslashes, which the resolved bytes don't have. */
+  readonly #beginsWithBackslash: boolean;
+  readonly #endsWithBackslash: boolean;
 
   constructor(texts: readonly string[]) {
+    this.#beginsWithBackslash = texts.some((text) => text.startsWith('\\'));
+    this.#endsWithBackslash = texts.some((text) => text.endsWith('\\'));
     const bytes = texts.map((text) => Buffer.from(text)).filter(({ length }) => length > 0);
     const all = [
       ...bytes,
@@ -91,11 +96,26 @@ export class SecretSearch {
       next: (before, byte) => this.#step(before, byte),
       reached: (after, startOf, end) => {
         const length = this.#lengths[after] ?? 0;
-        if (length > 0) isFound = found(startOf(length), end);
+        if (length > 0)
+          isFound = found(this.#startWithBackslashes(bytes, startOf(length)), this.#endWithBackslashes(bytes, end));
         return isFound;
       },
     });
     return isFound;
+  }
+
+  /** Where the backslashes before `start` begin, where they may be a text's. */
+  #startWithBackslashes(bytes: Uint8Array, start: number): number {
+    let first = start;
+    while (this.#beginsWithBackslash && bytes[first - 1] === backslash) first--;
+    return first;
+  }
+
+  /** Where the backslashes from `end` on end, escaped ones too, where they may be a text's. */
+  #endWithBackslashes(bytes: Uint8Array, end: number): number {
+    if (!this.#endsWithBackslash) return end;
+    const behind = Buffer.from(bytes.subarray(end, end + this.#longest * longestEscape)).toString('latin1');
+    return end + (/^(?:\\u005c|\\|%(?:25)*5c|&#(?:0*92|x0*5c);)*/i.exec(behind)?.[0].length ?? 0);
   }
 
   #step(state: number, byte: number): number {
@@ -229,7 +249,14 @@ function escapeEndingIn(code: number, codeAt: (before: number) => number | undef
   return code === semicolon ? entityEndingHere(codeAt) : undefined;
 }
 
-const entities: Readonly<Record<string, string>> = { quot: '"', amp: '&', apos: "'", lt: '<', gt: '>' };
+/** Their characters by name. */
+const entities: ReadonlyMap<string, string> = new Map([
+  ['quot', '"'],
+  ['amp', '&'],
+  ['apos', "'"],
+  ['lt', '<'],
+  ['gt', '>'],
+]);
 
 /** The escape of HTML that the semicolon before which `codeAt` reads ends. */
 function entityEndingHere(codeAt: (before: number) => number | undefined): Escape | undefined {
@@ -242,7 +269,7 @@ function entityEndingHere(codeAt: (before: number) => number | undefined): Escap
       continue;
     }
     const length = before + 1;
-    const named = entities[name.toLowerCase()];
+    const named = entities.get(name.toLowerCase());
     if (named !== undefined) return { length, code: named.charCodeAt(0) };
     const [, hex, decimal] = /^#(?:x0*([\da-f]{1,2})|0*(\d{1,3}))$/i.exec(name) ?? [];
     const value = hex === undefined ? Number(decimal) : parseInt(hex, 16);

@@ -110,7 +110,7 @@ test.each(Object.entries(writings))('a secret is taken out of what quotes it %s'
         /^\[secret\].{0,7}$/,
       );
     }),
-    few,
+    { ...few, examples: [['\\0"!!!!!!!!'], ['!!!%0\\0!'], ['!!!!!!\\\\'], ['&__proto__;']] },
   );
 });
 
