@@ -127,6 +127,6 @@ export async function database(lake: string, clock: Clock, query?: string): Prom
   const named = tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
   await createViews(opened, named, await lakeFiles());
   if (query !== undefined) return opened;
-  for (const macro of macros()) await opened.execute(macro);
+  for (const macro of macros.statements()) await opened.execute(macro);
   return opened;
 }

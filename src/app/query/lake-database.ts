@@ -21,8 +21,15 @@ export interface LakeDatabaseOptions {
   /** As `fileFault`. */
   readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Returns the statements that create macros and further views over the views of the newest version. */
-  readonly macros?: () => readonly string[];
+  readonly macros?: LakeMacros;
+}
+
+/** Macros and further views over a lake's views. They take as long as DuckDB's own start, so a statement that may read one creates them. */
+export interface LakeMacros {
+  /** The statements that create them over the views of the newest version. */
+  readonly statements: () => readonly string[];
+  /** Whether a statement may read one. */
+  readonly mayBeIn: (statement: string) => boolean;
 }
 
 /** Runs statements over a lake's views, which show one version of it until `refresh`. */
@@ -32,6 +39,7 @@ export class LakeDatabase {
   #files: LakeFiles | undefined;
   /** The tables with faulty files: a statement that reads one of their views throws the error. */
   readonly #faults = new Map<string, LedgerlakeError>();
+  #hasMacros = false;
 
   constructor(options: LakeDatabaseOptions) {
     this.#options = options;
@@ -42,14 +50,14 @@ export class LakeDatabase {
    * statements that read it only.
    */
   async refresh(signal = this.#options.signal): Promise<LakeFiles> {
-    const { database, tables, lakeFiles, macros } = this.#options;
+    const { database, tables, lakeFiles } = this.#options;
     this.#faults.clear();
     for (let attempt = 1; ; attempt++) {
       const files = await lakeFiles();
       try {
         const readable = tables.filter(({ name }) => !this.#faults.has(name));
         await createViews(database, readable, files, signal);
-        for (const macro of macros?.() ?? []) await database.execute(macro, { signal });
+        if (this.#hasMacros) await this.createMacros(signal);
         this.#files = files;
         return files;
       } catch (error) {
@@ -61,6 +69,13 @@ export class LakeDatabase {
         await this.#addFaults(new Map([[table, fault]]), signal);
       }
     }
+  }
+
+  /** Creates the macros and further views, for whoever reads them without `run`. */
+  async createMacros(signal = this.#options.signal): Promise<void> {
+    for (const macro of this.#options.macros?.statements() ?? [])
+      await this.#options.database.execute(macro, { signal });
+    this.#hasMacros = true;
   }
 
   /** Refreshes only where a commit has changed the files since, or a faulty file may be restored. */
@@ -116,14 +131,21 @@ export class LakeDatabase {
       await this.check(statement, options.signal);
       return started(await this.#options.database.query(statement, options));
     };
+    if (!this.#hasMacros && this.#options.macros?.mayBeIn(statement) === true) await this.createMacros(options.signal);
     try {
       return await start();
     } catch (error) {
-      if (!isFileMissing(error)) throw error;
-      await this.refresh(options.signal);
+      if (isFileMissing(error)) await this.refresh(options.signal);
+      // For the similar names that DuckDB suggests; and a transaction that is undone may have created the macros.
+      else if (isNameMissing(error)) await this.createMacros(options.signal);
+      else throw error;
       return start();
     }
   }
+}
+
+function isNameMissing(error: unknown): boolean {
+  return error instanceof LedgerlakeError && error.code === 'SQL' && error.message.startsWith('Catalog Error');
 }
 
 /** Largest number of attempts to create the views while runs replace files. */

@@ -81,7 +81,10 @@ export async function openLakeReader(
     },
     faultsFor: (statement) => checkFiles(lake, { ...scope, lake: location }, checked, named.in(statement)),
     firstLoad,
-    macros: () => [loadedSpansMacro(lake.snapshot), ...macros],
+    macros: {
+      statements: () => [loadedSpansMacro(lake.snapshot), ...macros],
+      mayBeIn: (statement) => named.hasDefinition(statement) || /\bloaded_spans\b/i.test(statement),
+    },
     notesOn: (statement) =>
       [
         knownTooEarly(statement, firstLoad) ?? knownLater(statement, lake),

@@ -1,6 +1,9 @@
 /** Functions and statements whose text may lack the names of the tables that they read. */
 const computed = ['query', 'query_table', 'json_execute_serialized_sql', 'import'] as const;
 
+/** Words of statements that list or copy views which they don't name. */
+const listing = /^(?:show|describe|export|database|information_schema|(?:duckdb|pragma|pg|sqlite)_\w+|pragma)$/;
+
 /** Which tables statements can read, by the words in them. */
 export class NamedTables {
   readonly #tables: readonly string[];
@@ -29,6 +32,16 @@ export class NamedTables {
       if (words.has(definition.name)) for (const word of definition.words) words.add(word);
     }
     return this.#tables.filter((table) => words.has(table.toLowerCase()));
+  }
+
+  /** Whether a statement can read a view or a macro, or list them. */
+  hasDefinition(statement: string): boolean {
+    const words = wordsOf(statement);
+    return (
+      this.#definitions.some(({ name }) => words.has(name)) ||
+      computed.some((word) => words.has(word)) ||
+      [...words].some((word) => listing.test(word))
+    );
   }
 }
 

@@ -326,7 +326,12 @@ async function withViews<T>(
     const folders = [lake.store.address('')];
     const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
     const views = new LakeDatabase({
-      ...{ database, signal, tables: lakeTables, macros: () => viewStatements(lakeTables) },
+      ...{
+        database,
+        signal,
+        tables: lakeTables,
+        macros: { statements: () => viewStatements(lakeTables), mayBeIn: () => true },
+      },
       lakeFiles: async () => {
         if (isRead) await lake.refresh();
         isRead = true;
@@ -337,6 +342,7 @@ async function withViews<T>(
     });
     try {
       await views.refresh();
+      await views.createMacros();
       await views.check('');
       try {
         return await read(database);

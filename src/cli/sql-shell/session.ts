@@ -6,6 +6,7 @@ import type { LakeFiles } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
 import type { ResultRows } from '../../core/text/rows.js';
 import type { QueryResult } from '../../core/duckdb/connection.js';
+import { readCatalog, type Catalog } from './tab-completion.js';
 import { printable } from '../../core/printable.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
 
@@ -45,6 +46,12 @@ export class Session {
   /** Creates the views of the lake's newest version, and resolves to it. */
   refresh(): Promise<LakeFiles> {
     return this.#lake.refresh();
+  }
+
+  /** The names that statements can use, for completion. */
+  async catalog(): Promise<Catalog> {
+    await this.#lake.createMacros();
+    return readCatalog(this.#options.database);
   }
 
   /**

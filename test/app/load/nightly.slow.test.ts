@@ -21,7 +21,7 @@ async function look(
 ): Promise<void> {
   const { lakeFiles, macros } = await openLakeReader(lake, clock);
   await createViews(database, viewed, await lakeFiles());
-  for (const macro of macros()) {
+  for (const macro of macros.statements()) {
     // A macro needs the tables that it reads.
     const [, name = ''] = /MACRO (\w+)/.exec(macro) ?? [];
     const isViewed = viewed.some((table) => `${table.name}_as_known` === name);

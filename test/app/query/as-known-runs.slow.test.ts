@@ -108,7 +108,7 @@ test.each([1, 2])(
     const look = async () => {
       const { tables, lakeFiles, macros } = await openLakeReader(lake, clock);
       await createViews(database, tables, await lakeFiles());
-      for (const macro of macros()) await database.execute(macro);
+      for (const macro of macros.statements()) await database.execute(macro);
     };
 
     const held: { readonly at: number; readonly events: readonly string[] }[] = [];

@@ -102,7 +102,7 @@ test('transactions are as they were, each with its status and its amounts, also 
   const read = async () => {
     const { lakeFiles, macros } = await openLakeReader(lake, moving);
     await createViews(database, lakeTables, await lakeFiles());
-    for (const macro of macros()) await database.execute(macro);
+    for (const macro of macros.statements()) await database.execute(macro);
   };
   const deferred =
     "SELECT account, currency, sum(total_amount) AS outstanding FROM transactions WHERE status = 'DEFERRED' GROUP BY ALL";

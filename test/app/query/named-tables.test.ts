@@ -25,3 +25,17 @@ test('a statement can read what earlier ones named, as by a view or a prepared s
   expect(session.in('CREATE VIEW mine AS FROM groups')).toEqual(['groups']);
   expect(session.in('FROM mine')).toEqual(['groups']);
 });
+
+test.each([
+  ['SELECT 1', false],
+  ['FROM entries JOIN groups USING (group_id)', false],
+  ['FROM Ledger', true],
+  ["FROM entries_as_known('2026-01-01')", true],
+  ['SHOW TABLES', true],
+  ['DESCRIBE', true],
+  ['SELECT view_name FROM duckdb_views()', true],
+  ['FROM information_schema.tables', true],
+  ["FROM query('FROM led' || 'ger')", true],
+])('%s can read or list a view: %s', (statement, expected) => {
+  expect(named().hasDefinition(statement)).toBe(expected);
+});

@@ -55,6 +55,33 @@ async function failure(work: Promise<unknown>): Promise<LedgerlakeError> {
   throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
 }
 
+describe('views over those of the tables', () => {
+  const counted = () => {
+    let created = 0;
+    const statements = () => {
+      created++;
+      return ['CREATE OR REPLACE VIEW doubled AS SELECT 2 * amount AS twice FROM entries'];
+    };
+    return { macros: { statements, mayBeIn: (text: string) => text.includes('doubled') }, created: () => created };
+  };
+
+  test('are created before the first statement that may read one, and stay', async () => {
+    const { macros, created } = counted();
+    const { out } = await sql({ macros, query: 'SELECT count(*) AS n FROM entries' });
+    expect([out, created()]).toEqual(['n\n3\n', 0]);
+    const query = 'SELECT 1; SELECT count(*) AS n FROM doubled; SELECT count(*) AS n FROM doubled';
+    expect((await sql({ macros, query, format: 'ndjson' })).out).toBe('{"1":1}\n{"n":3}\n{"n":3}\n');
+    expect(created()).toBe(1);
+  });
+
+  test('are suggested for a misspelt name, and are there again after a transaction that is undone', async () => {
+    const misspelt = await failure(sql({ ...counted(), query: 'FROM double' }));
+    expect(misspelt.message).toContain('doubled');
+    const undone = 'BEGIN; FROM doubled LIMIT 0; ROLLBACK; SELECT count(*) AS n FROM doubled';
+    expect((await sql({ ...counted(), query: undone, format: 'ndjson' })).out).toBe('{"n":3}\n');
+  });
+});
+
 describe('a query', () => {
   test('on a terminal stops after some hundred rows and says so; elsewhere, and in another format, it does not', async () => {
     const rows = (count: number) => `SELECT * FROM range(${count})`;
