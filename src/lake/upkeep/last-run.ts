@@ -1,54 +1,48 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { parseNote, type Store } from '../store/store.js';
 
 const path = '_last-run.json';
 
-/** Loads zod on demand, because loading takes longer than reading a lake. */
-async function schemas() {
-  const { z } = await import('zod');
-  const counts = z.record(z.string(), z.number());
-  /** The figures of one pipeline in a run. */
-  const lastPipeline = z.object({
-    slices: z.number(),
-    requests: z.number(),
-    files: z.number(),
-    bytes: z.number(),
-    /** Rows read, by table. */
-    rows: counts,
-    /** Warnings on unexpected data: counts by kind and subject, of the most frequent subjects of each kind. */
-    warnings: z.record(z.string(), counts).exactOptional(),
-  });
-  const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
-  /** The report of the last run. Instants are ISO 8601 in UTC. */
-  const lastRun = z.object({
-    command: z.string(),
-    status: z.enum(['done', 'failed']),
-    startedAt: instant,
-    endedAt: instant,
-    account: z.string(),
-    /** The requested range. */
-    from: instant,
-    to: instant,
-    /** The upstream's base address without user and password; null for the embedded service. */
-    endpoint: z.string().nullable(),
-    /** Whether the endpoint is configured, so that commands needn't name it. */
-    endpointConfigured: z.boolean().exactOptional(),
-    /** Seconds to add to the machine's clock, where it differed from the API's. */
-    clockOffsetSeconds: z.number().exactOptional(),
-    /** Why it failed; null where it didn't. */
-    failure: z.string().nullable(),
-    /** The error's code (docs/errors.md), where it failed. */
-    code: z.string().exactOptional(),
-    pipelines: z.record(z.string(), lastPipeline),
-    /** The requested pipelines, also those that the run did not reach. */
-    asked: z.array(z.string()).exactOptional(),
-  });
-  return { lastPipeline, lastRun };
-}
+const counts = z.record(z.string(), z.number());
+/** The figures of one pipeline in a run. */
+const lastPipeline = z.object({
+  slices: z.number(),
+  requests: z.number(),
+  files: z.number(),
+  bytes: z.number(),
+  /** Rows read, by table. */
+  rows: counts,
+  /** Warnings on unexpected data: counts by kind and subject, of the most frequent subjects of each kind. */
+  warnings: z.record(z.string(), counts).exactOptional(),
+});
+const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
+/** The report of the last run. Instants are ISO 8601 in UTC. */
+const lastRun = z.object({
+  command: z.string(),
+  status: z.enum(['done', 'failed']),
+  startedAt: instant,
+  endedAt: instant,
+  account: z.string(),
+  /** The requested range. */
+  from: instant,
+  to: instant,
+  /** The upstream's base address without user and password; null for the embedded service. */
+  endpoint: z.string().nullable(),
+  /** Whether the endpoint is configured, so that commands needn't name it. */
+  endpointConfigured: z.boolean().exactOptional(),
+  /** Seconds to add to the machine's clock, where it differed from the API's. */
+  clockOffsetSeconds: z.number().exactOptional(),
+  /** Why it failed; null where it didn't. */
+  failure: z.string().nullable(),
+  /** The error's code (docs/errors.md), where it failed. */
+  code: z.string().exactOptional(),
+  pipelines: z.record(z.string(), lastPipeline),
+  /** The requested pipelines, also those that the run did not reach. */
+  asked: z.array(z.string()).exactOptional(),
+});
 
-type Schemas = Awaited<ReturnType<typeof schemas>>;
-export type LastPipeline = Readonly<z.infer<Schemas['lastPipeline']>>;
-export type LastRun = Readonly<z.infer<Schemas['lastRun']>>;
+export type LastPipeline = Readonly<z.infer<typeof lastPipeline>>;
+export type LastRun = Readonly<z.infer<typeof lastRun>>;
 
 /**
  * Writes the report of a run to `_last-run.json` at the root of the lake. It isn't essential: the log has what is loaded.
@@ -65,8 +59,7 @@ export async function writeLastRun(store: Store, run: LastRun): Promise<void> {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
 export async function readLastRun(store: Store): Promise<LastRun | undefined> {
-  const note = parseNote(await store.read(path), (value) => value);
-  return note === undefined ? undefined : (await schemas()).lastRun.safeParse(note).data;
+  return parseNote(await store.read(path), (value) => lastRun.parse(value));
 }
 
 /** The endpoint that a load command for an account must name: that of its last run, unless it is configured. */

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { hostname } from 'node:os';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
@@ -16,37 +16,33 @@ const deadAfterMs = 10 * 60_000;
 /** … and so does one whose lease is this far in the future, because of a wrong clock. */
 const mostAheadMs = dayMs;
 
-/** The lease of an active run on the lake. */
-export type Lease = Readonly<z.infer<Awaited<ReturnType<typeof loadSchema>>>>;
+/** Milliseconds since 1970. */
+const instant = z.number().min(0).max(8.64e15);
+const leaseSchema = z.object({
+  host: z.string().max(1000),
+  /** The machine since its last boot, or the container on it: within it a pid identifies one process at a time. */
+  machine: z.string().max(1000),
+  pid: z.int().min(0),
+  /** When the process started, in the system's unit. */
+  start: z.string().max(1000),
+  startedAt: instant,
+  renewedAt: instant,
+  /** Set where no other run may be active on the lake. */
+  alone: z.boolean().exactOptional(),
+  /** Set where the run has ended without cleaning up: a vacuum must look for its files. */
+  ended: z.boolean().exactOptional(),
+  purpose: z
+    .object({
+      command: z.string().max(100),
+      /** Undefined: every account. */
+      account: z.string().max(1000).optional(),
+      pipelines: z.array(z.string().max(1000)).max(1000).readonly(),
+    })
+    .exactOptional(),
+});
 
-/** Loads zod on demand, because loading is slow and most runs find no other lease. */
-async function loadSchema() {
-  const { z } = await import('zod');
-  /** Milliseconds since 1970. */
-  const instant = z.number().min(0).max(8.64e15);
-  return z.object({
-    host: z.string().max(1000),
-    /** The machine since its last boot, or the container on it: within it a pid identifies one process at a time. */
-    machine: z.string().max(1000),
-    pid: z.int().min(0),
-    /** When the process started, in the system's unit. */
-    start: z.string().max(1000),
-    startedAt: instant,
-    renewedAt: instant,
-    /** Set where no other run may be active on the lake. */
-    alone: z.boolean().exactOptional(),
-    /** Set where the run has ended without cleaning up: a vacuum must look for its files. */
-    ended: z.boolean().exactOptional(),
-    purpose: z
-      .object({
-        command: z.string().max(100),
-        /** Undefined: every account. */
-        account: z.string().max(1000).optional(),
-        pipelines: z.array(z.string().max(1000)).max(1000).readonly(),
-      })
-      .exactOptional(),
-  });
-}
+/** The lease of an active run on the lake. */
+export type Lease = Readonly<z.infer<typeof leaseSchema>>;
 
 /** The purpose of a run, for `status` and for other runs. */
 export type RunPurpose = NonNullable<Lease['purpose']>;
@@ -193,15 +189,13 @@ export async function otherLeases(store: Store, excludedId: string | undefined, 
   const living: Lease[] = [];
   const livingRuns = new Set<string>();
   const dead: ExpiredLease[] = [];
-  let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path } of store.list(folder)) {
     if (excludedId !== undefined && path === leasePath(excludedId)) continue;
     const bytes = await store.read(path);
     // The lease was released meanwhile.
     if (bytes === undefined) continue;
     // An invalid lease isn't of an active run, because leases are written atomically.
-    const schema = (loaded ??= await loadSchema());
-    const lease = parseNote(bytes, (value) => schema.parse(value));
+    const lease = parseNote(bytes, (value) => leaseSchema.parse(value));
     if (lease !== undefined && (await isAlive(lease, clock.now()))) {
       living.push(lease);
       livingRuns.add(path.slice(folder.length + 1, -'.json'.length));

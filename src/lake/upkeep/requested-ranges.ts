@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { joined, type Window } from '../../core/windows.js';
 import { parseNote, type Store } from '../store/store.js';
@@ -30,26 +31,22 @@ const mostRanges = 1000;
 const mostNotes = 1000;
 
 const latest = Date.UTC(2100, 0);
-/** Loads zod on demand, because loading takes longer than reading a lake, and most lakes have no such note. */
-async function loadSchema() {
-  const { z } = await import('zod');
-  const instant = z
-    .string()
-    .max(30)
-    .transform((text) => Date.parse(text))
-    .refine((ms) => ms >= 0 && ms <= latest);
-  return z.object({
-    /** Used to delete the note when the account is forgotten. */
-    account: z.string().max(1000),
-    asked: z
-      .array(
-        z
-          .object({ command: z.enum(commands), pipeline: z.string().max(1000), from: instant, to: instant })
-          .refine(({ from, to }) => from < to),
-      )
-      .max(mostRanges),
-  });
-}
+const instant = z
+  .string()
+  .max(30)
+  .transform((text) => Date.parse(text))
+  .refine((ms) => ms >= 0 && ms <= latest);
+const noteSchema = z.object({
+  /** Used to delete the note when the account is forgotten. */
+  account: z.string().max(1000),
+  asked: z
+    .array(
+      z
+        .object({ command: z.enum(commands), pipeline: z.string().max(1000), from: instant, to: instant })
+        .refine(({ from, to }) => from < to),
+    )
+    .max(mostRanges),
+});
 
 /**
  * Ranges that runs were requested to load and have not loaded, because they were interrupted or are active. The notes
@@ -65,15 +62,13 @@ export async function readRequestedRanges(
   onUnreadable: (path: string) => void,
 ): Promise<RequestedRangesNote[]> {
   const notes: RequestedRangesNote[] = [];
-  let loaded: Awaited<ReturnType<typeof loadSchema>> | undefined;
   for await (const { path, size } of store.list(folder)) {
     const [, noteAccount] = notePath.exec(path) ?? [];
     if (account !== undefined && noteAccount !== account) continue;
     const bytes = noteAccount === undefined || size > mostBytes ? undefined : await store.read(path);
     // The note was removed meanwhile.
     if (noteAccount !== undefined && size <= mostBytes && bytes === undefined) continue;
-    const schema = (loaded ??= await loadSchema());
-    const note = parseNote(bytes, (value) => schema.parse(value));
+    const note = parseNote(bytes, (value) => noteSchema.parse(value));
     if (note === undefined || note.account !== noteAccount) onUnreadable(path);
     else {
       const ranges = note.asked.map(({ from, to, ...others }) => ({ ...others, start: from, end: to }));
