@@ -202,12 +202,18 @@ class Judge {
     }
   }
 
-  /** What is damaged is repaired, and the lake is whole then, although rows may be missing. */
+  /** What is damaged is repaired, and the lake is whole then; its gaps are loaded again, with what belonged to damaged files. */
   async repaired(): Promise<void> {
-    const mended = await this.run(['repair', '--yes']);
-    if (mended.code !== 0) throw new Fault(`repair ends with ${mended.code}: ${mended.err.slice(0, 1500)}`);
-    const verdict = await this.run(['verify']);
-    if (verdict.code !== 0) throw new Fault(`verify after repair: ${verdict.out.slice(-1500)}${verdict.err}`);
+    await this.#succeeds(['repair', '--yes']);
+    await this.#succeeds(['verify']);
+    const loads = this.#held.seed.writers.filter(([command = '']) => ['backfill', 'sync'].includes(command));
+    for (const words of loads.filter((words) => !words.includes('--refresh'))) await this.#succeeds(words);
+    await this.#succeeds(['verify']);
+  }
+
+  async #succeeds(words: readonly string[]): Promise<void> {
+    const { code, out, err } = await this.run(words);
+    if (code !== 0) throw new Fault(`${words.join(' ')} ends with ${code}: ${out.slice(-1500)}${err.slice(0, 1500)}`);
   }
 
   /** No command has deleted a row of a file that the damage had left, and none stands there twice. */
@@ -255,6 +261,21 @@ const movingColumns: Readonly<Record<string, string>> = {
   groups: 'window_start, window_end',
   group_events: 'window_start, window_end, position',
 };
+
+/** Of what is loaded anew with other windows, also an event without a date is elsewhere in its window, and has the id of that instant. */
+const placedColumns: Readonly<Record<string, string>> = {
+  events: 'window_start, window_end, position',
+  entries: '',
+};
+
+/** The rows that a table has after a load with other windows, too. */
+function lastingRowsIn(table: string, source: string): string {
+  const placed = placedColumns[table];
+  if (placed === undefined) return rowsIn(table, source);
+  const dated = ['event_id', 'effective_at', 'month'].map((name) => `if(posted_at IS NULL, NULL, ${name}) AS ${name}`);
+  const columns = placed === '' ? '*' : `* EXCLUDE (${placed})`;
+  return `SELECT ${columns} REPLACE (${dated.join(', ')}) FROM ${source}`;
+}
 
 function rowsIn(table: string, source: string): string {
   const moving = movingColumns[table];
@@ -307,9 +328,11 @@ async function lostRows(
           .catch(() => undefined);
         if (readable !== undefined) there.push(path);
       }
-      const old = `SELECT hash(x) FROM (${rowsIn(table, plainly(before, own))}) x`;
+      const old = `SELECT hash(x) FROM (${lastingRowsIn(table, plainly(before, own))}) x`;
       const now =
-        there.length === 0 ? 'SELECT 0::UBIGINT' : `SELECT hash(x) FROM (${rowsIn(table, plainly(after, there))}) x`;
+        there.length === 0
+          ? 'SELECT 0::UBIGINT'
+          : `SELECT hash(x) FROM (${lastingRowsIn(table, plainly(after, there))}) x`;
       const [row] = await database.rows(`SELECT count(*) AS n FROM (${old} EXCEPT ALL ${now})`);
       if (Number(row?.['n']) > 0) lost.push(`${String(row?.['n'])} of ${own.join(' and ')}`);
     }
