@@ -25,13 +25,13 @@ bench-fleet: PLACES ?= 16
 # npm writes this file when it has installed what package-lock.json names.
 INSTALLED := node_modules/.package-lock.json
 # Of the packages for development a build needs these only; every other goal needs all of them (vitest is one).
-COMPILER := typescript @types/node @types/yargs
+COMPILER := rolldown typescript @types/node @types/yargs
 DEVELOPED := $(wildcard node_modules/vitest)
 DEVELOPS := $(or $(DEVELOPED),$(filter-out build backfill,$(MAKECMDGOALS)))
 # Shows what a command prints only where it fails.
 quietly = said=$$($(1) 2>&1) || { echo "$$said" >&2; exit 1; }
 BUILT := dist/.built
-SOURCES := $(shell find src pipelines -name '*.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
+SOURCES := $(shell find src pipelines -name '*.ts' 2>/dev/null) tsconfig.json tsconfig.build.json rolldown.config.ts
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,24 +126,24 @@ docs-api: $(INSTALLED) ## Pages on the library and on the types of custom pipeli
 	npm run --silent docs:api
 
 bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS, LISTS, ONLY)
-	npx tsc --noEmit false --outDir dist
-	LISTS=$(LISTS) node dist/bench/load/run.js $(SIZE) $(ROUNDS) $(ONLY)
+	npm run --silent modules
+	LISTS=$(LISTS) node dist/modules/bench/load/run.js $(SIZE) $(ROUNDS) $(ONLY)
 
 bench-queries: $(INSTALLED) ## Time the documented queries beside DuckDB's own copy (EVENTS, ROUNDS)
-	npx tsc --noEmit false --outDir dist
-	node dist/bench/queries/run.js $(EVENTS) $(ROUNDS)
+	npm run --silent modules
+	node dist/modules/bench/queries/run.js $(EVENTS) $(ROUNDS)
 
 bench-lake: $(INSTALLED) ## A lake of many accounts: its logs, its readers and a night (ACCOUNTS, ENTRIES, WORKERS, NIGHTLY)
-	npx tsc --noEmit false --outDir dist
-	node dist/bench/lake/run.js $(ACCOUNTS) $(ENTRIES) $(WORKERS) $(NIGHTLY)
+	npm run --silent modules
+	node dist/modules/bench/lake/run.js $(ACCOUNTS) $(ENTRIES) $(WORKERS) $(NIGHTLY)
 
 bench-catalog: $(INSTALLED) ## Time the opening of the catalog, and commits
-	npx tsc --noEmit false --outDir dist
-	node dist/bench/lake/catalog.js
+	npm run --silent modules
+	node dist/modules/bench/lake/catalog.js
 
 bench-fleet: $(INSTALLED) ## Simulate a fleet for a month on a clock of its own (ACCOUNTS, DAYS, WORKERS, PLACES)
-	npx tsc --noEmit false --outDir dist
-	node dist/bench/fleet/run.js $(ACCOUNTS) $(DAYS) $(WORKERS) $(PLACES)
+	npm run --silent modules
+	node dist/modules/bench/fleet/run.js $(ACCOUNTS) $(DAYS) $(WORKERS) $(PLACES)
 
 clean: ## Remove what was built; the lake stays
 	rm -rf dist coverage

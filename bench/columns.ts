@@ -23,7 +23,7 @@ interface Candidate {
 /**
  * Prints for each column of a day of a synthetic seller (14 MB of bodies) what it takes as a file of its own: the encoder in each
  * encoding that can be chosen, and parquet-wasm in the one that is. Least CPU milliseconds of some runs to write and to read with
- * DuckDB, and kilobytes. Compile it with the rest, then `node dist/bench/columns.js [RUNS] [COLUMN..]`.
+ * DuckDB, and kilobytes. Compile it with the rest, then `node dist/modules/bench/columns.js [RUNS] [COLUMN..]`.
  */
 async function run(runs: number, names: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));

@@ -4,7 +4,7 @@ import { virtualRun } from '../test/pacing/virtual-run.js';
  * Prints how near a cold backfill comes to the bound that the quota sets, `(requests - burst) / rate + one answer`, and how
  * many requests it needs against full pages, for answers from 10 ms to 10 s, without and with a tenth of all requests
  * failing. Time is the clock's of the service, which is moved on whenever all of it waits. Compile it with the rest:
- * `npx tsc --noEmit false --outDir dist`, then `node dist/bench/pacing.js [SEEDS] [LATENCY_MS]
+ * `npm run modules`, then `node dist/modules/bench/pacing.js [SEEDS] [LATENCY_MS]
  * [PIPELINE]`.
  */
 async function run(seeds: number, latencies: readonly number[], pipelines: readonly string[]): Promise<void> {

@@ -7,7 +7,7 @@ import { startS3Server } from '../test/s3-server/server.js';
 /**
  * Prints how many calls of S3 a backfill of a quarter makes, by operation, and how many that is for each slice that it
  * commits; then those of a second run, which finds nothing to do. Compile it with the rest:
- * `npx tsc --noEmit false --outDir dist`, then `node dist/bench/s3-calls.js`.
+ * `npm run modules`, then `node dist/modules/bench/s3-calls.js`.
  */
 async function run(): Promise<void> {
   const clock = systemClock;

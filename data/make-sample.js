@@ -1,8 +1,8 @@
-// Writes data/sample/ anew from the synthetic seller: same program, same bytes. Run `npm run build` first, then
+// Writes data/sample/ anew from the synthetic seller: same program, same bytes. Run `npm run modules` first, then
 // `node data/make-sample.js`.
 import { writeFile } from 'node:fs/promises';
-import { createSeller } from '../dist/src/emulator/seller/seller.js';
-import { pageBody } from '../dist/src/serve/http/bodies.js';
+import { createSeller } from '../dist/modules/src/emulator/seller/seller.js';
+import { pageBody } from '../dist/modules/src/serve/http/bodies.js';
 
 const day = 86_400_000;
 /** What the seller takes for now: one fixed instant, so that the sample doesn't change from day to day. */

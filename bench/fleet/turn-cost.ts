@@ -9,8 +9,8 @@ import { sync } from '../../src/app/load/sync.js';
 
 /**
  * Prints the processor seconds and the memory of this process for turns of a small account and of one that isn't, the
- * service being a process of its own. Compile it with the rest: `npx tsc --noEmit false --outDir dist`, then
- * `node dist/bench/fleet/turn-cost.js`.
+ * service being a process of its own. Compile it with the rest: `npm run modules`, then
+ * `node dist/modules/bench/fleet/turn-cost.js`.
  */
 async function run(turns: number): Promise<void> {
   for (const events of [30, 30_000]) {

@@ -219,7 +219,7 @@ async function sliceCommits(time: VirtualTime, writers: number): Promise<string>
 }
 
 /**
- * Measures the catalog: opening a lake of ACCOUNTS accounts with 100 files and load keys each, and commits of several writers at 30 ms a call. `node dist/bench/lake/catalog.js [ACCOUNTS]`.
+ * Measures the catalog: opening a lake of ACCOUNTS accounts with 100 files and load keys each, and commits of several writers at 30 ms a call. `node dist/modules/bench/lake/catalog.js [ACCOUNTS]`.
  */
 async function run(accounts: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));

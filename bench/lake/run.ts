@@ -11,7 +11,7 @@ const script = fileURLToPath(new URL('step.js', import.meta.url));
 /**
  * Fills a lake with the accounts of an agency, lets a night go by, and prints what that costs and what readers find: seconds
  * of the wall, CPU seconds and memory of each step, how long the logs take to open, and what a query for one account's month
- * reads. `node dist/bench/lake/run.js ACCOUNTS ENTRIES WORKERS [NIGHTLY] [FOLDER]`, or `make bench-lake`. A lake that is in the folder
+ * reads. `node dist/modules/bench/lake/run.js ACCOUNTS ENTRIES WORKERS [NIGHTLY] [FOLDER]`, or `make bench-lake`. A lake that is in the folder
  * already is gone on from, and stays.
  */
 async function run(

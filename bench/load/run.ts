@@ -38,7 +38,7 @@ interface Run extends Measured {
 
 /**
  * Prints what it takes to get from saved bodies to Parquet files of `events` and `entries`, ours and as others would do it:
- * medians over rounds in which all of them take turns, each in a process of its own. `node dist/bench/load/run.js
+ * medians over rounds in which all of them take turns, each in a process of its own. `node dist/modules/bench/load/run.js
  * [MEGABYTES] [ROUNDS] [NAME..]`, or `make bench SIZE=200 ROUNDS=3 LISTS=4 ONLY="import fromJson"`.
  */
 async function run(megabytes: number, rounds: number, names: readonly string[]): Promise<void> {

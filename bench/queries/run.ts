@@ -17,7 +17,7 @@ const repeats = 5;
 /**
  * Prints what the queries of docs/queries.md take on a lake's files as they were landed, after `compact`, and on DuckDB's own copy of
  * the same rows in the same order: medians over rounds in which all three take turns, each in a process of its own; and
- * how large the files are. `node dist/bench/queries/run.js [EVENTS] [ROUNDS]`, or `make bench-queries`.
+ * how large the files are. `node dist/modules/bench/queries/run.js [EVENTS] [ROUNDS]`, or `make bench-queries`.
  */
 async function run(events: number, rounds: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));

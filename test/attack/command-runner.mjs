@@ -1,6 +1,6 @@
 // Runs one command line after another, as the command itself would, in one process: a new one for each would take most of
 // the time. What nobody catches ends the process, as it would end the command.
-import { runCommandLine } from '../../dist/src/cli/command-line.js';
+import { runCommandLine } from '../../dist/src/command-line.js';
 
 /** Both outputs of the command that runs, as far as they are kept: a flood is a finding of its own. */
 const texts = { out: '', err: '' };

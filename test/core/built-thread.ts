@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 
 /** What the program's own threads run that take chunks of an import: threads run JavaScript alone. */
-export const builtChunkThread = built('app/import/chunk-thread-main.js');
+export const builtChunkThread = built('chunk-thread-main.js');
 
 /** What the program's own threads run that derive entries again. */
-export const builtRederivingThread = built('app/maintenance/rederiving-thread-main.js');
+export const builtRederivingThread = built('rederiving-thread-main.js');
 
 function built(file: string): URL {
   const script = new URL(`../../dist/src/${file}`, import.meta.url);

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { builtModule } from './built-module.js';
 
 /** Runs calls of the built module, and tells after each whether V8 compiles a function as soon as it is called. */
 async function isTuned(...calls: readonly string[]): Promise<readonly boolean[]> {
-  const module = JSON.stringify(pathToFileURL('dist/src/core/v8-flags.js'));
+  const module = JSON.stringify(await builtModule('src/core/v8-flags.ts'));
   const program = `
     const flags = await import(${module});
     const found = [];

@@ -34,10 +34,12 @@ test('the package has what it needs and nothing else, and no link of its pages l
   ]);
   expect(built).toEqual(expect.arrayContaining(['dist/src/cli.js', 'dist/src/index.js', 'dist/src/index.d.ts']));
   await expectWholeTypes('dist/src/index.d.ts', paths);
-  // Each is the code or the types of a source: no map that leads nowhere, no test.
+  // Code, the types of sources, and the licences of the packages that the code includes.
   for (const path of built) {
-    const [, name] = /^dist\/((?:src|pipelines)\/.+?)(?:\.d\.ts|\.js)$/.exec(path) ?? [];
-    expect([path, name !== undefined && existsSync(`${name}.ts`)]).toEqual([path, true]);
+    const [, types] = /^dist\/(src\/.+)\.d\.ts$/.exec(path) ?? [];
+    const isExpected =
+      types === undefined ? /^dist\/src\/(?:[\w-]+\.js|LICENSES\.txt)$/.test(path) : existsSync(`${types}.ts`);
+    expect([path, isExpected]).toEqual([path, true]);
   }
   let links = 0;
   for (const page of paths.filter((path) => path.endsWith('.md'))) {
@@ -67,5 +69,5 @@ test('`make build` installs the types of all packages, and what else a build nee
   };
   const types = Object.keys(devDependencies).filter((name) => name.startsWith('@types/'));
   const [, installed = ''] = /^COMPILER := (.*)$/m.exec(await readFile('Makefile', 'utf8')) ?? [];
-  expect(installed.split(' ').toSorted()).toEqual(['typescript', ...types].toSorted());
+  expect(installed.split(' ').toSorted()).toEqual(['rolldown', 'typescript', ...types].toSorted());
 });

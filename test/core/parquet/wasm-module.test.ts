@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import '../built-thread.js';
+import { builtModule } from '../built-module.js';
 
-const built = new URL('../../../dist/src/core/parquet/wasm-module.js', import.meta.url);
+const built = await builtModule('src/core/parquet/wasm-module.ts');
 
 /** Keeps the SHA-256 of what is compiled from now on in `compiled`. */
 const prelude = `
@@ -19,7 +19,7 @@ const prelude = `
       return new target(bytes);
     },
   });
-  const { wasmModule } = await import(${JSON.stringify(built.href)});
+  const { wasmModule } = await import(${JSON.stringify(built)});
   const isModule = wasmModule() instanceof WebAssembly.Module;`;
 
 test('a process compiles the encoder of the package once, and its threads come with it', async () => {

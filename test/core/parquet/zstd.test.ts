@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { resolve } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { zstd } from '../../../src/core/parquet/encoder/zstd.js';
+import { builtModule } from '../built-module.js';
 import { compressors } from './compressors.js';
 
-const module = pathToFileURL(resolve('dist/src/core/parquet/encoder/zstd.js')).href;
+const module = await builtModule('src/core/parquet/encoder/zstd.ts');
 
 test('frames hold the bytes they were made of', async () => {
   const { compress, decompress } = await zstd();

@@ -9,6 +9,7 @@ import { createTransport, type HttpResponse } from '../../../src/engine/http/tra
 import { causeOf, retryRules } from '../../../src/engine/retry/retry-policy.js';
 import { authority } from '../../core/connections/certificates.js';
 import { closedPort, proxyServer, tlsFront } from '../../core/connections/proxy-server.js';
+import { builtModule } from '../../core/built-module.js';
 import { recordingServer } from './recording-server.js';
 
 const get = (origin: string, environment: Record<string, string>): Promise<HttpResponse> => {
@@ -90,7 +91,7 @@ describe('a certificate', () => {
     const file = join(folder, 'authority.pem');
     await writeFile(file, authority);
     const script = `
-      import { createTransport } from ${JSON.stringify(new URL('../../../dist/src/engine/http/transport.js', import.meta.url).href)};
+      import { createTransport } from ${JSON.stringify(await builtModule('src/engine/http/transport.ts'))};
       const transport = createTransport();
       for (const origin of ['https://127.0.0.1:${front.port}', 'https://upstream.test:8443', 'https://other.test:8443'])
         await transport.get({ origin, path: '/', headers: {}, signal: new AbortController().signal }).then(

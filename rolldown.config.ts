@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig, type Plugin } from 'rolldown';
+
+/**
+ * What `npm run build` puts into `dist/src`: the command line, the library and the threads' scripts, with few files to open at
+ * each start. The small packages that every command uses are in them; those with WebAssembly, binaries or threads are not.
+ */
+const inlined = /^(?:yargs|zod|p-queue|jsonc-parser|@duckdb\/node-api)(?:\/|$)/;
+
+export default defineConfig({
+  input: {
+    cli: 'src/cli.ts',
+    'command-line': 'src/cli/command-line.ts',
+    index: 'src/index.ts',
+    'chunk-thread-main': 'src/app/import/chunk-thread-main.ts',
+    'rederiving-thread-main': 'src/app/maintenance/rederiving-thread-main.ts',
+  },
+  platform: 'node',
+  tsconfig: 'tsconfig.json',
+  resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+  // Packages of the inlined ones are inlined as well: their importers lie below node_modules.
+  external: (id, importer) =>
+    /^[@\w]/.test(id) && !inlined.test(id) && (!importer?.includes('node_modules') || id.startsWith('@')),
+  plugins: [licenses()],
+  output: {
+    dir: 'dist/src',
+    format: 'esm',
+    cleanDir: true,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    // Names stay: they are in stack traces.
+    minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+  },
+});
+
+/** Adds the licences of the packages that are in the files, which ask for that. */
+function licenses(): Plugin {
+  return {
+    name: 'licenses',
+    generateBundle(_, bundle) {
+      const modules = Object.values(bundle).flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+      const packages = new Set(modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id) ?? []));
+      const texts = [...packages].toSorted().map((folder) => {
+        const license = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+        if (license === undefined) throw new Error(`expected a licence in ${folder}`);
+        return `${folder.replace(/^.*\/node_modules\//, '')}\n\n${readFileSync(join(folder, license), 'utf8').trim()}\n`;
+      });
+      this.emitFile({ type: 'asset', fileName: 'LICENSES.txt', source: texts.join('\n---\n\n') });
+    },
+  };
+}
