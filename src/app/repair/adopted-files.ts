@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Clock } from '../../core/clock.js';
-import type { Family } from '../../core/columns/table.js';
+import type { Family, Table } from '../../core/columns/table.js';
 import { codeOf } from '../../core/errors.js';
 import { footerTexts } from '../../core/parquet/footer.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -27,7 +27,7 @@ export interface AdoptableFile {
   readonly month: string;
   /** Within the lake. */
   readonly path: string;
-  /** The load keys whose rows are adopted. */
+  /** The load keys whose rows are adopted; of a history, whose rows have none, those of the file, and all rows are. */
   readonly loadKeys: readonly string[];
 }
 
@@ -49,14 +49,20 @@ export async function adoptableFiles(lake: Lake, workspace: Workspace): Promise<
   const aside: string[] = [];
   for (const family of familiesIn(lake)) {
     const { name } = family.main;
-    // Rows of the history name no single load, and lines of a custom pipeline can't be told from those of other files.
-    if (family.main.appendOnly === true || family.main.customPipeline !== undefined) continue;
+    // Lines of a custom pipeline can't be told from those of other files.
+    if (family.main.customPipeline !== undefined) continue;
     const claimed: AdoptableFile[] = [];
     for await (const { path } of lake.store.list(name)) {
       if (!isDataFile(path) || lake.snapshot.has(path) || lake.snapshot.isRetired(path)) continue;
       const file = await claimOf(lake, family, path, workspace);
       if (file === undefined) aside.push(path);
       else claimed.push(file);
+    }
+    if (family.main.appendOnly === true) {
+      const repeated = await repeatingFiles(lake, family.main, claimed, workspace);
+      aside.push(...repeated);
+      files.push(...claimed.filter(({ path }) => !repeated.has(path)));
+      continue;
     }
     for (const file of claimed) {
       const loadKeys = file.loadKeys.filter((key) => !isContested(lake, file, key, claimed));
@@ -65,6 +71,13 @@ export async function adoptableFiles(lake: Lake, workspace: Workspace): Promise<
     }
   }
   return { files, aside };
+}
+
+/** Of the text `ledgerlake` in a footer. */
+interface FileMetadata {
+  readonly pipeline?: unknown;
+  readonly account?: unknown;
+  readonly window?: unknown;
 }
 
 /** What a file says of itself; undefined where it can't be read, or isn't of its folder. */
@@ -78,10 +91,12 @@ async function claimOf(
   const local = await localFile(store, path, newPath);
   if (local === undefined) return undefined;
   const metadata = await footerTexts(local).then(
-    (texts) => parseNote(texts.metadata.get('ledgerlake'), (value) => value as Readonly<Record<string, unknown>>),
+    (texts) => parseNote(texts.metadata.get('ledgerlake'), (value) => value as FileMetadata),
     () => undefined,
   );
-  if (metadata?.['pipeline'] !== family.pipeline || metadata['account'] !== account) return undefined;
+  const isHistory = family.main.appendOnly === true;
+  // What a load has written of the history has the name of its pipeline.
+  if (metadata?.account !== account || (!isHistory && metadata.pipeline !== family.pipeline)) return undefined;
   try {
     // The hash reads every value.
     const rows = await database.rows(
@@ -90,6 +105,9 @@ async function claimOf(
     );
     const isMerged = basename(path).startsWith('compact-');
     const isImport = basename(path).startsWith('import-');
+    const { window } = metadata;
+    if (isHistory)
+      return { family, account, month, path, loadKeys: typeof window === 'string' ? [`window/${window}`] : [] };
     const keys = rows.map(({ key, is_span: isSpan }) => {
       const window = typeof key === 'string' ? readWindow(key) : undefined;
       if (window === undefined) return typeof key === 'string' ? key : '';
@@ -102,6 +120,34 @@ async function claimOf(
     if (codeOf(error) !== 'SQL') throw error;
     return undefined;
   }
+}
+
+/** Of a history's files those with a row that a larger one has, or one of the catalog: the larger one was merged from it. */
+async function repeatingFiles(
+  { store, snapshot }: Lake,
+  { name }: Table,
+  claimed: readonly AdoptableFile[],
+  { database, newPath }: Workspace,
+): Promise<ReadonlySet<string>> {
+  const localOf = async (path: string): Promise<readonly string[]> =>
+    [(await localFile(store, path, newPath)) ?? []].flat();
+  const hashesIn = (files: readonly string[]) => `SELECT hash(of) FROM ${rowsIn(files)} AS of`;
+  const kept: string[] = [];
+  for (const { path } of snapshot.files(name)) kept.push(...(await localOf(`${name}/${path}`)));
+  const sized: { readonly path: string; readonly local: readonly string[]; readonly rows: number }[] = [];
+  for (const { path } of claimed) {
+    const local = await localOf(path);
+    const [row] = await database.rows(`SELECT count(*) AS rows FROM ${rowsIn(local)}`);
+    sized.push({ path, local, rows: Number(row?.['rows']) });
+  }
+  const repeating = new Set<string>();
+  for (const { path, local } of sized.toSorted((one, other) => other.rows - one.rows)) {
+    const shared =
+      kept.length === 0 ? [] : await database.rows(`${hashesIn(local)} INTERSECT ${hashesIn(kept)} LIMIT 1`);
+    if (shared.length > 0) repeating.add(path);
+    else kept.push(...local);
+  }
+  return repeating;
 }
 
 /** Whether the rows of one day were imported or loaded can't be told of a merged file: they count as imported, so that the day is loaded again. */
@@ -164,8 +210,10 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
     const { family, account, month, path, loadKeys } = file;
     const local = await localFile(lake.store, path, workspace.newPath);
     if (local === undefined) continue;
+    const isHistory = family.main.appendOnly === true;
+    const condition = isHistory ? 'true' : loadKeyCondition(loadKeys);
     const write = (metadata: ReadonlyMap<string, string>) =>
-      writeFiltered(workspace, family.main, [local], loadKeyCondition(loadKeys), metadata);
+      writeFiltered(workspace, family.main, [local], condition, metadata);
     // Sums among the tags are computed again where files are written that have these.
     const sums = {
       ...(family.derived.length > 0 && { net: '{}' }),
@@ -179,7 +227,7 @@ export async function adoptFiles({ lake, clock, workspace }: RepairedFiles, { fi
       tables: [{ table: family.main, write }],
     };
     const written = await writeBundle(workspace, bundle, clock.now());
-    const set = loadKeys.map((key) => loadKeyOf(file, key, clock));
+    const set = isHistory ? [] : loadKeys.map((key) => loadKeyOf(file, key, clock));
     const { isCommitted } = await lake.commitFiles({
       operation: 'REPAIR',
       main: family.main,

@@ -8,7 +8,7 @@ import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { setClock } from '../load/synced.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { eventsBody, fileOf, imported } from '../import/imported.js';
-import { dataFiles, steppingClock } from '../maintenance/kept-lake.js';
+import { compacted, dataFiles, steppingClock } from '../maintenance/kept-lake.js';
 import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
 import { historyOf, refreshed, rowsOf } from '../reconcile/revised-lake.js';
 import { loadedLake } from '../verify/loaded-lake.js';
@@ -93,6 +93,34 @@ test.each([
     await expectWhole(lake);
     expect(await historyOf(root, clock)).toHaveLength(left);
     expect(await rowsOf(root, clock, 'SELECT event_id FROM events ORDER BY ALL')).toEqual(events);
+  } finally {
+    await small.remove();
+  }
+});
+
+test.each([false, true])('a history whose catalog and logs are lost is adopted, merged: %s', async (merged) => {
+  const clock = steppingClock();
+  const small = await smallLake(clock);
+  const root = small.lake;
+  try {
+    for (const number of [2, 3]) {
+      const late = shipment(within(number, 300), `order-late-${number}`, '7.77');
+      await refreshed(root, new Map([[number, [...shipments(number).slice(1), late]]]), { clock });
+    }
+    // What was merged stays for the retention: it says what the merged file says.
+    if (merged) await compacted({ lake: root }, { clock });
+    const history = await historyOf(root, clock);
+    for (const entry of await readdir(root, { withFileTypes: true }))
+      if (entry.isDirectory())
+        await rm(join(root, entry.name, entry.name === '_catalog' ? '' : '_delta_log'), {
+          recursive: true,
+          force: true,
+        });
+    const lake = { root, clock };
+    expect(await repaired(lake)).toMatchObject({ code: 0 });
+    await expectWhole(lake);
+    expect(await historyOf(root, clock)).toEqual(history);
+    expect((await repaired(lake, false)).code).toBe(0);
   } finally {
     await small.remove();
   }
