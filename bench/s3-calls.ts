@@ -6,12 +6,13 @@ import { startS3Server } from '../test/s3-server/server.js';
 
 /**
  * Prints how many calls of S3 a backfill of a quarter makes, by operation, and how many that is for each slice that it
- * commits; then those of a second run, which finds nothing to do. Compile it with the rest:
- * `npm run modules`, then `node dist/modules/bench/s3-calls.js`.
+ * commits, and seconds; then those of a second run, which finds nothing to do. Compile it with the rest:
+ * `npm run modules`, then `node dist/modules/bench/s3-calls.js [DELAY_MS]`, with milliseconds before each answer of S3.
  */
 async function run(): Promise<void> {
   const clock = systemClock;
   const server = await startS3Server('bucket');
+  server.delayMs = Number(process.argv[2] ?? 0);
   Object.assign(process.env, server.environment);
   const service = await startService({
     ledger: createSeller({ seed: 1, events: 20_000, profile: 'edge-cases' }, clock),
@@ -21,6 +22,7 @@ async function run(): Promise<void> {
     for (const what of ['cold run', 'second run']) {
       server.calls.length = 0;
       const printed: string[] = [];
+      const began = performance.now();
       await backfill(
         {
           pipelines: [],
@@ -48,7 +50,8 @@ async function run(): Promise<void> {
       const byOperation = new Map<string, number>();
       for (const { operation } of server.calls) byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1);
       const each = slices === 0 ? '' : `, ${(server.calls.length / slices).toFixed(1)} for each of ${slices} slices`;
-      console.log(`${what}: ${server.calls.length} calls${each}`);
+      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      console.log(`${what}: ${server.calls.length} calls${each}, ${seconds} s`);
       for (const [operation, count] of [...byOperation].toSorted((a, b) => b[1] - a[1])) {
         console.log(`  ${operation} ${count}${slices === 0 ? '' : ` (${(count / slices).toFixed(1)} a slice)`}`);
       }

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { Bucket } from './bucket.js';
 import { type S3Call, Faults } from './faults.js';
@@ -22,6 +23,8 @@ export interface S3Server {
   readonly calls: S3Call[];
   /** Most results on a page of a list; S3's own is 1000. */
   pageSize: number;
+  /** Milliseconds before each answer. */
+  delayMs: number;
   /** How it differs from S3. */
   oddity: OddityName | undefined;
   /** Throws for a bucket that it doesn't have. */
@@ -57,6 +60,7 @@ export async function startS3Server(...buckets: readonly string[]): Promise<S3Se
     if (fault?.kind === 'refuse') throw new S3Refusal(fault.status, fault.code);
     if (fault?.kind === 'close') return void incoming.socket.destroy();
     if (fault?.kind === 'wait') await fault.until;
+    if (started.delayMs > 0) await setTimeout(started.delayMs);
     if (fault?.kind === 'first') fault.run();
     const { oddity } = started;
     const done = (oddity === undefined ? carryOut : oddities[oddity](carryOut))(request, call.operation);
@@ -94,6 +98,7 @@ export async function startS3Server(...buckets: readonly string[]): Promise<S3Se
     faults,
     calls,
     pageSize: 1000,
+    delayMs: 0,
     oddity: undefined,
     bucket,
     close: async () => {
