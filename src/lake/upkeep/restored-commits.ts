@@ -14,8 +14,10 @@ import {
 import { Snapshot } from '../catalog/snapshot.js';
 import { codeOf } from '../../core/errors.js';
 import type { Zstd } from '../../core/parquet/encoder/zstd.js';
-import type { LoadKey } from '../catalog/load-key.js';
+import type { LoadKey, LoadKeyId } from '../catalog/load-key.js';
 import type { MetaData } from '../delta/actions.js';
+import { loadKeysOf } from '../delta/file-tags.js';
+import { logColumns } from '../delta/table-metadata.js';
 import { readPublished, type PublishedChange } from '../publish/delta/delta-commit.js';
 import type { Store } from '../store/store.js';
 
@@ -89,7 +91,7 @@ export async function restoreCommits(
     gaps.push(...(part?.header.keys?.set ?? []));
   }
   if (lost.length > 0) {
-    await replaceByCheckpoint(store, { files, newest, zstd, hashes, lost, published, described });
+    gaps.push(...(await replaceByCheckpoint(store, { files, newest, zstd, hashes, lost, published, described })));
   }
   return { restored, lost: lost.map(({ version }) => version), gaps };
 }
@@ -163,21 +165,28 @@ interface LostCommits {
 
 /**
  * Writes a checkpoint of the newest version, from the newest one that can be read and the commits behind it, and stubs for the
- * commits that are lost. Of a lost commit only what it took away counts: load keys that it set become gaps.
+ * commits that are lost. Of a lost commit only what it took away counts: load keys that it set become gaps, and those of files that it
+ * replaced. Returns the latter.
  */
-async function replaceByCheckpoint(store: Store, given: LostCommits): Promise<void> {
+async function replaceByCheckpoint(store: Store, given: LostCommits): Promise<LoadKey[]> {
   const { files, newest, zstd, hashes, lost } = given;
   const { checkpoints } = await readCheckpoints(files, zstd);
   const [checkpoint] = checkpoints
     .filter(({ snapshot: { version, hash } }) => version <= newest && (hashes.get(version) ?? hash) === hash)
     .toSorted((a, b) => b.snapshot.version - a.snapshot.version);
+  const gaps: LoadKey[] = [];
   let state = checkpoint?.snapshot ?? Snapshot.empty;
   let { at } = state.state;
   for (let version = state.version + 1; version <= newest; version++) {
     const found = await readable(files, version);
     if (found !== undefined) ({ at } = 'erased' in found ? found : found.value);
     const change = await knownChange(store, given, version, found);
-    if (change !== undefined) state = staged(state, change, given.described);
+    if (change === undefined) continue;
+    const replaced = lost.some((one) => one.version === version) ? replacedKeys(state, change) : [];
+    gaps.push(...replaced);
+    const gone = replaced.map(({ account, pipeline, key }) => ({ account, pipeline, key }));
+    const keys = { ...change.keys, delete: [...(change.keys?.delete ?? []), ...gone] };
+    state = staged(state, { ...change, keys }, given.described);
   }
   const tables = new Map(state.tables);
   for (const [name, table] of tables) {
@@ -193,12 +202,36 @@ async function replaceByCheckpoint(store: Store, given: LostCommits): Promise<vo
     await store.write(commitPath(version), sealStub({ value, hash: hashOf(version) }));
   }
   await files.writeCheckpoint(newest, encodeCheckpoint(whole, zstd));
+  return gaps;
+}
+
+/** The load keys of the files that a change removes, but for those that it deletes. */
+function replacedKeys(state: Snapshot, { tables = {}, keys }: Change): LoadKey[] {
+  const deleted = new Set(
+    (keys?.delete ?? []).map(({ account, pipeline, key }) => JSON.stringify({ account, pipeline, key })),
+  );
+  const isDeleted = (id: LoadKeyId) => deleted.has(JSON.stringify(id));
+  const found = new Map<string, LoadKey>();
+  for (const [table, { remove = [] }] of Object.entries(tables)) {
+    for (const { path } of remove) {
+      const add = state.file(table, path);
+      if (add === undefined) continue;
+      const account = add.partitionValues['account'] ?? '';
+      const pipeline = add.tags?.['pipeline'] ?? '';
+      for (const key of loadKeysOf(add)) {
+        const id = { account, pipeline, key };
+        const stored = state.key(id);
+        if (stored !== undefined && !isDeleted(id)) found.set(JSON.stringify(id), { ...stored, ...id });
+      }
+    }
+  }
+  return [...found.values()];
 }
 
 /** What is known of a version: all of it, or of a lost one what it took away. */
 async function knownChange(
   store: Store,
-  { hashes, lost, published }: LostCommits,
+  { hashes, lost, published, described }: LostCommits,
   version: number,
   found: SealedCommit | ErasedStub | undefined,
 ): Promise<Change | undefined> {
@@ -213,9 +246,14 @@ async function knownChange(
   const gone = [...(keys.set ?? []), ...(keys.delete ?? [])].map(({ account, pipeline, key }) => ({
     ...{ account, pipeline, key },
   }));
-  const changes = [...parts.paths.keys()].map((table, at) => {
+  // No hash proves these parts: they may be damaged, or stand in the place of another table's.
+  const changes = [...parts.paths.keys()].flatMap((table, at) => {
+    if (!parts.tables.includes(table)) return [];
     const { metaData, description, remove } = known[at]?.change ?? {};
-    return [table, { ...(metaData && { metaData }), ...(description && { description }), ...(remove && { remove }) }];
+    const schema = metaData && (described(table) ?? (isMetaData(metaData) ? metaData : undefined));
+    return [
+      [table, { ...(schema && { metaData: schema }), ...(description && { description }), ...(remove && { remove }) }],
+    ];
   });
   return {
     keys: { delete: gone },
@@ -224,6 +262,15 @@ async function knownChange(
     ...(config && { config }),
     tables: Object.fromEntries(changes) as NonNullable<Change['tables']>,
   };
+}
+
+function isMetaData(metaData: MetaData): boolean {
+  try {
+    logColumns(metaData.schemaString);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The state with a change, less what doesn't fit it, as another one before it is lost. */

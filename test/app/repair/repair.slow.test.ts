@@ -141,6 +141,34 @@ test.each(['young', 'old', 'compacted'])(
   60_000,
 );
 
+test.each(['flipped', 'swapped'] as const)(
+  'what a merge had replaced is loaded again where its commit and a publication of it are lost: %s',
+  async (harm) => {
+    const lake = young.copy();
+    try {
+      await compacted({ lake: lake.root }, { clock: lake.clock });
+      rmSync(join(lake.root, '_catalog'), { recursive: true });
+      const logs = readdirSync(join(lake.root, 'events/_delta_log')).filter((name) => name.endsWith('.json'));
+      const newest = join(lake.root, 'events/_delta_log', logs.toSorted().at(-1) ?? '');
+      if (harm === 'flipped') damage(newest, 2);
+      else {
+        const first = join(lake.root, 'entries/_delta_log', `${'0'.repeat(20)}.json`);
+        const bytes = readFileSync(newest);
+        writeFileSync(newest, readFileSync(first));
+        writeFileSync(first, bytes);
+      }
+      const done = await repaired(lake);
+      expect(done.code, done.text).toBe(0);
+      await loadAgain(lake);
+      expect(await rowsOf(lake), done.text).toEqual(await rowsOf(young));
+      expect(await verified(lake)).toMatchObject({ code: 0, problems: [] });
+    } finally {
+      lake.remove();
+    }
+  },
+  60_000,
+);
+
 test(
   'a damaged file beside one whose statistics are wrong is repaired by one command',
   { timeout: 60_000 },
