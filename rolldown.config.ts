@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'rolldown';
  * What `npm run build` puts into `dist/src`: the command line, the library and the threads' scripts, with few files to open at
  * each start. The small packages that every command uses are in them; those with WebAssembly, binaries or threads are not.
  */
-const inlined = /^(?:yargs|zod|p-queue|jsonc-parser|@duckdb\/node-api)(?:\/|$)/;
+const inlined = /^(?:yargs|zod|p-queue|@duckdb\/node-api)(?:\/|$)/;
 
 export default defineConfig({
   input: {
