@@ -7,6 +7,7 @@ import { exportCommand } from './commands/export-command.js';
 import { forgetCommand } from './commands/forget-command.js';
 import { importCommand } from './commands/import-command.js';
 import { initCommand } from './commands/init-command.js';
+import { cacheCommand } from './commands/cache-command.js';
 import { logCommand } from './commands/log-command.js';
 import { compactCommand, rebuildCommand } from './commands/maintenance-commands.js';
 import { repairCommand } from './commands/repair-command.js';
@@ -25,6 +26,7 @@ export const commands: readonly CommandDefinition[] = [
   statusCommand,
   verifyCommand,
   logCommand,
+  cacheCommand,
   importCommand,
   sqlCommand,
   reportCommand,

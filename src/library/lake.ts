@@ -101,9 +101,9 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     import('../core/duckdb/connection.js'),
   ]);
   const sources = { texts: { lake: path, config }, environment: process.env, workingFolder: process.cwd() };
-  const { marginMinutes } = (await configuredSettings(sources)).settings;
+  const { marginMinutes, cache } = (await configuredSettings(sources)).settings;
   const reader = await runTask({ onEvent }, ({ emit }) =>
-    openLakeReader(path, systemClock, logTo(emit), { lake: path, config }),
+    openLakeReader(path, systemClock, { log: logTo(emit), scope: { lake: path, config }, cache }),
   );
   const database = await openDatabase();
   const lake = new LakeDatabase({ database, ...reader });

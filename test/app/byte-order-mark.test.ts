@@ -44,7 +44,7 @@ async function importEvent(root: string, event: { list: string; json: string }) 
 
 async function queried(root: string, query: string, format: Format): Promise<string> {
   const output = new Kept();
-  const reader = await openLakeReader(root, clock, () => undefined, { lake: root });
+  const reader = await openLakeReader(root, clock, { scope: { lake: root } });
   const streams = { input: process.stdin, output, errorOutput: new Kept() };
   expect(await runSql({ ...reader, ...streams, query, format, scope: { lake: root } })).toBe(0);
   return output.text;

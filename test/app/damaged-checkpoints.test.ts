@@ -33,7 +33,7 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
         { lake: root, account: undefined, from: undefined, to: undefined, format: 'json', color: false },
         { clock, signal, output: new Kept(), log },
       ),
-    sql: (log) => openLakeReader(root, clock, log),
+    sql: (log) => openLakeReader(root, clock, { log }),
     report: (log) =>
       report(
         { lake: root, account: undefined, from: undefined, to: undefined, output: '-' },

@@ -116,6 +116,7 @@ const rate = 'a number greater than 0';
 const burst = 'a whole number from 1';
 const margin = 'a number of minutes from 2 to 1440';
 const life = 'a number of minutes greater than 0';
+const gigabytes = 'a number of gigabytes greater than 0';
 const days = 'a whole number of days from 1';
 const everyDays = 'a number of days from 0';
 const retention = `a whole number of hours from 0 to ${mostRetentionHours}`;
@@ -146,6 +147,8 @@ const settings = object('an object of settings', {
     .describe('How many minutes before the present ranges end'),
   tokenLifeMinutes: number(life).positive(life).describe("Assumed lifetime of the service's NextToken, in minutes"),
   journal: text('a folder').describe('Folder for pages of unfinished slices'),
+  cache: text('a folder').describe('Folder for copies of the files of lakes on S3; in your cache folder by default'),
+  cacheGigabytes: number(gigabytes).positive(gigabytes).describe('What they may have together; 10 by default'),
   pipelines: text('a folder').describe('Folder with definitions of custom pipelines'),
   api: z
     .enum(apis, { error: `one of ${apis.join(', ')}` })

@@ -1,7 +1,9 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { apis, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { usageError } from '../../core/errors.js';
+import { userCache } from '../../core/io/home-folder.js';
+import type { CacheSettings } from '../../lake/files/file-cache.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
 import { sseAlgorithms, type S3Encryption } from '../../lake/store/s3-encryption.js';
 import { exportFormats, type ExportFormat } from '../export/export-formats.js';
@@ -22,6 +24,14 @@ export const defaultLookBack: readonly LookBackRule[] = [
 /** The default lake. */
 export const defaultLake = 'data/lake';
 
+const defaultCacheGigabytes = 10;
+
+/** The cache of a user who has set none. */
+export function defaultCache(): CacheSettings {
+  const folder = variableOf(process.env, 'LEDGERLAKE_CACHE') ?? join(userCache(), 'ledgerlake', 'files');
+  return { folder, bytes: 1e9 * defaultCacheGigabytes };
+}
+
 /** The settings of a run. */
 export interface Settings {
   readonly lake: string;
@@ -37,6 +47,8 @@ export interface Settings {
   readonly tokenLifeMinutes: number;
   /** Folder for the pages of unfinished slices; undefined: beside the lake. */
   readonly journal: string | undefined;
+  /** Where files of lakes on S3 are kept on this machine. */
+  readonly cache: CacheSettings;
   /** Folder with definitions of custom pipelines; undefined: none. */
   readonly pipelineFolder: string | undefined;
   /** API whose pipelines run if none is named; undefined: not set, v0. */
@@ -114,6 +126,10 @@ export function resolveSettings(
     // The shortest known lifetime of the service's tokens.
     tokenLifeMinutes: read('token-life-minutes', positiveNumber) ?? settings.tokenLifeMinutes ?? 3,
     journal: read('journal', asText) ?? relativeTo(folder, settings.journal),
+    cache: {
+      folder: read('cache', asText) ?? relativeTo(folder, settings.cache) ?? defaultCache().folder,
+      bytes: 1e9 * (read('cache-gigabytes', positiveNumber) ?? settings.cacheGigabytes ?? defaultCacheGigabytes),
+    },
     pipelineFolder: read('pipelines', asText) ?? relativeTo(folder, settings.pipelines),
     api: read('api', oneOf(apis)) ?? settings.api,
     lookBack: settings.lookBack ?? defaultLookBack,

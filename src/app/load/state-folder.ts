@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { variableOf } from '../../core/environment.js';
 import { systemCode } from '../../core/errors.js';
-import { homeFolder, temporaryCache } from '../../core/io/home-folder.js';
+import { homeFolder, userCache } from '../../core/io/home-folder.js';
 import { readdir, rm, rmdir, unlink } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { below, checkedPath, refuseLinks, type PathBelow } from '../../core/io/links.js';
@@ -35,13 +35,6 @@ export function stateFolder({ lake, journal }: StateLocation, account: string): 
     return { root, path: `_journal/${account}` };
   }
   return { root: userCache(), path: `ledgerlake/${hashOf(lake.replace(/\/+$/, ''))}/${account}` };
-}
-
-function userCache(): string {
-  const set = variableOf(process.env, 'XDG_CACHE_HOME');
-  if (set !== undefined) return set;
-  const home = homeFolder();
-  return home === undefined ? temporaryCache() : join(home, '.cache');
 }
 
 /** Whether the state is in the temporary folder, as the user has no home folder. */

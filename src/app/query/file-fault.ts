@@ -1,8 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { MissingExtension } from '../../core/duckdb/views.js';
 import { truncateText } from '../../core/printable.js';
-import type { Add } from '../../lake/delta/actions.js';
-import type { LakeTable } from '../../lake/lake-table.js';
+import type { LakeFile } from '../../lake/files/file-cache.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import { damageOf, sizeFault } from '../../lake/files/checked-file.js';
 import { footerFault } from '../../lake/files/footer-fault.js';
@@ -10,11 +8,6 @@ import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { commandIn, type CommandScope } from '../command-text.js';
 import { repairCommand } from '../verify/repair-command.js';
-
-interface LakeFile {
-  readonly table: LakeTable;
-  readonly add: Add;
-}
 
 interface FileFault {
   readonly file: LakeFile;
@@ -40,7 +33,7 @@ const mostRead = 2_000_000_000;
  * Where DuckDB doesn't name the file, compares the lake's files with their hashes. Returns any other error unchanged.
  */
 export async function fileFault(error: unknown, lake: Lake, scope: CommandScope & { lake: string }): Promise<unknown> {
-  if (!(error instanceof LedgerlakeError) || error.code !== 'SQL' || error instanceof MissingExtension) return error;
+  if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
   const files = lake.committedAdds();
   const named = files.find(({ table, add }) => error.message.includes(lake.store.address(table.pathOf(add))));
   if (named === undefined && (quotedFile.test(error.message) || !corrupt.test(error.message))) return error;
@@ -109,7 +102,7 @@ async function columnFault({ table, add }: LakeFile, { store }: Lake): Promise<s
 }
 
 /** Names a damaged file, its slice and the command that repairs it. */
-async function damageText(
+export async function damageText(
   { file, fault }: FileFault,
   lake: Lake,
   scope: CommandScope & { lake: string },

@@ -18,6 +18,8 @@ export interface LakeDatabaseOptions {
   readonly lakeFiles: () => Promise<LakeFiles>;
   /** Returns the tables with faulty files among those that a statement names. */
   readonly faultsFor?: ((statement: string) => Promise<TableFaults>) | undefined;
+  /** Fetches the files that a statement reads. Returns whether those of a view have changed. */
+  readonly fetchFor?: ((statement: string, options: StatementOptions) => Promise<boolean>) | undefined;
   /** As `fileFault`. */
   readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -115,6 +117,36 @@ export class LakeDatabase {
     if (faults !== undefined) await this.#addFaults(faults, signal);
   }
 
+  /** Checks and fetches the files that a statement reads, for whoever runs it without `run`. */
+  async prepare(statement: string, { signal = this.#options.signal, parameters }: RunOptions = {}): Promise<void> {
+    const { database, fetchFor } = this.#options;
+    await this.check(statement, signal);
+    for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+      if ((await fetchFor?.(statement, { database, signal, parameters })) !== true) return;
+      await this.refresh(signal);
+    }
+  }
+
+  /** The database, for whoever reads it by itself: each statement's files are checked and fetched before. */
+  prepared(): Database {
+    const { database } = this.#options;
+    return {
+      ...database,
+      query: async (statement, options) => {
+        await this.prepare(statement, options);
+        return database.query(statement, options);
+      },
+      execute: async (statement, options) => {
+        await this.prepare(statement, options);
+        return database.execute(statement, options);
+      },
+      rows: async (statement, options) => {
+        await this.prepare(statement, options);
+        return database.rows(statement, options);
+      },
+    };
+  }
+
   async #addFaults(faults: TableFaults, signal: AbortSignal | undefined): Promise<void> {
     const { database, tables } = this.#options;
     for (const table of tables) {
@@ -128,7 +160,7 @@ export class LakeDatabase {
   /** Runs a query up to its first rows. Where a file is missing by then, repeats it over the lake's newest version. */
   async #query(statement: string, options: RunOptions): Promise<QueryResult> {
     const start = async (): Promise<QueryResult> => {
-      await this.check(statement, options.signal);
+      await this.prepare(statement, options);
       return started(await this.#options.database.query(statement, options));
     };
     if (!this.#hasMacros && this.#options.macros?.mayBeIn(statement) === true) await this.createMacros(options.signal);
@@ -161,6 +193,13 @@ function readOnlyFault(error: unknown): unknown {
   return new LedgerlakeError('SQL', `the lake is read only here, and its tables are views: ${error.message}`, {
     cause: error,
   });
+}
+
+/** How a statement is run. */
+export interface StatementOptions {
+  readonly database: Database;
+  readonly signal: AbortSignal | undefined;
+  readonly parameters: readonly ResultCell[] | undefined;
 }
 
 interface RunOptions {

@@ -12,6 +12,9 @@ import { comparedNote, emptyNote, outstandingNote } from './query-notes.js';
 import { unsummedNote } from './unsummed-note.js';
 import { viewStatements } from './transaction-views.js';
 import { checkFiles, fileFault } from './file-fault.js';
+import { defaultCache } from '../configuration/settings.js';
+import { FetchedFiles } from './fetched-files.js';
+import type { CacheSettings } from '../../lake/files/file-cache.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
@@ -50,21 +53,47 @@ export async function openExistingLake(location: string, clock: Clock, log: (lin
   return lake;
 }
 
+export interface LakeReaderOptions {
+  /** Receives damaged checkpoints, and how far a fetch is. */
+  readonly log?: (line: string) => void;
+  readonly scope?: CommandScope;
+  /** The version that queries see; left out: the newest one each time. */
+  readonly at?: PastVersion | undefined;
+  /** For a lake on S3. */
+  readonly cache?: CacheSettings;
+}
+
+/**
+ * The files of a lake on S3 for DuckDB; undefined for one on this disk.
+ *
+ * @param isNewest whether the lake is at its newest version, so that copies of others can go
+ */
+export async function fetchedFiles(
+  lake: Lake,
+  cache: CacheSettings,
+  scope: CommandScope & { readonly lake: string },
+  log: (line: string) => void,
+  isNewest = true,
+): Promise<FetchedFiles | undefined> {
+  if (lake.store.localPath('') !== undefined) return undefined;
+  const fetched = new FetchedFiles(lake, cache, scope, log);
+  if (isNewest) await fetched.removeForgotten();
+  return fetched;
+}
+
 /**
  * Opens a lake for queries. Its tables are those of the built-in pipelines, and of custom ones that have rows.
  *
- * @param at the version that queries see; left out: the newest one each time
  * @throws LedgerlakeError as `existingLake`, and as `pastSnapshot`
  */
 export async function openLakeReader(
   location: string,
   clock: Clock,
-  log: (line: string) => void = () => undefined,
-  scope: CommandScope = {},
-  at?: PastVersion,
+  { log = () => undefined, scope = {}, at, cache = defaultCache() }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
   const lake = await openExistingLake(location, clock, log);
   if (at !== undefined) await lake.goTo(at);
+  const fetched = await fetchedFiles(lake, cache, { ...scope, lake: location }, log, at === undefined);
   const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
   const firstLoad = firstLoadOf(lake, clock.now());
   const checked = new Set<string>();
@@ -77,8 +106,9 @@ export async function openLakeReader(
     tables: views,
     lakeFiles: async () => {
       await lake.refresh();
-      return lake.committedFiles();
+      return fetched === undefined ? lake.committedFiles() : fetched.lakeFiles();
     },
+    fetchFor: (statement, options) => Promise.resolve(fetched?.fetch(statement, named.in(statement), options) ?? false),
     faultsFor: (statement) => checkFiles(lake, { ...scope, lake: location }, checked, named.in(statement)),
     firstLoad,
     macros: {

@@ -18,7 +18,9 @@ import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { checkFiles, fileFault } from '../query/file-fault.js';
 import { LakeDatabase } from '../query/lake-database.js';
-import { lakeTables, openExistingLake } from '../query/lake-files.js';
+import { defaultCache } from '../configuration/settings.js';
+import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.js';
+import type { CacheSettings } from '../../lake/files/file-cache.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { comparedDays } from '../query/query-notes.js';
@@ -43,6 +45,8 @@ export interface ReportOptions extends RangeOptions {
   readonly format?: ReportFormat | undefined;
   /** Path of the report, a folder for `csv`; `-`: standard output. Undefined: a name by the format. */
   readonly output: string | undefined;
+  /** For a lake on S3; left out: the user's. */
+  readonly cache?: CacheSettings;
 }
 
 /** Values of `--format`: the page, or its tables as a folder of CSV files or as a workbook. */
@@ -68,7 +72,7 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   if (path !== '-') await refuseOtherFile(path, format);
   const lake = await openExistingLake(options.lake, clock, log);
   const isExport = format !== 'html';
-  const result = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal });
+  const result = await lakeReport({ ...options, lake, location: options.lake, isExport, clock, signal, log });
   const bytes = await writeReport(path, format, result, output);
   const emit = plainLog(log);
   for (const message of result.faults) emit({ event: 'message', message });
@@ -221,6 +225,10 @@ export interface ReportQuestion {
   readonly isExport?: boolean;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
+  /** For a lake on S3; left out: the user's. */
+  readonly cache?: CacheSettings;
+  /** Receives how far a fetch is. */
+  readonly log?: (line: string) => void;
 }
 
 export interface Report {
@@ -259,7 +267,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const lastRun = await readLastRun(lake.store);
   const unfinishedRanges = await readUnfinished(lake, () => undefined);
   const names = account === undefined ? loadedAccounts : loadedAccounts.filter((name) => name === account);
-  const accounts = await withViews(lake, location, signal, async (database) => {
+  const accounts = await withViews(question, async (database) => {
     const figures: AccountFigures[] = [];
     for (const name of names) {
       const range = reportedRange({ from, to }, loadedRange(lake, name, unfinishedRanges), now);
@@ -314,16 +322,15 @@ const mostAttempts = 3;
  * that all figures are of the same version.
  */
 async function withViews<T>(
-  lake: Lake,
-  location: string,
-  signal: AbortSignal | undefined,
+  { lake, location, signal, cache = defaultCache(), log = () => undefined }: ReportQuestion,
   read: (database: Database) => Promise<T>,
 ): Promise<T> {
+  const fetched = await fetchedFiles(lake, cache, { lake: location }, log);
   const checked = new Set<string>();
   const names = lakeTables.map(({ name }) => name);
   let isRead = false;
   for (let attempt = 1; ; attempt++) {
-    const folders = [lake.store.address('')];
+    const folders = [fetched?.folder ?? lake.store.address('')];
     const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
     const views = new LakeDatabase({
       ...{
@@ -335,8 +342,9 @@ async function withViews<T>(
       lakeFiles: async () => {
         if (isRead) await lake.refresh();
         isRead = true;
-        return lake.committedFiles();
+        return fetched === undefined ? lake.committedFiles() : fetched.lakeFiles();
       },
+      fetchFor: (statement, options) => Promise.resolve(fetched?.fetch(statement, names, options) ?? false),
       faultsFor: () => checkFiles(lake, { lake: location }, checked, names),
       faultOf: (error) => fileFault(error, lake, { lake: location }),
     });
@@ -345,7 +353,7 @@ async function withViews<T>(
       await views.createMacros();
       await views.check('');
       try {
-        return await read(database);
+        return await read(views.prepared());
       } catch (error) {
         if (attempt === mostAttempts || !isFileMissing(error)) throw await views.faultOf(error);
       }

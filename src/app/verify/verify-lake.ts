@@ -69,7 +69,11 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   await checkUnreferenced(account, isRunning, { lake, certificate });
 
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
-  const confined = { folders: [lake.store.address(''), folder], settings: { memory_limit: memoryLimit }, signal };
+  const confined = {
+    folders: [lake.store.localPath('') ?? folder, folder],
+    settings: { memory_limit: memoryLimit },
+    signal,
+  };
   const events = await openDatabase(confined);
   const entries = await openDatabase(confined);
   const context = { lake, certificate, events, entries, signal };

@@ -1,5 +1,5 @@
 import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
-import { readLake } from '../options/command-settings.js';
+import { readLakeSettings } from '../options/command-settings.js';
 
 export const reportCommand: CommandDefinition = {
   name: 'report',
@@ -9,7 +9,7 @@ export const reportCommand: CommandDefinition = {
     'with the entries behind them, fees, SKUs, refunds, coverage, late arrivals and warnings. Each currency has separate\n' +
     'figures. It overwrites no file except an earlier report.',
   options: {
-    ...shared('lake', 'config'),
+    ...shared('lake', 'config', 'cache'),
     account: { about: 'Account to report [default: all, one after the other]' },
     from: { about: 'Start of the range, ISO 8601 in UTC [default: the first instant in the lake]' },
     to: { about: 'End of the range, exclusive [default: five minutes ago]' },
@@ -30,8 +30,10 @@ export const reportCommand: CommandDefinition = {
   ],
   run: async (args, context) => {
     const { report, reportFormats } = await import('../../app/report/report.js');
+    const { lake, cache } = await readLakeSettings(args);
     const options = {
-      lake: await readLake(args),
+      lake,
+      cache,
       account: args.text('account'),
       from: args.text('from'),
       to: args.text('to'),

@@ -2,7 +2,7 @@ import { withCommandsIn } from '../../app/command-text.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import { formatOfFile, formats } from '../../core/text/formats.js';
 import { readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
-import { readLake } from '../options/command-settings.js';
+import { readLakeSettings } from '../options/command-settings.js';
 
 /** @throws LedgerlakeError USAGE */
 async function readPastVersion(text: string | undefined): Promise<PastVersion | undefined> {
@@ -22,7 +22,7 @@ export const sqlCommand: CommandDefinition = {
     'terminal a table ends after 500 rows; a pipe, -o and every other format get all rows. Several queries are for table,\n' +
     'vertical and ndjson: json, csv and -o take one.',
   options: {
-    ...shared('lake', 'config'),
+    ...shared('lake', 'config', 'cache'),
     at: { about: 'VERSION of `log`, or an instant, ISO 8601 in UTC: the lake as it was then, within its retention' },
     format: { choices: formats, about: 'Format of the results [default: from the extension of --output, else table]' },
     output: { short: 'o', about: 'File for the results, written completely or not at all; - for standard output' },
@@ -39,13 +39,14 @@ export const sqlCommand: CommandDefinition = {
     const format = args.text('format') === undefined ? undefined : readFormat(args);
     // A file name of no known format is an error before the lake is read.
     if (format === undefined && outputFile !== undefined) formatOfFile(outputFile);
-    const lake = await readLake(args);
+    const { lake, cache } = await readLakeSettings(args);
     const [{ runSql }, { openLakeReader }, { historyPath, noHistory }] = await Promise.all([
       import('../sql-shell/run-sql.js'),
       import('../../app/query/lake-files.js'),
       import('../sql-shell/history-file.js'),
     ]);
-    const reader = await openLakeReader(lake, clock, log, args.scope(), await readPastVersion(args.text('at')));
+    const at = await readPastVersion(args.text('at'));
+    const reader = await openLakeReader(lake, clock, { log, scope: args.scope(), at, cache });
     const historyFile = historyPath(process.env);
     const isShell = args.text('QUERY') === undefined && process.stdin.isTTY;
     if (historyFile === undefined && isShell) log(noHistory);

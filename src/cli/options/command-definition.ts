@@ -174,6 +174,7 @@ const sharedOptions = {
   rate: { about: 'Requests per second for each operation, until the service announces its rate [default: 0.5]' },
   burst: { about: 'Requests that each operation may send at once [default: 30; 10 for 2024-06-19]' },
   journal: { about: 'Folder for pages of unfinished slices [default: LAKE/_journal; for S3 your cache folder]' },
+  cache: { about: 'Folder for copies of the files of a lake on S3 [default: in your cache folder]' },
   pipelines: { about: 'Folder with definitions of custom pipelines' },
   redis: { about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
   fleet: { default: 'ledgerlake', about: 'Name of the fleet; several fleets can share one Redis' },

@@ -1,4 +1,5 @@
 import { commandIn, type CommandScope } from '../../app/command-text.js';
+import { readCatalog } from './tab-completion.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
 import { Destination, Session, type SessionOptions } from './session.js';
 import { runShell, type ShellOptions } from './shell.js';
@@ -57,7 +58,11 @@ export async function runSql(options: RunSqlOptions): Promise<0 | 1> {
     }
     let code: 0 | 1 = 0;
     if (statements === undefined) {
-      code = await runShell({ ...options, session, destination, catalog: () => session.catalog() });
+      const catalog = async () => {
+        await session.createMacros();
+        return readCatalog(database);
+      };
+      code = await runShell({ ...options, session, destination, catalog });
     } else {
       for (const statement of statements) {
         if (printed?.includes(statement) !== true) await session.runSilently(statement);

@@ -6,7 +6,6 @@ import type { LakeFiles } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
 import type { ResultRows } from '../../core/text/rows.js';
 import type { QueryResult } from '../../core/duckdb/connection.js';
-import { readCatalog, type Catalog } from './tab-completion.js';
 import { printable } from '../../core/printable.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
 
@@ -48,10 +47,9 @@ export class Session {
     return this.#lake.refresh();
   }
 
-  /** The names that statements can use, for completion. */
-  async catalog(): Promise<Catalog> {
-    await this.#lake.createMacros();
-    return readCatalog(this.#options.database);
+  /** Creates the macros and further views, whose names are suggested. */
+  createMacros(): Promise<void> {
+    return this.#lake.createMacros();
   }
 
   /**

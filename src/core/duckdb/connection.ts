@@ -141,12 +141,6 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
 
 /** Restricts DuckDB to these folders. DuckDB resolves links before it checks where a file is. */
 async function confine(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
-  if (folders.some((folder) => folder.startsWith('s3://'))) {
-    // After the restriction DuckDB loads neither extensions nor the user's secrets. A missing httpfs is reported where
-    // it is needed.
-    await connection.run('LOAD httpfs').catch(() => undefined);
-    await connection.run('FROM duckdb_secrets()').catch(() => undefined);
-  }
   await connection.run('SET autoload_known_extensions = false');
   // Files are named by patterns, and DuckDB checks the pattern itself against the folders.
   const allowed = new Set(folders.flatMap((name) => [name, filePattern(name)]));

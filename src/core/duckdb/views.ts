@@ -1,4 +1,4 @@
-import { LedgerlakeError, messageOf } from '../errors.js';
+import { LedgerlakeError } from '../errors.js';
 import type { Database } from './connection.js';
 import { fileLiteral, identifier, literal } from './literals.js';
 
@@ -22,8 +22,7 @@ const partitions = ['account', 'month'] as const;
 /**
  * Creates or replaces a view for each table that reads exactly its files, or is empty where it has none. It has the
  * given columns and types; a column that a file lacks is NULL. No file is opened here, and a query opens only files of
- * the accounts and months that it selects. Throws a LedgerlakeError: SQL where a file is missing, or the lake is on S3
- * and DuckDB has no httpfs; LAKE_LOG where a file isn't in partition folders.
+ * the accounts and months that it selects. Throws a LedgerlakeError: SQL where a file is missing; LAKE_LOG where a file isn't in partition folders.
  */
 export async function createViews(
   database: Database,
@@ -31,7 +30,6 @@ export async function createViews(
   files: LakeFiles,
   signal?: AbortSignal,
 ): Promise<void> {
-  if ([...files.values()].flat().some((file) => file.startsWith('s3://'))) await loadHttpfs(database);
   for (const table of tables) {
     await createView(database, table.name, selectOf(table, files.get(table.name) ?? []), signal);
   }
@@ -83,12 +81,12 @@ function selectOf(table: LakeTable, files: readonly string[]): string {
   // With a given schema DuckDB opens no file to find the columns; otherwise each query would open all of them. DuckDB
   // then has no partition columns, but it skips files by conditions on `filename`.
   const declared = table.columns.filter(({ name }) => !isPartition(name));
-  const wanted = declared.map(({ name, type }, at) => ({ name, type, alias: `${columnAlias}${at}` }));
+  const wanted = declared.map(({ name, type }, at) => ({ name, type, alias: `${table.name}_${at}` }));
   const schema = wanted.map(
     ({ name, type, alias }) =>
       `${literal(name)}: {name: ${literal(alias)}, type: ${literal(type)}, default_value: NULL}`,
   );
-  const known = wanted.map(({ name, alias }) => `${alias} AS ${identifier(name)}`);
+  const known = wanted.map(({ name, alias }) => `${identifier(alias)} AS ${identifier(name)}`);
   const folders = foldersOf(table, files).map((value, at) => `${value} AS ${partitions[at]}`);
   return (
     `SELECT ${[...known, ...folders].join(', ')} FROM read_parquet([${files.map(fileLiteral).join(', ')}], ` +
@@ -96,8 +94,13 @@ function selectOf(table: LakeTable, files: readonly string[]): string {
   );
 }
 
-/** Prefix of the column names inside a view, so that a column may be called `filename`, DuckDB's name of a file's path. */
-const columnAlias = 'column_';
+/**
+ * The names of a table's columns inside its view: a plan says by them which table it reads, and a column may be called `filename`,
+ * DuckDB's name of a file's path.
+ */
+export function columnAliasOf(table: string): RegExp {
+  return new RegExp(`^"?${table.replaceAll(/\W/g, '.')}_\\d+"?$`);
+}
 
 /** The path of a file below its table's folder; every month has seven characters, `unknown` as well. */
 const partitionPath = /^account=[^/]*\/month=[^/]{7}\/[^/]*$/;
@@ -124,28 +127,6 @@ function foldersOf(table: LakeTable, files: readonly string[]): readonly [accoun
     `substr(filename, ${at + 'month='.length} + ${slash}, 7)`,
   ] as const;
   return files.some((file) => file.includes('%')) ? [`url_decode(${values[0]})`, `url_decode(${values[1]})`] : values;
-}
-
-/** S3 needs an extension that isn't part of DuckDB's npm package. */
-async function loadHttpfs(database: Database): Promise<void> {
-  try {
-    await database.execute('LOAD httpfs');
-  } catch (cause) {
-    throw new MissingExtension(cause);
-  }
-}
-
-/** DuckDB can't read a lake on S3: it says nothing about the lake's files. */
-export class MissingExtension extends LedgerlakeError {
-  constructor(cause: unknown) {
-    super(
-      'SQL',
-      "expected DuckDB's extension httpfs, which reads a lake on S3, got none; run " +
-        '`ledgerlake sql --lake "$(mktemp -d)" "INSTALL httpfs"` once where extensions.duckdb.org can be reached, ' +
-        'or copy the lake to a folder and name that with --lake',
-      { cause, details: messageOf(cause) },
-    );
-  }
 }
 
 function isPartition(name: string): boolean {

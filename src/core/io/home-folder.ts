@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { variableOf } from '../environment.js';
 import { LedgerlakeError, systemCode } from '../errors.js';
 
 /** The user's home folder; undefined where there is none, as in a container under a uid that passwd doesn't have. */
@@ -10,6 +11,18 @@ export function homeFolder(find: () => string = homedir): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * The folder for caches: `XDG_CACHE_HOME`, else `.cache` in the user's home folder, else `temporaryCache`.
+ *
+ * @throws LedgerlakeError LAKE_STORE, or the system's error, as `temporaryCache`
+ */
+export function userCache(): string {
+  const set = variableOf(process.env, 'XDG_CACHE_HOME');
+  if (set !== undefined) return set;
+  const home = homeFolder();
+  return home === undefined ? temporaryCache() : join(home, '.cache');
 }
 
 /**

@@ -21,7 +21,7 @@ import {
  */
 export function s3Store(location: string, options: S3Options = {}): Store {
   const { bucket: name, prefix } = parseS3Location(location);
-  const endpoint = endpointOf(options.endpoint);
+  const endpoint = s3Endpoint(options.endpoint);
   const bucket = new S3Bucket(name, endpoint, options);
   /** Whether `emit` has received that uploads are left. */
   let hasLeftUploads = false;
@@ -136,7 +136,7 @@ function parseS3Location(location: string): { readonly bucket: string; readonly 
  *
  * @throws LedgerlakeError USAGE where it isn't an http or https URL
  */
-function endpointOf(endpoint: string | undefined): URL | undefined {
+export function s3Endpoint(endpoint?: string): URL | undefined {
   const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS } = process.env;
   const configured = AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true' ? [] : [AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL];
   // An empty variable counts as unset.

@@ -45,7 +45,7 @@ async function logged(root: string, more: { account?: string; limit?: string } =
 
 /** The number of events at a version. */
 async function eventsAt(root: string, at: PastVersion | undefined): Promise<number> {
-  const reader = await openLakeReader(root, lake.clock, () => undefined, {}, at);
+  const reader = await openLakeReader(root, lake.clock, { at });
   const files = (await reader.lakeFiles()).get('events') ?? [];
   if (files.length === 0) return 0;
   const database = await openDatabase();

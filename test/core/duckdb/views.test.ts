@@ -164,17 +164,6 @@ test('a file that is gone is an error that names it', async () => {
   await expect(createViews(database, tables, files)).rejects.toThrow(/^IO Error: No files found.*gone\.parquet/);
 });
 
-test('a lake on S3 says what it needs where DuckDB has no httpfs', async () => {
-  const installed = await database.rows(
-    `SELECT 1 FROM duckdb_extensions() WHERE extension_name = 'httpfs' AND installed`,
-  );
-  // With the extension at hand there is nothing to say; what it then reads is not this test's.
-  if (installed.length > 0) return;
-  await expect(createViews(database, tables, new Map([['events', ['s3://bucket/x.parquet']]]))).rejects.toThrow(
-    /^expected DuckDB's extension httpfs, which reads a lake on S3, got none; .*INSTALL httpfs.*$/,
-  );
-});
-
 test.each([
   'entries/f.parquet',
   'entries/account=a/f.parquet',
