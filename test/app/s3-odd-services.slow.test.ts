@@ -32,6 +32,8 @@ async function shop(oddity: OddityName | undefined): Promise<Shop> {
 async function expectWhole({ command }: Shop): Promise<void> {
   const { code, out } = await command(['verify']);
   expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining('WHOLE') as string });
+  const query = "SELECT count(*) > 10 AS many FROM entries WHERE month = '2026-01'";
+  expect(await command(['sql', '--format', 'csv', query])).toMatchObject({ code: 0, out: 'many\ntrue\n' });
 }
 
 /** Lines of the error output that are about the store. */

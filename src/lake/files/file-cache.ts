@@ -204,12 +204,18 @@ function noEntries(error: unknown): [] {
   throw error;
 }
 
+/** Calls `use` for each item, several at once, until one fails; throws its error once all have ended. */
 async function eachOf<T>(items: readonly T[], use: (item: T) => Promise<void>): Promise<void> {
   const queue = items[Symbol.iterator]();
+  const failures: unknown[] = [];
   const work = async (): Promise<void> => {
-    for (const item of queue) await use(item);
+    for (const item of queue) {
+      if (failures.length > 0) return;
+      await use(item).catch((error: unknown) => failures.push(error));
+    }
   };
   await Promise.all(Array.from({ length: mostAtOnce }, work));
+  if (failures.length > 0) throw failures[0];
 }
 
 function tooLarge(files: readonly LakeFile[], bytes: number, settings: CacheSettings): LedgerlakeError {
