@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
+import { throwIfStopped } from '../../core/duckdb/connection.js';
 import { scannedFiles, scansOf } from '../../core/duckdb/scans.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
@@ -47,6 +49,8 @@ export class FetchedFiles {
 
   /** The local files of each table's view. */
   async lakeFiles(): Promise<LakeFiles> {
+    // Another process may have removed copies meanwhile.
+    for (const path of this.#fetched) if (!existsSync(path)) this.#fetched.delete(path);
     const files = new Map<string, string[]>();
     for (const [table, partitions] of this.#partitions()) {
       const local: string[] = [];
@@ -66,7 +70,6 @@ export class FetchedFiles {
    * Fetches the files that a statement reads.
    *
    * @param tables those that it can read
-   *   *
    * @returns whether the files of a view have changed
    * @throws LedgerlakeError SQL for a damaged file, and where they don't fit the cache; LAKE_STORE; the reason of the signal
    */
@@ -94,6 +97,7 @@ export class FetchedFiles {
         this.#logProgress(progress);
       });
     } catch (error) {
+      throwIfStopped(signal);
       if (!(error instanceof DamagedFile)) throw error;
       return this.#replaced(error);
     }

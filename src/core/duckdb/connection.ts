@@ -265,7 +265,8 @@ async function interruptible<T>(
   }
 }
 
-function throwIfStopped(signal: AbortSignal | undefined): void {
+/** Throws the signal's reason, or STOPPED, where it is aborted. */
+export function throwIfStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted !== true) return;
   if (signal.reason instanceof LedgerlakeError) throw signal.reason;
   throw new LedgerlakeError('STOPPED', 'the query was stopped before its end', { cause: signal.reason });

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { LedgerlakeError, systemCode } from '../../core/errors.js';
@@ -49,7 +50,6 @@ export class FileCache {
   readonly #copy: Store;
   /** Files whose size and hash were compared by this process. */
   readonly #checked = new Set<string>();
-  readonly #empty = new Set<string>();
 
   /** @param endpoint of the service that the store is of; undefined: Amazon's */
   constructor(store: Store, endpoint: string | undefined, settings: CacheSettings) {
@@ -70,12 +70,11 @@ export class FileCache {
   /** The local path of an empty file in the partition of a file. */
   async emptyFile(file: LakeFile): Promise<string> {
     const path = join(dirname(this.localPath(file)), emptyName);
-    if (this.#empty.has(path)) return path;
+    if (existsSync(path)) return path;
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await writeNewFile(path, '', { mode: 0o600 }).catch((error: unknown) => {
       if (systemCode(error) !== 'EEXIST') throw error;
     });
-    this.#empty.add(path);
     return path;
   }
 

@@ -6,6 +6,9 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { LakeDatabase } from '../../../src/app/query/lake-database.js';
+import { openLakeReader } from '../../../src/app/query/lake-files.js';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { startEmulator } from '../../../src/emulator/emulator.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { startS3Server, type S3Server } from '../../s3-server/server.js';
@@ -248,6 +251,29 @@ test('several processes share a cache, and one that is stopped leaves what it ha
   const names = await readdir(cache.LEDGERLAKE_CACHE, { recursive: true });
   expect(names.filter((name) => name.endsWith('.part'))).toEqual([]);
   expect((await sql(query, cache)).fetched).toEqual([]);
+});
+
+test('copies that go while a program has them open are fetched again', async () => {
+  const cache = join(folder, 'cache-going');
+  const reader = await openLakeReader(lake, clock, { cache: { folder: cache, bytes: 1e9 } });
+  const database = await openDatabase();
+  onTestFinished(() => {
+    database.close();
+  });
+  const views = new LakeDatabase({ database, ...reader });
+  await views.refresh();
+  const count = () =>
+    views.run('SELECT count(DISTINCT event_id) AS n FROM events', async ({ chunks }) => {
+      for await (const [row] of chunks) return row?.[0];
+      return undefined;
+    });
+  const n = await count();
+  expect(Number(n)).toBeGreaterThan(100);
+  await rm(cache, { recursive: true });
+  await views.update();
+  expect(await count()).toBe(n);
+  await rm(cache, { recursive: true });
+  expect(await count()).toBe(n);
 });
 
 test('what does not fit the cache is refused before it is fetched; what was used longest ago goes', async () => {
