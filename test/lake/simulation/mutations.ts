@@ -97,7 +97,7 @@ const freeing = (store: Store): Store => ({
 export const mutations: readonly Mutation[] = [
   habit('1', 'decides on the version it began with', 1),
   habit('1', 'goes on where it is fenced', 26),
-  habit('2', 'deletes what its newest version lacks', 13),
+  habit('2', 'deletes what its newest version lacks', 21),
   habit('2', 'deletes what it has committed where it then fails', 47),
   habit('3', 'deletes before it publishes', 1),
   habit('3', 'vacuums without publishing', 82),
