@@ -18,8 +18,9 @@ export async function closing(simulation: Simulation): Promise<void> {
   const days = (end - firstDay) / dayMs;
   const range = { fromDay: -plan.history, days: plan.history + days };
   const number = plan.steps.length;
+  const isUsed = (name: string) => [...upstreams.keys()].some((one) => watch.truth.keysOf(one, name).size > 0);
+  const pipelines = ['financial-events', ...(isUsed('transactions') ? ['transactions'] : [])];
   const launch = async (account: string, label: string, command: Parameters<Simulation['start']>[0]['command']) => {
-    const pipelines = ['financial-events', 'transactions'];
     const run = simulation.start({ ...calm, account, pipelines, label, command, acceptEmpty: true });
     checkFailure(await world.play(run), { ...calm, number }, simulation);
   };
@@ -39,6 +40,7 @@ export async function closing(simulation: Simulation): Promise<void> {
       ['transactions', 'transactions', (given: InstantRange) => ledger.transactionTexts(given, world.now())],
     ] as const;
     for (const [pipeline, table, texts] of compared) {
+      if (!pipelines.includes(pipeline)) continue;
       const windows = [...watch.truth.keysOf(name, pipeline).values()].flatMap(({ window, origin }) =>
         window === undefined || origin === 'import' || window.end > end ? [] : [window],
       );

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LedgerlakeError, messageOf } from '../../src/core/errors.js';
@@ -69,7 +69,8 @@ export interface Launch extends Pick<Step, 'account' | 'pipelines' | 'seed' | 'm
 export async function play(plan: Plan, options: WorldOptions = {}): Promise<Played> {
   const temporary = process.env['TMPDIR'];
   const chance = Math.random;
-  const folder = mkdtempSync(join(tmpdir(), 'ledgerlake-simulation-'));
+  // Memory, where the system has a folder that is in it.
+  const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'ledgerlake-simulation-'));
   process.env['TMPDIR'] = folder;
   const world = new World(plan.seed, plan.start, options);
   setWorld(world);
