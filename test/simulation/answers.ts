@@ -85,8 +85,16 @@ export class AnswerLog {
     });
   }
 
-  has(question: string): boolean {
-    return this.#chains.has(question);
+  /** When chains began that asked for a part of a window, from an instant on. */
+  begun(kind: string, window: { readonly start: number; readonly end: number }, instant: number): number[] {
+    const found = new Set<number>();
+    for (const [question, chains] of this.#chains) {
+      if (!question.startsWith(`${kind} `)) continue;
+      const [start = NaN, end = NaN] = question.slice(kind.length + 1).split('/').map(Number);
+      if (!(start >= window.start && end <= window.end)) continue;
+      for (const { asOf } of chains) if (asOf >= instant) found.add(asOf);
+    }
+    return [...found];
   }
 
   /** Drops what was answered before an instant. */

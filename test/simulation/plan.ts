@@ -210,7 +210,8 @@ function commandOf(random: Random, { history, passed }: StepContext): Command {
   if (lot < 88) return { kind: 'compact' };
   if (lot < 91) return { kind: 'import', ...range(), files: 1 + random.below(2) };
   if (lot < 94) return { kind: 'retention', hours: random.below(3) * 24 };
-  if (lot < 97) return { kind: 'damage', what: random.pick(['publication', 'commit', 'data'] as const) };
+  if (lot < 95) return { kind: 'damage', what: random.pick(['publication', 'commit', 'data'] as const) };
+  if (lot < 98) return { kind: 'sync', lookBack: undefined };
   return { kind: 'forget', beforeDay: random.chance(0.2) ? undefined : -history + random.below(history + today) };
 }
 

@@ -126,6 +126,7 @@ function simulationOf(plan: Plan, world: World, folder: string): Simulation & { 
   const rowWatch: RowWatch = new RowWatch({
     ...{ rows, files: store.files, damaged: watch.damaged, inheritedMs: hourMs },
     answersOf: (account) => upstreamOf(upstreams, account).ledger.answers,
+    textsOf: (account, { start: from, end: to }, asOf) => upstreamOf(upstreams, account).texts({ from, to }, asOf),
   });
   const machines = Array.from({ length: plan.machines }, (_, at): Machine => {
     const local = join(folder, `machine-${at}`);

@@ -103,7 +103,8 @@ function transactionsQuestion({ range, status, orderId, groupId }: TransactionQu
   return `transactions ${range.from}/${range.to} ${status ?? ''}${orderId ?? ''}${groupId ?? ''}`.trimEnd();
 }
 
-async function allItems(ask: (query: LedgerQuery) => Promise<LedgerPage>, asOf: number): Promise<LedgerItem[]> {
+/** All items of a question. */
+export async function allItems(ask: (query: LedgerQuery) => Promise<LedgerPage>, asOf: number): Promise<LedgerItem[]> {
   const all: LedgerItem[] = [];
   let cursor: string | undefined;
   do {

@@ -4,7 +4,8 @@ import { faultInjection } from '../../src/emulator/emulator.js';
 import type { FaultKind, Faults } from '../../src/emulator/faults/fault-settings.js';
 import type { HttpAnswer } from '../../src/core/http-server/answer.js';
 import type { Network } from './network.js';
-import { notingLedger, playedLedger, type PlayedLedger, type SellerTraits } from './played-ledger.js';
+import type { InstantRange, Ledger } from '../../src/serve/http/ledger.js';
+import { allItems, notingLedger, playedLedger, type PlayedLedger, type SellerTraits } from './played-ledger.js';
 import { currentProcess, serviceClock, type Process, type World } from './world.js';
 
 export interface UpstreamTraits extends SellerTraits {
@@ -34,6 +35,8 @@ export interface Upstream {
   readonly account: string;
   readonly origin: string;
   readonly ledger: PlayedLedger;
+  /** All that the service would answer for a range of events at an instant, with its faults. */
+  texts(range: InstantRange, asOf: number): Promise<string[]>;
 }
 
 export const quota = { rate: 0.5, burst: 10 };
@@ -55,6 +58,7 @@ export function serveUpstream(
     return [kind, { ...settings, when }] as const;
   });
   const inject = faultInjection({ ...traits.faults, ...Object.fromEntries(passing) });
+  let answered: Ledger = ledger;
   const answer = createAnswers({
     ...{
       ledger,
@@ -72,6 +76,7 @@ export function serveUpstream(
         service.hit(kind);
       };
       const faults = inject({ ...service, hit });
+      answered = faults.ledger;
       return {
         ...faults,
         ledger: notingLedger(faults.ledger, ledger.answers),
@@ -97,7 +102,9 @@ export function serveUpstream(
     },
   });
   network.serve(origin, answer);
-  return { account, origin, ledger };
+  const texts = async (range: InstantRange, asOf: number) =>
+    (await allItems((query) => answered.events(range, query), asOf)).map(({ json }) => json);
+  return { account, origin, ledger, texts };
 }
 
 /** The faults of a request, with each step noted. */
