@@ -2,6 +2,7 @@ import type { InstantRange } from '../../src/serve/http/ledger.js';
 import { dayMs, hourMs, type Window } from '../../src/core/windows.js';
 import { Violation } from '../lake/simulation/violation.js';
 import { multisetOf } from './answers.js';
+import { compareKnown, verifyAtTheEnd } from './final-checks.js';
 import { checkFailure, type Simulation } from './play.js';
 import { noStoreFaults } from './store.js';
 
@@ -28,12 +29,14 @@ export async function closing(simulation: Simulation): Promise<void> {
     await launch(account, `end of ${account}`, { kind: 'backfill', ...range, refresh: true });
     const before = requestWatch.requests;
     await launch(account, `second end of ${account}`, { kind: 'backfill', ...range, refresh: false });
-    if (requestWatch.requests > before) throw new Violation(`what is loaded of ${account} is asked for again`);
+    if (requestWatch.requests > before) throw new Violation(`what is loaded of ${account} is asked for again: ${requestWatch.last}`);
   }
   const [account = ''] = upstreams.keys();
   await launch(account, 'vacuum', { kind: 'retention', hours: 0 });
   await launch(account, 'last vacuum', { kind: 'retention', hours: 0 });
   watch.atTheEnd();
+  await compareKnown(simulation, simulation.known);
+  if (plan.seed % 4 === 0) await verifyAtTheEnd(simulation);
   for (const [name, { ledger }] of upstreams) {
     const compared = [
       ['financial-events', 'events', (given: InstantRange) => ledger.texts(given, world.now())],

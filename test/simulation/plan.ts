@@ -91,7 +91,7 @@ export function planOf(seed: number, days: number): Plan {
   const random = randomOf(seed);
   const start = Date.parse(`${random.pick(starts)}T00:00:00Z`) + random.below(20) * dayMs + random.below(24) * hourMs;
   const sellers = Array.from({ length: random.chance(0.3) ? 2 : 1 }, (_, at) => sellerOf(random, at));
-  const history = 3 + random.below(20);
+  const history = 3 + random.below(random.chance(0.2) ? 40 : 12);
   const machines = 1 + random.below(2);
   const steps: Step[] = [];
   let passed = 0;
@@ -121,7 +121,7 @@ function sellerOf(random: Random, at: number): UpstreamTraits {
   return {
     account: ['shop', 'other'][at] ?? `shop-${at}`,
     seed: random.below(1_000_000),
-    perDay: isBusy ? 25 + random.below(40) : 1 + random.below(8),
+    perDay: isBusy ? 15 + random.below(30) : 1 + random.below(8),
     profile: isOdd ? 'edge-cases' : 'plausible',
     oneIn: random.chance(0.7) ? 20 + random.below(200) : 0,
     mostDays: 1 + random.below(12),
@@ -162,7 +162,7 @@ function stepOf(random: Random, context: StepContext): Step {
   const crash = (): Crash | undefined =>
     pick(0.4) ? { call: 1 + Math.floor(300 * random.next() ** 2), isAfter: random.chance(0.5) } : undefined;
   const again = random.chance(0.15) ? 30_000 + random.below(600_000) : undefined;
-  const nights = random.chance(0.4) ? 1 : 1 + random.below(6);
+  const nights = random.chance(0.25) ? 1 : 1 + random.below(9);
   const command = number === 0 ? first(context) : commandOf(random, context);
   const beside = !isCalm && random.chance(0.08) ? besideOf(random, context, crash()) : undefined;
   return {

@@ -1,8 +1,8 @@
 import type { FaultKind } from '../../src/emulator/faults/fault-settings.js';
 import { Violation } from '../lake/simulation/violation.js';
 import type { CatalogWatch } from './catalog-watch.js';
-import type { Served } from './upstream.js';
-import type { Process, World } from './world.js';
+import { quota, type Served } from './upstream.js';
+import type { Machine, Process, World } from './world.js';
 
 interface WatchedRun {
   readonly command: { readonly kind: string; readonly refresh?: boolean };
@@ -33,15 +33,25 @@ const repeating: ReadonlySet<string> = new Set([
   'no-list',
 ]);
 
+/** The time in which the bucket of an operation is full again. */
+const fullAfterMs = (quota.burst / quota.rate) * 1000;
+
 /** What the upstream is asked, and how often. */
 export class RequestWatch {
   /** Faults of single requests that may hit now. */
   active: ReadonlySet<FaultKind> = new Set();
   requests = 0;
+  readonly #struck = new WeakSet<Process>();
   faults = 0;
+  /** The target of the last request. */
+  last = '';
   readonly #world: World;
   readonly #catalog: CatalogWatch;
   readonly #runs = new Map<Process, WatchedRun>();
+  /** Since when an account's quota is known to one machine alone; `Infinity`: more than one run uses it. */
+  readonly #quotas = new Map<string, { readonly machine: Machine; readonly offsetMs: number; since: number }>();
+  /** Requests that the upstream refused for its quota although no fault said so. */
+  throttled = 0;
 
   constructor(world: World, catalog: CatalogWatch) {
     this.#world = world;
@@ -54,11 +64,36 @@ export class RequestWatch {
     this.#runs.set(process, { command, account, answered: new Set(), isStruck: false, requests: 0, failures: 0 });
   }
 
+  /** Whether a fault has hit a run that has pages asked for again, or chains begun again. */
+  isStruck(process: Process): boolean {
+    return this.#struck.has(process);
+  }
+
   ended(process: Process): void {
     this.#runs.delete(process);
+    // What it has used last may not have been noted.
+    if (process.isDead) this.#unsettle();
+  }
+
+  /** From now on the machines don't know for some time what the upstream has left. */
+  #unsettle(): void {
+    for (const quota of this.#quotas.values()) quota.since = this.#world.now();
+  }
+
+  /** Whether the machine of a process has alone used an account's quota for longer than it takes to be full. */
+  #isSettled(account: string, { machine }: Process): boolean {
+    const now = this.#world.now();
+    const known = this.#quotas.get(account);
+    const isSame = known?.machine === machine && known.offsetMs === machine.offsetMs;
+    const alone = [...this.#runs].filter(([process, run]) => run.account === account && !process.isDead).length === 1;
+    if (known === undefined || !isSame || !alone) {
+      this.#quotas.set(account, { machine, offsetMs: machine.offsetMs, since: known === undefined ? -Infinity : now });
+    }
+    return now - (this.#quotas.get(account)?.since ?? now) > fullAfterMs;
   }
 
   readonly served = (request: Served): void => {
+    if (request.operation !== 'SignIn') this.last = request.target;
     this.requests++;
     this.faults += request.hits.length;
     const run = request.process && this.#runs.get(request.process);
@@ -72,6 +107,13 @@ export class RequestWatch {
 
   #check({ operation, target, parameters, answer, hits, process }: Served, run: WatchedRun): void {
     run.requests++;
+    const isSettled = process !== undefined && this.#isSettled(run.account, process);
+    if (hits.some((kind) => kind.startsWith('throttled'))) this.#unsettle();
+    else if (answer.status === 429) {
+      this.throttled++;
+      if (isSettled) throw new Violation(`${process.label} has overdrawn the quota of ${operation}`);
+    }
+    if (process !== undefined && hits.some((kind) => repeating.has(kind))) this.#struck.add(process);
     if (hits.some((kind) => repeating.has(kind))) run.isStruck = true;
     const isWhole = answer.status === 200 && answer.delivery === 'whole';
     const { command, account } = run;

@@ -4,6 +4,7 @@ import { dayMs, type Window } from '../../src/core/windows.js';
 import { Violation } from '../lake/simulation/violation.js';
 import { Multiset, multisetOf, type AnswerLog } from './answers.js';
 import type { WatchedCommit } from './catalog-watch.js';
+import type { Process } from './world.js';
 import { mainTables, type StoredRows } from './stored-rows.js';
 
 /** The pipeline of each compared table, and how its answers are named. */
@@ -19,6 +20,8 @@ interface RowWatchOptions {
   readonly answersOf: (account: string) => AnswerLog;
   /** All events that an account's service would answer for a window at an instant. */
   readonly textsOf: (account: string, window: Window, asOf: number) => Promise<readonly string[]>;
+  /** Whether a fault has broken chains of pages of a process. */
+  readonly isStruck: (process: Process) => boolean;
   /** Files that the simulation has damaged. */
   readonly damaged: ReadonlySet<string>;
   /** How long before a process began its answers may have been received by another one, milliseconds. */
@@ -68,7 +71,7 @@ export class RowWatch {
       else if (key.holes !== undefined) this.#expected.delete(name);
       // A sync composes windows of transactions from the lists of deferred and released ones.
       else if (key.pipeline === 'transactions' && process?.command !== 'backfill') this.#expected.delete(name);
-      else await this.#expect(name, key, process?.startedAt ?? value.at - dayMs);
+      else await this.#expect(name, key, process, value.at);
     }
     for (const name of touched) {
       const found = (this.#stored.get(name) ?? new Multiset()).key();
@@ -82,6 +85,13 @@ export class RowWatch {
         `version ${value.version} (${value.operation}) has ${found} rows of ${name}, expected ${expected}`,
       );
     }
+  }
+
+  /** All rows of a table and account. */
+  total(account: string, table: string): Multiset {
+    const all = new Multiset();
+    for (const [name, rows] of this.#stored) if (name.startsWith(`${account} ${table} `)) all.addAll(rows);
+    return all;
   }
 
   /** The rows of a table and account whose windows lie in a range, milliseconds since 1970. */
@@ -117,11 +127,11 @@ export class RowWatch {
   }
 
   /** Notes what a load key has brought: one of the whole answers that its process can have. */
-  async #expect(name: string, key: LoadKey, startedAt: number): Promise<void> {
-    const { answersOf, inheritedMs } = this.#options;
+  async #expect(name: string, key: LoadKey, process: Process | undefined, at: number): Promise<void> {
+    const { answersOf, inheritedMs, isStruck } = this.#options;
     const { question } = Object.values(pipelines).find(({ pipeline }) => pipeline === key.pipeline) ?? { question: '' };
     const answers = answersOf(key.account);
-    const since = startedAt - inheritedMs;
+    const since = (process?.startedAt ?? at - dayMs) - inheritedMs;
     const found = (this.#stored.get(name) ?? new Multiset()).key();
     const candidates =
       key.window === undefined
@@ -129,7 +139,8 @@ export class RowWatch {
         : answers.tiling(question, key.window, since);
     this.compared++;
     const chosen = candidates.map((one) => one.key());
-    if (!chosen.includes(found) && key.window !== undefined && question === 'events') {
+    const isBroken = process === undefined || isStruck(process);
+    if (isBroken && !chosen.includes(found) && key.window !== undefined && question === 'events') {
       // A chain that broke was taken up by others, which have parts of the window.
       for (const asOf of answers.begun(question, key.window, since)) {
         chosen.push(multisetOf(await this.#options.textsOf(key.account, key.window, asOf)).key());

@@ -2,6 +2,7 @@ import { writeFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase, type Database } from '../../src/core/duckdb/connection.js';
 import { encodedColumns } from '../../src/core/parquet/decode-columns.js';
+import { Violation } from '../lake/simulation/violation.js';
 import { Multiset } from './answers.js';
 
 /** The tables whose rows are compared with the answers, and the column of what says to which answer a row belongs. */
@@ -58,7 +59,7 @@ async function encoded(table: string, bytes: Uint8Array): Promise<RowsByAnswer |
   const isOfGroup = table === 'group_events';
   const chosen = isOfGroup
     ? { texts: ['raw', 'group_id'], instants: [] }
-    : { texts: ['raw'], instants: ['window_start', 'window_end'] };
+    : { texts: ['raw'], instants: ['window_start', 'window_end', ...dates(table)] };
   const groups = await encodedColumns(bytes, chosen);
   if (groups === undefined) return undefined;
   const found = new Map<string, Multiset>();
@@ -66,11 +67,13 @@ async function encoded(table: string, bytes: Uint8Array): Promise<RowsByAnswer |
   for await (const { rows, texts, instants } of groups) {
     const raw = texts('raw');
     const group = isOfGroup ? texts('group_id') : undefined;
+    const [effective, posted] = dates(table).map((name) => instants(name));
     const [start, end] = isOfGroup ? [] : [instants('window_start'), instants('window_end')];
     for (let row = 0; row < rows; row++) {
       const range = raw(row);
       const text = range === undefined ? '' : decoder.decode(range.page.subarray(range.start, range.end));
       const id = group?.(row);
+      checkDate(effective?.(row), posted?.(row), start?.(row), end?.(row), text);
       const key =
         id === undefined
           ? `${(start?.(row) ?? 0n) / 1000n}/${(end?.(row) ?? 0n) / 1000n}`
@@ -79,6 +82,25 @@ async function encoded(table: string, bytes: Uint8Array): Promise<RowsByAnswer |
     }
   }
   return found;
+}
+
+/** The columns of an event's dates. */
+function dates(table: string): string[] {
+  return table === 'events' ? ['effective_at', 'posted_at'] : [];
+}
+
+/** An event lies where its date says, and without one within its window. */
+function checkDate(
+  effective: bigint | undefined,
+  posted: bigint | undefined,
+  start = 0n,
+  end = 0n,
+  text: string,
+): void {
+  if (effective === undefined) return;
+  if (posted !== undefined && posted !== effective) throw new Violation(`an event lies at ${effective}, not at ${posted}: ${text}`);
+  if (effective < start || effective > end || (posted !== undefined && effective === end))
+    throw new Violation(`an event lies at ${effective}, outside of its window from ${start} to ${end}: ${text}`);
 }
 
 function addTo(found: Map<string, Multiset>, key: string, text: string): void {
