@@ -90,7 +90,10 @@ export class AnswerLog {
     const found = new Set<number>();
     for (const [question, chains] of this.#chains) {
       if (!question.startsWith(`${kind} `)) continue;
-      const [start = NaN, end = NaN] = question.slice(kind.length + 1).split('/').map(Number);
+      const [start = NaN, end = NaN] = question
+        .slice(kind.length + 1)
+        .split('/')
+        .map(Number);
       if (!(start >= window.start && end <= window.end)) continue;
       for (const { asOf } of chains) if (asOf >= instant) found.add(asOf);
     }

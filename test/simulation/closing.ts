@@ -29,7 +29,8 @@ export async function closing(simulation: Simulation): Promise<void> {
     await launch(account, `end of ${account}`, { kind: 'backfill', ...range, refresh: true });
     const before = requestWatch.requests;
     await launch(account, `second end of ${account}`, { kind: 'backfill', ...range, refresh: false });
-    if (requestWatch.requests > before) throw new Violation(`what is loaded of ${account} is asked for again: ${requestWatch.last}`);
+    if (requestWatch.requests > before)
+      throw new Violation(`what is loaded of ${account} is asked for again: ${requestWatch.last}`);
   }
   const [account = ''] = upstreams.keys();
   await launch(account, 'vacuum', { kind: 'retention', hours: 0 });
@@ -42,13 +43,15 @@ export async function closing(simulation: Simulation): Promise<void> {
       ['financial-events', 'events', (given: InstantRange) => ledger.texts(given, world.now())],
       ['transactions', 'transactions', (given: InstantRange) => ledger.transactionTexts(given, world.now())],
     ] as const;
+    const from = forgottenBefore(simulation, name);
     for (const [pipeline, table, texts] of compared) {
       if (!pipelines.includes(pipeline)) continue;
       const windows = [...watch.truth.keysOf(name, pipeline).values()].flatMap(({ window, origin }) =>
-        window === undefined || origin === 'import' || window.end > end ? [] : [window],
+        window === undefined || origin === 'import' || window.end > end || window.start < from ? [] : [window],
       );
-      checkCover(windows, { from: firstDay - plan.history * dayMs, to: end }, `${table} of ${name}`);
+      if (windows.length === 0) continue;
       const all = { from: Math.min(...windows.map(({ start }) => start)), to: end };
+      checkCover(windows, all, `${table} of ${name}`);
       const truth = multisetOf(await texts(all));
       const stored = rowWatch.totalWithin(name, table, all.from, all.to);
       if (stored.key() !== truth.key())
@@ -57,10 +60,19 @@ export async function closing(simulation: Simulation): Promise<void> {
   }
 }
 
+/** What is older isn't loaded again: milliseconds since 1970. */
+function forgottenBefore({ plan, firstDay }: Simulation, account: string): number {
+  const forgotten = plan.steps.flatMap((step) => [step, ...(step.beside === undefined ? [] : [step.beside])]);
+  const days = forgotten.map((step) =>
+    step.account === account && step.command.kind === 'forget' ? (step.command.beforeDay ?? -Infinity) : -Infinity,
+  );
+  return firstDay + Math.max(-plan.history, ...days) * dayMs;
+}
+
 /** Each instant of the range must be in exactly one window. */
 function checkCover(windows: readonly Window[], { from, to }: InstantRange, what: string): void {
   const sorted = windows.toSorted((a, b) => a.start - b.start);
-  let covered = Math.min(from, sorted[0]?.start ?? from);
+  let covered = from;
   for (const { start, end } of sorted) {
     if (start !== covered) throw new Violation(`${what}: a window begins at ${start}, expected ${covered}`);
     covered = end;

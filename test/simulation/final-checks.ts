@@ -49,14 +49,18 @@ export async function compareKnown({ world, store, folder }: Simulation, known: 
   try {
     const named = views.filter(({ name }) => ['events', 'event_history'].includes(name));
     await createViews(database, named, files);
-    const needed = statements.filter((sql) => !/\b(?:transaction|settlement|group|order|payout)/.test(sql.slice(0, 120)));
+    const needed = statements.filter(
+      (sql) => !/\b(?:transaction|settlement|group|order|payout)/.test(sql.slice(0, 120)),
+    );
     for (const statement of needed) await database.execute(statement).catch(() => undefined);
     for (const { account, at, key } of known) {
       const sql = `SELECT raw FROM events_as_known('${new Date(at).toISOString()}') WHERE account = '${account}'`;
       const rows = await database.rows(sql);
       const found = multisetOf(rows.map(({ raw }) => String(raw))).key();
       if (found !== key)
-        throw new Violation(`events of ${account} as known at ${new Date(at).toISOString()} are ${found}, they were ${key}`);
+        throw new Violation(
+          `events of ${account} as known at ${new Date(at).toISOString()} are ${found}, they were ${key}`,
+        );
     }
   } finally {
     database.close();

@@ -151,7 +151,20 @@ function simulationOf(plan: Plan, world: World, folder: string): Simulation & { 
     compared: 0,
   };
   const firstDay = Math.floor(plan.start / dayMs) * dayMs;
-  const known = { plan, world, folder, store, watch, rowWatch, requestWatch, upstreams, machines, figures, firstDay, known: [] };
+  const known = {
+    plan,
+    world,
+    folder,
+    store,
+    watch,
+    rowWatch,
+    requestWatch,
+    upstreams,
+    machines,
+    figures,
+    firstDay,
+    known: [],
+  };
   return { ...known, rows, start: (launch) => start(known, launch) };
 }
 
@@ -234,7 +247,9 @@ async function playStep(simulation: Simulation, step: Step): Promise<void> {
 function noteKnown({ world, plan, rowWatch, known }: Simulation, step: Step): void {
   const isPlain = plan.steps.every(
     ({ clockChangeMs, command: { kind }, beside, store }) =>
-      clockChangeMs === 0 && store.late === 0 && ![kind, beside?.command.kind].some((one) => one === 'forget' || one === 'damage'),
+      clockChangeMs === 0 &&
+      store.late === 0 &&
+      ![kind, beside?.command.kind].some((one) => one === 'forget' || one === 'damage'),
   );
   if (!isPlain || plan.seed % 2 === 1 || step.seed % 3 > 0) return;
   const { account } = step;

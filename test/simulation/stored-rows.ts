@@ -98,7 +98,8 @@ function checkDate(
   text: string,
 ): void {
   if (effective === undefined) return;
-  if (posted !== undefined && posted !== effective) throw new Violation(`an event lies at ${effective}, not at ${posted}: ${text}`);
+  if (posted !== undefined && posted !== effective)
+    throw new Violation(`an event lies at ${effective}, not at ${posted}: ${text}`);
   if (effective < start || effective > end || (posted !== undefined && effective === end))
     throw new Violation(`an event lies at ${effective}, outside of its window from ${start} to ${end}: ${text}`);
 }

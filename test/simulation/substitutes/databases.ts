@@ -29,7 +29,9 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
   const known = idle.findIndex((one) => one.settings === JSON.stringify(settings));
   const [reused] = known < 0 ? [] : idle.splice(known, 1);
   // Without the restriction to folders, which takes a call more for each query.
-  const opened = await world.outside(() => (reused === undefined ? open({ settings }) : Promise.resolve(reused.database)));
+  const opened = await world.outside(() =>
+    reused === undefined ? open({ settings }) : Promise.resolve(reused.database),
+  );
   return wrapped(opened, { world, process, settings: JSON.stringify(settings), isKept: true });
 }
 
