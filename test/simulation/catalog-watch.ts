@@ -16,6 +16,9 @@ export interface WatchedCommit {
   readonly process: Process | undefined;
 }
 
+/** The most that clocks are off. */
+const clockErrorMs = 20 * 60_000;
+
 interface PublishedTable {
   version: number;
   readonly paths: Set<string>;
@@ -75,6 +78,10 @@ export class CatalogWatch implements Observer {
       const [table = ''] = path.split('/', 1);
       if (this.#published.get(table)?.paths.has(path.slice(table.length + 1)) === true)
         throw new Violation(`${path} is deleted, which its published table has`);
+      const retiredAt = this.truth.isRetired(path) ? new Map(this.truth.retired()).get(path) : undefined;
+      const { retentionMs } = this.truth.config;
+      if (retiredAt !== undefined && this.#world.now() - retiredAt < retentionMs - clockErrorMs)
+        throw new Violation(`${path} is deleted, which is retained`);
     });
   }
 

@@ -2,7 +2,7 @@ import type { InstantRange } from '../../src/serve/http/ledger.js';
 import { dayMs, hourMs, type Window } from '../../src/core/windows.js';
 import { Violation } from '../lake/simulation/violation.js';
 import { multisetOf } from './answers.js';
-import { compareKnown, verifyAtTheEnd } from './final-checks.js';
+import { checkDoubles, compareKnown, verifyAtTheEnd } from './final-checks.js';
 import { checkFailure, type Simulation } from './play.js';
 import { noStoreFaults } from './store.js';
 
@@ -25,6 +25,7 @@ export async function closing(simulation: Simulation): Promise<void> {
     const run = simulation.start({ ...calm, account, pipelines, label, command, acceptEmpty: true });
     checkFailure(await world.play(run), { ...calm, number }, simulation);
   };
+  await checkDoubles(simulation);
   for (const account of upstreams.keys()) {
     await launch(account, `end of ${account}`, { kind: 'backfill', ...range, refresh: true });
     const before = requestWatch.requests;

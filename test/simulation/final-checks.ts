@@ -6,9 +6,12 @@ import { createViews } from '../../src/core/duckdb/views.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { Lake } from '../../src/lake/lake.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
+import { lakePathOf } from '../../src/lake/catalog/change.js';
+import { dayMs } from '../../src/core/windows.js';
 import { Violation } from '../lake/simulation/violation.js';
 import { multisetOf } from './answers.js';
 import type { Simulation } from './play.js';
+import { rawTexts } from './stored-rows.js';
 import { serviceClock } from './world.js';
 
 /** What an account's events were at an instant of the machine's clock. */
@@ -64,5 +67,26 @@ export async function compareKnown({ world, store, folder }: Simulation, known: 
     }
   } finally {
     database.close();
+  }
+}
+
+/** Before all is loaded again: nothing is in the lake more often than a ledger ever had it. */
+export async function checkDoubles({ world, store, watch, upstreams, firstDay, plan }: Simulation): Promise<void> {
+  for (const [account, { ledger }] of upstreams) {
+    const counts = new Map<string, number>();
+    const range = { from: firstDay - (plan.history + 1) * dayMs, to: world.now() };
+    for (const text of await ledger.texts(range, world.now())) counts.set(text, (counts.get(text) ?? 0) + 1);
+    for (const file of watch.truth.filesOf('events', account).values()) {
+      const path = lakePathOf('events', file);
+      const bytes = store.files.get(path);
+      if (bytes === undefined || watch.damaged.has(path)) continue;
+      for (const text of (await rawTexts(bytes)) ?? []) {
+        const left = counts.get(text);
+        // One that has vanished or changed since isn't counted.
+        if (left === undefined) continue;
+        if (left === 0) throw new Violation(`an event of ${account} is in the lake twice: ${text.slice(0, 300)}`);
+        counts.set(text, left - 1);
+      }
+    }
   }
 }

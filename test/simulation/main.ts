@@ -17,5 +17,6 @@ for (let seed = Number(first); seed < Number(first) + Number(seeds); seed++) {
   if (trace !== undefined) console.log(lines.join('\n'));
   const ms = Math.round(performance.now() - began);
   console.log(JSON.stringify({ ...played, ms, failure: failure?.message }));
+  if (failure !== undefined && process.env['STOP'] !== undefined) break;
   if (failure !== undefined && trace !== undefined) console.log(failure.stack, failure.cause);
 }

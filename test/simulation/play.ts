@@ -10,6 +10,7 @@ import { closing } from './closing.js';
 import { run, type CommandInput } from './commands.js';
 import type { KnownEvents } from './final-checks.js';
 import { damage } from './damage.js';
+import { checkLoaded } from './loaded-ranges.js';
 import { Network } from './network.js';
 import type { Plan, Step } from './plan.js';
 import { RequestWatch } from './request-watch.js';
@@ -205,7 +206,8 @@ async function start(simulation: Omit<Simulation, 'start'>, launch: Launch): Pro
     world.note(`${label} dies at call ${program.calls}`);
     return undefined;
   }
-  if (failure !== undefined) figures.failedRuns++;
+  if (failure === undefined) checkLoaded(simulation, launch, program);
+  else figures.failedRuns++;
   world.note(`${label} ends: ${failure === undefined ? 'done' : messageOf(failure)}`);
   return failure;
 }

@@ -84,6 +84,22 @@ async function encoded(table: string, bytes: Uint8Array): Promise<RowsByAnswer |
   return found;
 }
 
+/** The events of a file that the program itself encoded; undefined for another one. */
+export async function rawTexts(bytes: Uint8Array): Promise<string[] | undefined> {
+  const groups = await encodedColumns(bytes, { texts: ['raw'], instants: [] });
+  if (groups === undefined) return undefined;
+  const found: string[] = [];
+  const decoder = new TextDecoder();
+  for await (const { rows, texts } of groups) {
+    const raw = texts('raw');
+    for (let row = 0; row < rows; row++) {
+      const range = raw(row);
+      if (range !== undefined) found.push(decoder.decode(range.page.subarray(range.start, range.end)));
+    }
+  }
+  return found;
+}
+
 /** The columns of an event's dates. */
 function dates(table: string): string[] {
   return table === 'events' ? ['effective_at', 'posted_at'] : [];
@@ -100,7 +116,7 @@ function checkDate(
   if (effective === undefined) return;
   if (posted !== undefined && posted !== effective)
     throw new Violation(`an event lies at ${effective}, not at ${posted}: ${text}`);
-  if (effective < start || effective > end || (posted !== undefined && effective === end))
+  if (effective < start || effective >= end)
     throw new Violation(`an event lies at ${effective}, outside of its window from ${start} to ${end}: ${text}`);
 }
 
