@@ -106,6 +106,17 @@ export class RowWatch {
     return all;
   }
 
+  /** In a range that is loaded no imported row stays. Milliseconds since 1970. */
+  checkImports(account: string, table: string, { from, to }: { readonly from: number; readonly to: number }): void {
+    const prefix = `${account} ${table} `;
+    for (const [name, rows] of this.#stored) {
+      if (!name.startsWith(prefix) || this.#expected.has(name) || rows.count === 0) continue;
+      const [start = NaN, end = NaN] = name.slice(prefix.length).split('/').map(Number);
+      if (this.#imported.has(name) && start >= from && end <= to)
+        throw new Violation(`${rows.count} imported rows of ${name} stay, which is loaded`);
+    }
+  }
+
   async #change(
     table: string,
     file: { readonly path: string; readonly partitionValues: Record<string, string | null> },
