@@ -151,7 +151,7 @@ export class CatalogWatch implements Observer {
     for (const file of published.change.add ?? []) paths.add(file.path);
     this.#published.set(table, { version, paths });
     const state = this.#versions.get(published.header.version);
-    if (state === undefined || state.hash !== published.sha256 || state.versions.get(table) !== version + 1)
+    if (state?.hash !== published.sha256 || state.versions.get(table) !== version + 1)
       throw new Violation(`${path} is no version of the catalog`);
     if (state.paths.get(table) !== digest(paths)) throw new Violation(`${path} has other files than the catalog`);
   }

@@ -14,16 +14,22 @@ export function checkLoaded(
   { startedAt, machine }: Process,
 ): void {
   if (pipelines.length > 0 && !pipelines.includes('financial-events')) return;
-  const commands = plan.steps.flatMap((step) => [step.command, ...(step.beside === undefined ? [] : [step.beside.command])]);
+  const commands = plan.steps.flatMap((step) => [
+    step.command,
+    ...(step.beside === undefined ? [] : [step.beside.command]),
+  ]);
   // What is forgotten isn't loaded again, and what is damaged is a gap.
   if (commands.some(({ kind }) => kind === 'forget' || kind === 'damage')) return;
-  const loaded = [...watch.truth.keysOf(account, 'financial-events').values()].flatMap(({ window, origin }): Window[] =>
-    window === undefined || origin === 'import' ? [] : [window],
+  const loaded = [...watch.truth.keysOf(account, 'financial-events').values()].flatMap(
+    ({ window, origin }): Window[] => (window === undefined || origin === 'import' ? [] : [window]),
   );
   const end = latestBound(startedAt + machine.offsetMs);
   const range = rangeOf(command, { firstDay, end, loaded });
   if (range === undefined) return;
-  const [gap] = uncovered(range, loaded.toSorted((a, b) => a.start - b.start));
+  const [gap] = uncovered(
+    range,
+    loaded.toSorted((a, b) => a.start - b.start),
+  );
   if (gap === undefined) return;
   const [from, to] = [gap.start, gap.end].map((instant) => new Date(instant).toISOString());
   throw new Violation(`${label} has ended well and left out ${from} to ${to} of ${account}`);

@@ -1,22 +1,45 @@
 import { planOf, warmUp } from './plan.js';
 import { play } from './play.js';
+import { reduced, shrunk } from './shrink.js';
 
-/* The simulation as a program: `node dist/simulation/NAME.mjs FIRST SEEDS DAYS [trace]`. It prints a line of JSON for each seed. */
+/*
+ * The simulation as a program of plain Node: it plays the seeds of its argument, a JSON object, and prints a line of JSON for each.
+ */
 
-const [first = '1', seeds = '1', days = '42', trace] = process.argv.slice(2);
-
-const warm = await play(warmUp(), { isPatient: true, keepsTrace: true });
-if (warm.failure !== undefined) {
-  console.log(warm.lines.join('\n'));
-  throw warm.failure;
+/** What is played, as `simulate.ts` and the tests give it. */
+export interface Request {
+  readonly seeds: readonly number[];
+  readonly days: number;
+  /** Numbers of the steps that are played; left out: all. */
+  readonly steps?: readonly number[];
+  /** Steps around which nothing goes wrong. */
+  readonly calm?: readonly number[];
+  /** Prints all that happens. */
+  readonly isTraced?: boolean;
+  /** Ends with the first seed that fails. */
+  readonly stopsAtFailure?: boolean;
+  /** Shrinks what fails. */
+  readonly isShrunk?: boolean;
 }
 
-for (let seed = Number(first); seed < Number(first) + Number(seeds); seed++) {
+const request = JSON.parse(process.argv[2] ?? '{}') as Request;
+const { seeds, days, steps, calm = [], isTraced = false, stopsAtFailure = false, isShrunk = false } = request;
+
+const warm = await play(warmUp(), { isPatient: true });
+if (warm.failure !== undefined) throw warm.failure;
+
+for (const seed of seeds) {
+  const plan = planOf(seed, days);
+  const all = plan.steps.map(({ number }) => number);
   const began = performance.now();
-  const { failure, lines, ...played } = await play(planOf(seed, Number(days)), { keepsTrace: trace !== undefined });
-  if (trace !== undefined) console.log(lines.join('\n'));
+  const { failure, lines, ...played } = await play(reduced(plan, { steps: steps ?? all, calm }), {
+    keepsTrace: isTraced,
+  });
   const ms = Math.round(performance.now() - began);
-  console.log(JSON.stringify({ ...played, ms, failure: failure?.message }));
-  if (failure !== undefined && process.env['STOP'] !== undefined) break;
-  if (failure !== undefined && trace !== undefined) console.log(failure.stack, failure.cause);
+  for (const line of lines) console.log(line);
+  const isFailed = failure !== undefined;
+  const reduction = isFailed && isShrunk ? (await shrunk(plan, failure.message)).reduction : undefined;
+  console.log(JSON.stringify({ ...played, ms, failure: failure?.message, reduction }));
+  if (isFailed && isTraced) console.log(failure.stack, failure.cause);
+  if (isFailed && stopsAtFailure) break;
 }

@@ -129,7 +129,7 @@ export class RowWatch {
     if (bytes === undefined && times > 0) throw new Violation(`${path} is gone before it was compared`);
     if (damaged.has(path) && times > 0) return;
     for (const [answer, set] of await rows.of(table, path, bytes ?? new Uint8Array())) {
-      const name = `${accountOfFile(file as never)} ${table} ${answer}`;
+      const name = `${accountOfFile(file)} ${table} ${answer}`;
       const stored = this.#stored.get(name) ?? new Multiset();
       this.#stored.set(name, stored.addAll(set, times));
       touched.add(name);

@@ -64,15 +64,16 @@ async function encoded(table: string, bytes: Uint8Array): Promise<RowsByAnswer |
   if (groups === undefined) return undefined;
   const found = new Map<string, Multiset>();
   const decoder = new TextDecoder();
-  for await (const { rows, texts, instants } of groups) {
-    const raw = texts('raw');
-    const group = isOfGroup ? texts('group_id') : undefined;
-    const [effective, posted] = dates(table).map((name) => instants(name));
-    const [start, end] = isOfGroup ? [] : [instants('window_start'), instants('window_end')];
+  for await (const group of groups) {
+    const { rows } = group;
+    const raw = group.texts('raw');
+    const groupId = isOfGroup ? group.texts('group_id') : undefined;
+    const [effective, posted] = dates(table).map((name) => group.instants(name));
+    const [start, end] = isOfGroup ? [] : [group.instants('window_start'), group.instants('window_end')];
     for (let row = 0; row < rows; row++) {
       const range = raw(row);
       const text = range === undefined ? '' : decoder.decode(range.page.subarray(range.start, range.end));
-      const id = group?.(row);
+      const id = groupId?.(row);
       checkDate(effective?.(row), posted?.(row), start?.(row), end?.(row), text);
       const key =
         id === undefined
@@ -90,8 +91,9 @@ export async function rawTexts(bytes: Uint8Array): Promise<string[] | undefined>
   if (groups === undefined) return undefined;
   const found: string[] = [];
   const decoder = new TextDecoder();
-  for await (const { rows, texts } of groups) {
-    const raw = texts('raw');
+  for await (const group of groups) {
+    const { rows } = group;
+    const raw = group.texts('raw');
     for (let row = 0; row < rows; row++) {
       const range = raw(row);
       if (range !== undefined) found.push(decoder.decode(range.page.subarray(range.start, range.end)));

@@ -12,16 +12,20 @@ export type FileHandle = RealHandle;
 export const constants = fs.constants;
 
 /** Does the call at once, as one of the process's. */
-function done<T>(call: () => T): Promise<T> {
-  const process = currentProcess();
-  const end = process?.call() ?? 'alive';
-  if (end === 'dead') return new Promise<T>(() => undefined);
+async function done<T>(call: () => T): Promise<T> {
+  const end = currentProcess()?.call() ?? 'alive';
+  if (end === 'dead') return never();
   try {
     const value = call();
-    return end === 'last' ? new Promise<T>(() => undefined) : Promise.resolve(value);
+    return end === 'last' ? await never() : value;
   } catch (error) {
-    return end === 'last' ? new Promise<T>(() => undefined) : Promise.reject(error as Error);
+    if (end === 'last') return never();
+    throw error;
   }
+}
+
+function never(): Promise<never> {
+  return new Promise<never>(() => undefined);
 }
 
 type Options = Record<string, unknown> | string | undefined;
