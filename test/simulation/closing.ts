@@ -1,10 +1,10 @@
 import type { InstantRange } from '../../src/serve/http/ledger.js';
 import { dayMs, hourMs, type Window } from '../../src/core/windows.js';
 import { Violation } from '../lake/simulation/violation.js';
-import { multisetOf } from './answers.js';
-import { checkDoubles, compareKnown, verifyAtTheEnd } from './final-checks.js';
+import { multisetOf } from './world/answers.js';
+import { checkDoubles, compareKnown, verifyAtTheEnd } from './checks/final-checks.js';
 import { checkFailure, type Simulation } from './play.js';
-import { noStoreFaults } from './store.js';
+import { noStoreFaults } from './world/store.js';
 
 const calm = { upstream: [], store: noStoreFaults, beside: undefined, crash: undefined, seed: 1, machine: 0 } as const;
 

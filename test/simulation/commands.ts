@@ -17,8 +17,8 @@ import { signInPath } from '../../src/serve/http/sign-in.js';
 import type { LedgerItem } from '../../src/serve/http/ledger.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import type { Command } from './plan.js';
-import { quota, signIn, type Upstream } from './upstream.js';
-import { clockOf, type Process, type World } from './world.js';
+import { quota, signIn, type Upstream } from './world/upstream.js';
+import { clockOf, type Process, type World } from './world/world.js';
 
 /** What a command of the program is given. */
 export interface CommandInput {

@@ -1,9 +1,9 @@
 import { dayMs, hourMs } from '../../src/core/windows.js';
 import type { FaultKind, Faults } from '../../src/emulator/faults/fault-settings.js';
 import { randomOf, type Random } from '../lake/simulation/random.js';
-import { noStoreFaults, type StoreFaults } from './store.js';
-import type { UpstreamTraits } from './upstream.js';
-import type { Crash } from './world.js';
+import { noStoreFaults, type StoreFaults } from './world/store.js';
+import type { UpstreamTraits } from './world/upstream.js';
+import type { Crash } from './world/world.js';
 
 /** What a step does. */
 export type Command =
@@ -154,14 +154,14 @@ const sets: readonly (readonly string[])[] = [
 function stepOf(random: Random, context: StepContext): Step {
   const { number, sellers, machines, isCalm } = context;
   const { account } = random.pick(sellers);
-  const isFaulty = !isCalm && random.chance(0.4);
+  const isFaulty = !isCalm && random.chance(0.5);
   const pick = (chance: number) => isFaulty && random.chance(chance);
-  const upstream = pick(0.6) ? Array.from({ length: 1 + random.below(3) }, () => random.pick(passingFaults)) : [];
+  const upstream = pick(0.6) ? Array.from({ length: 1 + random.below(7) }, () => random.pick(passingFaults)) : [];
   const level = 0.002 * 10 ** (random.next() * 1.3);
   const store = pick(0.4) ? { before: level, after: level / 2, late: level / 3 } : noStoreFaults;
   const crash = (): Crash | undefined =>
     pick(0.4) ? { call: 1 + Math.floor(300 * random.next() ** 2), isAfter: random.chance(0.5) } : undefined;
-  const again = random.chance(0.15) ? 30_000 + random.below(600_000) : undefined;
+  const again = random.chance(0.2) ? 1000 + random.below(random.chance(0.5) ? 12_000 : 600_000) : undefined;
   const nights = random.chance(0.25) ? 1 : 1 + random.below(9);
   const command = number === 0 ? first(context) : commandOf(random, context);
   const beside = !isCalm && random.chance(0.08) ? besideOf(random, context, crash()) : undefined;

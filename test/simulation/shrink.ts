@@ -1,6 +1,6 @@
 import type { Plan, Step } from './plan.js';
 import { play, type Played } from './play.js';
-import { noStoreFaults } from './store.js';
+import { noStoreFaults } from './world/store.js';
 
 /** What of a plan is played. */
 export interface Reduction {

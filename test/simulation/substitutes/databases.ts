@@ -4,7 +4,7 @@ import {
   type DatabaseOptions,
   type QueryResult,
 } from '../../../src/core/duckdb/connection.js';
-import { currentProcess, currentWorld, type Process, type World } from '../world.js';
+import { currentProcess, currentWorld, type Process, type World } from '../world/world.js';
 
 /*
  * Replaces `src/core/duckdb/connection.ts`: DuckDB itself works in threads of its own, so each of its calls is made once nothing else

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs';
 import type { FileHandle as RealHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { currentProcess } from '../world.js';
+import { currentProcess } from '../world/world.js';
 
 /*
  * Replaces `node:fs/promises`, and `createReadStream` of `node:fs`: the same files without threads, so that the order of what happens

@@ -1,7 +1,7 @@
 import { createHash, type BinaryLike } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import type { Writer } from '../../../src/lake/store/writer-name.js';
-import { currentProcess, currentWorld } from '../world.js';
+import { currentProcess, currentWorld } from '../world/world.js';
 
 /*
  * Replaces `src/lake/store/writer-name.ts`, `hostname` of `node:os`, and the random numbers of `node:crypto`: processes and machines

@@ -1,7 +1,7 @@
 import type { GetRequest, PostRequest, Transport, HttpResponse } from '../../../src/engine/http/transport.js';
 import { failureOf } from '../../../src/engine/http/transport-failure.js';
-import { currentProcess, currentWorld } from '../world.js';
-import { networkOf, type WireAnswer } from '../network.js';
+import { currentProcess, currentWorld } from '../world/world.js';
+import { networkOf, type WireAnswer } from '../world/network.js';
 
 /* Replaces `src/engine/http/transport.ts`: requests go to the services of the simulation, without sockets. */
 

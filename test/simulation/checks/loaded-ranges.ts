@@ -1,8 +1,8 @@
-import { latestBound } from '../../src/app/configuration/range.js';
-import { dayMs, uncovered, type Window } from '../../src/core/windows.js';
-import { Violation } from '../lake/simulation/violation.js';
-import type { Launch, Simulation } from './play.js';
-import type { Process } from './world.js';
+import { latestBound } from '../../../src/app/configuration/range.js';
+import { dayMs, uncovered, type Window } from '../../../src/core/windows.js';
+import { Violation } from '../../lake/simulation/violation.js';
+import type { Launch, Simulation } from '../play.js';
+import type { Process } from '../world/world.js';
 
 /** Days that a sync goes back for a gap. */
 const backDays = 80;

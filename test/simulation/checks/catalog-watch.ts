@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import { lakePathOf } from '../../src/lake/catalog/change.js';
-import { readCommit, type SealedCommit } from '../../src/lake/catalog/commit.js';
-import { Snapshot } from '../../src/lake/catalog/snapshot.js';
-import { readPublished } from '../../src/lake/publish/delta/delta-commit.js';
-import { isDataFile } from '../../src/lake/data-files.js';
-import type { Observer } from '../lake/simulation/simulated-store.js';
-import { Violation } from '../lake/simulation/violation.js';
-import { currentProcess, type Process, type World } from './world.js';
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
+import { readCommit, type SealedCommit } from '../../../src/lake/catalog/commit.js';
+import { Snapshot } from '../../../src/lake/catalog/snapshot.js';
+import { readPublished } from '../../../src/lake/publish/delta/delta-commit.js';
+import { isDataFile } from '../../../src/lake/data-files.js';
+import type { Observer } from '../../lake/simulation/simulated-store.js';
+import { Violation } from '../../lake/simulation/violation.js';
+import { currentProcess, type Process, type World } from '../world/world.js';
 
 /** A commit, and who made it; undefined: it has landed late. */
 export interface WatchedCommit {

@@ -1,9 +1,9 @@
 import { writeFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openDatabase, type Database } from '../../src/core/duckdb/connection.js';
-import { encodedColumns } from '../../src/core/parquet/decode-columns.js';
-import { Violation } from '../lake/simulation/violation.js';
-import { Multiset } from './answers.js';
+import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
+import { encodedColumns } from '../../../src/core/parquet/decode-columns.js';
+import { Violation } from '../../lake/simulation/violation.js';
+import { Multiset } from '../world/answers.js';
 
 /** The tables whose rows are compared with the answers, and the column of what says to which answer a row belongs. */
 export const mainTables = ['events', 'group_events', 'transactions'] as const;

@@ -1,10 +1,10 @@
-import { accountOfFile, lakePathOf } from '../../src/lake/catalog/change.js';
-import type { LoadKey } from '../../src/lake/catalog/load-key.js';
-import { dayMs, type Window } from '../../src/core/windows.js';
-import { Violation } from '../lake/simulation/violation.js';
-import { Multiset, multisetOf, type AnswerLog } from './answers.js';
+import { accountOfFile, lakePathOf } from '../../../src/lake/catalog/change.js';
+import type { LoadKey } from '../../../src/lake/catalog/load-key.js';
+import { dayMs, type Window } from '../../../src/core/windows.js';
+import { Violation } from '../../lake/simulation/violation.js';
+import { Multiset, multisetOf, type AnswerLog } from '../world/answers.js';
 import type { WatchedCommit } from './catalog-watch.js';
-import type { Process } from './world.js';
+import type { Process } from '../world/world.js';
 import { mainTables, type StoredRows } from './stored-rows.js';
 
 /** The pipeline of each compared table, and how its answers are named. */

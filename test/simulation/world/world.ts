@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../src/core/clock.js';
-import { randomOf, type Random } from '../lake/simulation/random.js';
+import type { Clock } from '../../../src/core/clock.js';
+import { randomOf, type Random } from '../../lake/simulation/random.js';
 
 /** A machine: its local files, and a clock that may be off. */
 export interface Machine {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { createSeller, type ProfileName } from '../../src/emulator/seller/seller.js';
-import type { Clock } from '../../src/core/clock.js';
-import { dayMs } from '../../src/core/windows.js';
+import { createSeller, type ProfileName } from '../../../src/emulator/seller/seller.js';
+import type { Clock } from '../../../src/core/clock.js';
+import { dayMs } from '../../../src/core/windows.js';
 import type {
   Ledger,
   LedgerItem,
@@ -9,7 +9,7 @@ import type {
   LedgerQuery,
   InstantRange,
   TransactionQuestion,
-} from '../../src/serve/http/ledger.js';
+} from '../../../src/serve/http/ledger.js';
 import { AnswerLog } from './answers.js';
 
 /** What a seller is like. */

@@ -1,5 +1,5 @@
-import type { HttpResponse } from '../../src/engine/http/transport.js';
-import type { HttpAnswer, Exchange } from '../../src/core/http-server/answer.js';
+import type { HttpResponse } from '../../../src/engine/http/transport.js';
+import type { HttpAnswer, Exchange } from '../../../src/core/http-server/answer.js';
 import type { Process, World } from './world.js';
 
 export interface WireRequest {

@@ -1,18 +1,18 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openLakeReader } from '../../src/app/query/lake-files.js';
-import { verifyLake } from '../../src/app/verify/verify-lake.js';
-import { createViews } from '../../src/core/duckdb/views.js';
-import { openDatabase } from '../../src/core/duckdb/connection.js';
-import { Lake } from '../../src/lake/lake.js';
-import { tables } from '../../src/sources/finances/lake-tables.js';
-import { lakePathOf } from '../../src/lake/catalog/change.js';
-import { dayMs } from '../../src/core/windows.js';
-import { Violation } from '../lake/simulation/violation.js';
-import { multisetOf } from './answers.js';
-import type { Simulation } from './play.js';
+import { openLakeReader } from '../../../src/app/query/lake-files.js';
+import { verifyLake } from '../../../src/app/verify/verify-lake.js';
+import { createViews } from '../../../src/core/duckdb/views.js';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
+import { lakePathOf } from '../../../src/lake/catalog/change.js';
+import { dayMs } from '../../../src/core/windows.js';
+import { Violation } from '../../lake/simulation/violation.js';
+import { multisetOf } from '../world/answers.js';
+import type { Simulation } from '../play.js';
 import { rawTexts } from './stored-rows.js';
-import { serviceClock } from './world.js';
+import { serviceClock } from '../world/world.js';
 
 /** What an account's events were at an instant of the machine's clock. */
 export interface KnownEvents {

@@ -1,8 +1,8 @@
-import type { FaultKind } from '../../src/emulator/faults/fault-settings.js';
-import { Violation } from '../lake/simulation/violation.js';
+import type { FaultKind } from '../../../src/emulator/faults/fault-settings.js';
+import { Violation } from '../../lake/simulation/violation.js';
 import type { CatalogWatch } from './catalog-watch.js';
-import { quota, type Served } from './upstream.js';
-import type { Machine, Process, World } from './world.js';
+import { quota, type Served } from '../world/upstream.js';
+import type { Machine, Process, World } from '../world/world.js';
 
 interface WatchedRun {
   readonly command: { readonly kind: string; readonly refresh?: boolean };

@@ -1,8 +1,8 @@
-import { LedgerlakeError } from '../../src/core/errors.js';
-import { compare } from '../../src/core/compare.js';
-import { clampRange, type Store, type StoredFile } from '../../src/lake/store/store.js';
-import { randomOf, type Random } from '../lake/simulation/random.js';
-import type { Observer } from '../lake/simulation/simulated-store.js';
+import { LedgerlakeError } from '../../../src/core/errors.js';
+import { compare } from '../../../src/core/compare.js';
+import { clampRange, type Store, type StoredFile } from '../../../src/lake/store/store.js';
+import { randomOf, type Random } from '../../lake/simulation/random.js';
+import type { Observer } from '../../lake/simulation/simulated-store.js';
 import type { Process, World } from './world.js';
 
 /** How often calls of a store fail, each a probability. */
