@@ -97,7 +97,8 @@ export function planOf(seed: number, days: number): Plan {
   let passed = 0;
   const isCalm = random.chance(0.15);
   while (passed < days * dayMs) {
-    const step = stepOf(random, { number: steps.length, sellers, history, machines, isCalm, passed });
+    const known = { sellers, history, machines, isCalm, passed, mostNights: days > 100 ? 15 : 9 };
+    const step = stepOf(random, { number: steps.length, ...known });
     passed += step.after;
     steps.push(step);
   }
@@ -137,6 +138,8 @@ interface StepContext {
   readonly sellers: readonly UpstreamTraits[];
   readonly history: number;
   readonly machines: number;
+  /** The longest time between two steps, in days. */
+  readonly mostNights: number;
   /** No faults at all. */
   readonly isCalm: boolean;
   /** Since the start. */
@@ -152,7 +155,7 @@ const sets: readonly (readonly string[])[] = [
 ];
 
 function stepOf(random: Random, context: StepContext): Step {
-  const { number, sellers, machines, isCalm } = context;
+  const { number, sellers, machines, isCalm, mostNights } = context;
   const { account } = random.pick(sellers);
   const isFaulty = !isCalm && random.chance(0.5);
   const pick = (chance: number) => isFaulty && random.chance(chance);
@@ -162,7 +165,7 @@ function stepOf(random: Random, context: StepContext): Step {
   const crash = (): Crash | undefined =>
     pick(0.4) ? { call: 1 + Math.floor(300 * random.next() ** 2), isAfter: random.chance(0.5) } : undefined;
   const again = random.chance(0.2) ? 1000 + random.below(random.chance(0.5) ? 12_000 : 600_000) : undefined;
-  const nights = random.chance(0.25) ? 1 : 1 + random.below(9);
+  const nights = random.chance(0.25) ? 1 : 1 + random.below(mostNights);
   const command = number === 0 ? first(context) : commandOf(random, context);
   const beside = !isCalm && random.chance(0.08) ? besideOf(random, context, crash()) : undefined;
   return {

@@ -3,7 +3,7 @@ import { compare } from '../../../src/core/compare.js';
 import { clampRange, type Store, type StoredFile } from '../../../src/lake/store/store.js';
 import { randomOf, type Random } from '../../lake/simulation/random.js';
 import type { Observer } from '../../lake/simulation/simulated-store.js';
-import type { Process, World } from './world.js';
+import { runIn, type Process, type World } from './world.js';
 
 /** How often calls of a store fail, each a probability. */
 export interface StoreFaults {
@@ -95,7 +95,7 @@ export class MemoryStore {
       if (isFailing) this.failures++;
       const take = (): T | undefined => {
         if (isLost) return undefined;
-        const value = effect();
+        const value = runIn(process, effect);
         world.note(`${process.label} ${name} ${path} ${typeof value === 'boolean' ? String(value) : ''}`);
         return value;
       };
