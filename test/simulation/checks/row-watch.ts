@@ -106,6 +106,18 @@ export class RowWatch {
     return all;
   }
 
+  /** A run that has ended well has stored what it was answered, also where nothing was committed for it. */
+  checkAnswered(account: string, startedAt: number): void {
+    const answers = this.#options.answersOf(account);
+    for (const [name, expected] of this.#expected) {
+      const prefix = `${account} events `;
+      if (!name.startsWith(prefix)) continue;
+      const answered = answers.since(`events ${name.slice(prefix.length)}`, startedAt).map((one) => one.key());
+      if (answered.length > 0 && !answered.includes(expected))
+        throw new Violation(`the lake has ${expected} rows of ${name}, the run was answered ${answered.join(', ')}`);
+    }
+  }
+
   /** In a range that is loaded no imported row stays. Milliseconds since 1970. */
   checkImports(account: string, table: string, { from, to }: { readonly from: number; readonly to: number }): void {
     const prefix = `${account} ${table} `;
