@@ -175,11 +175,11 @@ export const mutations: readonly Mutation[] = [
   ),
   mutation(
     'replaced-file-stays',
-    'of two files that a slice replaces the second stays',
+    'a slice leaves the first of the files that it replaces',
     0,
     'src/lake/slice-writer',
     'return { replaced, keys };',
-    'return { replaced: replaced.slice(0, 1), keys };',
+    'return { replaced: replaced.slice(1), keys };',
   ),
   mutation(
     'imports-stay',

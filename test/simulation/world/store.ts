@@ -2,6 +2,7 @@ import { LedgerlakeError } from '../../../src/core/errors.js';
 import { compare } from '../../../src/core/compare.js';
 import { clampRange, type Store, type StoredFile } from '../../../src/lake/store/store.js';
 import { randomOf, type Random } from '../../lake/simulation/random.js';
+import { Violation } from '../../lake/simulation/violation.js';
 import type { Observer } from '../../lake/simulation/simulated-store.js';
 import { runIn, type Process, type World } from './world.js';
 
@@ -16,6 +17,9 @@ export interface StoreFaults {
 }
 
 export const noStoreFaults: StoreFaults = { before: 0, after: 0, late: 0 };
+
+/** More calls than a command makes that ends; left out: 30,000. */
+const mostCalls: Readonly<Record<string, number>> = { compact: 4000 };
 
 type CallName = 'read' | 'create' | 'write' | 'remove' | 'list';
 
@@ -86,6 +90,8 @@ export class MemoryStore {
     return new Promise<T>((resolve, reject) => {
       const end = process.call();
       if (end === 'dead') return;
+      if (process.calls > (mostCalls[process.command] ?? 30_000))
+        world.fail(new Violation(`${process.label} makes calls without end`));
       const arrival = world.now() + 2 + random.below(40);
       const lot = random.next();
       const isFailing = end === 'alive' && lot < faults.before + faults.after + faults.late;
