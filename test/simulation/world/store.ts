@@ -18,8 +18,8 @@ export interface StoreFaults {
 
 export const noStoreFaults: StoreFaults = { before: 0, after: 0, late: 0 };
 
-/** More calls than a command makes that ends; left out: 30,000. */
-const mostCalls: Readonly<Record<string, number>> = { compact: 4000 };
+/** More calls than a command makes that ends. */
+const mostCalls = 30_000;
 
 type CallName = 'read' | 'create' | 'write' | 'remove' | 'list';
 
@@ -90,8 +90,7 @@ export class MemoryStore {
     return new Promise<T>((resolve, reject) => {
       const end = process.call();
       if (end === 'dead') return;
-      if (process.calls > (mostCalls[process.command] ?? 30_000))
-        world.fail(new Violation(`${process.label} makes calls without end`));
+      if (process.calls > mostCalls) world.fail(new Violation(`${process.label} makes calls without end`));
       const arrival = world.now() + 2 + random.below(40);
       const lot = random.next();
       const isFailing = end === 'alive' && lot < faults.before + faults.after + faults.late;
