@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install install-all build backfill check types lint rules formatting test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake bench-catalog clean
+.PHONY: help install install-all build backfill check types lint rules formatting test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture simulate attack test-all docs-api bench bench-queries bench-fleet bench-lake bench-catalog clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, lists of events (34 or 4), and which ways take part (all).
@@ -116,6 +116,11 @@ test-fleet: build ## A fleet of worker processes on a real Redis (Debian's packa
 
 torture: build ## Kill runs and fail store calls, everywhere: some minutes
 	npx vitest run --config test/torture/vitest.config.ts
+
+# SEEDS are numbers from FROM on, each of DAYS days; STEPS and CALM are of the line that plays a failing seed again; TRACE=1 prints all that happens.
+simulate: $(INSTALLED) ## Play whole years of sellers, faults and crashes, each from its seed: ten minutes (SEEDS, FROM)
+	@npx rolldown test/simulation/simulate.ts --platform node --format esm --external rolldown -d dist/simulation --logLevel silent > /dev/null
+	@$(foreach name,SEEDS FROM DAYS STEPS CALM TRACE,$(if $($(name)),$(name)='$($(name))')) node dist/simulation/simulate.js
 
 attack: build ## Damage lakes and send hostile input: some minutes
 	npx vitest run --passWithNoTests --config test/attack/vitest.config.ts

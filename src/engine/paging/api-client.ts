@@ -74,8 +74,10 @@ export class ApiClient<Q extends Query, P extends ApiPage> {
    * or the signal's reason
    */
   async send(query: Q, position: PagePosition, options: SendOptions): Promise<ReceivedPage<P>> {
-    const { api, queueOf } = this.#options;
+    const { api, queueOf, accessTokens } = this.#options;
     const request = api.request(query, position.cursor, position.pageSize);
+    // Before the quota: while it signs in the service's bucket is full already, and ours would count a refill that isn't one.
+    await accessTokens?.current(options.signal);
     const attempt = (signal: AbortSignal) => this.#attempt(query, position, request, { ...options, signal });
     return queueOf === undefined ? attempt(options.signal) : queueOf(query.operation).run(attempt, options);
   }

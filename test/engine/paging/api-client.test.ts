@@ -227,3 +227,18 @@ describe('quota', () => {
     expect(server.requests).toHaveLength(3);
   });
 });
+
+test('a token of the quota is taken once the client has signed in', async () => {
+  const server = await emptyPages();
+  const clock = new HandClock(day);
+  const bucket = new TokenBucket({ rate: 0.5, burst: 10, clock });
+  const queue = new RequestQueue({ bucket, concurrency: 1 });
+  const levels: number[] = [];
+  const current = () => {
+    levels.push(bucket.level());
+    return Promise.resolve('its token');
+  };
+  const send = client(server.origin, { queueOf: () => queue, accessTokens: { current, refused: () => undefined } });
+  await send('ListFinancialEvents');
+  expect(levels[0]).toBe(10);
+});
