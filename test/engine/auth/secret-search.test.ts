@@ -66,14 +66,26 @@ function covered(secrets: readonly string[], source: string): Set<number> {
   };
   const all = secrets.flatMap((secret) => {
     const resolved = textOf([...readTexts(secret)].at(-1) ?? []);
-    return resolved.length >= 6 ? [secret, resolved] : [secret];
+    return resolved.length >= 4 ? [secret, resolved] : [secret];
   });
+  // A backslash isn't read: those beside what is found may be of a text that begins or ends with some.
+  const mostBehind = 13 * Math.max(1, ...all.map(({ length }) => length));
+  const widened = (start: number, end: number): readonly [start: number, end: number] => {
+    let [first, last] = [start, end];
+    while (secrets.some((text) => text.startsWith('\\')) && source[first - 1] === '\\') first--;
+    while (secrets.some((text) => text.endsWith('\\'))) {
+      const [next] = /^(?:\\u005c|\\|%(?:25)*5c|&#0*92;|&#x0*5c;)/i.exec(source.slice(last, end + mostBehind)) ?? [];
+      if (next === undefined) break;
+      last += next.length;
+    }
+    return [first, last];
+  };
   for (const secret of all.filter((text) => text !== '').map(sameSpace)) {
     for (let at = 0; at + secret.length <= source.length; at++)
       if (sameSpace(source.slice(at, at + secret.length)) === secret) cover(at, at + secret.length);
     for (const read of readTexts(source)) {
       const tail = read.slice(-secret.length);
-      if (sameSpace(textOf(tail)) === secret) cover(tail[0]?.[1] ?? 0, read.at(-1)?.[2] ?? 0);
+      if (sameSpace(textOf(tail)) === secret) cover(...widened(tail[0]?.[1] ?? 0, read.at(-1)?.[2] ?? 0));
     }
   }
   return found;
