@@ -172,9 +172,9 @@ interface Reader {
 /**
  * Reads bytes with their escapes resolved, and without backslashes: whether one is an escape depends on what is escaped once
  * more. A byte that an escape stands for may complete another escape. `kept`: the number of resolved bytes that are known, of
- * which the last ones become escapes.
+ * which the last ones become escapes. Returns the number of resolved bytes.
  */
-function eachResolved(bytes: Uint8Array, kept: number, { first, next, reached }: Reader): void {
+function eachResolved(bytes: Uint8Array, kept: number, { first, next, reached }: Reader): number {
   const mask = 2 ** Math.ceil(Math.log2(kept + 1)) - 1;
   const codes = new Uint16Array(mask + 1);
   const starts = new Int32Array(mask + 1);
@@ -203,7 +203,7 @@ function eachResolved(bytes: Uint8Array, kept: number, { first, next, reached }:
       starts[last & mask] = slash === -1 || isControl ? start : slash;
       states[last & mask] = state;
       slash = -1;
-      if (reached(state, startOf, at + 1)) return;
+      if (reached(state, startOf, at + 1)) return last + 1;
       const escape = escapeEndingIn(code, codeAt);
       if (escape === undefined) break;
       start = startOf(escape.length);
@@ -211,13 +211,14 @@ function eachResolved(bytes: Uint8Array, kept: number, { first, next, reached }:
       code = escape.code;
     }
   }
+  return last + 1;
 }
 
 /** Bytes with their escapes resolved. */
 function resolved(bytes: Uint8Array): Uint8Array {
   const found: number[] = [];
   // The states are the numbers of bytes.
-  eachResolved(bytes, bytes.length + longestEscape, {
+  const count = eachResolved(bytes, bytes.length + longestEscape, {
     first: 0,
     next: (before, code) => {
       found[before] = code;
@@ -226,7 +227,8 @@ function resolved(bytes: Uint8Array): Uint8Array {
     },
     reached: () => false,
   });
-  return Uint8Array.from(found);
+  // An escaped backslash at the end is none of them.
+  return Uint8Array.from(found.slice(0, count));
 }
 
 interface Escape {

@@ -45,7 +45,7 @@ export async function compareKnown({ world, store, folder }: Simulation, known: 
   }
   const opened = async () => {
     const { tables: views, lakeFiles, macros } = await openLakeReader(copy, serviceClock(world));
-    return { views, files: await lakeFiles(), statements: macros() };
+    return { views, files: await lakeFiles(), statements: macros.statements() };
   };
   const { views, files, statements } = await world.play(opened());
   const database = await openDatabase({ settings: { threads: 1 } });
