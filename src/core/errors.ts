@@ -113,3 +113,10 @@ export function systemCode(error: unknown): string | undefined {
 export function codeOf(error: unknown): ErrorCode | 'UNKNOWN' {
   return error instanceof LedgerlakeError ? error.code : 'UNKNOWN';
 }
+
+/** Throws the reason of a query's signal, or STOPPED, where it is aborted. */
+export function throwIfStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  if (signal.reason instanceof LedgerlakeError) throw signal.reason;
+  throw new LedgerlakeError('STOPPED', 'the query was stopped before its end', { cause: signal.reason });
+}

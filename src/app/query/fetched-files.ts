@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
-import { throwIfStopped } from '../../core/duckdb/connection.js';
 import { scannedFiles, scansOf } from '../../core/duckdb/scans.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, throwIfStopped } from '../../core/errors.js';
 import { groupBy } from '../../core/group-by.js';
 import { DamagedFile } from '../../lake/delta/file-tags.js';
 import { FileCache, type CacheSettings, type FetchProgress, type LakeFile } from '../../lake/files/file-cache.js';

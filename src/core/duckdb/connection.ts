@@ -26,7 +26,7 @@ import {
   type DuckDBResult,
   type DuckDBValue,
 } from '@duckdb/node-api';
-import { LedgerlakeError, messageOf } from '../errors.js';
+import { LedgerlakeError, messageOf, throwIfStopped } from '../errors.js';
 import { duckdbMemory, readMachine } from '../machine.js';
 import {
   cellText,
@@ -263,13 +263,6 @@ async function interruptible<T>(
     signal?.removeEventListener('abort', stop);
     clearInterval(repeating);
   }
-}
-
-/** Throws the signal's reason, or STOPPED, where it is aborted. */
-export function throwIfStopped(signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return;
-  if (signal.reason instanceof LedgerlakeError) throw signal.reason;
-  throw new LedgerlakeError('STOPPED', 'the query was stopped before its end', { cause: signal.reason });
 }
 
 function sqlError(error: unknown): LedgerlakeError {

@@ -57,6 +57,10 @@ export const rename = (from: string, to: string) =>
   done(() => {
     fs.renameSync(from, to);
   });
+export const utimes = (path: string, accessed: Date, modified: Date) =>
+  done(() => {
+    fs.utimesSync(path, accessed, modified);
+  });
 export const link = (from: string, to: string) =>
   done(() => {
     fs.linkSync(from, to);
