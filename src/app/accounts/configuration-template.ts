@@ -167,6 +167,9 @@ ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
     // "tokenLifeMinutes": 3,
     // Folder for pages of unfinished slices; default: _journal in the lake's folder, for S3 in your cache.
     // "journal": "data/journal",
+    // Folder for copies of the files of lakes on S3, and what they may have together; default: your cache, 10 GB.
+    // "cache": "/var/cache/ledgerlake",
+    // "cacheGigabytes": 50,
     // Folder with definitions of custom pipelines (docs/pipelines.md).
     // "pipelines": "pipelines",
     // Format of the log: text, or json, one line per event (docs/logs.md).
