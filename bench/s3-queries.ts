@@ -36,7 +36,7 @@ async function run(): Promise<void> {
   await service.close();
   server.delayMs = delayMs;
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
-  const cache = { folder, bytes: 1e10 };
+  const cache = { cacheFolder: folder, cacheBytes: 1e10 };
   const sql = async (query: string): Promise<void> => {
     const database = await openDatabase();
     const reader = await openLakeReader(lake, systemClock, { cache });

@@ -101,9 +101,9 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     import('../core/duckdb/connection.js'),
   ]);
   const sources = { texts: { lake: path, config }, environment: process.env, workingFolder: process.cwd() };
-  const { marginMinutes, cache } = (await configuredSettings(sources)).settings;
+  const { settings: configured } = await configuredSettings(sources);
   const reader = await runTask({ onEvent }, ({ emit }) =>
-    openLakeReader(path, systemClock, { log: logTo(emit), scope: { lake: path, config }, cache }),
+    openLakeReader(path, systemClock, { log: logTo(emit), scope: { lake: path, config }, cache: configured }),
   );
   const database = await openDatabase();
   const lake = new LakeDatabase({ database, ...reader });
@@ -142,7 +142,14 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       checkOptions('status', given, statusKinds);
       const { status } = await import('../app/status/status.js');
       const [from, to] = [textOf(given.from), textOf(given.to)];
-      const settings = { lake: path, config, account: given.account, from, to, marginMinutes };
+      const settings = {
+        lake: path,
+        config,
+        account: given.account,
+        from,
+        to,
+        marginMinutes: configured.marginMinutes,
+      };
       const run = (context: ReadingContext) => status({ ...settings, format: 'json', color: false }, context);
       return (await printed(undefined, run)) as LakeStatus;
     },

@@ -44,7 +44,9 @@ async function expectSameQueries(location: string, onDisk: string): Promise<void
   onTestFinished(() => {
     duckdb.close();
   });
-  const reader = await openLakeReader(location, clock, { cache: { folder: await temporaryFolder(), bytes: 1e9 } });
+  const reader = await openLakeReader(location, clock, {
+    cache: { cacheFolder: await temporaryFolder(), cacheBytes: 1e9 },
+  });
   const lake = new LakeDatabase({ database: duckdb, ...reader });
   await lake.refresh();
   for (const query of [

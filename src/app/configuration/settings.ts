@@ -26,10 +26,17 @@ export const defaultLake = 'data/lake';
 
 const defaultCacheGigabytes = 10;
 
-/** The cache of a user who has set none. */
-export function defaultCache(): CacheSettings {
-  const folder = variableOf(process.env, 'LEDGERLAKE_CACHE') ?? join(userCache(), 'ledgerlake', 'files');
-  return { folder, bytes: 1e9 * defaultCacheGigabytes };
+/** What is set of the cache. */
+export type CacheOptions = Partial<Pick<Settings, 'cacheFolder' | 'cacheBytes'>>;
+
+/**
+ * Where copies of the files of lakes on S3 are kept. Without settings as the environment says, and by default.
+ *
+ * @throws LedgerlakeError as `userCache`
+ */
+export function cacheOf({ cacheFolder, cacheBytes }: CacheOptions = {}): CacheSettings {
+  const folder = cacheFolder ?? variableOf(process.env, 'LEDGERLAKE_CACHE') ?? join(userCache(), 'ledgerlake', 'files');
+  return { folder, bytes: cacheBytes ?? 1e9 * defaultCacheGigabytes };
 }
 
 /** The settings of a run. */
@@ -47,8 +54,10 @@ export interface Settings {
   readonly tokenLifeMinutes: number;
   /** Folder for the pages of unfinished slices; undefined: beside the lake. */
   readonly journal: string | undefined;
-  /** Where files of lakes on S3 are kept on this machine. */
-  readonly cache: CacheSettings;
+  /** Folder for copies of the files of lakes on S3; undefined: in the user's cache. */
+  readonly cacheFolder: string | undefined;
+  /** What these copies may have together. */
+  readonly cacheBytes: number;
   /** Folder with definitions of custom pipelines; undefined: none. */
   readonly pipelineFolder: string | undefined;
   /** API whose pipelines run if none is named; undefined: not set, v0. */
@@ -126,10 +135,8 @@ export function resolveSettings(
     // The shortest known lifetime of the service's tokens.
     tokenLifeMinutes: read('token-life-minutes', positiveNumber) ?? settings.tokenLifeMinutes ?? 3,
     journal: read('journal', asText) ?? relativeTo(folder, settings.journal),
-    cache: {
-      folder: read('cache', asText) ?? relativeTo(folder, settings.cache) ?? defaultCache().folder,
-      bytes: 1e9 * (read('cache-gigabytes', positiveNumber) ?? settings.cacheGigabytes ?? defaultCacheGigabytes),
-    },
+    cacheFolder: read('cache', asText) ?? relativeTo(folder, settings.cache),
+    cacheBytes: 1e9 * (read('cache-gigabytes', positiveNumber) ?? settings.cacheGigabytes ?? defaultCacheGigabytes),
     pipelineFolder: read('pipelines', asText) ?? relativeTo(folder, settings.pipelines),
     api: read('api', oneOf(apis)) ?? settings.api,
     lookBack: settings.lookBack ?? defaultLookBack,

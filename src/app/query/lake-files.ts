@@ -12,9 +12,8 @@ import { comparedNote, emptyNote, outstandingNote } from './query-notes.js';
 import { unsummedNote } from './unsummed-note.js';
 import { viewStatements } from './transaction-views.js';
 import { checkFiles, fileFault } from './file-fault.js';
-import { defaultCache } from '../configuration/settings.js';
+import { cacheOf, type CacheOptions } from '../configuration/settings.js';
 import { FetchedFiles } from './fetched-files.js';
-import type { CacheSettings } from '../../lake/files/file-cache.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { PastVersion } from '../../lake/catalog/past-snapshot.js';
 import type { Lake } from '../../lake/lake.js';
@@ -60,7 +59,7 @@ export interface LakeReaderOptions {
   /** The version that queries see; left out: the newest one each time. */
   readonly at?: PastVersion | undefined;
   /** For a lake on S3. */
-  readonly cache?: CacheSettings;
+  readonly cache?: CacheOptions | undefined;
 }
 
 /**
@@ -70,13 +69,13 @@ export interface LakeReaderOptions {
  */
 export async function fetchedFiles(
   lake: Lake,
-  cache: CacheSettings,
+  cache: CacheOptions | undefined,
   scope: CommandScope & { readonly lake: string },
   log: (line: string) => void,
   isNewest = true,
 ): Promise<FetchedFiles | undefined> {
   if (lake.store.localPath('') !== undefined) return undefined;
-  const fetched = new FetchedFiles(lake, cache, scope, log);
+  const fetched = new FetchedFiles(lake, cacheOf(cache), scope, log);
   if (isNewest) await fetched.removeForgotten();
   return fetched;
 }
@@ -89,7 +88,7 @@ export async function fetchedFiles(
 export async function openLakeReader(
   location: string,
   clock: Clock,
-  { log = () => undefined, scope = {}, at, cache = defaultCache() }: LakeReaderOptions = {},
+  { log = () => undefined, scope = {}, at, cache }: LakeReaderOptions = {},
 ): Promise<LakeReader> {
   const lake = await openExistingLake(location, clock, log);
   if (at !== undefined) await lake.goTo(at);

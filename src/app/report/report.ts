@@ -18,9 +18,8 @@ import { readDateRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { checkFiles, fileFault } from '../query/file-fault.js';
 import { LakeDatabase } from '../query/lake-database.js';
-import { defaultCache } from '../configuration/settings.js';
 import { fetchedFiles, lakeTables, openExistingLake } from '../query/lake-files.js';
-import type { CacheSettings } from '../../lake/files/file-cache.js';
+import type { CacheOptions } from '../configuration/settings.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { comparedDays } from '../query/query-notes.js';
@@ -46,7 +45,7 @@ export interface ReportOptions extends RangeOptions {
   /** Path of the report, a folder for `csv`; `-`: standard output. Undefined: a name by the format. */
   readonly output: string | undefined;
   /** For a lake on S3; left out: the user's. */
-  readonly cache?: CacheSettings;
+  readonly cache?: CacheOptions;
 }
 
 /** Values of `--format`: the page, or its tables as a folder of CSV files or as a workbook. */
@@ -226,7 +225,7 @@ export interface ReportQuestion {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
   /** For a lake on S3; left out: the user's. */
-  readonly cache?: CacheSettings;
+  readonly cache?: CacheOptions;
   /** Receives how far a fetch is. */
   readonly log?: (line: string) => void;
 }
@@ -322,7 +321,7 @@ const mostAttempts = 3;
  * that all figures are of the same version.
  */
 async function withViews<T>(
-  { lake, location, signal, cache = defaultCache(), log = () => undefined }: ReportQuestion,
+  { lake, location, signal, cache, log = () => undefined }: ReportQuestion,
   read: (database: Database) => Promise<T>,
 ): Promise<T> {
   const fetched = await fetchedFiles(lake, cache, { lake: location }, log);

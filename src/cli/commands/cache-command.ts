@@ -1,5 +1,6 @@
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { printResult, shared, type CommandDefinition } from '../options/command-definition.js';
+import { cacheOf } from '../../app/configuration/settings.js';
 import { readLakeSettings } from '../options/command-settings.js';
 
 export const cacheCommand: CommandDefinition = {
@@ -17,7 +18,7 @@ export const cacheCommand: CommandDefinition = {
     ['cache --clear', 'remove them'],
   ],
   run: async (args) => {
-    const { cache } = await readLakeSettings(args);
+    const cache = cacheOf(await readLakeSettings(args));
     const { cacheSize, clearCache } = await import('../../lake/files/file-cache.js');
     const { files, bytes } = await cacheSize(cache);
     if (args.flag('clear')) await clearCache(cache);

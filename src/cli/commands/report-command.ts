@@ -30,10 +30,10 @@ export const reportCommand: CommandDefinition = {
   ],
   run: async (args, context) => {
     const { report, reportFormats } = await import('../../app/report/report.js');
-    const { lake, cache } = await readLakeSettings(args);
+    const settings = await readLakeSettings(args);
     const options = {
-      lake,
-      cache,
+      lake: settings.lake,
+      cache: settings,
       account: args.text('account'),
       from: args.text('from'),
       to: args.text('to'),

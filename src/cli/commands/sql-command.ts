@@ -39,14 +39,15 @@ export const sqlCommand: CommandDefinition = {
     const format = args.text('format') === undefined ? undefined : readFormat(args);
     // A file name of no known format is an error before the lake is read.
     if (format === undefined && outputFile !== undefined) formatOfFile(outputFile);
-    const { lake, cache } = await readLakeSettings(args);
+    const settings = await readLakeSettings(args);
+    const { lake } = settings;
     const [{ runSql }, { openLakeReader }, { historyPath, noHistory }] = await Promise.all([
       import('../sql-shell/run-sql.js'),
       import('../../app/query/lake-files.js'),
       import('../sql-shell/history-file.js'),
     ]);
     const at = await readPastVersion(args.text('at'));
-    const reader = await openLakeReader(lake, clock, { log, scope: args.scope(), at, cache });
+    const reader = await openLakeReader(lake, clock, { log, scope: args.scope(), at, cache: settings });
     const historyFile = historyPath(process.env);
     const isShell = args.text('QUERY') === undefined && process.stdin.isTTY;
     if (historyFile === undefined && isShell) log(noHistory);

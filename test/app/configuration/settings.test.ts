@@ -14,6 +14,8 @@ test('defaults', () => {
     marginMinutes: 5,
     tokenLifeMinutes: 3,
     journal: undefined,
+    cacheFolder: undefined,
+    cacheBytes: 1e10,
     export: [],
     lookBack: [
       { days: 2, everyDays: 0 },
@@ -37,7 +39,8 @@ test('the command line goes before the environment, that before the file, that b
     retentionHours: 24,
     export: ['iceberg' as const],
   };
-  const config = { ...none, file: 'c.json', settings: { ...file, sse: 'AES256' as const } };
+  const cache = { cache: 'c', cacheGigabytes: 4 };
+  const config = { ...none, file: 'c.json', settings: { ...file, ...cache, sse: 'AES256' as const } };
   const environment = {
     LEDGERLAKE_LAKE: 'e',
     LEDGERLAKE_FROM: '2022-01-01',
@@ -46,6 +49,8 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_MARGIN_MINUTES: '2',
     LEDGERLAKE_TOKEN_LIFE_MINUTES: '2.5',
     LEDGERLAKE_JOURNAL: 'ej',
+    LEDGERLAKE_CACHE: 'ec',
+    LEDGERLAKE_CACHE_GIGABYTES: '0.5',
     LEDGERLAKE_API: 'both',
     LEDGERLAKE_SSE: 'aws:kms:dsse',
     LEDGERLAKE_KMS_KEY: 'ek',
@@ -58,6 +63,8 @@ test('the command line goes before the environment, that before the file, that b
     encryption: { sse: 'AES256' },
     lake: '/srv/lakes/f',
     journal: '/srv/lakes/j',
+    cacheFolder: '/srv/lakes/c',
+    cacheBytes: 4e9,
   });
   expect(resolveSettings({}, environment, config)).toEqual({
     lake: 'e',
@@ -67,6 +74,8 @@ test('the command line goes before the environment, that before the file, that b
     marginMinutes: 2,
     tokenLifeMinutes: 2.5,
     journal: 'ej',
+    cacheFolder: 'ec',
+    cacheBytes: 5e8,
     api: 'both',
     lookBack: [],
     retentionHours: 0,
@@ -74,6 +83,7 @@ test('the command line goes before the environment, that before the file, that b
     encryption: { sse: 'aws:kms:dsse', kmsKey: 'ek' },
   });
   expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });
+  expect(resolveSettings({ cache: 'gc' }, environment, config).cacheFolder).toBe('gc');
   const empty = Object.fromEntries(Object.keys(environment).map((name) => [name, '']));
   expect(resolveSettings({}, empty, config)).toEqual(resolveSettings({}, {}, config));
 });

@@ -29,7 +29,9 @@ beforeAll(async () => {
   for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
   folder = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
   local = join(folder, 'local');
-  environment = { ...server.environment, HOME: folder };
+  // Every other address is behind a proxy that doesn't answer.
+  const proxy = 'http://127.0.0.1:9';
+  environment = { ...server.environment, HOME: folder, HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: '127.0.0.1' };
   const ledger = () => createSeller({ seed: 3, events: 300, days: 90, profile: 'edge-cases' }, clock);
   for (const [place, accounts] of [
     [lake, ['shop', 'second shop']],
@@ -255,7 +257,7 @@ test('several processes share a cache, and one that is stopped leaves what it ha
 
 test('copies that go while a program has them open are fetched again', async () => {
   const cache = join(folder, 'cache-going');
-  const reader = await openLakeReader(lake, clock, { cache: { folder: cache, bytes: 1e9 } });
+  const reader = await openLakeReader(lake, clock, { cache: { cacheFolder: cache, cacheBytes: 1e9 } });
   const database = await openDatabase();
   onTestFinished(() => {
     database.close();
